@@ -86,9 +86,11 @@ export async function restore(
   if (!await isThere(backup)) throw new CopyFailed(`There is no backup at ${backup}`);
   const { path, lock } = await lockLedger(location);
   const restoring = restoringOf(path);
+  let isCopied = false;
   try {
     await removeCopy(restoring);
     const bytes = await copyLedger(backup, restoring, watch);
+    isCopied = true;
     const movedTo = await moveAside(path, `${path}.before-restore-${stamp}`);
     const moved = await restoreKey(backup, path, stamp);
     await Deno.rename(restoring, path);
@@ -96,7 +98,7 @@ export async function restore(
     return { bytes, movedTo: [...movedTo, ...moved] };
   } catch (error) {
     // After the ledger has moved, this file is the only sign that it is missing.
-    if (await isThere(path)) await removeCopy(restoring);
+    if (!isCopied || await isThere(path)) await removeCopy(restoring);
     throw asCopyFailed(error);
   } finally {
     lock.close();

@@ -5,6 +5,7 @@
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { z } from "zod";
+import { nearestName } from "../domain/core/query.ts";
 import { unknownField } from "../domain/core/validate.ts";
 import { ENDPOINTS } from "./api/endpoints.ts";
 import { SHUTTING_DOWN } from "./api/service/service.ts";
@@ -136,6 +137,25 @@ function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): 
   return [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
 }
 
+/** Says what may have been meant by an unknown path. */
+function hintFor(path: string, known: readonly string[]): string {
+  const plain = path.replace(/\/+$/, "");
+  const parts = plain.split("/");
+  // Of each known path with as many parts, the names are those that were sent.
+  const candidates = new Map(
+    known.filter((each) => !each.startsWith("/dashboard")).map((each) => each.split("/"))
+      .filter(({ length }) => length === parts.length)
+      .map((each) => [
+        each.map((part, i) => part.startsWith(":") ? parts[i] : part).join("/"),
+        each.join("/").replace(/:(\w+)/g, "{$1}"),
+      ]),
+  );
+  if (plain !== path && candidates.has(plain)) return "leave out the slash at its end";
+  const nearest = candidates.get(nearestName(plain, [...candidates.keys()]) ?? "");
+  const meant = nearest === undefined ? "" : `did you mean ${nearest}? `;
+  return `${meant}/docs lists all calls`;
+}
+
 /**
  * Answers requests without a route: 404 for an unknown path, 405 for an unsupported method of a known
  * path, and the allowed methods for `OPTIONS`.
@@ -151,7 +171,7 @@ function refuseUnknown(table: readonly RouteRule[]): Handle {
     const [path] = matched;
     if (path === undefined) {
       const message = c.get("renderProblem") === undefined
-        ? "No such path: see the API's docs"
+        ? `No such path: ${hintFor(c.req.path, all)}`
         : "No such page: check the address";
       return fail(c, { code: "not_found", message });
     }

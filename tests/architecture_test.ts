@@ -68,6 +68,7 @@ const ORDER: Record<string, readonly string[]> = {
     "repricing",
     "integrity",
     "metrics",
+    "transfer",
   ],
   routes: ["http", "openapi", "docs", "api", "dashboard", "."],
 };

@@ -98,7 +98,7 @@ function scores() {
       type: "object",
       maxProperties: SCORES_MAX,
       propertyNames: { minLength: 1, maxLength: SCORE_NAME_CHARS_MAX },
-      additionalProperties: { type: ["number", "boolean"] },
+      additionalProperties: { $ref: "#/components/schemas/ScoreValue" },
     });
 }
 

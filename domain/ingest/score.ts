@@ -20,6 +20,14 @@ const DEFAULT_SCORE_SOURCE = "api";
 const NAME = `text of 1 to ${SCORE_NAME_CHARS_MAX} characters`;
 
 /**
+ * Value of a score. Generators of clients need `oneOf` rather than a list of types (R31).
+ *
+ * @internal
+ */
+export const scoreValue = z.custom<number | boolean>(isScore, "a number or a boolean")
+  .meta({ id: "ScoreValue", oneOf: [{ type: "number" }, { type: "boolean" }] });
+
+/**
  * Body of `POST /v1/runs/{id}/scores`.
  *
  * @internal
@@ -29,8 +37,7 @@ export const scoreBody = z.object({
   name: z.custom<string>((value) => isScoreName(value), NAME)
     .meta({ type: "string", minLength: 1, maxLength: SCORE_NAME_CHARS_MAX })
     .describe("Name of the metric; several scores may share it."),
-  value: z.custom<number | boolean>((value) => isScore(value), "a number or a boolean")
-    .meta({ type: ["number", "boolean"] }),
+  value: scoreValue,
   source: optional(name(SCORE_SOURCE_CHARS_MAX, "a source"))
     .describe("Origin of the score; `api` when absent."),
 });

@@ -114,8 +114,8 @@ export function parseSecret(text: string | null, endpoint: Region): Parsed<strin
 
 /** Access requirement of a route. */
 export interface Requirement {
-  /** Scope a team key needs; null if team keys have no access. */
-  readonly scope: Scope | null;
+  /** Scope a team key needs, or any; null if team keys have no access. */
+  readonly scope: Scope | "any" | null;
   /** True if ping tokens have access (decision 2). */
   readonly pingTokens: boolean;
   /** True if the operator has access. */
@@ -132,7 +132,7 @@ export function refusalOf({ grant }: Principal, requirement: Requirement): Probl
       return operator ? null : OPERATOR_REFUSAL;
     case "api_key":
       if (scope === null) return KEY_REFUSAL;
-      return grant.scopes.includes(scope) ? null : {
+      return scope === "any" || grant.scopes.includes(scope) ? null : {
         code: "forbidden",
         message: `This key lacks the scope "${scope}": use or create one that has it`,
       };
@@ -143,7 +143,7 @@ export function refusalOf({ grant }: Principal, requirement: Requirement): Probl
 
 const TOKEN_REFUSAL: Problem = {
   code: "scope_violation",
-  message: "A ping token may call only /v1/ping and /v1/heartbeats: use a team key here",
+  message: "A ping token may call only /v1/ping, /v1/heartbeats and /v1/me: use a team key here",
 };
 
 const OPERATOR_REFUSAL: Problem = {

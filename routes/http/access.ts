@@ -15,6 +15,9 @@ import { ERRORS } from "../../domain/core/errors.ts";
 /** A team key or a ping token that may send runs. */
 export const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true, operator: false };
 
+/** Any credential of a team. */
+export const ANY_OF_TEAM: Requirement = { scope: "any", pingTokens: true, operator: false };
+
 /** The operator's key. */
 export const OPERATOR_ONLY: Requirement = { scope: null, pingTokens: false, operator: true };
 

@@ -159,8 +159,8 @@ function operationPart(endpoint: Endpoint, parts: Parts): Part {
 }
 
 function security({ path, access }: Endpoint): Part[] {
-  const scope = access?.scope ?? null;
-  const roles = scope === null ? [] : [scope];
+  const scope = access?.scope ?? "any";
+  const roles = scope === "any" ? [] : [scope];
   const schemes = ["bearer", "header", "basic", ...(path === "/v1/ping" ? ["query"] : [])];
   return schemes.map((scheme) => ({ [scheme]: roles }));
 }

@@ -1,12 +1,6 @@
 /** `GET /v1/refusals`: wrong requests of a team's clients (R13). */
 import { assert, assertEquals } from "@std/assert";
-import { Hono } from "hono";
-import type { TeamId } from "../../domain/core/ids.ts";
-import { IGNORED_PARAMETER, type Refusal } from "../../domain/refusals/refusals.ts";
-import { OPERATOR } from "../../domain/teams/credentials.ts";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
-import type { Env } from "../../routes/http/context.ts";
-import { recordRefusal } from "../../routes/http/refusal_notes.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
@@ -102,27 +96,6 @@ Deno.test("R13: calls without loss do not count: successes, reads of unknown ids
   await h.get("/dashboard/runs?min_cost_usd=much");
   const { json } = await h.get(PATH);
   assertEquals(json, { counts: [], latest: [] });
-});
-
-Deno.test("R24: an accepted call is noted for a parameter that was ignored, a success is not", async () => {
-  const notes: Refusal[] = [];
-  const deps = { refusals: { note: (_: TeamId, refusal: Refusal) => void notes.push(refusal) } };
-  const app = new Hono<Env>();
-  app.get("/v1/ping", (c) => {
-    c.set("principal", { ...OPERATOR, grant: { kind: "ping_token", agent: "nightly" } });
-    c.set("route", "GET /v1/ping");
-    for (const code of [IGNORED_PARAMETER, "invalid_field"] as const) {
-      recordRefusal({ ...deps, environment: { now: () => NOON } }, c, 200, {
-        code,
-        field: "exitcode",
-        message: "did you mean exit_code?",
-      });
-    }
-    return c.text("OK");
-  });
-  assertEquals((await app.request("/v1/ping?exitcode=1")).status, 200);
-  const noted = notes.map(({ code, field, agent, message }) => [code, field, agent, message]);
-  assertEquals(noted, [["ignored_parameter", "exitcode", "nightly", "did you mean exit_code?"]]);
 });
 
 ofInstance(

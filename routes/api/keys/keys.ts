@@ -1,16 +1,19 @@
 /** `/v1/keys`: create, list, rotate and revoke a team's credentials. */
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { teamKey } from "../../http/access.ts";
+import { ANY_OF_TEAM, teamKey } from "../../http/access.ts";
 import {
   type CredentialRecord,
+  INVALID_CREDENTIAL,
   type Principal,
   SCOPES,
 } from "../../../domain/teams/credentials.ts";
 import { notFound } from "../../../domain/core/errors.ts";
-import { judgeId } from "../../../domain/core/ids.ts";
+import { judgeId, type Region, REGIONS } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { keyBody, parseKey } from "../../../domain/teams/new_key.ts";
-import { parseKeysQuery } from "../../../domain/teams/key_list.ts";
+import { type ListedCredential, parseKeysQuery } from "../../../domain/teams/key_list.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { tier } from "../../../domain/teams/team_change.ts";
 import { parseRotation, rotateBody } from "../../../domain/teams/rotation.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
@@ -96,17 +99,32 @@ const FIELDS: WireFields<CredentialRecord> = {
 
 const key = objectValue("Credential", FIELDS);
 
-const keyPage = pageValue(
-  "CredentialPage",
-  "keys",
-  objectValue<CredentialRecord & { readonly lastUsedAt: number | null }>("ListedCredential", {
-    ...FIELDS,
-    last_used_at: instantValue.orNull(
-      "lastUsedAt",
-      "Exact in the process that served the request, up to an hour old in others.",
-    ),
-  }),
-);
+const listedKey = objectValue<ListedCredential>("ListedCredential", {
+  ...FIELDS,
+  last_used_at: instantValue.orNull(
+    "lastUsedAt",
+    "Exact in the process that served the request, up to an hour old in others.",
+  ),
+});
+
+const keyPage = pageValue("CredentialPage", "keys", listedKey);
+
+/** The caller of a request. */
+interface Caller {
+  readonly region: Region;
+  readonly team: Team;
+  readonly record: ListedCredential;
+}
+
+const caller = objectValue<Caller>("Caller", {
+  region: oneOfValue("Region", REGIONS)("region"),
+  team: objectValue<Team>("CallerTeam", {
+    id: textValue("id"),
+    name: textValue("name"),
+    tier: wire<Team["tier"]>(tier)("tier", "The plan."),
+  })("team"),
+  key: listedKey("record"),
+});
 
 const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" });
 
@@ -137,6 +155,35 @@ const SUCCESSOR = {
 
 /** Credential endpoints. */
 export const KEY_ENDPOINTS = endpoints("Credentials", {
+  getMe: {
+    route: "GET /v1/me",
+    access: ANY_OF_TEAM,
+    handler: async (c, { credentials, region }) => {
+      const { team, credentialId } = c.get("principal");
+      const record = await credentials.read(team, credentialId);
+      if (record === null) return fail(c, INVALID_CREDENTIAL);
+      return answer(c, 200, caller.write({ region, team, record }));
+    },
+    summary: "Read who is calling",
+    description:
+      "Returns the team, the plan and the region of the credential that the request was sent with, " +
+      "and what the credential may do. Any team key and any ping token may call it.",
+    answers: ok("The caller.", caller),
+    example: {
+      answer: {
+        region: "eu",
+        team: { id: "7C1DPAT0M5R8VQ2E9GZ4KX3HWN", name: "Acme", tier: "team" },
+        key: {
+          ...KEY,
+          kind: "api_key",
+          name: "first key",
+          scopes: ["ingest", "read", "admin"],
+          agent: undefined,
+          last_used_at: "2026-11-21T12:00:00.000Z",
+        },
+      },
+    },
+  },
   createKey: {
     route: "POST /v1/keys",
     access: teamKey("admin"),

@@ -1,5 +1,6 @@
 /** The wire form of runs (decisions, section 6). */
 import { z } from "zod";
+import { scoreValue as scoreSchema } from "../../../domain/ingest/score.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
@@ -160,7 +161,7 @@ const stage = objectValue<StageProgress>("Stage", {
 });
 
 /** A number or a boolean. */
-export const scoreValue = wire(z.union([z.number(), z.boolean()]));
+export const scoreValue = wire(scoreSchema);
 
 /** A score of the finish, or an added one. */
 type AnyScore = Pick<AddedScore, "name" | "value" | "source"> & Partial<AddedScore>;

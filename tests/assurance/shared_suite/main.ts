@@ -11,7 +11,7 @@ import { OWN_DENOKV } from "../../support/harness/test_kv.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
-/** Folders of the tests; those in `tests/dashboard/browser/` have services of their own. */
+/** Folders of the tests. */
 const FOLDERS = ["tests/http", "tests/dashboard"];
 
 /** Test files of one process: few, because each leaves databases in memory. */

@@ -256,10 +256,10 @@ function refused(status: number, error: string, field: string): Answer {
 /** @param status status of a heartbeat, whose start may follow from its duration (R26) */
 function startOf(sent: Fields, now: number, status = "running") {
   const sentAt = parseInstant(sent.started_at);
-  const duration = status === "running" ? 0 : Number(sent.duration_ms ?? 0);
-  const end = duration === 0 ? now : parseInstant(sent.finished_at) ?? now;
+  const duration = status === "running" ? null : sent.duration_ms ?? null;
+  const derived = Math.max(0, (parseInstant(sent.finished_at) ?? now) - Number(duration));
   const assumed = sentAt === null ? { assumed: true as const } : {};
-  const started_at = sentAt ?? Math.max(0, end - duration);
+  const started_at = sentAt ?? (duration === null ? now : derived);
   return { agent: String(sent.agent), started_at, ...assumed, received_at: now };
 }
 

@@ -133,6 +133,8 @@ Deno.test("restore: a folder without a ledger gets one", async () => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/backup.kv`, "v");
     const path = `${folder}/new/ledger.kv`;
+    assertEquals((await run(runRestore, `${folder}/backup.kv`, `--kv=${path}`)).code, 3);
+    await Deno.mkdir(`${folder}/new`);
     assertEquals((await run(runRestore, `${folder}/backup.kv`, `--kv=${path}`)).code, 0);
     assertEquals(await valueIn(path), "v");
   });

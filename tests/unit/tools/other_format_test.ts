@@ -1,5 +1,5 @@
 /** Each tool on a ledger of another format, on an empty file, and without a file (R21). */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Memory } from "../../../domain/core/memory.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
@@ -18,7 +18,12 @@ type Tool = (io: Io, kv: string, folder: string) => Promise<number>;
 
 const TOOLS: Readonly<Record<string, Tool>> = {
   backup: (io, kv, folder) => backup([`${folder}/copy`, `--kv=${kv}`], io),
-  restore: (io, kv, folder) => runRestore([kv, `--kv=${folder}/restored`], io),
+  restore: async (io, kv, folder) => {
+    const code = await runRestore([kv, `--kv=${folder}/restored`], io);
+    const left = Array.from(Deno.readDirSync(folder), ({ name }) => name);
+    assert(!left.includes("restored.restoring"), left.join());
+    return code;
+  },
   verify: (io, kv) => verify([`--kv=${kv}`], io),
   jobs: (io, kv) => jobs([`--kv=${kv}`], io),
   sweep: (io, kv) => sweep([`--kv=${kv}`], io),
