@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { IMPORTING, keys, LEDGER_FORMAT } from "./base/keys.ts";
+import { keys, OWN_FORMAT } from "./base/keys.ts";
 import { parseRow, rowText } from "./base/row_text.ts";
 import { eachRow, listRows, type Store } from "./store.ts";
 import type { KvSet } from "./writer/write.ts";
@@ -71,7 +71,7 @@ export async function importLines(
   }
   const format = keys.format();
   const commit = (sets: readonly KvSet[]) => store.writer.commit({ sets });
-  await commit([{ key: format, value: IMPORTING }]);
+  await commit([{ key: format, value: { ...OWN_FORMAT, format: "importing" } }]);
   let [rows, end, written] = [0, NaN, null as unknown];
   let batch = new Batch();
   for await (const line of lines) {
@@ -93,10 +93,8 @@ export async function importLines(
   if (end !== rows) {
     throw new TransferFailed("The export is incomplete: export again, and import into a new store");
   }
-  if (written !== LEDGER_FORMAT) {
-    throw new TransferFailed(`The export has format ${written}, not ${LEDGER_FORMAT}`);
-  }
-  await commit([...batch.rows, { key: format, value: LEDGER_FORMAT }]);
+  if (written === null) throw new TransferFailed("no format");
+  await commit([...batch.rows, { key: format, value: OWN_FORMAT }]);
 }
 
 /** Rows of one commit. */

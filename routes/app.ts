@@ -4,6 +4,8 @@
  */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
+import type { z } from "zod";
+import { unknownField } from "../domain/core/validate.ts";
 import { ENDPOINTS } from "./api/endpoints.ts";
 import { SHUTTING_DOWN } from "./api/service/service.ts";
 import { createDashboard } from "./dashboard/dashboard.ts";
@@ -104,19 +106,26 @@ function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guar
         admission.require,
       ]
       : []),
+    ...(hasBody && api === "control" ? [requireFields(body)] : []),
     ...requirePath(path),
   ];
 }
 
+/** Refuses bodies with fields that the endpoint does not have (R25). */
+function requireFields(body: z.ZodType): Guard {
+  return (c) => {
+    const problem = unknownField(body, c.get("body").value);
+    return problem === null ? null : fail(c, problem);
+  };
+}
+
 /**
- * Returns the query parameters of an endpoint, or null for one that ignores unknown parameters: pings are
- * ingest calls, other writes have a body, and outside the API monitoring tools may add parameters.
+ * Returns the query parameters of an endpoint, or null for one that ignores unknown parameters: ingest
+ * calls, and those outside the API, where monitoring tools may add parameters.
  */
 export function queryNamesOf(endpoint: Endpoint): readonly string[] | null {
-  const { method, path, query = {} } = endpoint;
-  return method === "GET" && path.startsWith("/v1/") && isControl(endpoint)
-    ? Object.keys(query)
-    : null;
+  const { path, query = {} } = endpoint;
+  return path.startsWith("/v1/") && isControl(endpoint) ? Object.keys(query) : null;
 }
 
 function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): string {

@@ -26,11 +26,16 @@ export function runImport(args: readonly string[], io: Io): Promise<number> {
     });
     const text = input.readable.pipeThrough(new DecompressionStream("gzip"))
       .pipeThrough(new TextDecoderStream());
-    const location = await withLedger(values.kv, async (store, location) => {
-      using rows = createCounter(io.screen, "rows");
-      await asToolFailure(importLines(store, linesOf(text, file), () => rows.step()));
-      return location;
-    }, (location) => openStore(location, new Memory()));
+    const location = await withLedger(
+      values.kv,
+      async (store, location) => {
+        using rows = createCounter(io.screen, "rows");
+        await asToolFailure(importLines(store, linesOf(text, file), () => rows.step()));
+        return location;
+      },
+      (location) => openStore(location, new Memory()),
+      { mayBeNew: true },
+    );
     io.out(`${location} is imported from ${file}: check it with deno task verify`);
     return 0;
   });

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Body } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { optional, text } from "../core/fields.ts";
-import { checkClosed } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import { NOTE_CHARS_MAX } from "./incident.ts";
 
 /**
@@ -21,6 +21,6 @@ export const noteBody = z.object({
 
 /** Parses the note of a change by hand; null for none. */
 export function parseNote(body: Body): Parsed<string | null> {
-  const parsed = checkClosed(noteBody, body.value);
+  const parsed = check(noteBody, body.value);
   return parsed.ok ? { ok: true, value: parsed.value.note || null } : parsed;
 }

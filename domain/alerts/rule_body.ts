@@ -20,7 +20,7 @@ import { type Parsed, refuse } from "../core/errors.ts";
 import { agentSlug, customer, oneOf, optional, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { oneOfText } from "../core/text.ts";
-import { checkClosed } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import type { AuditValue } from "../teams/audit_log.ts";
 import {
   GROUPS,
@@ -140,7 +140,7 @@ export function parseRule(body: Body): Parsed<ConfigRequest<RuleSettings>> {
   const { kind } = body.value;
   const isKind = RULE_KINDS.some((known) => known === kind);
   const sent = isKind ? { ...body.value, params: body.value["params"] ?? {} } : body.value;
-  const parsed = checkClosed(isKind ? BODIES[kind as RuleKind] : ruleBody, sent);
+  const parsed = check(isKind ? BODIES[kind as RuleKind] : ruleBody, sent);
   if (!parsed.ok) return parsed;
   const fields = parsed.value;
   const groupBy = fields.group_by ?? null;

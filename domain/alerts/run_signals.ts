@@ -84,7 +84,7 @@ export function unpricedSignals(change: RunChange): AlertSignal[] {
   const models = after?.contribution?.models ?? [];
   const known = before?.contribution?.models ?? [];
   if (after === null || models === known || isImported(after)) return [];
-  const called = models.filter((line) => !line.priced && !isRest(line) && line.calls > 0);
+  const called = models.filter((line) => line.priced === false && !isRest(line) && line.calls > 0);
   return called.filter((line) => line.calls > callsOf(known, line)).slice(0, MODELS_MAX)
     .map((line) => {
       const signal = signalOf("unpriced", id, after, "bad", arrivalOf(change));
@@ -94,7 +94,7 @@ export function unpricedSignals(change: RunChange): AlertSignal[] {
 }
 
 function callsOf(lines: readonly ModelUsage[], line: ModelUsage): number {
-  return lines.find((one) => !one.priced && isSameModel(one, line))?.calls ?? 0;
+  return lines.find((one) => one.priced === false && isSameModel(one, line))?.calls ?? 0;
 }
 
 /** Returns the subject of a run's signals. */

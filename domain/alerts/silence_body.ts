@@ -10,7 +10,7 @@ import type { Body } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { agentSlug, customer, instant, optional, text } from "../core/fields.ts";
 import { formatInstant } from "../core/time.ts";
-import { checkClosed } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import type { AuditValue } from "../teams/audit_log.ts";
 import { SILENCE_MS_MAX, type SilencePut, type SilenceSettings } from "./silence.ts";
 
@@ -43,7 +43,7 @@ export const silenceBody = z.object({
 
 /** Validates the body of `PUT /v1/silences/{slug}`. */
 export function parseSilence(body: Body, nowMs: number): Parsed<ConfigRequest<SilencePut>> {
-  const parsed = checkClosed(silenceBody, body.value);
+  const parsed = check(silenceBody, body.value);
   if (!parsed.ok) return parsed;
   const { match, from, until, comment, version } = parsed.value;
   if (from !== undefined && from >= until) {

@@ -8,7 +8,7 @@ import { type ConfigRequest, flag, someOf, versionField, whole } from "../config
 import type { Body } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { oneOf, optional } from "../core/fields.ts";
-import { checkClosed } from "../core/validate.ts";
+import { check, unknownField } from "../core/validate.ts";
 import {
   ALL_EVENTS,
   CHANNEL_TYPES,
@@ -129,7 +129,10 @@ export function parseChannel(body: Body): Parsed<ConfigRequest<OpenedChannelSett
   const schema: z.ZodType<z.output<typeof channelBody>> = known === undefined
     ? channelBody
     : BODIES[known] as never;
-  const parsed = checkClosed(schema, body.value);
+  // The fields of other types are unknown to this one.
+  const unknown = unknownField(schema, body.value);
+  if (unknown !== null) return { ok: false, problem: unknown };
+  const parsed = check(schema, body.value);
   if (!parsed.ok) return parsed;
   const { version = null } = parsed.value;
   return { ok: true, value: { settings: settingsOf(parsed.value), version } };
@@ -170,7 +173,7 @@ export const rotateBody = z.object({
 
 /** Parses the hours for which both secrets sign. */
 export function parseChannelRotation(body: Body): Parsed<number> {
-  const parsed = checkClosed(rotateBody, body.value);
+  const parsed = check(rotateBody, body.value);
   if (!parsed.ok) return parsed;
   return { ok: true, value: parsed.value.overlap_hours ?? OVERLAP_HOURS.default };
 }

@@ -17,7 +17,7 @@ import type { Body } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { agentSlug, oneOf, optional, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
-import { checkClosed } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import { CHECK_SEVERITIES } from "../runs/check_result.ts";
 import { FINISH_STATUSES } from "../runs/run.ts";
 import { RUN_KINDS } from "../runs/traits.ts";
@@ -74,7 +74,7 @@ export function parseSettings(
   fields: Body["value"],
   where: string,
 ): Parsed<ConfigRequest<CheckSettings>> {
-  const parsed = checkClosed(checkBody, fields, where);
+  const parsed = check(checkBody, fields, where);
   if (!parsed.ok) return parsed;
   const { version = null, severity = "fail", sample = 1, enabled = true, description = null } =
     parsed.value;

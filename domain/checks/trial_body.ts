@@ -10,7 +10,7 @@ import type { Body } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { agentSlug, optional, runId } from "../core/fields.ts";
 import { isObject } from "../core/raw_json.ts";
-import { check, checkClosed } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import { checkBody, parseSettings } from "./check_body.ts";
 import { compile } from "./compile.ts";
 import { type CheckTrial, TRIAL } from "./store.ts";
@@ -47,7 +47,7 @@ const outerBody = trialBody.extend({
 
 /** Validates the body of `POST /v1/checks/try`, and compiles its expression. */
 export function parseTrial({ value }: Pick<Body, "value">): Parsed<CheckTrial> {
-  const outer = checkClosed(outerBody, value);
+  const outer = check(outerBody, value);
   if (!outer.ok) return outer;
   const { check: { slug: sentSlug, ...sent }, last, agent, run_id: run } = outer.value;
   const slug = check(slugBody, { slug: sentSlug }, "check.");

@@ -1,5 +1,5 @@
 /**
- * Field schemas that the bodies of configured objects share. Unknown fields are refused (decision 47).
+ * Field schemas that the bodies of configured objects share.
  *
  * @module
  */

@@ -15,8 +15,12 @@ export const FIELD_CHARS_MAX = 64;
  * Parses a query string. The first of repeated names wins; an empty value means absent.
  *
  * @param query the query string without the question mark
+ * @param keepsEmpty returns whether the empty value of a name is kept
  */
-export function parseQuery(query: string): Parsed<Map<string, string>> {
+export function parseQuery(
+  query: string,
+  keepsEmpty: (name: string) => boolean = () => false,
+): Parsed<Map<string, string>> {
   const values = new Map<string, string>();
   for (const pair of query.split("&")) {
     const [rawName = "", ...rest] = pair.split("=");
@@ -26,7 +30,7 @@ export function parseQuery(query: string): Parsed<Map<string, string>> {
       const field = printable((name ?? rawName).slice(0, FIELD_CHARS_MAX));
       return refuse("invalid_field", `Parameter "${field}" is not percent-encoded UTF-8`, field);
     }
-    if (value !== "" && !values.has(name)) values.set(name, value);
+    if ((value !== "" || keepsEmpty(name)) && !values.has(name)) values.set(name, value);
   }
   return { ok: true, value: values };
 }
@@ -192,18 +196,25 @@ export function queryProblem(query: string, known: readonly string[]): Problem |
     if (name === null) return null;
     // Ping clients may send `key` with other calls too, where it is neither credential nor filter.
     if (name === "key") continue;
-    if (!known.includes(name)) return unknownParameter(name, known);
+    if (!known.includes(name)) return unknownName("parameter", name, known);
     if (equals < 0 || equals === pair.length - 1) return emptyParameter(name);
   }
   return null;
 }
 
-function unknownParameter(name: string, known: readonly string[]): Problem {
+/** Returns the problem of a name that is not a known one; `where` is the path to it. */
+export function unknownName(
+  kind: "parameter" | "field",
+  name: string,
+  known: readonly string[],
+  where = "",
+): Problem {
   const field = printable(name.slice(0, FIELD_CHARS_MAX));
   const nearest = nearestName(name, known);
   const hint = nearest === null ? "" : ` Did you mean "${nearest}"?`;
   const list = known.length === 0 ? "This call takes none" : `Known: ${known.join(", ")}`;
-  return { code: "invalid_field", message: `Unknown parameter "${field}".${hint} ${list}`, field };
+  const message = `Unknown ${kind} "${where}${field}".${hint} ${list}`;
+  return { code: "invalid_field", message, field };
 }
 
 function emptyParameter(name: string): Problem {
@@ -211,14 +222,20 @@ function emptyParameter(name: string): Problem {
   return { code: "invalid_field", message, field: name };
 }
 
+/** Words that people use for a field whose name is not similar. */
+const SYNONYMS = new Map([["plan", "tier"]]);
+
 /** Returns the known name most similar to `name`; null if none is similar or `name` is too long. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (name.length > FIELD_CHARS_MAX) return null;
   const wanted = name.toLowerCase();
+  const synonym = SYNONYMS.get(wanted);
+  if (synonym !== undefined && known.includes(synonym)) return synonym;
   let nearest: string | null = null;
   let best = Infinity;
   for (const candidate of known) {
-    const edits = editsBetween(wanted, candidate);
+    // A word of the name is close to it, however long the others are: "exit" of "exit_code".
+    const edits = candidate.split("_").includes(wanted) ? 1 : editsBetween(wanted, candidate);
     // At most half of the longer name may differ; beyond that it is another word.
     if (edits >= best || 2 * edits > Math.max(wanted.length, candidate.length)) continue;
     nearest = candidate;

@@ -5,8 +5,9 @@
  */
 import { type Parsed, type Problem, refuse } from "./errors.ts";
 import { type IdPrefix, judgeId } from "./ids.ts";
-import { FIELD_CHARS_MAX, nearestName } from "./query.ts";
-import { printable, show } from "./text.ts";
+import { unknownName } from "./query.ts";
+import { isObject } from "./raw_json.ts";
+import { show } from "./text.ts";
 import { z } from "zod";
 
 /**
@@ -27,23 +28,53 @@ export function check<T>(
   return { ok: false, problem: problemOf(issue, value, where) };
 }
 
-/** Checks a value as {@link check} does, and refuses fields that the schema lacks (decision 47). */
-export function checkClosed<T>(
-  schema: Schema<T>,
-  value: Readonly<Record<string, unknown>>,
-  where = "",
-): Parsed<T> {
-  const known = [...fieldsOf(schema)];
-  const unknown = Object.keys(value).find((name) => !known.includes(name));
-  if (unknown === undefined) return check(schema, value, where);
-  const field = printable(unknown.slice(0, FIELD_CHARS_MAX));
-  const nearest = nearestName(unknown, known);
-  const hint = nearest === null ? "" : ` Did you mean "${nearest}"?`;
-  return refuse(
-    "invalid_field",
-    `Unknown field "${where}${field}".${hint} Known: ${known.join(", ")}`,
-    field,
+/**
+ * Returns the problem of the first field, at any depth, that a schema lacks; null for none (R25).
+ *
+ * @param where path to the value, such as `tiers[0].`
+ */
+export function unknownField(schema: z.ZodType, value: unknown, where = ""): Problem | null {
+  const parts = partsOf(schema);
+  if (Array.isArray(value)) {
+    const list = parts.find((part) => part instanceof z.ZodArray);
+    if (list === undefined) return null;
+    const item = list.element as z.ZodType;
+    const path = where.slice(0, -1);
+    return firstOf(value.entries(), ([i, each]) => unknownField(item, each, `${path}[${i}].`));
+  }
+  const objects = parts.filter((part) => part instanceof z.ZodObject);
+  if (!isObject(value) || objects.length === 0) return null;
+  // The alternative with the constants that were sent applies. Without one, all fields are known.
+  const sent = objects.filter(({ shape }) =>
+    Object.entries(shape).every(([name, field]) =>
+      !(field instanceof z.ZodLiteral) || field.values.has(value[name] as string)
+    )
   );
+  const shapes = (sent.length > 0 ? sent : objects).map(({ shape }) => shape);
+  const fields: Record<string, z.ZodType> = Object.assign({}, ...shapes);
+  return firstOf(
+    Object.entries(value),
+    ([name, part]) =>
+      fields[name] === undefined || !Object.hasOwn(fields, name)
+        ? unknownName("field", name, Object.keys(fields), where)
+        : unknownField(fields[name], part, `${where}${name}.`),
+  );
+}
+
+/** Returns the alternatives of a schema, without what makes them optional or transforms them. */
+function partsOf(schema: z.ZodType): readonly z.ZodType[] {
+  if (schema instanceof z.ZodUnion) return (schema.options as z.ZodType[]).flatMap(partsOf);
+  if (schema instanceof z.ZodPipe) return partsOf(schema.in as z.ZodType);
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  return isWrapped ? partsOf(schema.unwrap() as z.ZodType) : [schema];
+}
+
+function firstOf<T>(items: Iterable<T>, problemOf: (item: T) => Problem | null): Problem | null {
+  for (const item of items) {
+    const problem = problemOf(item);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
 function problemOf(issue: Issue, body: unknown, where: string): Problem {

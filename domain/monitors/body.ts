@@ -1,5 +1,5 @@
 /**
- * Validates the body of `PUT /v1/agents/{slug}/monitor`. Unknown fields are refused (decision 47).
+ * Validates the body of `PUT /v1/agents/{slug}/monitor`.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Body } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { optional } from "../core/fields.ts";
-import { checkClosed } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import { type MonitorSettings, SIGNALS_MAX } from "./monitor.ts";
 import {
   CRON_CHARS_MAX,
@@ -83,7 +83,7 @@ export const monitorBody = z.object({
 
 /** Validates the body of `PUT /v1/agents/{slug}/monitor`. */
 export function parseMonitor(body: Body): Parsed<MonitorRequest> {
-  const parsed = checkClosed(monitorBody, body.value);
+  const parsed = check(monitorBody, body.value);
   if (!parsed.ok) return parsed;
   const { schedule, version = null } = parsed.value;
   const settings: MonitorSettings = {

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Body } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { instant, optional } from "../core/fields.ts";
-import { checkClosed } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import type { MonitorPause } from "./monitor.ts";
 
 /**
@@ -23,7 +23,7 @@ export const pauseBody = z.object({
 
 /** Parses a pause. */
 export function parsePause(body: Body, nowMs: number): Parsed<MonitorPause> {
-  const parsed = checkClosed(pauseBody, body.value);
+  const parsed = check(pauseBody, body.value);
   if (!parsed.ok) return parsed;
   const { until, sticky = false } = parsed.value;
   if (until !== undefined && until <= nowMs) {

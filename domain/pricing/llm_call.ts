@@ -18,8 +18,10 @@ import {
   CONTRACT,
   type Form,
   FORMS,
+  MODEL_FIELDS,
   OTHER_FIGURES,
   type Path,
+  PROVIDER_FIELDS,
 } from "./usage_fields.ts";
 
 /** Model call with the problems found in its payload. */
@@ -49,7 +51,9 @@ function quickCall(data: JsonFields): ReadCall | null {
     isAbsentOr(isCount, latency_ms) && isAbsentOr(isCount, cached_input_tokens) &&
     isAbsentOr(isCount, cache_creation_input_tokens) && isAbsentOr(isCount, reasoning_tokens) &&
     data.cache_read_input_tokens === undefined && data.input_tokens_details === undefined &&
-    data.usage === undefined && (model !== undefined || data.modelVersion === undefined);
+    data.input_token_details === undefined && data.usage === undefined &&
+    isPresent(model) &&
+    (isPresent(provider) || PROVIDER_FIELDS.every((name) => data[name] === undefined));
   return !isPlain ? null : {
     call: {
       model: model ?? null,
@@ -69,8 +73,8 @@ function quickCall(data: JsonFields): ReadCall | null {
 /** Reads any payload. */
 function readWhole(data: JsonFields): ReadCall {
   const reader = new Reader(data);
-  const [model, provider] = [reader.label("model", "modelVersion"), reader.label("provider")];
-  const counts = reader.counts();
+  const [model, provider] = [reader.label(MODEL_FIELDS), reader.label(PROVIDER_FIELDS)];
+  const counts = reader.counts(provider ?? model ?? "");
   reader.checkOthers();
   const { usage, mode } = data;
   // Anthropic marks messages from a batch this way.
@@ -102,7 +106,7 @@ class Reader {
   }
 
   /** Reads the first present field of `names` as text; accepts numbers and booleans. */
-  label(...names: readonly string[]): string | null {
+  label(names: readonly string[]): string | null {
     const name = names.find((candidate) => isPresent(this.#data[candidate]));
     if (name === undefined) return null;
     const value = this.#data[name];
@@ -118,26 +122,30 @@ class Reader {
     return ownText(cut);
   }
 
-  /** Reads the contract's counts and fills absent ones from a provider's format; null for none. */
-  counts(): Counts | null {
+  /**
+   * Reads the contract's counts and fills absent ones from a provider's format; null for none.
+   *
+   * @param sender provider or model, which may decide how cached tokens are counted
+   */
+  counts(sender: string): Counts | null {
     const data = this.#data;
     // A provider's field for cached tokens next to `input_tokens` means the provider's format.
     const isContract = isPresent(data.cached_input_tokens) ||
-      !(isPresent(data.cache_read_input_tokens) || isPresent(data.input_tokens_details));
-    const own = isContract ? this.#counts(data, CONTRACT, "") : null;
+      !PROVIDER_CACHES.some((name) => isPresent(data[name]));
+    const own = isContract ? this.#counts(data, CONTRACT, "", sender) : null;
     if ((own?.[0] ?? null) !== null && (own?.[1] ?? null) !== null) return own;
-    const provided = this.#inForm();
+    const provided = this.#inForm(sender);
     return own?.map((count, i) => count ?? provided?.[i] ?? null) ?? provided;
   }
 
   /** Reads the counts in the first provider format that has any; null if none is readable. */
-  #inForm(): Counts | null {
+  #inForm(sender: string): Counts | null {
     const data = this.#data;
     for (const name of CONTAINERS) {
       const container = name === null ? data : data[name];
       if (!isObject(container)) continue;
       for (const form of FORMS) {
-        const counts = this.#counts(container, form, name === null ? "" : `${name}.`);
+        const counts = this.#counts(container, form, name === null ? "" : `${name}.`, sender);
         if (counts !== null) return counts;
       }
     }
@@ -153,24 +161,27 @@ class Reader {
     }
   }
 
-  #counts(from: JsonFields, form: Form, where: string): Counts | null {
+  #counts(from: JsonFields, form: Form, where: string, sender: string): Counts | null {
     if (form.onlyWith !== undefined && !isPresent(from[form.onlyWith])) return null;
-    const input = this.#sum(from, form.input, where);
-    const output = this.#sum(from, form.output, where);
-    const cached = this.#sum(from, form.cached, where);
+    const sum = (paths: readonly Path[] = []) => this.#sum(from, paths, where, form.isFirst);
+    const [input, output, cached] = [sum(form.input), sum(form.output), sum(form.cached)];
     if ((input ?? output ?? cached) === null) return null;
-    const written = this.#sum(from, form.written, where);
-    if (form.isApart !== true) return [input, output, cached, written];
+    const written = sum(form.written);
+    const { isApart = false } = form;
+    if (typeof isApart === "boolean" ? !isApart : !isApart.test(sender)) {
+      return [input, output, cached, written];
+    }
     const allInput = (input ?? 0) + (cached ?? 0) + (written ?? 0);
     if (Number.isSafeInteger(allInput)) return [allInput, output, cached, written];
     this.unreadable.add(`${where}input_tokens`);
     return [0, output, 0, 0];
   }
 
-  /** Adds the counts that are present; null if none is readable. */
-  #sum(from: JsonFields, paths: readonly Path[] | undefined, where: string): number | null {
+  /** Adds the counts that are present, or reads the first one; null if none is readable. */
+  #sum(from: JsonFields, paths: readonly Path[], where: string, isFirst = false): number | null {
     let sum: number | null = null;
-    for (const path of paths ?? []) {
+    for (const path of paths) {
+      if (isFirst && sum !== null) break;
       const value = valueAt(from, path);
       if (!isPresent(value)) continue;
       const count = readCount(value);
@@ -182,6 +193,13 @@ class Reader {
     return sum;
   }
 }
+
+/** Fields of cached tokens whose presence means a provider's format next to `input_tokens`. */
+const PROVIDER_CACHES = [
+  "cache_read_input_tokens",
+  "input_tokens_details",
+  "input_token_details",
+];
 
 /** Returns whether a value is present; null counts as absent. */
 function isPresent(value: unknown): boolean {

@@ -1,9 +1,6 @@
 /**
  * Validates the body of `PUT /v1/rate-card`, a team's own price for a model.
  *
- * Unknown fields are ignored (decision 9), except a price in an unknown unit: ignoring it would make
- * every cost wrong, so it is refused.
- *
  * @module
  */
 import { z } from "zod";
@@ -22,8 +19,6 @@ import { isWhole } from "./batch_rates.ts";
 import { mapRates, type RateRow, type Rates, type RateTier } from "./rates.ts";
 import { instant, name, optional, text } from "../core/fields.ts";
 import { isCount } from "../core/rules.ts";
-import { FIELD_CHARS_MAX } from "../core/query.ts";
-import { printable, show } from "../core/text.ts";
 import { formatInstant } from "../core/time.ts";
 import type { AuditValue } from "../teams/audit_log.ts";
 
@@ -56,7 +51,13 @@ const rateFields = {
   cached_input_usd_per_million: inputRateOr,
   cache_write_usd_per_million: inputRateOr,
 };
-const tierFields = {
+
+/**
+ * One entry of `tiers`.
+ *
+ * @internal
+ */
+export const tierBody = z.object({
   above_input_tokens: z.number(THRESHOLD)
     .refine((value) => isCount(value) && value >= 1, THRESHOLD)
     .meta({ type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
@@ -64,8 +65,14 @@ const tierFields = {
       "Calls with more input tokens are priced at these rates; must increase from tier to tier.",
     ),
   ...rateFields,
-};
-const bodyFields = {
+});
+
+/**
+ * Body of `PUT /v1/rate-card`; {@link tierBody} validates its tiers.
+ *
+ * @internal
+ */
+export const rateBody = z.object({
   provider: optional(label).describe("Matches any provider when absent."),
   model: label.describe("The name that calls use, case-insensitive."),
   effective_from: optional(instant()).describe("Always in effect when absent."),
@@ -77,26 +84,10 @@ const bodyFields = {
     z.custom<readonly Readonly<Record<string, unknown>>[]>(isTierList, TIERS)
       .meta({ type: "array", maxItems: RATE_TIERS_MAX, items: { type: "object" } }),
   ),
-};
-
-/**
- * Body of `PUT /v1/rate-card`; {@link tierBody} validates its tiers.
- *
- * @internal
- */
-export const rateBody = z.object(bodyFields);
-
-/**
- * One entry of `tiers`.
- *
- * @internal
- */
-export const tierBody = z.object(tierFields);
+});
 
 /** Validates the body of `PUT /v1/rate-card`. */
 export function parseRate(body: Body): Parsed<RateSpec> {
-  const unknown = unknownUnit(body.value, bodyFields, "");
-  if (unknown !== null) return unknown;
   const parsed = check(rateBody, body.value);
   if (!parsed.ok) return parsed;
   const fields = parsed.value;
@@ -194,8 +185,6 @@ function parseTiers(
   const tiers: RateTier[] = [];
   for (const [index, fields] of elements.entries()) {
     const where = `tiers[${index}].`;
-    const unknown = unknownUnit(fields, tierFields, where);
-    if (unknown !== null) return unknown;
     const tier = check(tierBody, fields, where);
     if (!tier.ok) return tier;
     const aboveInputTokens = tier.value.above_input_tokens;
@@ -217,37 +206,6 @@ function ratesOf(fields: z.output<z.ZodObject<typeof rateFields>>): Rates {
     cachedInput: fields.cached_input_usd_per_million ?? null,
     cacheWrite: fields.cache_write_usd_per_million ?? null,
   };
-}
-
-/** Words in field names that refer to money or to a unit of it. */
-const UNIT_WORDS = new Set([
-  ...["per", "unit", "units", "mtok", "ktok"],
-  ...["currency", "usd", "eur", "cents", "dollars"],
-  ...["price", "prices", "pricing", "cost", "costs", "rate", "rates"],
-]);
-
-/** Refuses an unknown field that is named like a price. */
-function unknownUnit(
-  body: Readonly<Record<string, unknown>>,
-  fields: object,
-  where: string,
-): { readonly ok: false } & Parsed<never> | null {
-  for (const [key, value] of Object.entries(body)) {
-    if (Object.hasOwn(fields, key) || value === null || !namesPrice(key)) continue;
-    const field = printable(key.slice(0, FIELD_CHARS_MAX));
-    const rates = Object.keys(rateFields).map((name) => `"${name}"`).join(", ");
-    const message =
-      `Field "${where}${field}" is not a rate of this card, whose rates are ${rates}: ` +
-      `got ${show(value)}`;
-    return { ok: false, problem: { code: "invalid_field", message, field } };
-  }
-  return null;
-}
-
-/** Returns whether a name, in snake or camel case, contains one of {@link UNIT_WORDS}. */
-function namesPrice(name: string): boolean {
-  const words = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase().split(/[^a-z0-9]+/);
-  return words.some((word) => UNIT_WORDS.has(word));
 }
 
 function isTierList(value: unknown): boolean {

@@ -11,7 +11,6 @@ import type { Body } from "../core/body.ts";
 import type { RepriceSpec } from "./reprice.ts";
 import { instant, optional } from "../core/fields.ts";
 import { isText } from "../core/rules.ts";
-import { printable } from "../core/text.ts";
 
 /** Request for a repricing job. */
 export interface RepriceRequest {
@@ -22,8 +21,6 @@ export interface RepriceRequest {
 }
 
 const NAME = `a name as the calls sent it, of 1 to ${LABEL_CHARS_MAX} characters`;
-/** Maximum characters of an unknown field's name quoted in an error message. */
-const FIELD_CHARS_MAX = 64;
 
 const label = z.string(NAME)
   .refine((value) => value !== "" && isText(value, LABEL_CHARS_MAX), NAME)
@@ -47,12 +44,6 @@ export const repriceBody = z.object({
 
 /** Validates the body. */
 export function parseReprice(body: Body): Parsed<RepriceRequest> {
-  // Unknown fields are ignored (decision 9), but ignoring a misspelled "dry_run" would change prices.
-  const misspelled = Object.keys(body.value).find((key) => /^dry/i.test(key) && key !== "dry_run");
-  if (misspelled !== undefined) {
-    const field = printable(misspelled.slice(0, FIELD_CHARS_MAX));
-    return refuse("invalid_field", `Unknown field "${field}": did you mean "dry_run"?`, field);
-  }
   const parsed = check(repriceBody, body.value);
   if (!parsed.ok) return parsed;
   const { model, provider = null, from = null, to = null, dry_run: dryRun = false } = parsed.value;

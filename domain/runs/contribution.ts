@@ -38,6 +38,8 @@ export const EMPTY_MEASURES = {
   unpricedOutputTokens: 0n,
   /** Cached input tokens of unpriced calls. */
   unpricedCachedInputTokens: 0n,
+  /** Number of calls that name a model and have no token counts. */
+  uncountedCalls: 0,
 };
 
 /** Measures of a roll-up. Each is a sum over runs, so differences can be added. */
@@ -47,7 +49,7 @@ export type Measures = Readonly<typeof EMPTY_MEASURES>;
 export interface RunSums extends CallTotals, Pick<Measures, "events"> {
   /** Labels the run is grouped by. */
   readonly labels: RunLabels;
-  /** Calls with tokens, by model. */
+  /** Calls by model. */
   readonly models: readonly ModelUsage[];
 }
 

@@ -88,7 +88,7 @@ export function costOfRun(head: RunHead): CostSum {
 
 /** Returns the sorted names of models without a price among a run's lines. */
 export function unpricedUsageOf(models: readonly ModelUsage[]): string[] {
-  const unpriced = new Set(models.flatMap(({ priced, model }) => priced ? [] : [model]));
+  const unpriced = new Set(models.flatMap(({ priced, model }) => priced === false ? [model] : []));
   return [...unpriced].sort();
 }
 

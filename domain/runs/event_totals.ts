@@ -8,7 +8,7 @@ import { addToMinimap, type Minimap } from "./minimap.ts";
 import { addModelUsage, type CallTotals, type ModelUsage } from "./model_usage.ts";
 import { isApart } from "../pricing/price.ts";
 import type { LlmCall } from "../pricing/llm_call.ts";
-import { type BatchPrices, isPriceable, lacksBatchRate } from "../pricing/price_events.ts";
+import { type BatchPrices, lacksBatchRate } from "../pricing/price_events.ts";
 
 /**
  * Totals over the events of a run. Tokens are bigints, because two legal events can exceed 2^53.
@@ -74,9 +74,9 @@ export function addEvents(
     if (call === undefined) continue;
     all.add(call, 0);
     sum.cachedExceedsInput ||= isApart(call);
-    if (!isPriceable(call)) continue;
+    if (call.model === null) continue;
     const match = prices.matches[prices.by[i] ?? -1];
-    const priced = match !== undefined;
+    const priced = call.counted ? match !== undefined : null;
     if (lacksBatchRate(call, match)) sum.fullRateBatchCalls++;
     models.of(call.model, call.provider, priced).add(call, prices.costs[i] ?? 0);
   }
@@ -138,7 +138,7 @@ export class ModelSums {
   /**
    * Returns the accumulator of a model. Batches have few models, so a linear search is fastest.
    */
-  of(model: string, provider: string | null, priced: boolean): TokenSums {
+  of(model: string, provider: string | null, priced: ModelUsage["priced"]): TokenSums {
     for (const entry of this.#models) {
       const same = entry.model === model && entry.provider === provider &&
         entry.priced === priced;

@@ -28,10 +28,13 @@ export interface ModelName {
   readonly model: string;
 }
 
-/** Calls of a run to one model. Calls with and without a price are separate lines. */
+/** Calls of a run to one model. Calls with a price, without one and without tokens are separate lines. */
 export interface ModelUsage extends ModelName, CallTotals {
-  /** True if the rate card had a price for these calls; without a price they cost 0. */
-  readonly priced: boolean;
+  /**
+   * True if the rate card had a price for these calls; without a price they cost 0. Null if they had no
+   * token counts, so that no price applies (R27).
+   */
+  readonly priced: boolean | null;
 }
 
 /** Name of the line that combines the models beyond {@link RUN_MODELS_MAX}. */

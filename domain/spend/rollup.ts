@@ -173,6 +173,7 @@ function lineMeasures(line: ModelUsage): Measures {
   const { priced, calls, inputTokens, outputTokens, cachedInputTokens, cost } = line;
   const counts = { events: calls, calls, inputTokens, outputTokens, cachedInputTokens, cost };
   const sums = { ...EMPTY_MEASURES, ...counts };
+  if (priced === null) return { ...sums, uncountedCalls: calls };
   return priced ? sums : {
     ...sums,
     unpricedCalls: calls,

@@ -1,9 +1,11 @@
 /**
- * Called models without a price, with an estimate of their cost.
+ * Calls that cost 0 because their model has no price, with an estimate, or because they have no tokens.
  *
  * @module
  */
 import type { Parsed } from "../core/errors.ts";
+import { addCounts } from "../core/sums.ts";
+import type { Measures } from "../runs/contribution.ts";
 import { type ModelName, type ModelUsage, OTHER_MODELS } from "../runs/model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RateRow } from "../pricing/rates.ts";
@@ -23,11 +25,16 @@ import { matches, modelOf, type SpendQuery } from "./spend_query.ts";
 /** Maximum models in an answer: those with the most tokens. */
 export const UNPRICED_MODELS_MAX = 100;
 
-/** Calls to a model that cost 0 because it has no price. */
+/** Reasons why calls to a model cost 0: it has no price, or the calls have no token counts. */
+export const UNPRICED_REASONS = ["no_price", "no_tokens"] as const;
+
+/** Calls to a model that cost 0 for one reason. */
 export interface UnpricedModel
   extends Pick<ModelUsage, "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens"> {
   /** Model. */
   readonly name: ModelName;
+  /** Reason. */
+  readonly reason: typeof UNPRICED_REASONS[number];
   /** First UTC day of the query with such a call, `YYYY-MM-DD`. */
   readonly firstSeen: string;
   /** Last such day, `YYYY-MM-DD`. */
@@ -66,19 +73,17 @@ export async function unpricedOf(
   const models: EstimatedModel[] = [];
   for (const model of listed) {
     // The combined line of other models has no nearest price.
-    const row = model.name.model === OTHER_MODELS ? null : nearest(model.name);
+    const mayBePriced = model.reason === "no_price" && model.name.model !== OTHER_MODELS;
+    const row = mayBePriced ? nearest(model.name) : null;
     models.push({ ...model, estimate: row && { cost: estimateOf(model, row), row } });
   }
   const estimateTotal = models.reduce((sum, { estimate }) => sum + (estimate?.cost ?? 0n), 0n);
   return { ok: true, value: { models, leftOut: all.length - models.length, estimateTotal } };
 }
 
-/** A model whose calls are being accumulated. */
-type OpenModel = { -readonly [Name in keyof UnpricedModel]: UnpricedModel[Name] };
-
 /** Returns all models with unpriced calls; null if there are too many rows. */
 async function readUnpriced(query: SpendQuery, read: ReadRows): Promise<UnpricedModel[] | null> {
-  const models = new Map<string, OpenModel>();
+  const models = new Map<string, UnpricedModel>();
   let [count, bytes] = [0, 0];
   for await (const rows of read("model")) {
     count += rows.length;
@@ -88,36 +93,41 @@ async function readUnpriced(query: SpendQuery, read: ReadRows): Promise<Unpriced
   return [...models.values()];
 }
 
-/** Adds a row to its model, and returns the bytes of a new model. Rows arrive by day. */
-function addUnpriced(models: Map<string, OpenModel>, { day, group, measures }: RollupRow): number {
+/** Adds a row to its model, and returns the bytes of new entries. Rows arrive by day. */
+function addUnpriced(
+  models: Map<string, UnpricedModel>,
+  { day, group, measures }: RollupRow,
+): number {
   const name = modelOf(group);
-  if (name === null || measures.unpricedCalls === 0) return 0;
-  const id = modelId(name);
-  const entry = models.get(id);
-  if (entry === undefined) {
-    models.set(id, {
-      name,
+  if (name === null) return 0;
+  return UNPRICED_REASONS.reduce((bytes, reason) => {
+    const sums = sumsOf(measures, reason);
+    if (sums.calls === 0) return bytes;
+    const id = `${reason} ${modelId(name)}`;
+    const entry = models.get(id);
+    const sum = entry === undefined
+      ? { name, reason, ...sums, firstSeen: day }
+      : addCounts<UnpricedModel>(entry, sums);
+    models.set(id, { ...sum, lastSeen: day });
+    return bytes + (entry === undefined ? groupBytes(id) : 0);
+  }, 0);
+}
+
+function sumsOf(measures: Measures, reason: UnpricedModel["reason"]) {
+  return reason === "no_price"
+    ? {
       calls: measures.unpricedCalls,
       inputTokens: measures.unpricedInputTokens,
       outputTokens: measures.unpricedOutputTokens,
       cachedInputTokens: measures.unpricedCachedInputTokens,
-      firstSeen: day,
-      lastSeen: day,
-    });
-    return groupBytes(id);
-  }
-  entry.calls += measures.unpricedCalls;
-  entry.inputTokens += measures.unpricedInputTokens;
-  entry.outputTokens += measures.unpricedOutputTokens;
-  entry.cachedInputTokens += measures.unpricedCachedInputTokens;
-  entry.lastSeen = day;
-  return 0;
+    }
+    : { calls: measures.uncountedCalls, inputTokens: 0n, outputTokens: 0n, cachedInputTokens: 0n };
 }
 
 function byTokens(a: UnpricedModel, b: UnpricedModel): number {
   const [aTokens, bTokens] = [tokensOf(a), tokensOf(b)];
   if (aTokens !== bTokens) return aTokens > bTokens ? -1 : 1;
-  return modelKey(a.name) < modelKey(b.name) ? -1 : 1;
+  return modelKey(a.name) + a.reason < modelKey(b.name) + b.reason ? -1 : 1;
 }
 
 function tokensOf({ inputTokens, outputTokens }: UnpricedModel): bigint {

@@ -48,8 +48,10 @@ export class OpenHeartbeats {
 }
 
 /** Returns an upper bound of an opening's bytes in memory. */
-function bytesOf({ agent, customerId, feature, goal, note, metadata, reported }: Opening): number {
-  const texts = [agent, customerId, feature, goal, note, reported?.model, reported?.provider];
+function bytesOf(opening: Opening): number {
+  const { agent, customerId, feature, goal, note, metadata, reported, ignored = [] } = opening;
+  const own = [agent, customerId, feature, goal, note, reported?.model, reported?.provider];
+  const texts = [...own, ...ignored];
   const chars = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
   return OPENING_BYTES + BYTES_PER_CHAR * chars + LABEL_BYTES * (metadata?.length ?? 0);
 }

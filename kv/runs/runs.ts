@@ -11,38 +11,28 @@ import {
   decideOpen,
   type Decision,
   DELETED,
+  type HeartbeatRequest,
 } from "../../domain/runs/decide.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
-import type { Opening, RunParts } from "../../domain/runs/run.ts";
-import { monthOf } from "../../domain/core/time.ts";
-import { encodeOneCall, encodePart } from "../base/codec.ts";
+import type { RunParts } from "../../domain/runs/run.ts";
 import { inTime } from "../base/deadline.ts";
 import { pendingName } from "../writer/pending_mark.ts";
-import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { readHead } from "./heads.ts";
 import { OpenHeartbeats } from "./open_heartbeats.ts";
+import { type Call, partsWrite } from "./parts_write.ts";
+import { writePing } from "./open_pings.ts";
 import { RecentIds } from "./recent_ids.ts";
-import { type BlobWrite, blobWrite, chunkKeys, stage, type Store, unstage } from "../store.ts";
+import { stage, type Store, unstage } from "../store.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
 import { AgentGroup, joinWrites, NewAgentCalls } from "./new_agents.ts";
-import { readSnapshot, readWithAgent, type StoredParts } from "./snapshot.ts";
+import { readSnapshot, readWithAgent } from "./snapshot.ts";
 import type { Write } from "../writer/write.ts";
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
-
-/** A write request in progress. */
-interface Call {
-  readonly team: Team;
-  readonly id: RunId;
-  readonly receivedAt: number;
-  /** Agent in the request; null for a finish. */
-  readonly agent: string | null;
-  readonly decide: (parts: RunParts) => Decision;
-}
 
 /** A write request whose agent may be new. */
 interface NewAgentCall extends Call {
@@ -54,22 +44,31 @@ export function createRuns(
   store: Store,
   cards: RateCards,
   known: KnownAgents,
-): Pick<RunStore, "open" | "finish" | "heartbeat"> {
+): Pick<RunStore, "open" | "finish" | "heartbeat" | "ping"> {
   const writer = new RunWriter(store, known);
+  const withCard = <T>(team: Team, write: (card: RateCard) => Promise<T>): Promise<T> => {
+    const card = cards.card(team);
+    return card instanceof Promise ? inTime(card, store.deadlines).then(write) : write(card);
+  };
   return {
     open(team, request, receivedAt) {
       const decide = (parts: RunParts) => decideOpen(parts, request, receivedAt);
       return writer.write({ team, id: request.id, receivedAt, agent: request.agent, decide });
     },
-    heartbeat(team, request, receivedAt) {
-      const write = (card: RateCard) => {
-        const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt, card);
-        const call = { team, id: request.id, receivedAt, agent: request.agent, decide };
-        return writer.write(call, writer.assumedOf(call));
-      };
-      const card = cards.card(team);
-      return card instanceof Promise ? inTime(card, store.deadlines).then(write) : write(card);
-    },
+    heartbeat: (team, request, receivedAt) =>
+      withCard(
+        team,
+        (card) => writer.writeHeartbeat(heartbeatCall(team, request, receivedAt, card)),
+      ),
+    ping: (team, request, rid, receivedAt) =>
+      withCard(team, (card) => {
+        const write = (id: RunId, others: Write) => {
+          const call = heartbeatCall(team, { ...request, id }, receivedAt, card);
+          return writer.writeHeartbeat({ ...call, others });
+        };
+        const at = { team: team.id, agent: request.agent, rid };
+        return inTime(writePing({ store, at, request, receivedAt, write }), store.deadlines);
+      }),
     async finish(team, id, request, receivedAt) {
       const decide = (parts: RunParts) => decideFinish(parts, request, receivedAt);
       const outcome = await writer.write({ team, id, receivedAt, agent: null, decide });
@@ -78,6 +77,16 @@ export function createRuns(
       return outcome;
     },
   };
+}
+
+function heartbeatCall(
+  team: Team,
+  request: HeartbeatRequest,
+  receivedAt: number,
+  card: RateCard,
+): Call {
+  const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt, card);
+  return { team, id: request.id, receivedAt, agent: request.agent, decide };
 }
 
 /** Writes requests: first without a read, assuming a new run, else by reading the stored state. */
@@ -134,10 +143,10 @@ class RunWriter {
     return heads.noting(team.id, id, parts, () => writer.commit(write));
   }
 
-  /** Returns the assumed state of a heartbeat's run: as the heartbeat that opened it left it. */
-  assumedOf(call: Call): RunParts {
+  /** Writes a heartbeat. Its run is assumed to be as the heartbeat that opened it left it. */
+  writeHeartbeat(call: Call): Promise<CappedOutcome> {
     const opening = this.#openHeartbeats.get(nameOf(call), call.receivedAt);
-    return opening === undefined ? NO_PARTS : { opening, closing: null };
+    return this.write(call, opening === undefined ? NO_PARTS : { opening, closing: null });
   }
 
   /** Writes a request after reading the stored state, for the few that need it. */
@@ -239,43 +248,6 @@ async function withIdleCloseOf(
 /** Returns a run's name, unique across teams. */
 function nameOf({ team, id }: Call): string {
   return pendingName(team.id, id);
-}
-
-/**
- * Returns the write that inserts the decided parts and counts the request.
- *
- * An opening and a close of one call share the row of the close. So a call that opens a run checks
- * both rows, whichever it writes.
- *
- * @param stored rows that the decision was made from; null if none is assumed to exist
- */
-function partsWrite(
-  { team, id, receivedAt }: Call,
-  { opening, closing, replaces }: Decision,
-  stored: StoredParts | null,
-): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
-  const openingKey = keys.opening(team.id, id);
-  const closingKey = keys.closing(team.id, id);
-  const checks: Deno.AtomicCheck[] = [];
-  if (opening !== undefined) {
-    checks.push({ key: openingKey, versionstamp: stored?.opening.versionstamp ?? null });
-  }
-  checks.push({ key: closingKey, versionstamp: stored?.closing.versionstamp ?? null });
-  const blob = closing === undefined
-    ? blobWrite(team.id, id, openingKey, encodePart(opening as Opening))
-    : blobWrite(
-      team.id,
-      id,
-      closingKey,
-      opening === undefined ? encodePart(closing) : encodeOneCall(closing, opening),
-    );
-  const deletes = replaces === undefined ? [] : chunkKeys(team.id, id, stored?.opening.value);
-  const isCounted = replaces?.isCounted === true;
-  const sums = isCounted ? [] : [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
-  const lane = closing === undefined ? "open" : "closed";
-  const pending = [{ lane, name: pendingName(team.id, id) }] as const;
-  const { sets, staged } = blob;
-  return { write: { team: team.id, checks, sums, sets, deletes, pending }, staged };
 }
 
 /**

@@ -57,9 +57,9 @@ const INFO = {
   summary: "A ledger of software agents' runs.",
   description:
     "Records each run once: what it did, how it ended and what it cost. Clients generate ids, so " +
-    "every write can be retried safely. Amounts are US dollars, exact to the picodollar. Unknown " +
-    "body fields are ignored, and null in an optional field counts as absent. Reads reject unknown " +
-    "query parameters and parameters without a value.",
+    "every write can be retried safely. Amounts are US dollars, exact to the picodollar. Null " +
+    "in an optional field counts as absent. Ingest calls ignore unknown body fields; all others " +
+    "reject unknown fields, unknown query parameters and parameters without a value.",
   license: { name: "MIT", identifier: "MIT" },
 };
 

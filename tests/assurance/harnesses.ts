@@ -4,6 +4,12 @@ import type { Harness } from "./assurance.ts";
 
 /** All harnesses by name. */
 export const HARNESSES = {
+  push: {
+    summary: "the tests of tests/push, or those of its folders that are named, as each push runs them",
+    takes: "7 minutes",
+    count: null,
+    load: () => import("./push.ts"),
+  },
   sim: {
     summary: "random calls against a model of the contract, answer by answer and row by row",
     takes: "2 hours",
@@ -85,7 +91,7 @@ export const HARNESSES = {
   },
   mutants: {
     summary: "bugs planted in a copy of the project, each of which a test must catch",
-    takes: "6 minutes",
+    takes: "2 minutes",
     count: null,
     load: () => import("./mutants/main.ts"),
   },

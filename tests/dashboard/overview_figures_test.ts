@@ -19,6 +19,7 @@ const DAY: DayMetrics = {
   running: 0,
   cost: 0n,
   unpricedCalls: 0,
+  uncountedCalls: 0,
 };
 
 Deno.test("today is a UTC day, with the 14 days before it", () => {

@@ -6,7 +6,14 @@ import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
-import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/builders/spend.ts";
+import {
+  aContribution,
+  DOLLAR,
+  LINE,
+  storeSpend,
+  UNCOUNTED,
+  UNPRICED,
+} from "../support/builders/spend.ts";
 
 const PAGE = "/dashboard";
 const HOUR_MS = 3_600_000;
@@ -214,6 +221,18 @@ Deno.test("models without a price are named, with a link to add one", async () =
   assert(!html.includes(hostile));
   assertMatch(textOf(html), /2 calls have no price since 2026-11-07 and count as \$0/);
   assertMatch(textOf(html), /openai\/<script>alert\(1\)<\/script> , openai\/brand-new/);
+});
+
+Deno.test("R27: calls without tokens are named, with what to do", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  await storeSpend(h, [aContribution({ models: [UNCOUNTED] })]);
+  assertMatch(
+    textOf(await seen(h, reader)),
+    /1 call has no token counts since .*: openai\/gpt-4o . See the models , and send the provider/,
+  );
+  await storeSpend(h, [aContribution({ models: [UNPRICED, UNCOUNTED] })]);
+  assertMatch(textOf(await seen(h, reader)), /2 calls have no price or no token counts since/);
 });
 
 Deno.test("a dead stage is shown with its run, its error and the command to retry it", async () => {

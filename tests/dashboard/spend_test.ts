@@ -3,7 +3,14 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { Harness } from "../support/harness/harness.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { OTHER } from "../support/builders/rate_cards.ts";
-import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/builders/spend.ts";
+import {
+  aContribution,
+  DOLLAR,
+  LINE,
+  storeSpend,
+  UNCOUNTED,
+  UNPRICED,
+} from "../support/builders/spend.ts";
 
 const SPEND = "/dashboard/spend";
 const HOSTILE = `<img src=x onerror=alert(1)>"'`;
@@ -193,6 +200,21 @@ Deno.test("spend: models without a price are listed with calls, tokens, an estim
     /1 model has no price .* openai\/gpt-4o-next Add a price 1 1M 0 about \$2\.4998 , as openai\/gpt-4o /,
   );
   assertStringIncludes(banner, "/dashboard/rate-card/new?provider=openai&amp;model=gpt-4o-next");
+});
+
+Deno.test("R27: models whose calls have no tokens are listed with what to do", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const bannerOf = async () => {
+    const { text } = await reader.get(SPEND);
+    return textOf(/<section id="unpriced".*?<\/section>/s.exec(text)?.[0] ?? "");
+  };
+  await storeSpend(h, [aContribution({ models: [UNCOUNTED, LINE] })]);
+  const alone = await bannerOf();
+  assertMatch(alone, /1 model has calls without token counts .* send the provider's usage/);
+  assertMatch(alone, /openai\/gpt-4o send token counts 1 0 0 no token counts/);
+  await storeSpend(h, [aContribution({ models: [UNPRICED] })]);
+  assertMatch(await bannerOf(), /2 models have calls without a price or without token counts/);
 });
 
 Deno.test("spend: without the scope admin the banner names the required scope and has no link", async () => {

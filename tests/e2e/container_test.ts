@@ -109,6 +109,7 @@ const CHECKS = [
     probe: "version",
     args: ["validate", "--adapter", "caddyfile", "--config", "ops/Caddyfile"],
   },
+  { program: "promtool", probe: "--version", args: ["check", "rules", "ops/alerts.yml"] },
   {
     program: "docker-compose",
     probe: "version",

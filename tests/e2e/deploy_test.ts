@@ -6,7 +6,7 @@ import { KvServer } from "../support/harness/kv_server.ts";
 import { Process, runToEnd, type Settings } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
 
-const EXIT_SETTINGS = 2, EXIT_STORE = 3;
+const EXIT_SETTINGS = 2, EXIT_STORE = 3, EXIT_RETRY = 4;
 
 const KEY = `apk_us_${"ab".repeat(16)}`;
 
@@ -46,7 +46,10 @@ Deno.test("Deno Deploy: the attached KV is the ledger, and no log line has a sec
   assert(kv.counts.commits > 0);
   const { code, stdout, stderr } = await service.stop("SIGINT");
   assertEquals(code, 0);
-  assertMatch(stderr, /^Runledger listens on http:\S+, region us, ledger the attached KV\n$/);
+  assertMatch(
+    stderr,
+    /^Created a new ledger at the attached KV\nRunledger \d+\.\d+\.\d+ listens on http:\S+, region us, ledger the attached KV\n$/,
+  );
   const lines = stdout.trimEnd().split("\n");
   assertEquals(lines.map((line) => JSON.parse(line).status), [200, 401, 401]);
   for (const secret of [KEY, KV_TOKEN, developmentKey("us")]) {
@@ -81,7 +84,7 @@ Deno.test("Deno Deploy: while the KV answers no commit it does not start, and na
   await using kv = await KvServer.start();
   kv.knobs.answer = () => "unavailable";
   const { code, stdout, stderr } = await runToEnd(appWith(kv));
-  assertEquals([code, stdout], [EXIT_STORE, ""], stderr);
+  assertEquals([code, stdout], [EXIT_RETRY, ""], stderr);
   // The runtime prints each failed call before.
   const [last = ""] = stderr.trimEnd().split("\n").slice(-1);
   assertMatch(last, /^Cannot use the attached KV: .+: check the KV database of this app /);

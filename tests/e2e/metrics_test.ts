@@ -1,5 +1,6 @@
 /** Tests the metrics of the real program, as a scraper with the operator's key reads them. */
 import { assert, assertEquals } from "@std/assert";
+import { VERSION } from "../../domain/core/version.ts";
 import { Process } from "../support/harness/process.ts";
 import { Scrape } from "../support/oracles/prometheus.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
@@ -26,7 +27,19 @@ Deno.test("metrics: the operator's key reads requests, store and process of a ru
     const startMs = 1_000 * (scrape.value("process_start_time_seconds") ?? 0);
     assert(Math.abs(Date.now() - startMs) < 60_000);
     const { deno, v8 } = Deno.version;
-    assertEquals(scrape.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
+    assertEquals(
+      scrape.value("runledger_build_info", { version: VERSION, deno, v8, region: "eu" }),
+      1,
+    );
+    const documents = ["../../ops/alerts.yml", "../../docs/OPERATIONS.md"];
+    for (const document of documents) {
+      const text = await Deno.readTextFile(new URL(document, import.meta.url));
+      const names = new Set(text.match(/(?<![\w/])(runledger|process)_\w+(?=[`{\[, >])/g));
+      assert(names.size >= 9, document);
+      for (const name of names) {
+        assert(texts[1]?.includes(`# TYPE ${name} `), `${document}: no metric ${name}`);
+      }
+    }
     assert(!texts.some((text) => text.includes(OPERATOR_KEY)));
     assertEquals((await process.stop("SIGINT")).code, 0);
   });

@@ -7,7 +7,7 @@ import { keys } from "../../kv/base/keys.ts";
 import type { OpenStore } from "../../kv/open.ts";
 import { createNoticeStore } from "../../kv/teams/usage.ts";
 import { Process, type Settings } from "../support/harness/process.ts";
-import { type Behaviour, SmtpSink } from "../support/fakes/smtp.ts";
+import { type Behaviour, SENDER, SmtpSink } from "../support/fakes/smtp.ts";
 import { withFolder, withStore } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
@@ -61,6 +61,7 @@ function settingsIn(folder: string, sink: SmtpSink) {
     RUNLEDGER_KEY: KEY,
     RUNLEDGER_TIER: "free",
     RUNLEDGER_SMTP_URL: sink.url,
+    RUNLEDGER_SMTP_FROM: SENDER,
     RUNLEDGER_OWNER_EMAIL: OWNER,
   };
 }

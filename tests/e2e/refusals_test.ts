@@ -24,7 +24,7 @@ Deno.test("R13: refusals of the last minute are written at a graceful shutdown",
     }
     await using after = await Process.start(settings);
     const answer = await fetch(`${after.url}/v1/refusals`, { headers: HEADERS });
-    const { count, latest } = await answer.json();
-    assertEquals([count, latest.length, latest[0].code], [3, 3, "missing_field"]);
+    const { counts, latest } = await answer.json();
+    assertEquals([counts[0].count, latest.length, latest[0].code], [3, 3, "missing_field"]);
   });
 });

@@ -124,7 +124,7 @@ Deno.test("shared KV: an instance ends with 3 when a newer version changes the f
   await beat(service, 1);
   await becomesFinal(service, 1, 2_000);
   using newer = await openRemote(kv.url());
-  await newer.set(keys.format(), LEDGER_FORMAT + 1);
+  await newer.set(keys.format(), { format: LEDGER_FORMAT + 1, version: "7.8.9" });
   const written = await rowsOf(newer);
   const minute = minuteNow();
   const { code, stderr } = await service.ended();

@@ -24,7 +24,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: `disk full at the start: exit code 3 and one line, which does not mention damage${noMount}`,
+  name: `disk full at the start: exit code 4 and one line, which does not mention damage${noMount}`,
   ignore: noMount !== "",
   fn: async () => void await startOnFullDisk(),
 });

@@ -38,7 +38,7 @@ Deno.test("help: the server lists its settings and ends with 0, and opens no led
 });
 
 Deno.test("help: every tool prints its own help and ends with 0", async () => {
-  const tools = ["dev", "start", "demo", "import-traj", "verify", "jobs", "sweep", "backup"];
+  const tools = ["dev", "start", "demo", "verify", "jobs", "sweep", "backup"];
   for (const tool of [...tools, "restore", "rates"]) {
     const { code, stdout, stderr } = await runTask(tool, "--help");
     assertEquals([code, stderr], [0, ""], tool);

@@ -1,4 +1,4 @@
-/** Parameters of reads: an unknown one and one without a value are refused (R11, R20). */
+/** Parameters of the control API: an unknown one and one without a value are refused (R11, R20). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { queryNamesOf } from "../../routes/app.ts";
@@ -7,16 +7,16 @@ import { Harness } from "../support/harness/harness.ts";
 
 const OPERATOR_KEY = `opk_eu_${"0".repeat(31)}1`;
 
-/** Reads of the API that refuse unknown names. */
-const READS = ENDPOINTS.filter((route) => queryNamesOf(route) !== null);
+/** Calls that refuse unknown names. */
+const CALLS = ENDPOINTS.filter((route) => queryNamesOf(route) !== null);
 
 /** A path that matches a route, and its credential. */
-function addressOf({ path, access }: (typeof READS)[number]) {
+function addressOf({ path, access }: (typeof CALLS)[number]) {
   const url = path.replace(":id", runId(1)).replace(":slug", "researcher");
   return { requested: url, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
 }
 
-Deno.test("R11: each read accepts exactly the parameters that the document lists", () => {
+Deno.test("R11: each call accepts exactly the parameters that the document lists", () => {
   for (const route of ENDPOINTS) {
     const declared = Object.keys(route.query ?? {}).sort();
     const names = queryNamesOf(route);
@@ -28,18 +28,19 @@ Deno.test("R11: each read accepts exactly the parameters that the document lists
   }
 });
 
-Deno.test("R11: every read refuses an unknown parameter", async () => {
+Deno.test("R11: every control call refuses an unknown parameter", async () => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
-  for (const route of READS) {
+  for (const route of CALLS) {
     const { requested, options } = addressOf(route);
-    const { status, json } = await h.get(`${requested}?nonsense=1`, options);
+    const sent = route.method === "GET" ? options : { ...options, body: {} };
+    const { status, json } = await h.request(route.method, `${requested}?nonsense=1`, sent);
     assertEquals([status, json.error, json.field], [400, "invalid_field", "nonsense"], requested);
   }
 });
 
 Deno.test("R20: every read refuses a parameter without a value", async () => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
-  for (const route of READS) {
+  for (const route of CALLS) {
     const { requested, options } = addressOf(route);
     for (const name of queryNamesOf(route) ?? []) {
       for (const input of [name, `${name}=`]) {

@@ -13,6 +13,7 @@ import {
   remove,
 } from "../support/builders/rate_cards.ts";
 
+const { model: _, ...RATES } = PRICE;
 const ID = /^rate_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from then on", async () => {
@@ -23,7 +24,7 @@ Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from 
     effective_from: "2026-03-01T00:00:00Z",
     cached_input_usd_per_million: 0.1,
     note: "contract 7",
-    tiers: [{ ...PRICE, above_input_tokens: 200_000, cache_write_usd_per_million: 0 }],
+    tiers: [{ ...RATES, above_input_tokens: 200_000, cache_write_usd_per_million: 0 }],
   });
   assertEquals([answer.status, answer.headers.get("idempotent-replayed")], [202, null]);
   const { id, created_by, ...fields } = answer.json;
@@ -138,7 +139,7 @@ Deno.test("GET /v1/rate-card/match: each bad parameter is refused by name", asyn
 Deno.test("PUT /v1/rate-card: each bad body is refused by field and stores nothing", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
-  const tier = { ...PRICE, above_input_tokens: 1 };
+  const tier = { ...RATES, above_input_tokens: 1 };
   for (
     const [fields, code, field] of [
       [{ model: undefined }, "missing_field", "model"],

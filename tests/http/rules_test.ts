@@ -94,7 +94,7 @@ Deno.test("rules: unknown fields and slugs are refused by name", async () => {
   await using h = await Harness.open();
   const refused: readonly [string, unknown, string, string][] = [
     ["rules/a", { ...RULE, treshold: 3 }, "invalid_field", "treshold"],
-    ["rules/a", { ...RULE, params: { treshold: 3 } }, "invalid_field", "params"],
+    ["rules/a", { ...RULE, params: { treshold: 3 } }, "invalid_field", "treshold"],
     ["rules/a", {}, "missing_field", "kind"],
     ["rules/A", RULE, "invalid_field", "slug"],
     ["rules/%20", RULE, "invalid_field", "slug"],

@@ -178,8 +178,9 @@ Deno.test("cost of a run: unpriced calls are named, calls without model or token
   const { by_model, cost } = (await h.get(PATH)).json;
   assertEquals(cost.unpriced_models, ["nobody-knows"]);
   assertEquals(by_model.map((line: Answer["json"]) => [line.model, line.priced, line.llm_calls]), [
+    ["atlas", false, 1],
     ["nobody-knows", false, 1],
-    [null, false, 2],
+    [null, false, 1],
   ]);
   await assertAddsUp(h);
 });

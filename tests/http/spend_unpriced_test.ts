@@ -3,7 +3,9 @@ import { assertEquals } from "@std/assert";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
+import { anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aContribution, LINE, storeSpend, TODAY, UNPRICED } from "../support/builders/spend.ts";
 
 const ROW: RateRow = {
@@ -40,6 +42,7 @@ Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a mark
       {
         provider: "openai",
         model: "brand-new",
+        reason: "no_price",
         llm_calls: 2,
         input_tokens: 2_000,
         output_tokens: 200,
@@ -56,6 +59,7 @@ Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a mark
       {
         provider: null,
         model: "brand-new",
+        reason: "no_price",
         llm_calls: 1,
         input_tokens: 5,
         output_tokens: 1,
@@ -122,4 +126,44 @@ Deno.test("GET /v1/spend/unpriced: beyond the model limit those with the fewest 
   const spend = (await h.get("/v1/spend?group_by=model")).json;
   assertEquals([spend.groups.length, spend.groups.at(-1).key], [1_000, "(other)"]);
   assertEquals([spend.groups.at(-1).folded, spend.groups.at(-1).provider], [5, null]);
+});
+
+Deno.test("R27: calls without tokens are listed by their model, through repricing and deletion", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const call = (n: number, data: object) => anEvent(n, { type: "llm_call", data });
+  const events = [
+    call(1, { model: "gpt-4o" }),
+    call(2, { model: "gpt-4o", input_tokens: 1_000, output_tokens: 100 }),
+    call(3, { model: "brand-new", provider: "acme" }),
+    call(4, { model: "brand-new", provider: "acme", input_tokens: 7, output_tokens: 1 }),
+    call(5, { text: "names no model" }),
+  ];
+  await h.post(`/v1/runs/${runId(1)}/events`, { events });
+  await h.worker.idle();
+  const listed = async () =>
+    (await h.get("/v1/spend/unpriced")).json.models.map((
+      { model, reason, llm_calls, input_tokens, estimate }: Record<string, unknown>,
+    ) => [model, reason, llm_calls, input_tokens, estimate]);
+  const uncounted = [
+    ["brand-new", "no_tokens", 1, 0, null],
+    ["gpt-4o", "no_tokens", 1, 0, null],
+  ];
+  assertEquals(await listed(), [["brand-new", "no_price", 1, 7, null], ...uncounted]);
+  const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
+  assertEquals([run.cost.unpriced_models, run.flags], [["brand-new"], ["no_tokens"]]);
+  const { totals } = (await h.get("/v1/spend")).json;
+  assertEquals([totals.llm_calls, totals.unpriced.llm_calls], [5, 1]);
+
+  const rate = { model: "brand-new", input_usd_per_million: 1, output_usd_per_million: 1 };
+  await h.request("PUT", "/v1/rate-card", { body: rate });
+  await h.post("/v1/rate-card/reprice", { model: "brand-new" });
+  await h.worker.idle();
+  assertEquals(await listed(), uncounted);
+  assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
+
+  assertEquals((await h.request("DELETE", `/v1/runs/${runId(1)}`)).status, 200);
+  await h.worker.idle();
+  assertEquals(await listed(), []);
+  assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
 });

@@ -188,8 +188,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     description:
       "`provider`, `model` and `effective_from` identify the row. Returns 202 when the " +
       "row is new or replaces one with other values, 200 when the stored row is the same. It " +
-      "prices calls that are stored from then on. Unknown fields that name money or units are " +
-      "refused.",
+      "prices calls that are stored from then on.",
     body: putBody,
     answers: written(ownRow),
     errors: ["missing_field"],

@@ -71,7 +71,7 @@ const modelCost = objectValue<ModelCost>("ModelCost", {
   provider: textValue.orNull("provider"),
   model: textValue.orNull("model", "Null for cost that belongs to no model."),
   priced: booleanValue(
-    "priced",
+    ({ priced }) => priced === true,
     "True if the rate card had a price or the client stated the cost.",
   ),
   llm_calls: countValue("calls"),

@@ -124,10 +124,11 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
       if (!models.ok) return fail(c, models.problem);
       return answer(c, 200, unpricedAnswer.write({ ...query.value, ...models.value }));
     },
-    summary: "List models without a price",
+    summary: "List models whose calls cost 0",
     description:
-      "Models with the most tokens first, each with an estimated cost at the rates of the " +
-      "nearest priced model. Estimates are not stored and are not included in any other total.",
+      "Models whose calls cost 0, those with the most tokens first. One without a price has an " +
+      "estimated cost at the rates of the nearest priced model; estimates are not stored and not " +
+      "included in any other total. Calls without token counts are listed apart, by their `reason`.",
     query: { ...DAY_RANGE, ...ofModels },
     answers: ok("The models.", unpricedAnswer),
     example: {

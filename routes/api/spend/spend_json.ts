@@ -9,6 +9,7 @@ import {
   type EstimatedModel,
   type Unpriced,
   UNPRICED_MODELS_MAX,
+  UNPRICED_REASONS,
 } from "../../../domain/spend/unpriced.ts";
 import {
   countValue,
@@ -122,6 +123,10 @@ const estimate = objectValue<NonNullable<EstimatedModel["estimate"]>>("CostEstim
 const unpricedModel = objectValue<EstimatedModel>("UnpricedModel", {
   provider: textValue.orNull(({ name }) => name.provider),
   model: textValue(({ name }) => name.model),
+  reason: oneOfValue("UnpricedReason", UNPRICED_REASONS)(
+    "reason",
+    "`no_price`: the rate card has no price; `no_tokens`: the calls have no token counts.",
+  ),
   llm_calls: countValue("calls"),
   ...TOKENS,
   first_seen: dayValue("firstSeen", "First day within the range."),

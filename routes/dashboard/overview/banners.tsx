@@ -15,7 +15,7 @@ export function Banners(overview: Overview) {
     <>
       <MessageBanner {...overview.messages} />
       <DeadBanner {...overview.dead} />
-      <RejectedBanner count={overview.rejected} />
+      <RejectedBanner {...overview.rejected} />
       <QuotaBanner {...overview} />
       <UnpricedBanner {...overview} />
     </>
@@ -46,24 +46,36 @@ function QuotaBanner({ quota, span: { from }, hasOperator }: Overview) {
 
 function UnpricedBanner({ unpriced, span }: Overview) {
   if (unpriced === null) return null;
-  const { calls, models } = unpriced;
+  const { calls, uncounted, models } = unpriced;
+  const all = calls + uncounted;
+  const lacks = [...calls > 0 ? ["no price"] : [], ...uncounted > 0 ? ["no token counts"] : []];
   const named = models.slice(0, MODELS_NAMED);
   const more = models.length - named.length;
   return (
     <InlineNotice kind="warn">
       <p>
         <strong>
-          {countedText(calls, "call")} {calls === 1 ? "has" : "have"} no price
+          {countedText(all, "call")} {all === 1 ? "has" : "have"} {lacks.join(" or ")}
         </strong>{" "}
-        since {span.from} and {calls === 1 ? "counts" : "count"} as $0, so costs are too low
+        since {span.from} and {all === 1 ? "counts" : "count"} as $0, so costs are too low
         {named.map((name, i) => (
           <>
             {i === 0 ? ": " : ", "}
             <code>{name}</code>
           </>
         ))}
-        {more > 0 && ` and ${formatCount(more)} more`}.{" "}
-        <a href={`${SPEND_PATH}#unpriced`}>Add a price</a>, then reprice those calls.
+        {more > 0 && ` and ${formatCount(more)} more`}. {calls > 0
+          ? (
+            <>
+              <a href={`${SPEND_PATH}#unpriced`}>Add a price</a>, then reprice those calls.
+            </>
+          )
+          : (
+            <>
+              <a href={`${SPEND_PATH}#unpriced`}>See the models</a>, and send the provider's usage
+              with each call.
+            </>
+          )}
       </p>
     </InlineNotice>
   );

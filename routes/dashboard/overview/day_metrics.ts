@@ -42,7 +42,15 @@ export function spanAt(nowMs: number) {
  * that timed out.
  */
 export function metricsOf(days: readonly string[], rows: readonly RollupRow[]) {
-  const none = { runs: 0, failed: 0, timedOut: 0, running: 0, cost: 0n, unpricedCalls: 0 };
+  const none = {
+    runs: 0,
+    failed: 0,
+    timedOut: 0,
+    running: 0,
+    cost: 0n,
+    unpricedCalls: 0,
+    uncountedCalls: 0,
+  };
   const byDay = new Map(days.map((day) => [day, { day, ...none }]));
   for (const { day, group, measures } of rows) {
     const sums = byDay.get(day);
@@ -53,6 +61,7 @@ export function metricsOf(days: readonly string[], rows: readonly RollupRow[]) {
     sums.running += measures.running;
     sums.cost += measures.cost;
     sums.unpricedCalls += measures.unpricedCalls;
+    sums.uncountedCalls += measures.uncountedCalls;
   }
   return [...byDay.values()];
 }

@@ -77,7 +77,7 @@ async function readSlowest({ runList }: AppDeps, team: Team, { startMs, endMs }:
   return { runs, compared: rows.length, isAll: next === null };
 }
 
-/** Reads the calls without a price and their models; null if the days have no such calls. */
+/** Reads the calls without a price or without tokens, and their models; null if there are none. */
 async function readUnpriced(
   { spend }: AppDeps,
   team: Team,
@@ -85,14 +85,18 @@ async function readUnpriced(
   days: readonly DayMetrics[],
 ) {
   const calls = days.reduce((sum, day) => sum + day.unpricedCalls, 0);
-  if (calls === 0) return null;
+  const uncounted = days.reduce((sum, day) => sum + day.uncountedCalls, 0);
+  if (calls + uncounted === 0) return null;
   const query = { from, to: today, groupBy: "model", filters: {} } as const;
   const readRows = (kind: RollupRow["group"]["kind"]) =>
     takeRows(spend.rows(team, kind, from, today), MODEL_ROWS_MAX);
   const unpriced = await unpricedOf(query, readRows, () => null);
   return {
     calls,
+    uncounted,
     /** Model names by descending tokens; possibly incomplete. */
-    models: unpriced.ok ? unpriced.value.models.map(({ name }) => modelKey(name)) : [],
+    models: unpriced.ok
+      ? [...new Set(unpriced.value.models.map(({ name }) => modelKey(name)))]
+      : [],
   };
 }

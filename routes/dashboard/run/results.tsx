@@ -106,7 +106,7 @@ const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
     isName: true,
     cell: ({ model, provider }) => (
       <>
-        {model ?? "(no model, or no tokens counted)"}
+        {model ?? "(no model)"}
         {provider !== null && <span class="soft">{` ${provider}`}</span>}
       </>
     ),
@@ -119,7 +119,11 @@ const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
     "of it cached",
   ),
   numberColumn("Output", ({ outputTokens }) => formatCount(outputTokens), "out"),
-  numberColumn("Cost", ({ priced, cost }) => priced === false ? "no price" : <Money of={cost} />),
+  numberColumn(
+    "Cost",
+    ({ priced, cost }) =>
+      priced === true ? <Money of={cost} /> : priced === null ? "no tokens" : "no price",
+  ),
 ];
 
 const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {

@@ -48,7 +48,8 @@ const showSpend: Handler = async (c, deps) => {
   const read = rowsOf(deps.spend, team, query.value);
   const spend = await deps.spend.ask(team, () => dailySpendOf(query.value, read));
   if (!spend.ok) return showRefused(c, parameters, nowMs, spend.problem);
-  const banner = spend.value.totals.unpricedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
+  const { unpricedCalls, uncountedCalls } = spend.value.totals;
+  const banner = unpricedCalls + uncountedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
   return showPage(c, {
     title: "Spend",
     aside: (
@@ -72,7 +73,7 @@ const showSpend: Handler = async (c, deps) => {
   });
 };
 
-/** Returns the banner of models without a price in the same days. */
+/** Returns the banner of models whose calls cost 0 in the same days. */
 async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promise<Child> {
   const query = parseUnpricedQuery(queryOf(c), nowMs);
   if (!query.ok) return null;

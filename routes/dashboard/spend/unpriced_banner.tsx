@@ -1,5 +1,5 @@
 /**
- * Banner of the models that were called without a price, with an estimate and a link to add one.
+ * Banner of the models whose calls cost 0, with an estimate and what to do.
  */
 import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
@@ -29,10 +29,16 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: BannerProps) {
   if (models.length === 0) return null;
   const all = models.length + leftOut;
   const unshown = all - Math.min(MODELS_SHOWN, models.length);
+  const hasUncounted = models.some(({ reason }) => reason === "no_tokens");
+  const lacks = hasUncounted
+    ? models.every(({ reason }) => reason === "no_tokens")
+      ? "calls without token counts"
+      : "calls without a price or without token counts"
+    : "no price";
   return (
     <section id="unpriced" class="notice warn" aria-labelledby="unpriced-title">
       <h2 id="unpriced-title">
-        {all === 1 ? "1 model has no price" : `${formatCount(all)} models have no price`}
+        {all === 1 ? "1 model has" : `${formatCount(all)} models have`} {lacks}
       </h2>
       <p>
         {all === 1 ? "Its" : "Their"} calls {daySpan(query.from, query.to)}{" "}
@@ -43,6 +49,8 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: BannerProps) {
             To add a price, sign in with a key that has the scope <code>admin</code>.
           </>
         )}
+        {hasUncounted &&
+          " Calls without token counts cannot be priced later: send the provider's usage with each call."}
       </p>
       <Table
         label="Models without a price"
@@ -68,16 +76,20 @@ const NAME: Column<EstimatedModel> = {
 
 const ACTION: Column<EstimatedModel> = {
   head: "What to do",
-  cell: ({ name }) =>
-    name.model === OTHER_MODELS ? "stands for many models" : (
-      <a
-        href={NEW_RATE + queryText(Object.entries({ ...name }))}
-        class="btn small"
-        aria-label={`Add a price for ${modelKey(name)}`}
-      >
-        Add a price
-      </a>
-    ),
+  cell: ({ name, reason }) =>
+    reason === "no_tokens"
+      ? "send token counts"
+      : name.model === OTHER_MODELS
+      ? "stands for many models"
+      : (
+        <a
+          href={NEW_RATE + queryText(Object.entries({ ...name }))}
+          class="btn small"
+          aria-label={`Add a price for ${modelKey(name)}`}
+        >
+          Add a price
+        </a>
+      ),
 };
 
 const METRICS: readonly Column<EstimatedModel>[] = [
@@ -87,8 +99,8 @@ const METRICS: readonly Column<EstimatedModel>[] = [
   {
     head: "Estimate",
     class: "words",
-    cell: ({ estimate: of }) =>
-      of === null ? "no similar model" : (
+    cell: ({ estimate: of, reason }) =>
+      of === null ? reason === "no_tokens" ? "no token counts" : "no similar model" : (
         <>
           about <Money of={of.cost} />, as {modelKey(of.row)}
         </>

@@ -48,6 +48,7 @@ Deno.test("model: it depends on the contract alone, and imports nothing from the
       "monitors",
       "monitor_state",
       "schedules",
+      "pings",
       "alerts",
       "alert_state",
       "alert_outcomes",
@@ -59,7 +60,7 @@ Deno.test("model: it depends on the contract alone, and imports nothing from the
     const imports = [...text.matchAll(/from "(.*)"/g)].map(([, from = ""]) => from);
     assertEquals(
       imports.filter((from) =>
-        !/^(node:crypto|\.\/(shape|lenient|rules|values|monitors|monitor_state|schedules|alerts|alert_outcomes|reads|checks)\.ts)$/
+        !/^(node:crypto|\.\/(shape|lenient|rules|values|monitors|monitor_state|schedules|pings|alerts|alert_outcomes|reads|checks)\.ts)$/
           .test(from)
       ),
       [],

@@ -103,7 +103,7 @@ export async function observeSeed(seed: number, observer: Observer): Promise<voi
 
 /** Creates the initial state of a play. */
 export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false): Play {
-  const state: State = { tier, runs: {}, agents: {}, usage: {}, monitors: NO_MONITORS };
+  const state: State = { tier, runs: {}, agents: {}, usage: {}, monitors: NO_MONITORS, pings: {} };
   return { state, history: [], revisions: new Revisions(), cells, isFaulty, log: [] };
 }
 

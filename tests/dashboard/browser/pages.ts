@@ -55,7 +55,6 @@ export const PAGES: readonly PageUnderTest[] = [
   aRun("run-filtered", ({ runs }) => `${runs.long}?kind=tool&text=READ`),
   { ...aRun("run-unknown", () => `run_eu_${"0".repeat(32)}`), status: 404 },
   aPage("refusals", "/refusals"),
-  aPage("refusals-week", "/refusals", "admin", () => "/refusals?hours=168"),
   aPage("agents", "/agents"),
   aPage("agents-late", "/agents", "admin", () => "/agents?state=late"),
   aPage("agents-by-slug", "/agents", "admin", () => "/agents?sort=agent&archived=true"),

@@ -34,6 +34,16 @@ export const UNPRICED: ModelUsage = {
   cost: 0n,
 };
 
+/** A call that names a model and has no tokens. */
+export const UNCOUNTED: ModelUsage = {
+  ...UNPRICED,
+  model: "gpt-4o",
+  priced: null,
+  inputTokens: 0n,
+  outputTokens: 0n,
+  cachedInputTokens: 0n,
+};
+
 /** Creates a run's contribution whose calls are those of its models. */
 export function aContribution(
   fields: Omit<Partial<Contribution>, "labels"> & { labels?: Partial<RunLabels> } = {},

@@ -137,9 +137,12 @@ export class Harness implements AsyncDisposable {
   }
 
   /** The refusals of the first instance; a flush is one of all. */
-  get refusals(): Pick<RefusalStore, "flush"> {
+  get refusals(): Pick<RefusalStore, "note" | "flush"> {
     const each = this.#instances.map(({ service }) => service.refusals);
-    return { flush: async () => void await Promise.all(each.map((store) => store.flush())) };
+    return {
+      note: this.#first.service.refusals.note,
+      flush: async () => void await Promise.all(each.map((store) => store.flush())),
+    };
   }
 
   /** The nightly sweep, which does not start on its own here. */

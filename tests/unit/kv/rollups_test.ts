@@ -97,6 +97,7 @@ const measures = fc.record({
   unpricedInputTokens: amount,
   unpricedOutputTokens: amount,
   unpricedCachedInputTokens: amount,
+  uncountedCalls: count,
 }, PLAIN);
 
 Deno.test("roll-ups: any row is read back as written", () => {

@@ -93,6 +93,114 @@ Deno.test("R4: the names of the details decide whether cached tokens are part of
   assertEquals(countsOf({ ...usage, cached_input_tokens: 60, ...read }), [100, 1, 60, 0]);
 });
 
+/** Usage in each form of a package, with the counts: input, output, cached, written. */
+const FORMS: readonly (readonly [string, Record<string, unknown>, readonly number[]])[] = [
+  ["Bedrock Converse: caches are apart", {
+    usage: {
+      inputTokens: 113,
+      outputTokens: 20,
+      totalTokens: 3_333,
+      cacheReadInputTokens: 3_000,
+      cacheWriteInputTokens: 200,
+    },
+  }, [3_313, 20, 3_000, 200]],
+  ["Bedrock Converse without caches", { inputTokens: 7, outputTokens: 2 }, [7, 2, 0, 0]],
+  ["AI SDK 6: caches are part", {
+    provider: "anthropic",
+    usage: {
+      inputTokens: 3_313,
+      inputTokenDetails: { noCacheTokens: 113, cacheReadTokens: 3_000, cacheWriteTokens: 200 },
+      outputTokens: 276,
+      outputTokenDetails: { textTokens: 212, reasoningTokens: 64 },
+      cachedInputTokens: 3_000,
+      reasoningTokens: 64,
+    },
+  }, [3_313, 276, 3_000, 200]],
+  ["AI SDK 5: part at OpenAI", {
+    model: "gpt-5",
+    usage: { inputTokens: 1_200, outputTokens: 276, reasoningTokens: 64, cachedInputTokens: 1_024 },
+  }, [1_200, 276, 1_024, 0]],
+  ["AI SDK 5: apart at Anthropic", {
+    provider: "anthropic.messages",
+    usage: { inputTokens: 1_200, outputTokens: 276, cachedInputTokens: 1_024 },
+  }, [2_224, 276, 1_024, 0]],
+  ["AI SDK 5: apart for Claude without a provider", {
+    model: "claude-haiku-4-5",
+    usage: { inputTokens: 1_200, outputTokens: 276, cachedInputTokens: 1_024 },
+  }, [2_224, 276, 1_024, 0]],
+  ["AI SDK 5: part at a gateway", {
+    provider: "openrouter",
+    model: "anthropic/claude-haiku-4-5",
+    usage: { inputTokens: 1_200, outputTokens: 276, cachedInputTokens: 1_024 },
+  }, [1_200, 276, 1_024, 0]],
+  ["AI SDK 4", {
+    usage: { promptTokens: 12, completionTokens: 3, totalTokens: 15 },
+  }, [12, 3, 0, 0]],
+  ["LangChain: caches are part", {
+    usage_metadata: {
+      input_tokens: 3_313,
+      output_tokens: 20,
+      total_tokens: 3_333,
+      input_token_details: { cache_read: 3_000, cache_creation: 200, audio: 0 },
+      output_token_details: { reasoning: 8 },
+    },
+  }, [3_313, 20, 3_000, 200]],
+  ["LangChain: lifetimes of cache writes", {
+    usage_metadata: {
+      input_tokens: 3_313,
+      output_tokens: 20,
+      input_token_details: {
+        ...{ cache_read: 3_000, cache_creation: 0 },
+        ...{ ephemeral_5m_input_tokens: 150, ephemeral_1h_input_tokens: 50 },
+      },
+    },
+  }, [3_313, 20, 3_000, 200]],
+  ["LangChain without details", { usage_metadata: { input_tokens: 5, output_tokens: 2 } }, [
+    ...[5, 2, 0, 0],
+  ]],
+  ["LangChain at the top level", {
+    ...{ model: "m", input_tokens: 100, output_tokens: 2 },
+    input_token_details: { cache_read: 60 },
+  }, [100, 2, 60, 0]],
+  ["google-genai", {
+    usage_metadata: {
+      prompt_token_count: 100,
+      candidates_token_count: 20,
+      thoughts_token_count: 5,
+      cached_content_token_count: 60,
+    },
+  }, [100, 25, 60, 0]],
+  ["OpenTelemetry", {
+    "gen_ai.usage.input_tokens": 3_313,
+    "gen_ai.usage.output_tokens": 20,
+    "gen_ai.usage.cache_read.input_tokens": 3_000,
+    "gen_ai.usage.cache_write.input_tokens": 200,
+    "gen_ai.usage.cache_creation.input_tokens": 200,
+    "gen_ai.usage.reasoning.output_tokens": 8,
+  }, [3_313, 20, 3_000, 200]],
+  ["OpenTelemetry, older names", {
+    "gen_ai.usage.prompt_tokens": 3_313,
+    "gen_ai.usage.completion_tokens": 20,
+    "gen_ai.usage.cache_read_input_tokens": 3_000,
+    "gen_ai.usage.cache_creation_input_tokens": 200,
+  }, [3_313, 20, 3_000, 200]],
+];
+
+for (const [form, data, counts] of FORMS) {
+  Deno.test(`R27: ${form}`, () => assertEquals(countsOf(data), counts));
+}
+
+Deno.test("R27: attributes of OpenTelemetry name the model and the provider", () => {
+  const { call } = readLlmCall({
+    "gen_ai.provider.name": "openai",
+    "gen_ai.request.model": "gpt-5",
+    "gen_ai.response.model": "gpt-5-2025-08-07",
+    input_tokens: 1,
+    output_tokens: 1,
+  });
+  assertEquals([call.provider, call.model], ["openai", "gpt-5-2025-08-07"]);
+});
+
 Deno.test("R4: an input that exceeds 2^53 with its cached tokens is unreadable", () => {
   const usage = { input_tokens: MAX, cache_read_input_tokens: 1, output_tokens: 2 };
   const { call, unreadable } = readLlmCall({ usage });
@@ -112,7 +220,7 @@ Deno.test("R12: a call belongs to a batch by its mode or by its provider's servi
 Deno.test("the fast reader agrees with the full reader, and needs only the metric members", () => {
   const count = fc.oneof(fc.nat(), fc.constantFrom("5", 1.5, -1, null, undefined, MAX));
   const names = [...USAGE_FIELDS].filter((name) =>
-    !["usage", "usageMetadata", "meta"].includes(name)
+    !["usage", "usageMetadata", "usage_metadata", "meta"].includes(name)
   );
   const text = fc.oneof(fc.string(), fc.constantFrom(null, undefined, 5, "batch"));
   const data = fc.record({

@@ -217,7 +217,8 @@ Deno.test("a run's cost is the sum of its models, and only priced calls have a c
 Deno.test("only a call with a model and a token count can be priced", () => {
   const book = new Book();
   book.append([call(1, null, { inputTokens: 7 }), call(2, "m", { counted: false }), call(3, "n")]);
-  assertEquals(book.ledger.totals.models.map(({ model, calls }) => [model, calls]), [["n", 1]]);
+  const lines = book.ledger.totals.models.map(({ model, priced, calls }) => [model, priced, calls]);
+  assertEquals(lines, [["m", null, 1], ["n", false, 1]]);
   assertEquals(book.ledger.totals.inputTokens, 7n);
 });
 

@@ -154,6 +154,7 @@ Deno.test("rollup: a run adds one row of each kind, and its model once however i
     unpricedInputTokens: 100n,
     unpricedOutputTokens: 20n,
     unpricedCachedInputTokens: 10n,
+    uncountedCalls: 0,
   };
   const model: Measures = {
     ...total,
