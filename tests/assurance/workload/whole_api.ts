@@ -14,9 +14,11 @@ import { parseEgress } from "../../../outbound/egress.ts";
 import { createSender } from "../../../outbound/sender.ts";
 import { Random } from "../../../tools/random.ts";
 import { Scenario } from "../../support/builders/examples.ts";
+import { aFinish, aRun, events, runId } from "../../support/builders/requests.ts";
 import { dashboardRoutes } from "../../support/harness/dashboard.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { OPERATOR_KEY } from "../../support/harness/operator.ts";
+import { noise } from "../../support/harness/temp_store.ts";
 import { damagedBody, oddRequest } from "../fuzz/requests.ts";
 import type { Shot } from "../fuzz/shot.ts";
 import { deliver } from "../sim/alert_running.ts";
@@ -29,6 +31,9 @@ const SEAL_KEY = givenKey(new Uint8Array(32).fill(7));
 const NOT_SENT: ReadonlySet<string> = new Set(["/v1/live", "/metrics"]);
 
 const DAY_MS = 86_400_000;
+
+/** A large run: its number, events, those of a batch, and characters of its output. */
+const LARGE = { run: 9_001, events: 300, batch: 50, output: 150_000 } as const;
 
 /** Milliseconds in which messages are due that wait for others; retries are due later. */
 const DELIVERED_MS = 5_000;
@@ -95,6 +100,7 @@ export async function callWholeApi(options: WholeApi): Promise<void> {
   await sendExamples(world, options.everyEndpoint, idle);
   await putChannels(world, address);
   await sendHostile(world, new Random(options.seed), options.hostile, idle);
+  await sendLargeRun(world, idle);
   await failRuns(world, idle);
   await openPages(world, await options.atEnd(world), options.pages);
   await passNights(world, idle);
@@ -182,6 +188,19 @@ function parsed({ bytes }: Shot) {
     return [each.slice(0, colon), each.slice(colon + 1).trim()];
   }).filter(([name]) => !/^(host|content-length)$/i.test(name ?? ""));
   return { method, path, headers: Object.fromEntries(headers), body: text.slice(at + 4) };
+}
+
+/** A run whose events fill a page of its ledger, and whose output takes several rows. */
+async function sendLargeRun(world: World, idle: () => Promise<void>): Promise<void> {
+  const path = `/v1/runs/${runId(LARGE.run)}`;
+  await world.send("POST", "/v1/runs", JSON.stringify(aRun(LARGE.run)));
+  for (let n = 0; n < LARGE.events; n += LARGE.batch) {
+    const body = { events: events(n + 1, n + LARGE.batch) };
+    await world.send("POST", `${path}/events`, JSON.stringify(body));
+  }
+  const output = { text: noise(LARGE.output) };
+  await world.send("POST", `${path}/finish`, JSON.stringify(aFinish({ output })));
+  await idle();
 }
 
 /** Runs that fail in a row, are acknowledged, and succeed again: each message of an incident. */
