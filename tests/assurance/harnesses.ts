@@ -5,7 +5,8 @@ import type { Harness } from "./assurance.ts";
 /** All harnesses by name. */
 export const HARNESSES = {
   push: {
-    summary: "the tests of tests/push, or those of its folders that are named, as each push runs them",
+    summary:
+      "the tests of tests/push, or those of its folders that are named, as each push runs them",
     takes: "7 minutes",
     count: null,
     load: () => import("./push.ts"),
@@ -34,6 +35,12 @@ export const HARNESSES = {
     takes: "10 minutes",
     count: { of: "sequences", usual: 1_000 },
     load: () => import("./sim/check_play.ts"),
+  },
+  workload: {
+    summary: "the same calls each time: answers, messages and rows equal those that are recorded",
+    takes: "3 minutes",
+    count: { of: "calls", usual: 20_000 },
+    load: () => import("./workload/main.ts"),
   },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",
@@ -106,6 +113,12 @@ export const HARNESSES = {
     takes: "40 seconds",
     count: { of: "connections", usual: 3_000 },
     load: () => import("./stalled/main.ts"),
+  },
+  clients: {
+    summary: "clients that generators make from the OpenAPI document compile and read a run",
+    takes: "5 minutes",
+    count: null,
+    load: () => import("./clients/main.ts"),
   },
   versions: {
     summary: "the oldest and newest Deno from npm, over a file and as on Deno Deploy",

@@ -24,7 +24,8 @@ const DAY_MS = 86_400_000;
 /** Opens the service that {@link fillWorld} fills. */
 export function openWorld(options: { readonly kv?: string } = {}): Promise<Harness> {
   // Time passes in steps, which are no absences.
-  return Harness.open({ operatorKey: OPERATOR_KEY, absenceMs: Infinity, ...options });
+  const fixed = { operatorKey: OPERATOR_KEY, absenceMs: Infinity, sealKey: new Uint8Array(32) };
+  return Harness.open({ ...fixed, ...options });
 }
 
 /** Fills a service; returns the key of a team whose old data is removed. */
@@ -58,6 +59,7 @@ export async function fillWorld(h: Harness): Promise<string> {
   await h.sweep.sweepNow();
   await h.sweep.sweepNow();
   await h.worker.idle();
+  await h.deliveries.idle();
   return key;
 }
 
