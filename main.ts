@@ -62,7 +62,7 @@ const service = createService({
   signInLink,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api), memory),
   sealKeys: sealKeysOf(config.kv, config.sealKey),
-  mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
+  mailer: config.mail && createMailer(config.mail.url, config.mail.from),
   egress: config.egress,
   publicUrl: config.publicUrl,
   processFamilies: () => [...processMetrics.families(), ...log.families()],
@@ -70,7 +70,7 @@ const service = createService({
   onOtherFormat: end,
   draining: () => shutdown.begun(),
 });
-const createdKey = await ensureFirstKey(config, store);
+const firstKey = await ensureFirstKey(config, store);
 service.start();
 const server = await listen();
 service.sweep.start();
@@ -83,7 +83,7 @@ globalThis.addEventListener("error", (event) => {
   event.preventDefault();
   reportUnhandled("error", event.error);
 });
-announce(server.url, config, createdKey, signInLink);
+announce(server.url, config, firstKey, signInLink);
 started.resolve(service);
 
 /** Does the work that is due; a platform may stop the instance when this resolves. */
@@ -108,26 +108,32 @@ function listen(): RunningServer | Promise<never> {
     return serve(service.app.fetch, host, port, { memory, isAddressOverridden, drainMs });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return fatal(EXIT.settings, [
-      `Cannot listen on ${host}:${port}: ${reason}: change HOST or PORT`,
+    // A port below 1024 needs a right; a busy port, or an address that is not up, needs time.
+    const isDenied = error instanceof Deno.errors.PermissionDenied;
+    return fatal(isDenied ? EXIT.settings : EXIT.retry, [
+      `Cannot listen on ${host}:${port}: ${reason}: ` +
+      (isDenied ? "change HOST or PORT" : "start again, or change HOST or PORT"),
     ]);
   }
 }
 
 /** Lets requests in progress finish, and keeps every acknowledged write. */
 async function drain(): Promise<void> {
+  say("Stopping: new calls get 503, calls in progress are answered");
   service.leave();
   await server.drain();
   clock.abort();
   processMetrics.stop();
   await Promise.all([service.stop(), slices?.stop(), service.writeCounts(true)]);
   await store.close();
+  say("Stopped: everything acknowledged is stored");
   // A write blocked on its reader would keep the process alive; so does the cron of a platform.
   if (!await flushLogs() || platform.isHosted) Deno.exit();
 }
 
 /** Flushes the log as far as possible, and ends the process. */
 async function exit(code: number): Promise<never> {
+  say("Stopped before all calls in progress were answered: clients repeat them");
   await flushLogs();
   Deno.exit(code);
 }

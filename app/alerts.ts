@@ -42,7 +42,7 @@ export function createAlerts(options: AlertOptions) {
   const { now } = environment;
   const metrics = new DeliveryMetrics();
   const sealer = createSealer(options.sealKeys, environment);
-  const channels = createChannelStore({ ...options, sealer });
+  const channels = createChannelStore({ ...options, sealer, hasMailServer: mailer !== null });
   const sender = createSender({ egress, mailer, publicUrl, resolve: resolveHost });
   const { open } = channels;
   const queue = createDeliveryQueue({

@@ -43,7 +43,7 @@ import { createRunStore } from "../kv/runs/run_store.ts";
 import { createScoreStore } from "../kv/runs/scores.ts";
 import { readScopes } from "../kv/base/read_scope.ts";
 import type { StoreRefused } from "../kv/refused.ts";
-import { isReady } from "../kv/store.ts";
+import { createReadiness } from "../kv/store.ts";
 import { createAgentStore } from "../kv/agents/agents.ts";
 import { createAuditLogStore } from "../kv/teams/audit_log.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
@@ -181,7 +181,7 @@ export function createService(options: ServiceOptions) {
     limits: options.limits,
     bodyDeadlines,
     metrics: createMetrics({ ...options, deliveries: alerts.metrics, checks: updater.judged }),
-    ready: () => isReady(store),
+    ready: createReadiness(store, timers.now),
     draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,
     reading: readScopes,

@@ -10,6 +10,7 @@ import { isLoopback } from "../domain/core/loopback.ts";
 import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../domain/core/memory.ts";
+import { VERSION } from "../domain/core/version.ts";
 import { isShared, type KvLocation, parseLocation } from "../kv/location.ts";
 import { parseSealKey, SEAL_KEY_BYTES } from "../kv/channels/seal.ts";
 import { NO_EGRESS, parseEgress } from "../outbound/egress.ts";
@@ -33,7 +34,8 @@ const KV = "a path, :memory: or an http(s) URL without user and password";
 const KV_URL = "an http(s) URL without user and password";
 /** A URL with a password would be printed; other schemes are mistakes. */
 const WRONG_KV = /^(?!https?:)\w{2,}:\/\/|^https?:\/\/[^/]*@/;
-const KV_DEFAULT = "./data/runledger.kv";
+/** Ledger without `RUNLEDGER_KV`. */
+export const KV_DEFAULT = "./data/runledger.kv";
 
 /** Describes the format only: the value is a secret. */
 const KV_TOKEN = "printable ASCII characters without spaces";
@@ -44,7 +46,7 @@ const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special charact
 
 const EGRESS =
   "none, or a list of public, host names, host:port and networks such as 10.0.0.0/8, " +
-  "separated by commas";
+  "separated by commas; a name without a dot needs its port, such as receiver:9000";
 const EGRESS_DEFAULT = "public";
 
 const PUBLIC_URL = "an http(s) URL of a host, without user, path and query";
@@ -66,6 +68,7 @@ const settings = z.object({
   RUNLEDGER_OPERATOR_KEY: z.string().regex(/^opk_[a-z]{2}_[0-9a-f]{32}$/, OPERATOR_KEY).optional(),
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
   RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
+  RUNLEDGER_SMTP_FROM: z.email(EMAIL).optional(),
   RUNLEDGER_EGRESS: z.string().refine((text) => parseEgress(text) !== null, EGRESS).optional(),
   RUNLEDGER_SEAL_KEY: z.string().refine((text) => parseSealKey(text) !== null, SEAL_KEY).optional(),
   RUNLEDGER_PUBLIC_URL: z.string().refine((text) => originOf(text) !== null, PUBLIC_URL).optional(),
@@ -82,6 +85,9 @@ export const KEY_REQUIRED =
   `RUNLEDGER_KEY must be set to ${KEY}: the shared KV has no key yet, and none is generated there, ` +
   "because it would be printed";
 
+const SENDER_REQUIRED = `RUNLEDGER_SMTP_FROM must be set to ${EMAIL}, the sender of mail: ` +
+  "the user of RUNLEDGER_SMTP_URL is none";
+
 /** Names of all settings. Each has a row in the documentation. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
@@ -96,6 +102,7 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   RUNLEDGER_OPERATOR_KEY: `operator's key, ${OPERATOR_KEY} (default: none)`,
   RUNLEDGER_OWNER_EMAIL: "address of the first team's owner (default: none)",
   RUNLEDGER_SMTP_URL: "mail server for notices and alerts, smtp:// or smtps:// (default: none)",
+  RUNLEDGER_SMTP_FROM: "sender of mail (default: the user of RUNLEDGER_SMTP_URL, if an address)",
   RUNLEDGER_EGRESS: `what channels may call: ${EGRESS} (default ${EGRESS_DEFAULT})`,
   RUNLEDGER_SEAL_KEY: `key of channels' secrets, ${SEAL_KEY} (default: in LEDGER.seal)`,
   RUNLEDGER_PUBLIC_URL: "address of the dashboard, for links in messages (default: none)",
@@ -103,8 +110,9 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   RUNLEDGER_TIER: `plan of the first team: ${TIER_NAMES.join(", ")} (default business)`,
 };
 
-/** Returns the lines of `--help`; null if the command line does not ask for help. */
+/** Returns the lines of `--help` or `--version`; null if the command line asks for neither. */
 export function helpFor(args: readonly string[]): readonly string[] | null {
+  if (args.includes("--version")) return [`Runledger ${VERSION}`];
   if (!args.includes("--help") && !args.includes("-h")) return null;
   const width = Math.max(...SETTING_NAMES.map((name) => name.length));
   return [
@@ -134,6 +142,10 @@ export function parseConfig(env: Record<string, string>, args: readonly string[]
     ...flags.problems,
     ...problems,
     ...hosted,
+    ...values.RUNLEDGER_SMTP_URL !== undefined && config.mail === null &&
+        !invalid.has("RUNLEDGER_SMTP_FROM")
+      ? [SENDER_REQUIRED]
+      : [],
     // Without a valid region, keys cannot be checked against it.
     ...[...problems, ...hosted].some(isAboutRegion) ? [] : keyProblems(config),
     ...unknownSettings(env),
@@ -220,8 +232,7 @@ function toConfig(
     tier: values.RUNLEDGER_TIER ?? null,
     /** Address of the first team's owner, or null to leave it unchanged. */
     ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
-    /** URL of the mail server, with its password; null for none. */
-    smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
+    mail: mailOf(values),
     /** Addresses that channels may call. */
     egress: parseEgress(values.RUNLEDGER_EGRESS ?? EGRESS_DEFAULT) ?? NO_EGRESS,
     /** Key of the secrets of channels, or null for a file next to the ledger. */
@@ -238,6 +249,16 @@ function toConfig(
      */
     refusedKey: dev && isLoopback(values.HOST) ? null : shared,
   };
+}
+
+/** Returns the mail server's URL, with its password, and the sender; null without both (R28). */
+function mailOf(
+  { RUNLEDGER_SMTP_URL: url, RUNLEDGER_SMTP_FROM: sender }: z.infer<typeof settings>,
+) {
+  if (url === undefined) return null;
+  const user = parseMailServer(url)?.login?.user;
+  const from = sender ?? z.email().safeParse(user).data;
+  return from === undefined ? null : { url, from };
 }
 
 /** Parses the URL of a host alone; returns its origin, or null for any other text. */

@@ -7,14 +7,18 @@
  * @module
  */
 import type { Config } from "./config.ts";
+import { VERSION } from "../domain/core/version.ts";
 import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
 import { nameOf } from "../kv/location.ts";
 import { platformOf } from "./platform.ts";
 import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
 
-/** Exit codes before the process serves; listed in `docs/OPERATIONS.md`. */
-export const EXIT = { settings: 2, store: 3 } as const;
+/**
+ * Exit codes of the process; `docs/OPERATIONS.md` lists them. A supervisor restarts after `retry`
+ * and not after the other two, which need a person (R29).
+ */
+export const EXIT = { settings: 2, store: 3, retry: 4 } as const;
 
 const TLS_HELP = "docs/OPERATIONS.md#tls";
 
@@ -22,6 +26,10 @@ const TLS_HELP = "docs/OPERATIONS.md#tls";
 const DATA_IN_US =
   "The attached KV of Deno Deploy stores its data in the United States, also for " +
   "region eu: to keep it in the EU, set RUNLEDGER_KV to a KV of your own there";
+
+const KEY_ADDED =
+  "RUNLEDGER_KEY is new: it was added to the first team, and its other keys still " +
+  "work.\n  Revoke those that you replace: /dashboard/keys, or GET and DELETE /v1/keys";
 
 /** Maximum bytes queued for standard error. */
 const BYTES_MAX = 262_144;
@@ -57,16 +65,17 @@ export async function fatal(
  * Prints the service's address and how to try it. A key is shown only if it was just created or is
  * public.
  *
- * @param createdKey first team's key, if it was created at this start
+ * @param createdKey first team's key, if it was stored at this start
+ * @param isAdded true if an existing team got it
  * @param signInLink link that signs in to the dashboard without a key
  */
 export function announce(
   url: string,
   { host, overriddenBy, region, kv, key, dev }: Config,
-  createdKey: string | null,
+  { createdKey, isAdded }: { readonly createdKey: string | null; readonly isAdded: boolean },
   signInLink: { readonly code: string } | null,
 ): void {
-  stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${nameOf(kv)}`);
+  stderr.write(`Runledger ${VERSION} listens on ${url}, region ${region}, ledger ${nameOf(kv)}`);
   if (overriddenBy === null) {
     const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
     stderr.write(`Dashboard: ${url}/dashboard${path}`);
@@ -78,6 +87,7 @@ export function announce(
         `  Set HOST=127.0.0.1 and put a TLS proxy in front: ${TLS_HELP}`,
     );
   }
+  if (isAdded && !dev) stderr.write(KEY_ADDED);
   const keyToShow = key === null ? createdKey : key === developmentKey(region) ? key : null;
   if (keyToShow === null) return;
   if (!dev) stderr.write(`First key, shown only now: ${keyToShow}`);

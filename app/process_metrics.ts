@@ -5,6 +5,7 @@
  */
 import process from "node:process";
 import { Histogram } from "../domain/metrics/histogram.ts";
+import { VERSION } from "../domain/core/version.ts";
 import { counter, gauge, histogram, type MetricFamily } from "../domain/metrics/text.ts";
 
 /** Milliseconds between samples of the event loop. */
@@ -45,7 +46,8 @@ export class ProcessMetrics {
   families(): MetricFamily[] {
     const { rss, heapTotal, heapUsed, external } = Deno.memoryUsage();
     const { user, system } = process.cpuUsage();
-    const build = { deno: Deno.version.deno, v8: Deno.version.v8, region: this.#region };
+    const { deno, v8 } = Deno.version;
+    const build = { version: VERSION, deno, v8, region: this.#region };
     return [
       gauge("runledger_build_info", "Always 1; the labels describe the build.", [{
         labels: build,

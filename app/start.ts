@@ -4,16 +4,17 @@
  *
  * @module
  */
+import { dirname } from "node:path";
 import type { Environment } from "../domain/core/environment.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import type { Memory } from "../domain/core/memory.ts";
+import { makeFolder } from "../kv/base/files.ts";
 import { adviceFor, isShared, nameOf } from "../kv/location.ts";
 import { type OpenStore, openStore, withAccessToken } from "../kv/open.ts";
-import { messageOf, StoreRefused } from "../kv/refused.ts";
+import { messageOf, StoreOffline, StoreRefused } from "../kv/refused.ts";
 import { ensureFirstTeam, KeyRequired } from "../kv/teams/credentials.ts";
-import type { Store } from "../kv/store.ts";
-import { type Config, KEY_REQUIRED, parseConfig } from "./config.ts";
-import { EXIT, fatal } from "./console.ts";
+import { type Config, KEY_REQUIRED, KV_DEFAULT, parseConfig } from "./config.ts";
+import { EXIT, fatal, say } from "./console.ts";
 import { DENO_MIN, isSupported } from "./platform.ts";
 
 /** Clock and random numbers of the process. */
@@ -44,16 +45,18 @@ export async function openLedger(config: Config, memory: Memory): Promise<OpenSt
   // Without one, the runtime would open a file or a database in memory.
   if (kv.kind === "platform" && !hasAttachedKv) return await fatal(EXIT.store, [NO_KV]);
   if (kv.kind === "url") Deno.env.delete(PREFIX_VARIABLE);
+  if (config.dev && nameOf(kv) === KV_DEFAULT) await makeFolder(dirname(KV_DEFAULT));
   return await withAccessToken(kvToken, () => openStore(kv, memory))
     .catch((error) => refuseStore(config, error));
 }
 
-/** Ensures that the first team exists and has a key; returns the key if this start created it. */
-export async function ensureFirstKey(config: Config, store: Store): Promise<string | null> {
+/** Ensures that the first team exists and has a key; returns what this start stored. */
+export async function ensureFirstKey(config: Config, store: OpenStore) {
   const options = { ...config, isShared: isShared(config.kv) };
-  const { createdKey } = await ensureFirstTeam(store, ENVIRONMENT, options)
+  const first = await ensureFirstTeam(store, ENVIRONMENT, options)
     .catch((error) => refuseStore(config, error));
-  return createdKey;
+  if (store.isNew) say(`Created a new ledger at ${nameOf(config.kv)}`);
+  return first;
 }
 
 function refuseSettings(problems: readonly string[]): Promise<never> {
@@ -63,7 +66,9 @@ function refuseSettings(problems: readonly string[]): Promise<never> {
 /** Exits with the reason why the store cannot be used. */
 function refuseStore({ kv }: Config, error: unknown): Promise<never> {
   if (error instanceof KeyRequired) return refuseSettings([KEY_REQUIRED]);
-  if (error instanceof StoreRefused) return fatal(EXIT.store, [error.message]);
+  if (error instanceof StoreRefused) {
+    return fatal(error instanceof StoreOffline ? EXIT.retry : EXIT.store, [error.message]);
+  }
   if (!isOfStore(error)) throw error;
-  return fatal(EXIT.store, [`Cannot use ${nameOf(kv)}: ${messageOf(error)}: ${adviceFor(kv)}`]);
+  return fatal(EXIT.retry, [`Cannot use ${nameOf(kv)}: ${messageOf(error)}: ${adviceFor(kv)}`]);
 }

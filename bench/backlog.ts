@@ -78,12 +78,6 @@ export async function readProgress(side: Side): Promise<Progress> {
   return { accepted, aggregated: { opened, finished, batches: events / RUN_EVENTS } };
 }
 
-/** Returns the number of calls accepted since `start` that are not aggregated yet. */
-export function backlogOf(start: Progress, now: Progress): number {
-  const { opened, batches, finished } = pending(start, now);
-  return opened + batches + finished;
-}
-
 function pending(start: Progress, now: Progress): Counts {
   return less(
     less(now.accepted, start.accepted),

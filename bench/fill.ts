@@ -14,8 +14,8 @@ import type { Team } from "../domain/teams/team.ts";
 import { openStore } from "../kv/open.ts";
 import { number } from "../tools/table.ts";
 import { RUN_EVENTS } from "./load.ts";
-import { type BenchOptions, say } from "./report.ts";
-import { createBenchService, createTeams, ENVIRONMENT } from "./service.ts";
+import { say } from "./report.ts";
+import { createBenchService, createTeam, ENVIRONMENT } from "./service.ts";
 
 /** Period over which the runs are spread, milliseconds. */
 export const SPREAD_MS = 60 * 86_400_000;
@@ -28,7 +28,7 @@ const MODELS = ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "o3", "o4-mini"] as const;
 /** Fills a file with runs of the first team. */
 export async function fillLedger(file: string, count: number): Promise<void> {
   const store = await openStore(file, new Memory());
-  const team = await createTeams(store, 1);
+  const team = await createTeam(store);
   const runs = runStoreOf(store);
   const service = createBenchService(store, { log: () => {} });
   service.start();
@@ -50,34 +50,6 @@ export async function fillLedger(file: string, count: number): Promise<void> {
   }
   await service.stop();
   await store.close();
-}
-
-/**
- * Returns the path of a ledger with `count` runs that a benchmark may change. A file of the option
- * `--file` is filled once and copied, so that every benchmark finds it as it was filled.
- *
- * @throws when the file of the option has another number of runs
- */
-export async function filledFile(
-  { folder, file }: Pick<BenchOptions, "folder" | "file">,
-  count: number,
-): Promise<string> {
-  const path = `${folder}/filled.kv`;
-  if (file === undefined) {
-    await fillLedger(path, count);
-    return path;
-  }
-  const isThere = await Deno.stat(file).then(() => true, () => false);
-  const filledWith = await Deno.readTextFile(`${file}.runs`).catch(() => null);
-  if (!isThere) {
-    await fillLedger(file, count);
-    await Deno.writeTextFile(`${file}.runs`, String(count));
-  } else if (filledWith !== String(count)) {
-    throw new Error(`${file} has another number of runs, or is not filled completely: remove it`);
-  }
-  await checkpointedBytes(file);
-  await Deno.copyFile(file, path);
-  return path;
 }
 
 /** Returns the size of a file that no process has open: opening and closing it empties its log. */

@@ -1,6 +1,6 @@
 -- Script for wrk: repeats one call with a new id each time, or the three calls of complete runs.
 --
--- wrk ... -s load.lua URL -- CALL [TEAMS] [RETRIES_PERCENT] [PAUSE_MS] [LATER] [HOST:PORT ...]
+-- wrk ... -s load.lua URL -- CALL [PAUSE_MS] [LATER] [HOST:PORT ...]
 --
 -- LATER is the number of turns between the calls of a run. With addresses, each thread sends to its
 -- own; there are as many threads.
@@ -129,28 +129,19 @@ function calls.run(ms)
     id, instant(ms))
 end
 
--- Number of recent requests to retry: most are answered, some are in progress.
-local RECENT = 256
-local recent, sent = {}, 0
-
-local call, teams, retries = nil, 1, 0
-local headers = {}
+local call
+local headers = { ["Authorization"] = format("Bearer apk_eu_%032x", 1) }
 local isChecked = false
 
 function init(args)
   call = calls[args[1] or "open"]
-  teams = tonumber(args[2] or "1")
-  retries = tonumber(args[3] or "0")
-  local pause = tonumber(args[4] or "0")
+  local pause = tonumber(args[2] or "0")
   math.randomseed(now_ms() + ffi.C.getpid() + 1000003 * number)
-  later = tonumber(args[5] or later)
-  share_runs(math.max(1, #args - 5))
-  if args[6 + number] ~= nil then
-    local host, port = args[6 + number]:match("^(.+):(%d+)$")
+  later = tonumber(args[3] or later)
+  share_runs(math.max(1, #args - 3))
+  if args[4 + number] ~= nil then
+    local host, port = args[4 + number]:match("^(.+):(%d+)$")
     wrk.thread.addr = wrk.lookup(host, port)[1]
-  end
-  for team = 1, teams do
-    headers[team] = { ["Authorization"] = format("Bearer apk_eu_%032x", team) }
   end
   -- Defined only if needed: even a delay function that returns 0 slows wrk down.
   if pause > 0 then
@@ -164,16 +155,8 @@ function request()
     isChecked = true
     return wrk.format("GET", "/healthz")
   end
-  if retries > 0 and sent > 0 and random(1, 100) <= retries then
-    return recent[random(1, math.min(sent, RECENT))]
-  end
   local method, path, body = call(now_ms())
-  local made = wrk.format(method, path, headers[random(1, teams)], body)
-  if retries > 0 then
-    recent[sent % RECENT + 1] = made
-    sent = sent + 1
-  end
-  return made
+  return wrk.format(method, path, headers, body)
 end
 
 function done(summary, latency)

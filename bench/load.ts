@@ -33,10 +33,6 @@ export interface Load {
   readonly call: Call;
   readonly connections: number;
   readonly seconds: number;
-  /** Number of teams, each with its own key. */
-  readonly teams?: number;
-  /** Percentage of requests that are sent again. */
-  readonly retriesPercent?: number;
   /** Average pause of a connection between requests, milliseconds. */
   readonly pauseMs?: number;
 }
@@ -64,11 +60,9 @@ const WARM_UP_SECONDS = 1;
 
 /** Sends a load before its first measurement on a server. */
 export async function warmUp(side: Side, load: Load): Promise<void> {
-  // The first calls of a team are slower, so another number of teams needs another warm-up.
-  const name = `${load.call} ${load.teams ?? 1}`;
-  if (side.warm.has(name)) return;
+  if (side.warm.has(load.call)) return;
   await wrk(side.url, { ...load, seconds: WARM_UP_SECONDS });
-  side.warm.add(name);
+  side.warm.add(load.call);
   await untilIdle(side.pid);
 }
 
@@ -124,7 +118,7 @@ export async function wrk(
   load: Load,
   others: readonly string[] = [],
 ): Promise<WrkResult> {
-  const { call, connections, seconds, teams = 1, retriesPercent = 0, pauseMs = 0 } = load;
+  const { call, connections, seconds, pauseMs = 0 } = load;
   const hosts = others.length === 0 ? [] : [url, ...others].map((url) => new URL(url).host);
   // More than the calls in progress on the connections of a thread.
   const later = Math.ceil(LATER_PART * connections / (1 + others.length));
@@ -132,7 +126,7 @@ export async function wrk(
     "wrk",
     ...[`-t${1 + others.length}`, `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"],
     ...["-s", new URL("./load.lua", import.meta.url).pathname, url, "--"],
-    ...[call, String(teams), String(retriesPercent), String(pauseMs), String(later), ...hosts],
+    ...[call, String(pauseMs), String(later), ...hosts],
   );
   return parseWrk(new TextDecoder().decode(stderr));
 }
@@ -150,25 +144,6 @@ export function parseWrk(output: string): WrkResult {
     p99Ms: p99Us / 1000,
     failures: refused + lost,
   };
-}
-
-/**
- * Returns a load of about the given rate; two short measurements of the rate find its pause.
- *
- * @param send sends the load and returns its rate
- */
-export async function loadAt(
-  load: Load,
-  rate: number,
-  send: (load: Load) => Promise<WrkResult>,
-): Promise<Load> {
-  const { connections } = load;
-  let pauseMs = 1000 * connections / rate;
-  for (let attempt = 0; attempt < 2; attempt++) {
-    const { requestsPerSecond } = await send({ ...load, seconds: 1, pauseMs });
-    pauseMs = nextPause(pauseMs, connections, requestsPerSecond, rate);
-  }
-  return { ...load, pauseMs };
 }
 
 /** Estimates the pause for a rate, from the rate that another pause achieved. */

@@ -9,17 +9,13 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
     summary: "runs, heartbeats and pings until their backlog is empty: sustained [CHECKOUT]",
     load: async () => (await import("./sustained.ts")).bench,
   },
+  writes: {
+    summary: "rows, bytes and syncs of runs, heartbeats and pings",
+    load: async () => (await import("./writes.ts")).bench,
+  },
   shared: {
     summary: "services over a shared KV next to a file: shared [CHECKOUT], --connections=64",
     load: async () => (await import("./shared.ts")).bench,
-  },
-  steady: {
-    summary: "latencies and backlog at half of the sustained rate, --seconds=600",
-    load: async () => (await import("./steady.ts")).benchSteady,
-  },
-  memory: {
-    summary: "start and memory at that rate, --seconds=1200, over --runs=1000000",
-    load: async () => (await import("./steady.ts")).benchMemory,
   },
   volume: {
     summary: "size, reads and opens of a ledger of --runs=2000000",
@@ -33,30 +29,16 @@ export const BENCHES: Readonly<Record<string, { summary: string; load: () => Pro
     summary: "CPU microseconds a call against another checkout: cpu CHECKOUT",
     load: async () => (await import("./cpu.ts")).bench,
   },
-  checks: {
-    summary: "CPU microseconds a run with 10 checks against none: checks [CHECKOUT]",
-    load: async () => (await import("./checks.ts")).bench,
-  },
-  runs: {
-    summary: "pages of the list of runs by filter, over --runs=1000000",
-    load: async () => (await import("./pages.ts")).benchRuns,
-  },
-  pages: {
-    summary: "pages of the dashboard, over --runs=1000000",
-    load: async () => (await import("./pages.ts")).benchPages,
-  },
 };
 
 const HELP = [
-  "deno task bench [NAME] [CHECKOUT] [--rounds=N] [--seconds=N] [--runs=N] [--file=FILE]",
-  "                [--connections=N] [--only=PART,…] [--quick]",
+  "deno task bench [NAME] [CHECKOUT] [--rounds=N] [--seconds=N] [--runs=N]",
+  "                [--connections=N] [--only=SETUP,…] [--quick]",
   ...Object.entries(BENCHES).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
-  "Without a name: sustained, about 9 minutes; with a checkout about 12.",
+  "Without a name: sustained.",
   "  --quick               sustained or shared in one short round, about a minute",
-  "  --only=PART,…         parts of sustained: rates, writes, grouping; setups of shared",
+  "  --only=SETUP,…        setups of shared",
   "  --rounds, --seconds   number and length of the measurements",
-  "  --file=FILE           ledger that this checkout fills once and keeps, for memory, volume,",
-  "                        runs and pages",
   "Exit codes: 0 all bars are met, 1 one is missed, 2 invalid command line, or wrk is not installed.",
 ];
 
@@ -76,7 +58,6 @@ export function parseBench(
       seconds: { type: "string" },
       runs: { type: "string" },
       connections: { type: "string" },
-      file: { type: "string" },
       only: { type: "string", default: "" },
       quick: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -95,7 +76,6 @@ export function parseBench(
     seconds: countOf("seconds", values.seconds),
     runs: countOf("runs", values.runs),
     connections: countOf("connections", values.connections),
-    file: values.file,
     only: values.only.split(",").filter((part) => part !== ""),
     quick: values.quick,
     rest,

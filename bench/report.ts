@@ -25,9 +25,7 @@ export interface BenchOptions {
   /** Runs stored before. */
   readonly runs?: number | undefined;
   readonly connections?: number | undefined;
-  /** Ledger that is filled once and kept. */
-  readonly file?: string | undefined;
-  /** Selected parts of the benchmark; all when empty. */
+  /** Selected setups of the benchmark; all when empty. */
   readonly only: readonly string[];
   readonly quick: boolean;
   /** Further arguments, such as another checkout. */

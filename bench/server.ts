@@ -4,10 +4,9 @@
  * - `ours`: the ledger on disk as in production;
  * - `counted`: `ours`, which counts mutations;
  * - `workless`: `ours` without the worker;
- * - `alone`: `workless` with one commit for each write;
  * - `nothing`: stores nothing, which shows the cost of everything else.
  *
- * Usage: server.ts KIND FILE [TEAMS]; prints its address to stderr.
+ * Usage: server.ts KIND FILE; prints its address to stderr.
  */
 import { runStoreOf } from "../tests/support/harness/stores.ts";
 import { Memory } from "../domain/core/memory.ts";
@@ -15,29 +14,18 @@ import { decideFinish, decideHeartbeat, decideOpen } from "../domain/runs/decide
 import { decideAppend, EMPTY_LEDGER } from "../domain/runs/ledger.ts";
 import type { RunStore } from "../domain/runs/store.ts";
 import { createRateCard } from "../domain/pricing/rate_card.ts";
-import type { BackEnd } from "../kv/base/limits.ts";
 import { openStore } from "../kv/open.ts";
 import { LineLog } from "../app/request_log.ts";
 import { serve } from "../app/server.ts";
 import { counter } from "../domain/metrics/text.ts";
 import {
   createBenchService,
-  createTeams,
+  createTeam,
   hasWorker,
   MUTATIONS_METRIC,
   OPERATOR_KEY,
   type SideKind,
 } from "./service.ts";
-
-/** Limits that allow one write for each commit. */
-const ALONE: BackEnd = {
-  checks: 0,
-  mutations: 0,
-  bytes: 0,
-  keyBytes: 0,
-  mayRepeat: false,
-  inFlightMax: 2,
-};
 
 /** Calls are priced even if nothing is stored: only storing is omitted. */
 const CARD = createRateCard([]);
@@ -49,6 +37,10 @@ const keepNothing: RunStore = {
   finish: (_, __, request, at) => Promise.resolve(decideFinish(NO_PARTS, request, at).outcome),
   heartbeat: (_, request, at) =>
     Promise.resolve(decideHeartbeat(NO_PARTS, request, at, CARD).outcome),
+  ping: (_, request, __, at) => {
+    const { outcome } = decideHeartbeat(NO_PARTS, request, at, CARD);
+    return Promise.resolve({ id: request.id, outcome });
+  },
   append(_, __, events, at) {
     const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, NO_IDS, events, at, CARD);
     return Promise.resolve({ kind: "stored", accepted: fresh.length, duplicates });
@@ -83,11 +75,11 @@ function countMutations(): () => number {
   return () => total;
 }
 
-const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
+const [name = "ours", file = ":memory:"] = Deno.args;
 const kind = name as SideKind;
 const mutations = kind === "counted" ? countMutations() : null;
-const store = await openStore(file, new Memory(), kind === "alone" ? { limits: ALONE } : {});
-await createTeams(store, Number(teams));
+const store = await openStore(file, new Memory());
+await createTeam(store);
 const runs = kind === "nothing" ? keepNothing : runStoreOf(store);
 const service = createBenchService(store, {
   log: new LineLog(Deno.stdout, store.memory.bytesMax("log")).write,

@@ -1,17 +1,14 @@
-/**
- * Sets up the service for benchmarks. The load generator can derive the keys of the teams: team
- * number `n` has the key `n` in hex.
- */
+/** Sets up the service for benchmarks, with a key that the load generator knows. */
 import { TIMERS } from "../kv/base/deadline.ts";
 import { createService, type Service } from "../app/compose.ts";
 import type { ServiceOptions } from "../app/service_options.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
-import { createCredentialStore, ensureFirstTeam, insertTeam } from "../kv/teams/credentials.ts";
+import { ensureFirstTeam } from "../kv/teams/credentials.ts";
 import type { Team } from "../domain/teams/team.ts";
 import type { Store } from "../kv/store.ts";
 
 /** Kind of a server's store; see `server.ts`. */
-export type SideKind = "ours" | "counted" | "workless" | "alone" | "nothing";
+export type SideKind = "ours" | "counted" | "workless" | "nothing";
 
 /** Returns whether a server of a kind has a worker. */
 export function hasWorker(kind: SideKind): boolean {
@@ -19,7 +16,6 @@ export function hasWorker(kind: SideKind): boolean {
 }
 
 const REGION = "eu";
-const SPEC = { name: "bench", grant: { kind: "api_key", scopes: ["ingest", "read"] } } as const;
 
 export const ENVIRONMENT = {
   now: () => Date.now(),
@@ -59,26 +55,8 @@ function hexOf(n: number): string {
   return n.toString(16).padStart(32, "0");
 }
 
-/**
- * Creates teams 1 to `count` without a request rate, and returns the first. If the file already has
- * teams, `count` must be 1.
- */
-export async function createTeams(store: Store, count: number): Promise<Team> {
-  let secret: Uint8Array | null = null;
-  const environment = {
-    ...ENVIRONMENT,
-    // A secret is 16 random bytes: here they are the team's number.
-    random: (bytes: number) => bytes === secret?.length ? secret : ENVIRONMENT.random(bytes),
-  };
-  const options = { region: REGION, refusedSecret: null } as const;
-  const credentials = createCredentialStore(store, environment, options);
+/** Creates the team without a request rate whose key is sent, or returns it. */
+export async function createTeam(store: Store): Promise<Team> {
   const first = { region: REGION, key: keyOf(1), tier: "enterprise" } as const;
-  const { team: firstTeam } = await ensureFirstTeam(store, environment, first);
-  for (let n = 2; n <= count; n++) {
-    const team = await insertTeam(store, "enterprise");
-    secret = Uint8Array.fromHex(hexOf(n));
-    const created = await credentials.create(team, SPEC, "bench");
-    if (created.secret !== keyOf(n)) throw new Error(`Team ${n} got another key than is sent`);
-  }
-  return firstTeam;
+  return (await ensureFirstTeam(store, ENVIRONMENT, first)).team;
 }

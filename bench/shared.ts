@@ -8,12 +8,12 @@ import { readProgress, untilDrained } from "./backlog.ts";
 import { describeQuickAck, findDenokv, type KvProcess, startKv } from "./kv.ts";
 import { Link } from "./link.ts";
 import { CONNECTIONS, inTurn, type Load, nextPause, wrk, type WrkResult } from "./load.ts";
+import { lagOf, repeatUntil } from "./probe.ts";
 import { usageOf } from "./process.ts";
 import { atLeast, atMost, type Bar, belowMs, type BenchOptions, print, say } from "./report.ts";
 import { OPERATOR_KEY } from "./service.ts";
 import { servicesOf, type Side, startServices } from "./sides.ts";
 import { median, medianOf, quantile, ratios } from "./stats.ts";
-import { lagOf, repeatUntil } from "./steady.ts";
 import { countMutations } from "./writes.ts";
 
 /** A number of services over a store. */

@@ -22,16 +22,15 @@ export interface Side extends AsyncDisposable {
 /**
  * Starts a server over a file.
  *
- * @param teams number of teams, each with its own key
  * @param traceTo file that receives a line for each sync to disk; needs strace
  */
 export async function startSide(
   kind: SideKind,
   file: string,
-  { teams = 1, traceTo }: { readonly teams?: number; readonly traceTo?: string } = {},
+  { traceTo }: { readonly traceTo?: string } = {},
 ): Promise<Side> {
   const script = new URL("./server.ts", import.meta.url).pathname;
-  const deno = [Deno.execPath(), ...denoArguments("-A", script, kind, file, String(teams))];
+  const deno = [Deno.execPath(), ...denoArguments("-A", script, kind, file)];
   const [command = "", ...args] = traceTo === undefined ? deno : [...strace(traceTo), ...deno];
   const env = { DENO_KV_ACCESS_TOKEN: KV_TOKEN };
   return await listening(kind, hasWorker(kind), spawn(command, args, { stdout: "null", env }));

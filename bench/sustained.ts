@@ -3,29 +3,24 @@
  * backlog is empty, next to the service without the worker (the front door), to a service that
  * stores nothing, and to another checkout.
  */
-import { UsageError } from "../tools/command.ts";
 import { formatPercent, number, table } from "../tools/table.ts";
 import { less, readProgress, untilDrained } from "./backlog.ts";
-import { measureGrouping } from "./grouping.ts";
 import { CONNECTIONS, inTurn, type Kind, KINDS, type Load, warmUp, wrk } from "./load.ts";
 import { untilIdle, usageOf } from "./process.ts";
-import { atLeast, atMost, type Bar, type BenchOptions, print } from "./report.ts";
+import { atLeast, type Bar, type BenchOptions, print } from "./report.ts";
 import { type Side, startCheckout, startSide, startThisCheckout } from "./sides.ts";
 import { medianOf, ratios, spread } from "./stats.ts";
-import { measureWrites, type Writes } from "./writes.ts";
 
-/** Minimum rates as ratios, and maxima of writes for each unit. */
+/** Minimum rates of each unit, as ratios. */
 const BARS: Readonly<
   Record<Kind, {
     readonly door?: number;
     readonly before?: number;
     readonly nothing?: number;
-    readonly mutations?: number;
-    readonly bytes?: number;
   }>
 > = {
-  run: { door: 0.9, before: 1.5, mutations: 9, bytes: 3_500 },
-  heartbeat: { door: 0.7, before: 2.5, nothing: 0.45, mutations: 6, bytes: 1_500 },
+  run: { door: 0.9, before: 1.5 },
+  heartbeat: { door: 0.7, before: 2.5, nothing: 0.45 },
   ping: {},
 };
 
@@ -44,42 +39,23 @@ export interface Sustained {
   readonly failures: number;
 }
 
-const PARTS = ["rates", "writes", "grouping"] as const;
-type PartName = typeof PARTS[number];
-
-/** Returns the names of the selected parts. */
-export function partsOf({ only, quick }: BenchOptions): readonly PartName[] {
-  if (only.length === 0) return quick ? ["rates", "writes"] : PARTS;
-  return only.map((name) => {
-    const part = PARTS.find((part) => part === name);
-    if (part !== undefined) return part;
-    throw new UsageError(`Unknown part "${name}": --help lists the parts`);
-  });
-}
-
-/** Measures the selected parts. */
+/** Measures each kind of unit on each server. */
 export async function bench(options: BenchOptions): Promise<Bar[]> {
   const { folder, quick, rest: [before] } = options;
   const { rounds = quick ? 1 : 3, seconds = quick ? 2 : 6 } = options;
-  const parts = partsOf(options);
   const rows: string[][] = [];
   const bars: Bar[] = [];
-  const writes = parts.includes("writes") ? await measureWrites(folder, seconds) : new Map();
-  if (parts.includes("rates")) {
-    await using sides = await startSides(folder, before);
-    for (const kind of KINDS) {
-      const load: Load = { call: kind, connections: CONNECTIONS, seconds };
-      const ways = Object.entries(sides.byName).map(([name, side]) =>
-        [name, () => sustain(side, load)] as const
-      );
-      const results: Results = await inTurn(kind, rounds, Object.fromEntries(ways));
-      rows.push(...rowsOf(kind, results, writes.get(kind)));
-      bars.push(...rateBars(kind, results));
-    }
-    print(table(HEAD, rows));
+  await using sides = await startSides(folder, before);
+  for (const kind of KINDS) {
+    const load: Load = { call: kind, connections: CONNECTIONS, seconds };
+    const ways = Object.entries(sides.byName).map(([name, side]) =>
+      [name, () => sustain(side, load)] as const
+    );
+    const results: Results = await inTurn(kind, rounds, Object.fromEntries(ways));
+    rows.push(...rowsOf(kind, results));
+    bars.push(...rateBars(kind, results));
   }
-  bars.push(...KINDS.flatMap((kind) => writeBars(kind, writes.get(kind))));
-  if (parts.includes("grouping")) bars.push(...await measureGrouping({ folder, rounds, seconds }));
+  print(table(HEAD, rows));
   return bars;
 }
 
@@ -139,17 +115,13 @@ const HEAD = [
   "p99 ms",
   "spread",
   "RSS MB",
-  "mutations",
-  "bytes",
-  "fsyncs",
   "failures",
 ];
 
-/** Builds a row of medians for each server; writes are those of the complete service. */
-export function rowsOf(kind: Kind, results: Results, writes: Writes | undefined): string[][] {
+/** Builds a row of medians for each server. */
+export function rowsOf(kind: Kind, results: Results): string[][] {
   return Object.entries(results).map(([server, all]) => {
     const of = (value: (one: Sustained) => number | null) => medianOf(all.map(value));
-    const written = server === COMPLETE ? writes : undefined;
     return [
       kind,
       server,
@@ -160,9 +132,6 @@ export function rowsOf(kind: Kind, results: Results, writes: Writes | undefined)
       number(of(({ p99Ms }) => p99Ms), 1),
       formatPercent(spread(all.map(({ sustained }) => sustained))),
       number(of(({ rssMb }) => rssMb)),
-      number(written?.mutations ?? null, 2),
-      number(written?.bytes ?? null),
-      number(written?.fsyncs ?? null, 3),
       number(all.reduce((sum, { failures }) => sum + failures, 0)),
     ];
   });
@@ -180,14 +149,5 @@ export function rateBars(kind: Kind, results: Results): Bar[] {
     ...bar(COMPLETE, DOOR, door),
     ...bar(COMPLETE, BEFORE, before),
     ...bar(DOOR, NOTHING, nothing),
-  ];
-}
-
-function writeBars(kind: Kind, writes: Writes | undefined): Bar[] {
-  const { mutations, bytes } = BARS[kind];
-  if (writes === undefined || mutations === undefined || bytes === undefined) return [];
-  return [
-    atMost(`${kind}: mutations each`, mutations, writes.mutations),
-    atMost(`${kind}: bytes of file each`, bytes, writes.bytes),
   ];
 }

@@ -1,8 +1,9 @@
-/** Counts what the complete service writes for each run, in a separate run: counting slows it down. */
+/** Counts what the complete service writes for each run; counting slows it down. */
+import { number, table } from "../tools/table.ts";
 import { less, readProgress, untilDrained } from "./backlog.ts";
 import { checkpointedBytes } from "./fill.ts";
 import { CONNECTIONS, type Kind, KINDS, type Load, wrk } from "./load.ts";
-import { say } from "./report.ts";
+import { atMost, type Bar, type BenchOptions, print, say } from "./report.ts";
 import { MUTATIONS_METRIC, OPERATOR_KEY } from "./service.ts";
 import { type Side, startSide } from "./sides.ts";
 
@@ -16,15 +17,30 @@ export interface Writes {
   readonly fsyncs: number | null;
 }
 
+/** Maximum mutations and bytes of a unit. */
+const BARS: Readonly<Partial<Record<Kind, Pick<Writes, "mutations" | "bytes">>>> = {
+  run: { mutations: 9, bytes: 3_500 },
+  heartbeat: { mutations: 6, bytes: 1_500 },
+};
+
 /** Counts the writes of each kind, each on a new file. */
-export async function measureWrites(folder: string, seconds: number): Promise<Map<Kind, Writes>> {
-  const counts = new Map<Kind, Writes>();
+export async function bench({ folder, seconds = 6 }: BenchOptions): Promise<Bar[]> {
+  const rows: string[][] = [];
+  const bars: Bar[] = [];
   for (const kind of KINDS) {
     say(`writes: ${kind} …`);
     const load: Load = { call: kind, connections: CONNECTIONS, seconds };
-    counts.set(kind, await countWrites(`${folder}/${kind}`, load));
+    const { mutations, bytes, fsyncs } = await countWrites(`${folder}/${kind}`, load);
+    rows.push([kind, number(mutations, 2), number(bytes), number(fsyncs, 3)]);
+    const most = BARS[kind];
+    if (most === undefined) continue;
+    bars.push(
+      atMost(`${kind}: mutations each`, most.mutations, mutations),
+      atMost(`${kind}: bytes of file each`, most.bytes, bytes),
+    );
   }
-  return counts;
+  print(table(["unit", "mutations", "bytes", "fsyncs"], rows));
+  return bars;
 }
 
 /** Counts the writes of a load on the new file `path` + ".kv". */

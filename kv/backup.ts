@@ -10,7 +10,6 @@
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { CopyJob, CopyMessage } from "./copy_worker.ts";
-import { LEDGER_FORMAT } from "./base/keys.ts";
 import { createPrivate, isThere, restoringOf, sealOf } from "./base/files.ts";
 import { parseLocation } from "./location.ts";
 import { requireLedger } from "./open.ts";
@@ -87,9 +86,11 @@ export async function restore(
   if (!await isThere(backup)) throw new CopyFailed(`There is no backup at ${backup}`);
   const { path, lock } = await lockLedger(location);
   const restoring = restoringOf(path);
+  let isCopied = false;
   try {
     await removeCopy(restoring);
     const bytes = await copyLedger(backup, restoring, watch);
+    isCopied = true;
     const movedTo = await moveAside(path, `${path}.before-restore-${stamp}`);
     const moved = await restoreKey(backup, path, stamp);
     await Deno.rename(restoring, path);
@@ -97,7 +98,7 @@ export async function restore(
     return { bytes, movedTo: [...movedTo, ...moved] };
   } catch (error) {
     // After the ledger has moved, this file is the only sign that it is missing.
-    if (await isThere(path)) await removeCopy(restoring);
+    if (!isCopied || await isThere(path)) await removeCopy(restoring);
     throw asCopyFailed(error);
   } finally {
     lock.close();
@@ -190,6 +191,7 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
   let isCopied = false;
   const fail = (why: string) =>
     reject(new CopyFailed(`Cannot copy ${job.from} to ${job.to}: ${why}`));
+  const settle = (refused: StoreRefused | null) => refused === null ? resolve() : reject(refused);
   const judge = (news: CopyMessage): void => {
     switch (news.kind) {
       case "copying":
@@ -200,8 +202,7 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
       case "checked":
         if (news.verdict !== "ok") return fail(`it is damaged: ${news.verdict}`);
         if (news.format === null) return fail("it is not a ledger of this service");
-        if (news.format !== LEDGER_FORMAT) return reject(otherFormat(job.from, news.format));
-        return resolve();
+        return settle(otherFormat(job.from, news.format));
       case "failed":
         return fail(news.message);
     }

@@ -7,7 +7,7 @@
  * @module
  */
 import type { LeaseStore } from "../domain/core/jobs.ts";
-import { keys, LEDGER_FORMAT } from "./base/keys.ts";
+import { keys, OWN_FORMAT } from "./base/keys.ts";
 import { newRowName } from "./base/names.ts";
 import { otherFormat, type StoreRefused } from "./refused.ts";
 import { getMany, type Store } from "./store.ts";
@@ -31,8 +31,8 @@ export function createLeaseStore(
 
   async function read() {
     const [lease, format] = await getMany(store, [key, keys.format()]);
-    const found = format?.value ?? LEDGER_FORMAT;
-    if (found !== LEDGER_FORMAT) onOtherFormat(otherFormat("The ledger", found, ADVICE));
+    const refused = otherFormat("The ledger", format?.value ?? OWN_FORMAT, ADVICE);
+    if (refused !== null) onOtherFormat(refused);
     return { version: lease?.versionstamp ?? null, isOwn: lease?.value === name };
   }
 

@@ -39,7 +39,7 @@ export async function lockLedger(location: string) {
       mode: MODE.file,
     });
   } catch (error) {
-    throw refusal(location, error);
+    throw error instanceof StoreRefused ? error : refusal(location, error);
   }
   if (!await tryLock(lock)) {
     lock.close();
@@ -67,7 +67,7 @@ async function tryLock(file: Deno.FsFile): Promise<boolean> {
   return locked;
 }
 
-/** Resolves links, so that one file has one lock, and creates the folder of a new file. */
+/** Resolves links, so that one file has one lock. A missing folder is a disk that is not mounted. */
 async function realPathOf(location: string): Promise<string> {
   try {
     return await Deno.realPath(location);
@@ -75,8 +75,14 @@ async function realPathOf(location: string): Promise<string> {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
   const folder = dirname(location);
-  await Deno.mkdir(folder, { recursive: true, mode: MODE.folder });
-  if (await isThere(location)) throw new Error("it is a link to a file that does not exist");
+  if (!await isThere(folder)) {
+    throw new StoreRefused(
+      `The folder of ${location} does not exist: mount its disk, or create the folder`,
+    );
+  }
+  if (await isThere(location)) {
+    throw new StoreRefused(`${location} is a link to a file that does not exist: remove it`);
+  }
   return join(await Deno.realPath(folder), basename(location));
 }
 
@@ -95,7 +101,7 @@ export async function inspect(location: string, path: string): Promise<void> {
       throw refusal(location, error);
     });
   }
-  if (info.isDirectory) throw refusal(location, new Error("it is a folder"));
+  if (info.isDirectory) throw new StoreRefused(`${location} is a folder: name a file in it`);
   // Root may write to any file; a file without any write bit must stay unchanged.
   if (((info.mode ?? 0o200) & 0o222) === 0) {
     throw new StoreRefused(`${location} is read-only: make it writable or use another file`);

@@ -8,7 +8,7 @@ import { STORAGE_DEADLINE_MS } from "../domain/core/limits.ts";
 import { Memory } from "../domain/core/memory.ts";
 import { TIMERS } from "./base/deadline.ts";
 import { fileBytesOf, watchFiles } from "./base/files.ts";
-import { keys, LEDGER_FORMAT } from "./base/keys.ts";
+import { keys } from "./base/keys.ts";
 import { WorkerSignal } from "./writer/signal.ts";
 import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
 import { createStore, type Store, type StoreDeps } from "./store.ts";
@@ -18,6 +18,8 @@ import { inspect, lockLedger, shrinkExpiryIndex } from "./ledger_file.ts";
 
 /** A store that can be closed. */
 export interface OpenStore extends Store {
+  /** True if there was no ledger when it was opened. */
+  readonly isNew: boolean;
   /** Waits for commits in flight, then closes all handles and releases the lock. */
   close(): Promise<void>;
 }
@@ -55,10 +57,10 @@ export async function openStore(
   await inspect(at.path, path);
   const kv = opened.use(await openKv(at, path, answerMsMax));
   const reader = opened.use(await openKv(at, path, answerMsMax));
-  await requireFormat(at, reader, opened, answerMsMax);
+  const isNew = await requireFormat(at, reader, opened, answerMsMax);
   shrinkExpiryIndex(at.path, path);
   const files = { inPlace: watchFiles(at.path, path), fileBytes: () => fileBytesOf(path) };
-  return openHandles({ kv, reader, limits: backEnd, memory, ...files }, opened.move());
+  return openHandles({ kv, reader, limits: backEnd, memory, ...files }, isNew, opened.move());
 }
 
 /**
@@ -82,9 +84,9 @@ async function openSingleHandle(
 ): Promise<OpenStore> {
   using opened = new DisposableStack();
   const kv = opened.use(await openKv(at, pathOf(at), answerMsMax));
-  await requireFormat(at, kv, opened, answerMsMax);
+  const isNew = await requireFormat(at, kv, opened, answerMsMax);
   const files = { inPlace: () => true, fileBytes: () => null };
-  return openHandles({ kv, reader: kv, limits, memory, ...files }, opened.move());
+  return openHandles({ kv, reader: kv, limits, memory, ...files }, isNew, opened.move());
 }
 
 /** Returns what the runtime opens; undefined for the KV that the platform attaches. */
@@ -148,12 +150,14 @@ export async function withAccessToken<T>(
 /** Builds a store over handles; closing it closes `opened`. */
 function openHandles(
   handles: Omit<StoreDeps, "deadlines" | "workerSignal">,
+  isNew: boolean,
   opened: DisposableStack,
 ): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
   const store = createStore({ ...handles, deadlines, workerSignal: new WorkerSignal() });
   return {
     ...store,
+    isNew,
     async close() {
       await store.writer.idle();
       deadlines[Symbol.dispose]();
@@ -179,7 +183,7 @@ async function openKv(
 }
 
 /**
- * Refuses a ledger of another format. This is the first read of the store: it hangs without an
+ * Refuses a ledger of another format; returns whether there is no ledger yet. This is the first read of the store: it hangs without an
  * error while another program holds the file's lock. Then `opened` is left open, because closing a
  * handle waits for its reads.
  */
@@ -188,9 +192,9 @@ async function requireFormat(
   kv: Deno.Kv,
   opened: DisposableStack,
   answerMsMax = ANSWER_MS_MAX,
-): Promise<void> {
+): Promise<boolean> {
   using deadlines = new Deadlines(answerMsMax, TIMERS);
-  const reading = kv.getMany<[number, string]>([keys.format(), keys.firstTeam()]);
+  const reading = kv.getMany<[unknown, string]>([keys.format(), keys.firstTeam()]);
   const [format, team] = await deadlines.within(reading, () => {
     opened.move();
     throw noAnswer(answerMsMax, at.kind === "file" ? "; another program may hold its lock" : "");
@@ -199,7 +203,9 @@ async function requireFormat(
   });
   // One commit writes both keys: if both are missing, the ledger is new.
   const isNew = format.value === null && team.value === null;
-  if (!isNew && format.value !== LEDGER_FORMAT) throw otherFormat(nameOf(at), format.value);
+  const refused = isNew ? null : otherFormat(nameOf(at), format.value);
+  if (refused !== null) throw refused;
+  return isNew;
 }
 
 function noAnswer(msMax: number, reason = ""): Error {

@@ -271,6 +271,7 @@ function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
     note: undefined,
     metadata: undefined,
     lost: undefined,
+    ignored: undefined,
     goal: undefined,
     scores: undefined,
   };

@@ -3,11 +3,17 @@
  *
  * @module
  */
-import { IMPORTING, LEDGER_FORMAT } from "./base/keys.ts";
+import { VERSION } from "../domain/core/version.ts";
+import { LEDGER_FORMAT, type LedgerFormat } from "./base/keys.ts";
 
 /** The store cannot be used; the message says why and what to do, in one line. */
 export class StoreRefused extends Error {
   override readonly name: string = "StoreRefused";
+}
+
+/** The store does not work now and may work later, such as on a full disk or over a network. */
+export class StoreOffline extends StoreRefused {
+  override readonly name = "StoreOffline";
 }
 
 /** Another process has locked the file. */
@@ -37,24 +43,40 @@ export function refusal(
   advice = "check its disk and RUNLEDGER_KV",
 ): StoreRefused {
   const message = messageOf(error);
+  if (error instanceof StoreRefused) return error;
+  if (error instanceof Deno.errors.NotCapable) {
+    const [reason] = message.split(", run again");
+    return new StoreRefused(`Cannot open ${location}: ${reason}: name its folder in -R and -W`);
+  }
   if (/not a database|malformed/.test(message)) return damaged(location, message);
-  return new StoreRefused(`Cannot open ${location}: ${message}: ${advice}`);
+  const text = `Cannot open ${location}: ${message}: ${advice}`;
+  const isDenied = error instanceof Deno.errors.PermissionDenied;
+  return isDenied ? new StoreRefused(text) : new StoreOffline(text);
 }
 
-/** Creates the error for a ledger of another format; null is a ledger without a format. */
+/**
+ * Returns why a ledger with this first row cannot be used; null if it can.
+ *
+ * @param row value of the row of the format; null if it is missing
+ */
 export function otherFormat(
   location: string,
-  format: unknown,
-  advice = "start with a new file, or start the version that wrote it",
-): StoreRefused {
-  if (format === IMPORTING) {
+  row: unknown,
+  advice = "export it with that version, then import it with this one, see docs/UPGRADE.md",
+): StoreRefused | null {
+  const { format, version } = (row instanceof Object ? row : { format: row }) as LedgerFormat;
+  if (format === LEDGER_FORMAT) return null;
+  if (format === "importing") {
     return new StoreRefused(
       `${location} is a part of a ledger, because its import did not end: import into a new one`,
     );
   }
-  const found = format === null ? "no format" : `format ${format}`;
+  const found = version === undefined
+    ? `${format === null ? "no format" : `format ${format}`}, as written before version 0.1.0`
+    : `format ${format}, written by version ${version}`;
+  const way = version === undefined ? "start with a new one, see docs/UPGRADE.md" : advice;
   return new StoreRefused(
-    `${location} has ${found}, but this version reads only format ${LEDGER_FORMAT}: ${advice}`,
+    `${location} has ${found}, but version ${VERSION} reads only format ${LEDGER_FORMAT}: ${way}`,
   );
 }
 

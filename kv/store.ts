@@ -116,19 +116,35 @@ export function rowsAfter(prefix: Deno.KvKey, row: Deno.KvKey | null): Deno.KvLi
   return row === null ? { prefix } : { prefix, start: [...row, true] };
 }
 
-/** Returns whether the ledger's files are in place and a read succeeds in time. */
-export async function isReady(store: Store): Promise<boolean> {
-  if (!store.inPlace()) return false;
-  try {
-    await inTime(getMany(store, [keys.firstTeam()]), store.deadlines);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** A key that never exists: deleting it is a write without an effect. */
 const NOTHING = keys.pending("open", "");
+
+/** Milliseconds between two writes that find out whether failing commits succeed again. */
+const PROBE_PAUSE_MS = 1_000;
+
+/**
+ * Creates a check that the ledger's files are in place, a read succeeds in time, and commits do not
+ * fail. While the latest commit failed, it writes nothing at most once a second.
+ *
+ * @param now monotonic clock
+ */
+export function createReadiness(store: Store, now: () => number): () => Promise<boolean> {
+  const { writer, deadlines } = store;
+  let probedMs = -Infinity;
+  return async () => {
+    if (!store.inPlace()) return false;
+    try {
+      await inTime(getMany(store, [keys.firstTeam()]), deadlines);
+      if (writer.metrics.isFailing && now() - probedMs >= PROBE_PAUSE_MS) {
+        probedMs = now();
+        await writer.commit({ deletes: [NOTHING] });
+      }
+      return !writer.metrics.isFailing;
+    } catch {
+      return false;
+    }
+  };
+}
 
 /** Returns whether the store reads and writes; if so, a failed job caused its own failure. */
 export async function isAlive(store: Store): Promise<boolean> {

@@ -73,7 +73,10 @@ export function parseEgress(text: string): Egress | null {
   return egressOf({ isPublicAllowed: items.includes("public"), hosts, networks });
 }
 
-/** Parses `host` or `host:port`; IPv6 addresses are in brackets before a port. Returns its one form. */
+/**
+ * Parses `host` or `host:port`; IPv6 addresses are in brackets before a port. Returns its one form. A
+ * name without a dot needs a port, except `localhost`: others are mistakes, such as `private`.
+ */
 function parseHost(item: string): string | null {
   const plain = parseAddress(item);
   if (plain !== null) return plain.toString();
@@ -85,7 +88,8 @@ function parseHost(item: string): string | null {
     (HOST_NAME.test(host) && /[a-z]/.test(host.slice(host.lastIndexOf(".") + 1)) &&
       !["public", "none"].includes(host) && new URL(`http://${host}`).hostname === host);
   const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65_535);
-  if (!isHost || !isPort) return null;
+  const isWord = port === undefined && /^[^.:]+$/.test(host) && host !== "localhost";
+  if (!isHost || !isPort || isWord) return null;
   return port === undefined ? host : `${host}:${Number(port)}`;
 }
 

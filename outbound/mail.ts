@@ -57,16 +57,20 @@ export function parseMailServer(text: string): MailServer | null {
  * Creates a mailer.
  *
  * @param url validated URL of the mail server
+ * @param from address of the sender of each email
  * @param sendMsMax maximum milliseconds of one attempt
  */
-export function createMailer(url: string, sendMsMax = NOTICE_SEND_MS_MAX): Mailer {
+export function createMailer(url: string, from: string, sendMsMax = NOTICE_SEND_MS_MAX): Mailer {
   const server = parseMailServer(url);
   if (server === null) throw new TypeError("Not a mail server URL");
-  return { send: (mail, onHandOver, signal) => send(server, mail, onHandOver, sendMsMax, signal) };
+  return {
+    send: (mail, onHandOver, signal) =>
+      send({ ...server, from }, mail, onHandOver, sendMsMax, signal),
+  };
 }
 
 async function send(
-  server: MailServer,
+  server: MailServer & { readonly from: string },
   mail: Mail,
   onHandOver: () => Promise<void>,
   msMax: number,
@@ -77,7 +81,7 @@ async function send(
   // One overall limit: a server that sends a byte now and then is never silent.
   const limit = AbortSignal.any([signal, AbortSignal.timeout(msMax)]);
   try {
-    const from = senderOf(server, mail);
+    const { from } = server;
     const text = await messageText(from, mail);
     const message = Readable.from(once(text, async () => {
       await onHandOver();
@@ -196,11 +200,6 @@ function messageText(from: string, mail: Mail): Promise<Uint8Array> {
     disableUrlAccess: true,
   });
   return message.compile().build();
-}
-
-/** Returns the sender: the login if it is an address, since many servers accept no other. */
-function senderOf({ login }: MailServer, { to: [first = ""] }: Mail): string {
-  return login?.user.includes("@") ? login.user : first;
 }
 
 /** Fields nodemailer adds to its errors. */

@@ -15,7 +15,7 @@ import {
   type Sender,
   type SendResult,
 } from "../domain/channels/sender.ts";
-import type { Mailer } from "../domain/core/mail.ts";
+import { type Mailer, NO_MAIL_SERVER } from "../domain/core/mail.ts";
 import { createPost, type Post, type PostDeps, type PostRequest } from "./http.ts";
 import { signatureHeaders } from "./signature.ts";
 import { failure, resultOf } from "./verdict.ts";
@@ -113,7 +113,7 @@ async function sendEmail(
   { envelope, context, mailer, signal }: Try,
   { to }: SettingsOf<"email">,
 ): Promise<SendResult> {
-  if (mailer === null) return failure("retry", "No mail server: RUNLEDGER_SMTP_URL is not set");
+  if (mailer === null) return failure("retry", NO_MAIL_SERVER);
   if (!to.every(isRecipient)) return failure("final", "A recipient is not one e-mail address");
   const mail = emailOf(envelope.messages, envelope.id, to, context);
   const outcome = await mailer.send(mail, () => Promise.resolve(), signal);

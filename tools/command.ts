@@ -1,6 +1,7 @@
 // deno-lint-ignore-file no-console -- the one place where the tools write: results on stdout, the rest on stderr
 /** Runs command-line tools: options, help and output. */
 import { parseArgs } from "node:util";
+import { VERSION } from "../domain/core/version.ts";
 
 /** Output of a tool. */
 export interface Io {
@@ -120,7 +121,7 @@ export function parseOptions<T extends Config>(config: T) {
   }
 }
 
-/** Parses a tool's command line, then prints its help or runs it. */
+/** Parses a tool's command line, then prints its help or the version, or runs it. */
 export function runCommand<T extends Config>(
   io: Io,
   help: readonly string[],
@@ -128,6 +129,10 @@ export function runCommand<T extends Config>(
   work: (parsed: ReturnType<typeof parseArgs<T>>) => Promise<number>,
 ): Promise<number> {
   return runTool(io, async () => {
+    if (config.args?.includes("--version")) {
+      io.out(`Runledger ${VERSION}`);
+      return 0;
+    }
     const parsed = parseOptions(config);
     const { help: wantsHelp } = parsed.values as { readonly help?: boolean };
     if (!wantsHelp) return await work(parsed);

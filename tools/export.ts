@@ -1,7 +1,7 @@
-/** `deno task export`: writes all rows of a ledger into a file, to import them into any store. */
+/** `deno task export`: writes a ledger into a file that any later version imports, into any store. */
 import { isThere, MODE } from "../kv/base/files.ts";
 import { openLocked } from "../kv/open.ts";
-import { exportLines, TransferFailed } from "../kv/transfer.ts";
+import { exportLines, TransferFailed } from "../kv/transfer/export.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import {
   createCounter,
@@ -14,7 +14,8 @@ import {
 
 const HELP = [
   "deno task export FILE [--kv=LEDGER]",
-  "Writes a ledger into a new file that `deno task import` reads. Stop its services first.",
+  "Writes a ledger into a new file that `deno task import` of this or a later version reads.",
+  "Stop its services first. docs/UPGRADE.md describes the file.",
   ...LEDGER_HELP,
   "Exit codes: 0 exported, 1 not exported, 2 invalid command line, 3 ledger missing or in use.",
 ];
@@ -26,8 +27,8 @@ export function runExport(args: readonly string[], io: Io): Promise<number> {
     const file = oneFile(positionals);
     if (await isThere(file)) throw new ToolFailure(`${file} exists: name a new file`);
     const location = await withLedger(values.kv, async (store, location) => {
-      using rows = createCounter(io.screen, "rows");
-      const count = () => rows.step();
+      using lines = createCounter(io.screen, "lines");
+      const count = () => lines.step();
       await asToolFailure(writeLines(file, exportLines(store), count));
       return location;
     }, openLocked);

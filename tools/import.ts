@@ -1,20 +1,28 @@
-/** `deno task import`: stores the rows of an export in an empty store of any kind. */
+/** `deno task import`: makes a new ledger of an export, in a store of any kind. */
 import { Memory } from "../domain/core/memory.ts";
 import { openStore } from "../kv/open.ts";
-import { importLines } from "../kv/transfer.ts";
+import { type Imported, importLines } from "../kv/transfer/import.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
-import { createCounter, type Io, processIo, runCommand, ToolFailure } from "./command.ts";
+import {
+  countText,
+  createCounter,
+  type Io,
+  processIo,
+  runCommand,
+  ToolFailure,
+} from "./command.ts";
 import { asToolFailure, oneFile } from "./export.ts";
 
 const HELP = [
   "deno task import FILE [--kv=LEDGER]",
-  "Stores an export in a new file or an empty shared KV. Then start the service with it.",
+  "Makes a ledger of an export in a new file or an empty shared KV, and derives its sums and lists.",
+  "It sends no message. Then start the service with it.",
   ...LEDGER_HELP,
-  "Exit codes: 0 imported, 1 not imported, 2 invalid command line, 3 ledger in use.",
+  "Exit codes: 0 imported, 1 not imported, 2 invalid command line, 3 ledger in use or no folder.",
 ];
 
-/** Maximum characters of a line: far more than a row of the store has as text. */
-const LINE_CHARS_MAX = 1_000_000;
+/** Maximum characters of a line: more than the largest batch of events has. */
+const LINE_CHARS_MAX = 33_554_432;
 
 /** Runs the command; returns its exit code. */
 export function runImport(args: readonly string[], io: Io): Promise<number> {
@@ -26,14 +34,30 @@ export function runImport(args: readonly string[], io: Io): Promise<number> {
     });
     const text = input.readable.pipeThrough(new DecompressionStream("gzip"))
       .pipeThrough(new TextDecoderStream());
-    const location = await withLedger(values.kv, async (store, location) => {
-      using rows = createCounter(io.screen, "rows");
-      await asToolFailure(importLines(store, linesOf(text, file), () => rows.step()));
-      return location;
-    }, (location) => openStore(location, new Memory()));
-    io.out(`${location} is imported from ${file}: check it with deno task verify`);
+    await withLedger(
+      values.kv,
+      async (store, location) => {
+        using runs = createCounter(io.screen, "runs");
+        const lines = linesOf(text, file);
+        const imported = await asToolFailure(importLines(store, lines, () => runs.step()));
+        runs[Symbol.dispose]();
+        summaryOf(imported, location, file).forEach((line) => io.out(line));
+      },
+      (location) => openStore(location, new Memory()),
+      { mayBeNew: true },
+    );
     return 0;
   });
+}
+
+function summaryOf({ runs, events, pending }: Imported, location: string, file: string): string[] {
+  const stored = `${countText(runs, "run")} and ${countText(events, "event")} of ${file}`;
+  const waiting = `${countText(pending, "run")} had not been processed: the service does it`;
+  return [
+    `${location} has ${stored}, with all sums and lists`,
+    ...pending === 0 ? [] : [waiting],
+    "Check it with deno task verify, then start the service with it",
+  ];
 }
 
 /** Splits a text into its lines. */
@@ -50,6 +74,7 @@ async function* linesOf(text: ReadableStream<string>, file: string): AsyncGenera
     if (!(error instanceof TypeError)) throw error;
     throw damaged(file);
   }
+  if (rest !== "") yield rest;
 }
 
 function damaged(file: string): ToolFailure {

@@ -26,17 +26,22 @@ export class LedgerRefused extends ToolFailure {
  * Opens a ledger while a tool works on it.
  *
  * @param open how to open it; by default also next to a running service
+ * @param options `mayBeNew` for a tool that creates a ledger
  */
 export async function withLedger<T>(
   named: string | undefined,
   work: (store: OpenStore, location: string) => Promise<T>,
   open: (location: string) => Promise<OpenStore> = openUnlocked,
+  options: { readonly mayBeNew?: true } = {},
 ): Promise<T> {
   const { kv, kvToken } = settingsOf(named, Deno.env.get("RUNLEDGER_KV_TOKEN"));
   const location = nameOf(kv);
   try {
     const store = await withAccessToken(kvToken, () => open(location));
     try {
+      if (store.isNew && !options.mayBeNew) {
+        throw new StoreRefused(`${location} holds no ledger: name the one of RUNLEDGER_KV`);
+      }
       return await work(store, location);
     } finally {
       await store.close();

@@ -2,7 +2,7 @@
  * All limits the service enforces, each with its source.
  *
  * "contract N", "decision N" and "RN" are rulings of `docs/DECISIONS.md`.
- * `docs/API.md` lists all limits; a test keeps it in sync with this file.
+ * `docs/LIMITS.md` lists all limits; a test keeps it in sync with this file.
  *
  * @module
  */
@@ -81,6 +81,9 @@ export const METADATA_VALUE_CHARS_MAX = 50;
 
 /** Maximum characters of a ping's `metadata` note (decisions, section 3). */
 export const NOTE_CHARS_MAX = 256;
+
+/** Maximum characters of a ping's `rid`: Healthchecks takes a UUID, others a job number (R23). */
+export const RID_CHARS_MAX = 64;
 
 /** Maximum characters of a credential's name, shown in lists. */
 export const KEY_NAME_CHARS_MAX = 128;
@@ -216,14 +219,8 @@ export const SESSION = { idleMs: 12 * 3_600_000, maxMs: 7 * 86_400_000 } as cons
 /** Maximum sessions of one key; a further session ends the oldest. */
 export const SESSIONS_PER_KEY_MAX = 100;
 
-/**
- * Limits of a team's stored refusals: distinct combinations of code, field, agent and client per hour,
- * latest refusals kept with their message, and days of retention.
- */
-export const REFUSAL_LIMITS = { kindsPerHour: 100, latest: 100, days: 7 } as const;
+/** Limits of a team's stored refusals: the latest with their message, and UTC days of counts. */
+export const REFUSAL_LIMITS = { latest: 100, days: 7 } as const;
 
 /** Maximum characters of a refusal's texts; longer ones are cut. */
 export const REFUSAL_CHARS_MAX = { message: 300, userAgent: 128, field: 64 } as const;
-
-/** Hours that `GET /v1/refusals` covers. */
-export const REFUSAL_HOURS = { default: 24, max: REFUSAL_LIMITS.days * 24 } as const;

@@ -4,20 +4,36 @@
  * @module
  */
 
-/** Maximum names listed in one header; further names become one entry. */
-const NAMES_MAX = 20;
+import { ownText } from "./text.ts";
+
+/** Maximum names of unknown fields that are listed; further names become one entry. */
+const NAMES_MAX = 10;
 
 /** Maximum characters of a name chosen by the client. */
-const NAME_CHARS_MAX = 64;
+const NAME_CHARS_MAX = 40;
+
+/** A credential that a client sent as a name, such as `?apk_eu_…` without `key=`. */
+const CREDENTIAL = /(apk|ping|opk)_[a-z]{2}_\w*/g;
 
 /** Entry for unknown fields beyond {@link NAMES_MAX}. */
 const OTHERS = "(other)";
 
 /**
  * Flags of an opening or a close: `dropped_fields` means that a field could not be read and its value
- * is lost, `truncated` means that a value is stored shorter than it was sent.
+ * is lost, `ignored_fields` that the call does not know a field, `truncated` that a value is stored
+ * shorter than it was sent.
  */
-export type PartFlag = "dropped_fields" | "truncated";
+export type PartFlag = "dropped_fields" | "ignored_fields" | "truncated";
+
+/** Losses as a part of a run stores them; all are absent for none. */
+export interface StoredLosses {
+  /** Flags for data of the call that was lost. */
+  readonly flags?: readonly PartFlag[] | undefined;
+  /** Names of the lost fields. */
+  readonly lost?: readonly string[] | undefined;
+  /** Names of the unknown fields (R24). */
+  readonly ignored?: readonly string[] | undefined;
+}
 
 /** Collects the losses of one request. Allocates nothing for a request without losses. */
 export class Losses {
@@ -59,21 +75,23 @@ export class Losses {
     this.#lost.add(field);
   }
 
-  /** Reports the fields of a body that are not in `knownFields`; they are not stored (R11). */
-  ignoreUnknown(body: Readonly<Record<string, unknown>>, knownFields: ReadonlySet<string>): void {
+  /**
+   * Reports the fields of a body that are not in `knownFields`; they are not stored (R11).
+   *
+   * @returns their names; undefined for none
+   */
+  ignoreUnknown(
+    body: Readonly<Record<string, unknown>>,
+    knownFields: ReadonlySet<string>,
+  ): readonly string[] | undefined {
+    let names: Set<string> | undefined;
     for (const field in body) {
-      if (!knownFields.has(field) && !this.#ignore(field)) return;
+      if (!knownFields.has(field)) addName(names ??= new Set(), nameOf(field));
     }
-  }
-
-  /** Adds a name; returns false once the list is full. */
-  #ignore(field: string): boolean {
+    if (names === undefined) return undefined;
     this.#ignored ??= new Set();
-    if (this.#ignored.has(OTHERS)) return false;
-    const name = field.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.:-]/g, "?");
-    const listed = this.#ignored.has(name) || this.#ignored.size < NAMES_MAX;
-    this.#ignored.add(listed ? name : OTHERS);
-    return listed;
+    for (const name of names) addName(this.#ignored, name);
+    return [...names];
   }
 
   /** True if the request is stored exactly as sent. */
@@ -81,18 +99,23 @@ export class Losses {
     return this.#dropped === null && this.#ignored === null;
   }
 
-  /** Flags of the opening or close that the request becomes; undefined for none. */
-  get flags(): readonly PartFlag[] | undefined {
-    if (!this.#removes && !this.#cuts) return undefined;
-    return [
-      ...this.#removes ? ["dropped_fields" as const] : [],
-      ...this.#cuts ? ["truncated" as const] : [],
-    ];
+  /** Losses of the opening or close that the request becomes. */
+  get stored(): StoredLosses {
+    if (this.#lost === null && this.#ignored === null) return NONE;
+    return {
+      flags: [
+        ...this.#removes ? ["dropped_fields" as const] : [],
+        ...this.#ignored === null ? [] : ["ignored_fields" as const],
+        ...this.#cuts ? ["truncated" as const] : [],
+      ],
+      lost: this.#lost === null ? undefined : [...this.#lost],
+      ignored: this.ignoredNames,
+    };
   }
 
-  /** Names of the fields that caused the flags; undefined for none. */
-  get lost(): readonly string[] | undefined {
-    return this.#lost === null ? undefined : [...this.#lost];
+  /** Names of the unknown fields, bounded and printable; undefined for none. */
+  get ignoredNames(): readonly string[] | undefined {
+    return this.#ignored === null ? undefined : [...this.#ignored];
   }
 
   /** Value of `Runledger-Dropped`, such as `metadata=3, goal=1`; null when nothing was dropped. */
@@ -106,4 +129,20 @@ export class Losses {
   get ignored(): string | null {
     return this.#ignored === null ? null : [...this.#ignored].join(", ");
   }
+}
+
+const NONE: StoredLosses = { flags: undefined, lost: undefined, ignored: undefined };
+
+/** Adds a name to a bounded list. */
+function addName(names: Set<string>, name: string): void {
+  if (names.has(OTHERS)) return;
+  names.add(names.has(name) || names.size < NAMES_MAX ? name : OTHERS);
+}
+
+/** Returns a name chosen by the client as it is shown: short, and without what may be a secret. */
+function nameOf(field: string): string {
+  if (field === "") return "(empty)";
+  const name = field.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.:-]/g, "?");
+  // A copy, because a slice would retain the request in memory.
+  return ownText(name.replaceAll(CREDENTIAL, "(credential)"));
 }

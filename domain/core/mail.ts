@@ -4,6 +4,9 @@
  * @module
  */
 
+/** Reason why no mail is sent without a mail server. */
+export const NO_MAIL_SERVER = "There is no mail server: the operator must set RUNLEDGER_SMTP_URL";
+
 /** Email. */
 export interface Mail {
   /** Addresses of the recipients, at least one. */

@@ -15,8 +15,12 @@ export const FIELD_CHARS_MAX = 64;
  * Parses a query string. The first of repeated names wins; an empty value means absent.
  *
  * @param query the query string without the question mark
+ * @param keepsEmpty returns whether the empty value of a name is kept
  */
-export function parseQuery(query: string): Parsed<Map<string, string>> {
+export function parseQuery(
+  query: string,
+  keepsEmpty: (name: string) => boolean = () => false,
+): Parsed<Map<string, string>> {
   const values = new Map<string, string>();
   for (const pair of query.split("&")) {
     const [rawName = "", ...rest] = pair.split("=");
@@ -26,7 +30,7 @@ export function parseQuery(query: string): Parsed<Map<string, string>> {
       const field = printable((name ?? rawName).slice(0, FIELD_CHARS_MAX));
       return refuse("invalid_field", `Parameter "${field}" is not percent-encoded UTF-8`, field);
     }
-    if (value !== "" && !values.has(name)) values.set(name, value);
+    if ((value !== "" || keepsEmpty(name)) && !values.has(name)) values.set(name, value);
   }
   return { ok: true, value: values };
 }
@@ -230,7 +234,8 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   let nearest: string | null = null;
   let best = Infinity;
   for (const candidate of known) {
-    const edits = editsBetween(wanted, candidate);
+    // A word of the name is close to it, however long the others are: "exit" of "exit_code".
+    const edits = candidate.split("_").includes(wanted) ? 1 : editsBetween(wanted, candidate);
     // At most half of the longer name may differ; beyond that it is another word.
     if (edits >= best || 2 * edits > Math.max(wanted.length, candidate.length)) continue;
     nearest = candidate;

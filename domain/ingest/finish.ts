@@ -59,8 +59,7 @@ export function parseFinish(
     output: outputOf(body, losses),
     scores: fields.scores && scoresOf(body, fields.scores),
     metadata: metadataOf(body, fields.metadata, context, losses),
-    flags: losses.flags,
-    lost: losses.lost,
+    ...losses.stored,
   };
   return checkedRequest(request, losses);
 }

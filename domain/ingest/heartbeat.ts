@@ -50,7 +50,8 @@ export const heartbeatBody = z.object({
   id: optional(runId).describe("A new id when absent; required for safe retries."),
   agent: agentSlug().describe("The agent's slug; an unknown agent is created."),
   status: optional(heartbeatStatus).describe("`ok` by default."),
-  started_at: optional(instant()).describe("Time of arrival by default."),
+  started_at: optional(instant())
+    .describe("By default `finished_at` minus `duration_ms`, or the time of arrival."),
   finished_at: optional(instant()).describe("Time of arrival by default."),
   cost_usd: optional(
     z.number(COST).refine(isCost, COST)
@@ -107,8 +108,7 @@ export function parseHeartbeat(
     feature: fields.feature,
     output: outputOf(body, losses),
     trace,
-    flags: losses.flags,
-    lost: losses.lost,
+    ...losses.stored,
   };
   return checkedRequest(request, losses);
 }

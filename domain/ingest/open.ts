@@ -80,8 +80,7 @@ export function parseOpen(body: Body, context: ParseContext): Parsed<CheckedRequ
     trace,
     idleTimeoutSeconds: fields.idle_timeout_seconds,
     idleTimeoutStatus: fields.idle_timeout_status,
-    flags: losses.flags,
-    lost: losses.lost,
+    ...losses.stored,
   };
   return checkedRequest(request, losses);
 }

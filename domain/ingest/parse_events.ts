@@ -55,7 +55,7 @@ export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
   const oversized = slicePayloads(body.text, payloads);
   const checked: RunEvent[] = [];
   const losses = new Losses();
-  losses.ignoreUnknown(body.value, BATCH_FIELDS);
+  const ignored = losses.ignoreUnknown(body.value, BATCH_FIELDS);
   for (let index = 0; index < events.length; index++) {
     const large = oversized?.get(index);
     const event = large === undefined
@@ -64,7 +64,7 @@ export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
     if (!event.ok) return event;
     checked.push(event.value);
   }
-  return checkedRequest(checked, losses);
+  return checkedRequest(withIgnored(checked, ignored), losses);
 }
 
 /** Parses a batch that was cut into its events, one event per time slice. */
@@ -74,14 +74,30 @@ export function* parseCutEvents(
 ): TimeSliced<Parsed<CheckedRequest<RunEvent[]>>> {
   const checked: RunEvent[] = [];
   const losses = new Losses();
-  losses.ignoreUnknown(body.value, BATCH_FIELDS);
+  const ignored = losses.ignoreUnknown(body.value, BATCH_FIELDS);
   for (const [index, cut] of events.entries()) {
     const event = parseCutEvent(cut, index, losses);
     if (!event.ok) return event;
     checked.push(event.value);
     yield null;
   }
-  return checkedRequest(checked, losses);
+  return checkedRequest(withIgnored(checked, ignored), losses);
+}
+
+/** Adds the unknown fields of a batch to its first event: a batch itself is not stored (R25). */
+function withIgnored(events: RunEvent[], names: readonly string[] | undefined): RunEvent[] {
+  const [first, ...others] = events;
+  if (names === undefined || first === undefined) return events;
+  return [ignoring(first, names), ...others];
+}
+
+function ignoring(event: RunEvent, names: readonly string[]): RunEvent {
+  const ignored = [...new Set([...event.ignored ?? [], ...names])];
+  return {
+    ...event,
+    ignored,
+    flags: [...new Set<EventFlag>([...event.flags ?? [], "ignored_fields"])],
+  };
 }
 
 function parseCutEvent(
@@ -157,7 +173,7 @@ function parseEvent(
   if (!isObject(item)) {
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
-  losses.ignoreUnknown(item, EVENT_FIELDS);
+  const ignored = losses.ignoreUnknown(item, EVENT_FIELDS);
   const plain = fastEvent(item);
   const parsed = plain !== null
     ? { ok: true as const, value: plain }
@@ -166,7 +182,8 @@ function parseEvent(
   const { id, type, ts, turn, data } = parsed.value;
   const raw = payload === null || isEmptyArray(item.data) ? rawOf(data) : payload;
   const score = type === "score" ? scoreOf(data) : undefined;
-  return { ok: true, value: withFacts({ id, type, ts, turn, data: raw, score }, data) };
+  const event = withFacts({ id, type, ts, turn, data: raw, score }, data);
+  return { ok: true, value: ignored === undefined ? event : ignoring(event, ignored) };
 }
 
 /**

@@ -5,13 +5,13 @@
  */
 import { type Parsed, refuse } from "../core/errors.ts";
 import { Losses } from "../core/losses.ts";
-import { NOTE_CHARS_MAX } from "../core/limits.ts";
+import { NOTE_CHARS_MAX, RID_CHARS_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
 import type { HeartbeatStatus } from "../runs/run.ts";
-import { cutText, ownText } from "../core/text.ts";
-import { decodeQueryPart } from "../core/query.ts";
-import type { MonitorSettings } from "../monitors/monitor.ts";
-import { PING_MONITOR_PARAMETERS, readPingMonitor } from "./ping_monitor.ts";
+import { isText } from "../core/rules.ts";
+import { cutText, ownText, show } from "../core/text.ts";
+import { decodeQueryPart, nearestName, parseQuery } from "../core/query.ts";
+import { PING_MONITOR_PARAMETERS, type PingMonitor, readPingMonitor } from "./ping_monitor.ts";
 
 /** Parameters with the same name as a heartbeat's field. */
 const TEXTS = ["id", "agent", "status", "model", "provider"];
@@ -37,10 +37,13 @@ const PARAMETERS: ReadonlySet<string> = new Set([
   ...INSTANTS,
   ...NUMBERS,
   "exit_code",
+  "rid",
   "metadata",
   "key",
   ...PING_MONITOR_PARAMETERS,
 ]);
+
+const EXIT_CODE = /^-?\d{1,10}$/;
 
 /** Exit code of `timeout(1)` when a command timed out. */
 const EXIT_CODE_TIMEOUT = "124";
@@ -49,12 +52,23 @@ const EXIT_CODE_TIMEOUT = "124";
 export interface Ping {
   /** Body of the heartbeat. */
   readonly body: Body;
+  /** Name of the run among those of its agent, if it has no id (R23). */
+  readonly rid: string | undefined;
   /** Note, if the plan stores notes. */
   readonly note: string | undefined;
-  /** Monitor for an agent that has none; null if the query asks for none. */
-  readonly monitor: MonitorSettings | null;
+  /** Monitor for an agent that has none. */
+  readonly monitor: PingMonitor;
   /** Losses of the note and the monitor, and unknown parameters. */
   readonly losses: Losses;
+}
+
+/**
+ * Parses the query of a ping. An empty value of an unknown name is kept, to be reported, and so is an
+ * empty `exit_code`, to be refused: it comes from a variable that is not set, and a job that failed must
+ * not count as a success (R24).
+ */
+export function parsePingQuery(query: string): Parsed<Map<string, string>> {
+  return parseQuery(query, (name) => name === "exit_code" || name !== "" && !PARAMETERS.has(name));
 }
 
 /**
@@ -74,11 +88,19 @@ export function readPing(
   for (const name of NUMBERS) value[name] = numberOf(query.get(name));
   value.agent ??= tokenAgent;
   const exitCode = query.get("exit_code");
-  if (value.status === undefined && exitCode !== undefined) {
-    if (!/^-?\d{1,10}$/.test(exitCode)) {
-      return refuse("invalid_field", 'Parameter "exit_code" must be an integer', "exit_code");
-    }
-    value.status = statusOfExit(exitCode);
+  if (exitCode !== undefined && !EXIT_CODE.test(exitCode)) {
+    const message = exitCode === ""
+      ? 'Parameter "exit_code" is empty: send the exit code of the job, such as exit_code=$?'
+      : `Parameter "exit_code" must be an integer: got ${show(exitCode)}`;
+    return refuse("invalid_field", message, "exit_code");
+  }
+  if (exitCode !== undefined) value.status ??= statusOfExit(exitCode);
+  const rid = query.get("rid");
+  if (rid !== undefined && (!isText(rid, RID_CHARS_MAX) || /\p{Cc}/u.test(rid))) {
+    const message =
+      `Parameter "rid" must be a text of at most ${RID_CHARS_MAX} characters, without ` +
+      `control characters: got ${show(rid)}`;
+    return refuse("invalid_field", message, "rid");
   }
   const losses = new Losses();
   losses.ignoreUnknown(Object.fromEntries(query), PARAMETERS);
@@ -90,7 +112,15 @@ export function readPing(
   else if (note !== sent) losses.cut("metadata");
   const monitor = readPingMonitor(query, losses);
   const body = { text: JSON.stringify(value), value };
-  return { ok: true, value: { body, note, monitor, losses } };
+  return { ok: true, value: { body, rid, note, monitor, losses } };
+}
+
+/** Says which parameters were ignored, such as "ignored exitcode, did you mean exit_code?". */
+export function ignoredText(names: readonly string[]): string {
+  return names.map((name) => {
+    const nearest = nearestName(name, [...PARAMETERS]);
+    return `ignored ${name}${nearest === null ? ";" : `, did you mean ${nearest}?`}`;
+  }).join(" ").replace(/;$/, "");
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import type { Losses } from "../core/losses.ts";
 import type { Parameters } from "../core/query.ts";
+import { show } from "../core/text.ts";
 import { parseMonitor } from "../monitors/body.ts";
 import { parseDuration } from "../monitors/durations.ts";
 import type { MonitorSettings } from "../monitors/monitor.ts";
@@ -12,63 +13,69 @@ import type { MonitorSettings } from "../monitors/monitor.ts";
 /** Parameters of a ping that set a monitor. */
 export const PING_MONITOR_PARAMETERS = ["every", "cron", "tz", "grace"] as const;
 
+/** The monitor that a ping asks for: none, valid settings, or the reason why they are invalid. */
+export type PingMonitor =
+  | { readonly settings: null; readonly problem: string | null }
+  | { readonly settings: MonitorSettings; readonly problem: null };
+
+const NONE: PingMonitor = { settings: null, problem: null };
+
 /** Maximum checked settings that are kept, and the characters of each as sent. */
 const CHECKED_MAX = 1_000, CHECKED_CHARS_MAX = 300;
 
 /**
- * Settings by their text as sent; null if they are invalid. A job sends the same ones with each ping, and
- * to check a cron expression takes longer than the rest of the call.
+ * Settings by their text as sent. A job sends the same ones with each ping, and to check a cron
+ * expression takes longer than the rest of the call.
  */
-const checked = new Map<string, MonitorSettings | null>();
+const checked = new Map<string, PingMonitor>();
 
 /**
- * Reads the settings of a monitor from the query of a ping; null without a valid schedule.
+ * Reads the settings of a monitor from the query of a ping. One wrong parameter is enough for no
+ * monitor: another schedule than the one meant would raise false alarms (R24).
  *
  * @param losses receives the parameters that are not used
  */
-export function readPingMonitor(query: Parameters, losses: Losses): MonitorSettings | null {
+export function readPingMonitor(query: Parameters, losses: Losses): PingMonitor {
   const sent = PING_MONITOR_PARAMETERS.filter((name) => query.has(name));
-  if (sent.length === 0) return null;
-  const schedule = scheduleOf(query);
-  const asSent = schedule && settingsOf(schedule, graceOf(query));
-  // Without a valid grace the monitor has the default one.
-  const settings = asSent ?? (schedule && settingsOf(schedule, undefined));
-  for (const name of sent) {
-    const isValid = name === "grace" ? asSent !== null : name !== "tz" || query.has("cron");
-    if (settings === null || !isValid) losses.drop(name);
-  }
-  return settings;
-}
-
-/** Returns the grace in seconds; undefined without one, and null for an invalid one. */
-function graceOf(query: Parameters): number | null | undefined {
-  const text = query.get("grace");
-  return text === undefined ? undefined : parseDuration(text);
-}
-
-/** Returns the schedule as the API takes it; null without one, and for two. */
-function scheduleOf(query: Parameters): object | null {
-  const every = query.get("every");
-  const cron = query.get("cron");
-  if ((every === undefined) === (cron === undefined)) return null;
-  if (cron !== undefined) return { cron, tz: query.get("tz") ?? "UTC" };
-  return { every_seconds: parseDuration(every ?? "") };
-}
-
-function settingsOf(
-  schedule: object,
-  graceSeconds: number | null | undefined,
-): MonitorSettings | null {
-  if (graceSeconds === null) return null;
-  const value = { schedule, grace_seconds: graceSeconds };
-  const text = JSON.stringify(value);
-  const known = checked.get(text);
-  if (known !== undefined) return known;
-  const parsed = parseMonitor({ text, value });
-  const settings = parsed.ok ? parsed.value.settings : null;
+  if (sent.length === 0) return NONE;
+  const text = JSON.stringify(PING_MONITOR_PARAMETERS.map((name) => query.get(name)));
+  const read = checked.get(text) ?? monitorOf(query);
   if (text.length <= CHECKED_CHARS_MAX) {
     if (checked.size >= CHECKED_MAX) checked.clear();
-    checked.set(text, settings);
+    checked.set(text, read);
   }
-  return settings;
+  if (read.problem !== null) { for (const name of sent) losses.drop(name); }
+  return read;
+}
+
+function monitorOf(query: Parameters): PingMonitor {
+  const [every, cron, tz, grace] = PING_MONITOR_PARAMETERS.map((name) => query.get(name));
+  if (every !== undefined && cron !== undefined) return wrong("send either every or cron");
+  if (cron === undefined && tz !== undefined) return wrong("tz needs cron");
+  if (every === undefined && cron === undefined) return wrong("grace needs every or cron");
+  for (const [name, text] of [["every", every], ["grace", grace]]) {
+    if (text === undefined || parseDuration(text) !== null) continue;
+    return wrong(
+      `${name} must be a number and a unit, such as 90s, 15m, 2h or 1d: got ${show(text)}`,
+    );
+  }
+  const schedule = cron === undefined
+    ? { every_seconds: parseDuration(every ?? "") }
+    : { cron, tz };
+  const value = { schedule, grace_seconds: grace === undefined ? undefined : parseDuration(grace) };
+  const parsed = parseMonitor({ text: JSON.stringify(value), value });
+  return parsed.ok
+    ? { settings: parsed.value.settings, problem: null }
+    : wrong(parsed.problem.message.replace(FIELD, inParameters));
+}
+
+function wrong(problem: string): PingMonitor {
+  return { settings: null, problem };
+}
+
+/** Beginning of a refusal of the API's fields, which have other names than the parameters. */
+const FIELD = /^Field "(?:schedule\.)?([a-z]+)(_seconds)?"/;
+
+function inParameters(_: string, name: string, seconds: string | undefined): string {
+  return seconds === undefined ? name : `${name} in seconds`;
 }

@@ -4,10 +4,31 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import { RefusalTally } from "./refusal_tally.ts";
-import type { Refusal } from "./refusals.ts";
+import { AGENT_CHARS_MAX, REFUSAL_CHARS_MAX, REFUSAL_LIMITS } from "../core/limits.ts";
+import { ownText } from "../core/text.ts";
+import { dayOf } from "../core/time.ts";
+import { firstKeptDay, type Refusal, type RefusalCount, type Refusals } from "./refusals.ts";
 
-/** Tallies by team. At the byte limit, the team with the largest tally loses detail first. */
+/** Estimated bytes of a tally without its entries, of a count, and of the longest refusal. */
+const TALLY_BYTES = 400, COUNT_BYTES = 100;
+const REFUSAL_BYTES = 500 +
+  2 * (AGENT_CHARS_MAX + REFUSAL_CHARS_MAX.message + REFUSAL_CHARS_MAX.userAgent +
+      REFUSAL_CHARS_MAX.field);
+
+/** Refusals of one team that are written together. */
+export interface RefusalTally {
+  /** Unique name, which makes the write idempotent. */
+  readonly name: string;
+  counts: { -readonly [Key in keyof RefusalCount]: RefusalCount[Key] }[];
+  readonly latest: Refusal[];
+}
+
+/** Estimates the bytes of a tally. */
+export function tallyBytes({ counts, latest }: Refusals): number {
+  return TALLY_BYTES + COUNT_BYTES * counts.length + REFUSAL_BYTES * latest.length;
+}
+
+/** Tallies by team. At the byte limit, the team with the largest tally loses messages first. */
 export class PendingRefusals {
   readonly #bytesMax: number;
   readonly #newName: () => string;
@@ -30,14 +51,24 @@ export class PendingRefusals {
     return this.#bytes;
   }
 
-  /** Counts a refusal. */
+  /** Counts a refusal and keeps its message; of `rate_limit`, the first message of a day. */
   note(team: TeamId, refusal: Refusal): void {
-    const existing = this.#tallies.get(team);
-    const tally = existing ?? new RefusalTally(this.#newName());
-    const before = existing?.bytes ?? 0;
-    tally.add(refusal);
-    if (existing === undefined) this.#tallies.set(team, tally);
-    this.#bytes += tally.bytes - before;
+    const tally = this.take(team) ?? { name: this.#newName(), counts: [], latest: [] };
+    const day = dayOf(refusal.at);
+    const counted = tally.counts.find((count) => count.day === day && count.code === refusal.code);
+    if (counted === undefined) {
+      const first = firstKeptDay(refusal.at);
+      tally.counts = tally.counts.filter((count) => count.day >= first);
+      tally.counts.push({ day, code: refusal.code, count: 1 });
+    } else {
+      counted.count++;
+    }
+    if (counted === undefined || refusal.code !== "rate_limit") {
+      tally.latest.unshift(ownRefusal(refusal));
+      tally.latest.splice(REFUSAL_LIMITS.latest);
+    }
+    this.#tallies.set(team, tally);
+    this.#bytes += tallyBytes(tally);
     while (this.#bytes > this.#bytesMax) this.#shed();
   }
 
@@ -46,28 +77,41 @@ export class PendingRefusals {
     return this.#tallies.get(team);
   }
 
-  /** Removes and returns the tallies of all teams except those in `except`. */
-  take(except: ReadonlyMap<TeamId, unknown>): [TeamId, RefusalTally][] {
-    const tallies = [...this.#tallies].filter(([team]) => !except.has(team));
-    for (const [team] of tallies) this.#remove(team);
-    return tallies;
+  /** Returns all tallies. */
+  all(): [TeamId, RefusalTally][] {
+    return [...this.#tallies];
+  }
+
+  /** Removes and returns the tally of a team; undefined for none. */
+  take(team: TeamId): RefusalTally | undefined {
+    const tally = this.#tallies.get(team);
+    if (tally !== undefined) this.#bytes -= tallyBytes(tally);
+    this.#tallies.delete(team);
+    return tally;
   }
 
   #shed(): void {
     let [largest] = this.#tallies;
     for (const entry of this.#tallies) {
-      if (entry[1].bytes > (largest?.[1].bytes ?? 0)) largest = entry;
+      if (largest === undefined || tallyBytes(entry[1]) > tallyBytes(largest[1])) largest = entry;
     }
     if (largest === undefined) return;
-    const [team, tally] = largest;
-    const before = tally.bytes;
-    if (tally.shed()) this.#bytes += tally.bytes - before;
-    // So many teams have refusals that not even their counts fit.
-    else this.#remove(team);
+    const [team, { latest }] = largest;
+    // So many teams have refusals that not even one message of each fits.
+    if (latest.length <= 1) return void this.take(team);
+    const dropped = latest.splice(Math.ceil(latest.length / 2));
+    this.#bytes -= REFUSAL_BYTES * dropped.length;
   }
+}
 
-  #remove(team: TeamId): void {
-    this.#bytes -= this.#tallies.get(team)?.bytes ?? 0;
-    this.#tallies.delete(team);
-  }
+/** Copies the texts, because slices of a request would keep its body in memory. */
+function ownRefusal(refusal: Refusal): Refusal {
+  const { field, agent, userAgent, message } = refusal;
+  return {
+    ...refusal,
+    field: field && ownText(field),
+    agent: agent && ownText(agent),
+    userAgent: userAgent && ownText(userAgent),
+    message: ownText(message),
+  };
 }

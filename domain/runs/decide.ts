@@ -180,11 +180,20 @@ function compare(
 
 /** @param alone true if no close is written with it, so that it carries all reported usage */
 function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean): Opening {
-  const startedAt = request.startedAt ?? receivedAt;
+  const startedAt = request.startedAt ?? assumedStart(request, receivedAt);
   const { agent, trace } = request;
   const isStartAssumed = request.startedAt === undefined ? true : undefined;
   const own = { kind: "heartbeat", agent, startedAt, isStartAssumed, receivedAt, trace } as const;
   return alone ? { ...own, ...detailsOf(request) } : own;
+}
+
+/**
+ * Returns the start of a run whose client sent none: its end minus the duration that it measured, so
+ * that a run counts for the day on which it began (R26).
+ */
+function assumedStart({ status, finishedAt, durationMs }: HeartbeatRequest, receivedAt: number) {
+  if (status === "start" || durationMs === undefined) return receivedAt;
+  return Math.max(0, (finishedAt ?? receivedAt) - durationMs);
 }
 
 function closingOf(
@@ -216,6 +225,6 @@ function priced<Part extends Opening | Closing>(part: Part, parts: RunParts, car
  * field.
  */
 function detailsOf(request: HeartbeatRequest) {
-  const { customerId, feature, metadata, reported, note, output, flags, lost } = request;
-  return { customerId, feature, metadata, reported, note, output, flags, lost };
+  const { customerId, feature, metadata, reported, note, output, flags, lost, ignored } = request;
+  return { customerId, feature, metadata, reported, note, output, flags, lost, ignored };
 }

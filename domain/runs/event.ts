@@ -22,6 +22,8 @@ export interface RunEvent {
   readonly data: RawJson;
   /** Names of the payload's numbers that cannot be read; absent for none. */
   readonly unreadable?: readonly string[] | undefined;
+  /** Names of fields that the call does not know; absent for none (R25). */
+  readonly ignored?: readonly string[] | undefined;
   /** Flags that the run shows for this event; absent for none. */
   readonly flags?: readonly EventFlag[] | undefined;
   /** Score, for an event of type `score` (R17). */
@@ -31,10 +33,16 @@ export interface RunEvent {
 }
 
 /** Flags of events, in display order. */
-export const EVENT_FLAGS = ["no_tokens", "truncated", "unreadable_figures"] as const;
+export const EVENT_FLAGS = [
+  "ignored_fields",
+  "no_tokens",
+  "truncated",
+  "unreadable_figures",
+] as const;
 
 /**
- * One of {@link EVENT_FLAGS}: a model call without token counts (`no_tokens`), a partly cut event
+ * One of {@link EVENT_FLAGS}: fields beside the payload that the call does not know
+ * (`ignored_fields`), a model call without token counts (`no_tokens`), a partly cut event
  * (`truncated`), or numbers that cannot be read (`unreadable_figures`).
  */
 export type EventFlag = typeof EVENT_FLAGS[number];

@@ -23,7 +23,7 @@ export interface NumberedBatch extends BatchEntry {
   readonly batch: number;
 }
 
-/** Upper bound of an event's bytes on a page, excluding its payload, type and rate row. */
+/** Upper bound of an event's bytes on a page, excluding its payload, type, ignored fields and rate row. */
 const ENVELOPE_BYTES = 300;
 
 interface Kept {
@@ -107,9 +107,10 @@ export function comparePositions(a: EventPosition, b: EventPosition): number {
 }
 
 /** Returns an upper bound of an event's bytes in a response. */
-function bytesOf({ data, type, pricedBy }: PositionedEvent): number {
+function bytesOf({ data, type, ignored = [], pricedBy }: PositionedEvent): number {
   const id = pricedBy === null ? 0 : utf8Bytes(JSON.stringify(pricedBy.row.id));
-  return ENVELOPE_BYTES + utf8Bytes(data) + utf8Bytes(JSON.stringify(type)) + id;
+  const texts = utf8Bytes(JSON.stringify(type)) + JSON.stringify(ignored).length;
+  return ENVELOPE_BYTES + utf8Bytes(data) + texts + id;
 }
 
 /**

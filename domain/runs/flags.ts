@@ -11,6 +11,7 @@ export const RUN_FLAGS = [
   "batch_rate_missing",
   "dropped_fields",
   "future_start",
+  "ignored_fields",
   "negative_duration",
   "no_opening",
   "no_tokens",
@@ -21,9 +22,10 @@ export const RUN_FLAGS = [
 /**
  * One of {@link RUN_FLAGS}: `batch_rate_missing`: a batch API call was priced at the full rate;
  * `dropped_fields`: unreadable fields were dropped; `future_start`: the run starts more than a day
- * after its arrival; `negative_duration`: it ended before it started; `no_opening`: the opening has
- * not arrived; `no_tokens`: a call has no token counts; `truncated`: a value was cut to its limit;
- * `unreadable_figures`: an event has numbers that could not be read.
+ * after its arrival; `ignored_fields`: a call has fields that it does not know; `negative_duration`:
+ * it ended before it started; `no_opening`: the opening has not arrived; `no_tokens`: a call has no
+ * token counts; `truncated`: a value was cut to its limit; `unreadable_figures`: an event has numbers
+ * that could not be read.
  */
 export type RunFlag = typeof RUN_FLAGS[number];
 

@@ -139,14 +139,14 @@ export function hasRowIds({ sealed }: Pick<EventLedger, "sealed">): boolean {
  * (decisions 19 to 21).
  *
  * @param stored ids of the ledger's sealed pages, and ids of this batch that have a row
- * @param card prices the events that are model calls
+ * @param pricing the card that prices model calls, or the prices that an import has
  */
 export function decideAppend(
   ledger: EventLedger,
   stored: KnownIds,
   batch: readonly RunEvent[],
   receivedAt: number,
-  card: RateCard,
+  pricing: RateCard | BatchPrices,
 ): AppendDecision {
   const { tail } = ledger;
   const candidates = stored.isEmpty ? batch : batch.filter(({ id }) => !stored.has(id));
@@ -163,7 +163,7 @@ export function decideAppend(
   const full = inRows
     ? page.batches.length >= PAGE_BATCHES_MAX
     : ids.length >= PAGE_IDS_MAX * PACKED_ID_BYTES;
-  const prices = priceEvents(fresh, card);
+  const prices = "costs" in pricing ? pricing : priceEvents(fresh, pricing);
   const scores = scoresOfEvents(ledger.scores, fresh, receivedAt);
   const next: EventLedger = {
     ...ledger,

@@ -74,6 +74,8 @@ export interface RunRecord
   readonly flags: readonly RunFlag[];
   /** Names of opening and close fields not stored as sent, sorted. */
   readonly lost: readonly string[];
+  /** Names of unknown fields of the opening and the close, sorted. */
+  readonly ignored: readonly string[];
   /** Customer the cost is attributed to. */
   readonly customerId: string | null;
   /** Merged labels of the opening and the close. */
@@ -132,7 +134,8 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     durationMs: durationOf(opening, closing),
     clockSkewMs: clockSkewOf(parts),
     flags: flagsOf(stored),
-    lost: [...new Set([...opening?.lost ?? [], ...closing?.lost ?? []])].sort(),
+    lost: joined(opening?.lost, closing?.lost),
+    ignored: joined(opening?.ignored, closing?.ignored),
     customerId: customer,
     feature,
     metadata: mergeMetadata(opening?.metadata ?? null, closing?.metadata ?? null),
@@ -148,6 +151,14 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     processing: processingOf(stored),
     opening,
   };
+}
+
+/** Returns the names that either part lists, sorted. */
+function joined(
+  opening: readonly string[] | undefined,
+  closing: readonly string[] | undefined,
+): readonly string[] {
+  return [...new Set([...opening ?? [], ...closing ?? []])].sort();
 }
 
 /** Returns the cost of a stored run; its summary decides whether the cost is final. */
@@ -186,7 +197,7 @@ function clockSkewOf({ opening, closing }: RunParts): number | null {
   const endsNow = opening?.kind === "heartbeat" && closing?.receivedAt === opening.receivedAt;
   const skew = endsNow
     ? closing.finishedAt - closing.receivedAt
-    : opening === null
+    : opening === null || opening.isStartAssumed === true
     ? 0
     : opening.startedAt - opening.receivedAt;
   return Math.abs(skew) > CLOCK_SKEW_MS_MAX ? skew : null;

@@ -5,7 +5,7 @@
  */
 import type { LlmCall } from "../pricing/llm_call.ts";
 import { type RawJson, rawMembers } from "../core/raw_json.ts";
-import type { PartFlag } from "../core/losses.ts";
+import type { StoredLosses } from "../core/losses.ts";
 import type { Metadata } from "./metadata.ts";
 import type { TraceParent } from "../core/traceparent.ts";
 import type { Picodollars } from "../pricing/money.ts";
@@ -77,7 +77,7 @@ export interface ReportedPrice {
 }
 
 /** Fields an opening and a close share; on reading, the close's value wins field by field. */
-export interface PartDetails {
+export interface PartDetails extends StoredLosses {
   /** Customer the cost is attributed to. */
   readonly customerId?: string | undefined;
   /** Feature to filter and attribute by. */
@@ -90,10 +90,6 @@ export interface PartDetails {
   readonly note?: string | undefined;
   /** Result of the run, as sent. */
   readonly output?: RawJson | undefined;
-  /** Flags for data of the call that was lost; absent for none. */
-  readonly flags?: readonly PartFlag[] | undefined;
-  /** Names of the lost fields. */
-  readonly lost?: readonly string[] | undefined;
   /** True if retention removed its payload. */
   readonly payloadRemoved?: true | undefined;
 }
@@ -106,7 +102,7 @@ export interface Opening extends PartDetails {
   readonly agent: string;
   /** Start by the client's clock, unix milliseconds. */
   readonly startedAt: number;
-  /** True if the client sent no start and the arrival is used instead. */
+  /** True if the client sent no start: it is the arrival, or the end minus the duration (R26). */
   readonly isStartAssumed?: true | undefined;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;

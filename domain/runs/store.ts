@@ -13,6 +13,13 @@ import type { EventPosition, RunPage } from "./event_page.ts";
 /** The outcome of a call that may create an agent. */
 export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly problem: Problem };
 
+/** The outcome of a ping without an id. */
+export interface PingOutcome {
+  /** The run that it opened or closed. */
+  readonly id: RunId;
+  readonly outcome: CappedOutcome;
+}
+
 /** The outcome of a batch of events (decision 20). */
 export type AppendOutcome =
   | {
@@ -42,6 +49,17 @@ export interface RunStore {
   finish(team: Team, id: RunId, request: FinishRequest, receivedAt: number): Promise<Outcome>;
   /** Opens and closes a run in one call. */
   heartbeat(team: Team, request: HeartbeatRequest, receivedAt: number): Promise<CappedOutcome>;
+  /**
+   * Stores a ping without an id. If it closes a run that such a ping opened within 24 hours, it closes
+   * the newest one, or with `rid` the one with the same `rid`. Else the run has the id of the request
+   * (R23).
+   */
+  ping(
+    team: Team,
+    request: HeartbeatRequest,
+    rid: string | undefined,
+    receivedAt: number,
+  ): Promise<PingOutcome>;
   /**
    * Reads a run of the team with `limit` events after a position, or null.
    *

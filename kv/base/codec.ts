@@ -108,10 +108,10 @@ export function encodeBatch(
 const SAME = 0;
 
 /** Fields that few events have. */
-type EventDetails = Pick<RunEvent, "turn" | "unreadable" | "flags">;
+type EventDetails = Pick<RunEvent, "turn" | "unreadable" | "ignored" | "flags">;
 
-function detailsOf({ turn, unreadable, flags }: RunEvent): EventDetails {
-  return { turn, unreadable, flags };
+function detailsOf({ turn, unreadable, ignored, flags }: RunEvent): EventDetails {
+  return { turn, unreadable, ignored, flags };
 }
 
 /** Encodes the prices of a batch; costs above 2^53 are strings. */
@@ -156,7 +156,7 @@ export function decodeBatch(text: string, repriced?: BatchPrices): StoredBatch {
     const stored = types[i] ?? SAME;
     if (stored !== SAME) type = stored;
     ts += instants[i] ?? 0;
-    const { turn, unreadable, flags } = details[i] ?? {};
+    const { turn, unreadable, ignored, flags } = details[i] ?? {};
     const payload = data[i] ?? ("{}" as RawJson);
     return {
       id,
@@ -164,6 +164,7 @@ export function decodeBatch(text: string, repriced?: BatchPrices): StoredBatch {
       ts,
       turn,
       unreadable,
+      ignored,
       flags,
       data: payload,
       receivedAt,

@@ -7,26 +7,29 @@
  */
 import { type BatchEntry, type EventLedger, PACKED_ID_BYTES } from "../../domain/runs/ledger.ts";
 import { packBlob, unpackBlob } from "./blob.ts";
-import { type Form, packRecord, unpackRecord } from "./codec_shape.ts";
+import { type Form, packRecord, storedShape, unpackRecord } from "./codec_shape.ts";
 import { TOTALS } from "./codec_sums.ts";
 
 const POSITION = { ts: "plain", batch: "plain", index: "plain" } as const;
 
 /** Shape of a ledger without its open page. */
-const LEDGER = {
-  sealed: "plain",
-  batches: "plain",
-  totals: TOTALS,
-  repricings: "plain",
-  removed: "plain",
-  oldestAt: "plain",
-  firstAt: "plain",
-  latestAt: "plain",
-  months: "plain",
-  scores: "optional",
-  slowest: { ...POSITION, durationMs: "plain" },
-  costliest: { ...POSITION, cost: "big" },
-} as const satisfies Record<Exclude<keyof EventLedger, "tail">, Form>;
+const LEDGER = storedShape(
+  "ledger",
+  {
+    sealed: "plain",
+    batches: "plain",
+    totals: TOTALS,
+    repricings: "plain",
+    removed: "plain",
+    oldestAt: "plain",
+    firstAt: "plain",
+    latestAt: "plain",
+    months: "plain",
+    scores: "optional",
+    slowest: { ...POSITION, durationMs: "plain" },
+    costliest: { ...POSITION, cost: "big" },
+  } as const satisfies Record<Exclude<keyof EventLedger, "tail">, Form>,
+);
 
 /** Bytes that count the ids. */
 const COUNT_BYTES = 2;

@@ -18,6 +18,23 @@ export interface Shape {
   readonly [name: string]: Form;
 }
 
+declare const STORED: unique symbol;
+
+/** A shape of stored records, as {@link storedShape} returns it. */
+export type StoredShape<Fields extends Shape = Shape> = Fields & { readonly [STORED]: true };
+
+/** All shapes of stored records by name: the test of the format compares them (R21). */
+export const STORED_SHAPES = new Map<string, Shape>();
+
+/** Names a shape of stored records. Only such a shape is packed, so none is left out of the test. */
+export function storedShape<Fields extends Shape>(
+  name: string,
+  shape: Fields,
+): StoredShape<Fields> {
+  STORED_SHAPES.set(name, shape);
+  return shape as StoredShape<Fields>;
+}
+
 /** Stored in place of an absent record. */
 const ABSENT = 0;
 
@@ -43,7 +60,11 @@ function layoutOf(shape: Shape): Layout {
 }
 
 /** Returns the values of a record in the order of its shape; then the other fields, if any. */
-export function packRecord(record: object, shape: Shape): unknown[] {
+export function packRecord(record: object, shape: StoredShape): unknown[] {
+  return packFields(record, shape);
+}
+
+function packFields(record: object, shape: Shape): unknown[] {
   const { names, forms, all } = layoutOf(shape);
   const fields = record as Fields;
   const packed: unknown[] = [];
@@ -65,13 +86,17 @@ function packValue(value: unknown, form: Form): unknown {
   if (typeof form === "string") return value ?? null;
   if (value === undefined) return ABSENT;
   if (value === null) return null;
-  if (!Array.isArray(form)) return packRecord(value, form as Shape);
+  if (!Array.isArray(form)) return packFields(value, form as Shape);
   const [shape] = form as readonly [Shape];
-  return (value as readonly object[]).map((each) => packRecord(each, shape));
+  return (value as readonly object[]).map((each) => packFields(each, shape));
 }
 
 /** Restores a record from its parsed JSON. */
-export function unpackRecord(packed: readonly unknown[], shape: Shape): Fields {
+export function unpackRecord(packed: readonly unknown[], shape: StoredShape): Fields {
+  return unpackFields(packed, shape);
+}
+
+function unpackFields(packed: readonly unknown[], shape: Shape): Fields {
   const { names, forms } = layoutOf(shape);
   const fields: Fields = {};
   for (let i = 0; i < names.length; i++) {
@@ -87,9 +112,9 @@ function unpackValue(value: unknown, form: Form): unknown {
   if (form === "big") return BigInt(value as number | string);
   if (value === ABSENT) return undefined;
   if (value === null) return null;
-  if (!Array.isArray(form)) return unpackRecord(value as unknown[], form as Shape);
+  if (!Array.isArray(form)) return unpackFields(value as unknown[], form as Shape);
   const [shape] = form as readonly [Shape];
-  return (value as readonly unknown[][]).map((each) => unpackRecord(each, shape));
+  return (value as readonly unknown[][]).map((each) => unpackFields(each, shape));
 }
 
 function packBig(value: bigint): number | string {

@@ -9,7 +9,7 @@ import type { RunSums } from "../../domain/runs/contribution.ts";
 import type { Minimap } from "../../domain/runs/minimap.ts";
 import type { ModelUsage } from "../../domain/runs/model_usage.ts";
 import { packBlob, unpackBlob } from "./blob.ts";
-import { type Form, packRecord, type Shape, unpackRecord } from "./codec_shape.ts";
+import { type Form, packRecord, storedShape, unpackRecord } from "./codec_shape.ts";
 
 const MODEL = {
   provider: "plain",
@@ -23,22 +23,28 @@ const MODEL = {
 } satisfies Record<keyof ModelUsage, Form>;
 
 /** Shape of {@link EventTotals}. */
-export const TOTALS = {
-  events: "plain",
-  llmCalls: "plain",
-  toolCalls: "plain",
-  logs: "plain",
-  errors: "plain",
-  inputTokens: "big",
-  outputTokens: "big",
-  cachedInputTokens: "big",
-  cost: "big",
-  cachedExceedsInput: "plain",
-  fullRateBatchCalls: "plain",
-  flags: "plain",
-  models: [MODEL],
-  minimap: { scale: "plain", first: "plain", cells: "plain" } satisfies Record<keyof Minimap, Form>,
-} as const satisfies Record<keyof EventTotals, Form>;
+export const TOTALS = storedShape(
+  "totals",
+  {
+    events: "plain",
+    llmCalls: "plain",
+    toolCalls: "plain",
+    logs: "plain",
+    errors: "plain",
+    inputTokens: "big",
+    outputTokens: "big",
+    cachedInputTokens: "big",
+    cost: "big",
+    cachedExceedsInput: "plain",
+    fullRateBatchCalls: "plain",
+    flags: "plain",
+    models: [MODEL],
+    minimap: { scale: "plain", first: "plain", cells: "plain" } satisfies Record<
+      keyof Minimap,
+      Form
+    >,
+  } as const satisfies Record<keyof EventTotals, Form>,
+);
 
 const RUN_SUMS = {
   labels: { agent: "plain", customer: "plain", feature: "plain", status: "plain" },
@@ -51,7 +57,7 @@ const RUN_SUMS = {
   cost: "big",
 } as const satisfies Record<keyof RunSums, Form>;
 
-const SUMMARY: Shape = {
+const SUMMARY = storedShape("summary", {
   seen: {
     opening: "plain",
     closing: "plain",
@@ -89,7 +95,7 @@ const SUMMARY: Shape = {
   expiry: { retentionClass: "plain", since: "plain" },
   isCounted: "optional",
   checks: { notPassed: "plain" },
-};
+});
 
 /** First value of stored event totals, and of a stored summary. */
 const TOTALS_KIND = 0, SUMMARY_KIND = 1;

@@ -35,6 +35,11 @@ export async function createPrivate(path: string): Promise<void> {
   (await Deno.open(path, { write: true, createNew: true, mode: MODE.file })).close();
 }
 
+/** Creates a folder, unless it exists. */
+export async function makeFolder(path: string): Promise<void> {
+  await Deno.mkdir(path, { recursive: true, mode: MODE.folder });
+}
+
 /** Returns whether the path exists; a dangling link counts. */
 export async function isThere(path: string): Promise<boolean> {
   try {

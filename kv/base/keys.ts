@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { VERSION } from "../../domain/core/version.ts";
 import type { DueKind } from "../../domain/clock/due.ts";
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
 import type { NoticeName } from "../../domain/teams/quota_notice.ts";
@@ -31,11 +32,22 @@ export type RunIndexKind =
 /** Types of jobs that teams request. */
 export type JobType = "deletion" | "reprice";
 
-/** Version of the stored format; incremented when earlier versions could not read the rows. */
-export const LEDGER_FORMAT = 1;
+/**
+ * Number of the stored format. Each change of a stored shape raises it (R21);
+ * `tests/unit/kv/shapes_test.ts` notices one.
+ */
+export const LEDGER_FORMAT = 2;
 
-/** Format of a ledger whose import has not ended. */
-export const IMPORTING = "importing";
+/** First row of a ledger. */
+export interface LedgerFormat {
+  /** The {@link LEDGER_FORMAT} of all rows; `importing` until an import has ended. */
+  readonly format: number | "importing";
+  /** Version of the service that created the ledger. */
+  readonly version: string;
+}
+
+/** Row of a ledger that this version creates. */
+export const OWN_FORMAT: LedgerFormat = { format: LEDGER_FORMAT, version: VERSION };
 
 /** First part of the keys of blocks. */
 export const BLOCK_FAMILY = "block";
@@ -43,7 +55,7 @@ export const BLOCK_FAMILY = "block";
 /** Builders of keys; each reads like a path. */
 export const keys = {
   ...teamKeys,
-  /** The {@link LEDGER_FORMAT} that the ledger was created in. */
+  /** The {@link LedgerFormat}. */
   format: () => ["format"],
   /** The head of one run: small rows only, so that many runs fit in one read. */
   run: (team: TeamId, run: RunId) => ["run", run, team],

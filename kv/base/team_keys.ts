@@ -4,7 +4,7 @@
  * @module
  */
 import type { ConfigKind } from "../../domain/config/objects.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 
 /** Functions that build keys, or ranges of keys. */
 export type KeyBuilders = Readonly<
@@ -46,15 +46,8 @@ export const teamKeys = {
   }),
   /** An audit log entry, by its time. */
   auditEntry: (log: TeamId, atMs: number, name: string) => ["audit_log", log, atMs, name],
-  /** Refusals of a team in an hour, by the hour's start, unix milliseconds. */
-  refusalHour: (team: TeamId, hour: number) => ["refusal", team, hour],
-  /** Totals of a team's hours. `true` sorts after every other key part, so after all hours. */
-  refusalSums: (team: TeamId) => ["refusal", team, true],
-  /** A team's hours from one on, and their totals. */
-  refusalsFrom: (team: TeamId, hour: number) => ({
-    start: ["refusal", team, hour],
-    end: ["refusal", team, true, true],
-  }),
+  /** Refused calls of a team. */
+  refusals: (team: TeamId) => ["refusal", team],
   /** Teams after an id; from the first one if it is null. */
   teamsAfter: (id: string | null) => after(["team"], id),
   teams: () => ["team"],
@@ -161,6 +154,19 @@ export const teamKeys = {
   channelHealth: (team: TeamId, channel: string) => ["channel_health", team, channel],
   /** Times of a team's latest tests of channels. */
   channelTests: (team: TeamId) => ["channel_test", team],
+  /** Runs of an agent that pings without an id opened, from an instant on, unix milliseconds. */
+  openPingsFrom: (team: TeamId, agent: string, fromMs: number) => ({
+    start: ["open_ping", team, agent, fromMs],
+    end: ["open_ping", team, agent, true],
+  }),
+  openPing: (
+    team: TeamId,
+    agent: string,
+    atMs: number,
+    run: RunId,
+  ) => ["open_ping", team, agent, atMs, run],
+  /** The latest of them with a `rid`. */
+  namedPing: (team: TeamId, agent: string, rid: string) => ["named_ping", team, agent, rid],
   /** Number of active agents of a team; every write that adds one checks it. */
   agentCount: (team: TeamId) => ["agent_count", team],
 } satisfies KeyBuilders;

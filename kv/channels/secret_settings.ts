@@ -12,6 +12,7 @@ import type {
 import type { Sealer } from "../../domain/channels/secrets.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
+import { NO_MAIL_SERVER } from "../../domain/core/mail.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 
 /** Names of secret fields; a secret before a rotation keeps the place that it was sealed for. */
@@ -63,6 +64,7 @@ export function noKey(field: string): Problem {
 export interface Sealing {
   readonly secrets: ChannelSecrets;
   readonly egress: EgressPolicy;
+  readonly hasMailServer: boolean;
   readonly sent: OpenedChannelSettings;
   /** Secret of a webhook that has none. */
   readonly spare: string;
@@ -72,10 +74,12 @@ export interface Sealing {
 
 /** Seals the secrets of settings. Those that are not sent stay, if the type does. */
 export async function sealSettings(sealing: Sealing): Promise<Parsed<ChannelSettings>> {
-  const { secrets, sent, before, spare } = sealing;
+  const { secrets, hasMailServer, sent, before, spare } = sealing;
   switch (sent.type) {
     case "email":
-      return { ok: true, value: sent };
+      return hasMailServer
+        ? { ok: true, value: sent }
+        : refuse("invalid_field", `Field "type" cannot be email: ${NO_MAIL_SERVER}`, "type");
     case "pagerduty": {
       const stored = before?.type === sent.type ? before.routingKey : null;
       const routingKey = await secrets.seal("routing_key", sent.routingKey, stored);

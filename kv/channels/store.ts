@@ -11,6 +11,7 @@ import type { Sealer } from "../../domain/channels/secrets.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { Channel, ChannelStore } from "../../domain/channels/store.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
+import { NO_MAIL_SERVER } from "../../domain/core/mail.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy } from "../../domain/teams/made_by.ts";
@@ -34,6 +35,8 @@ import { HOUR_MS } from "../../domain/core/time.ts";
 export interface ChannelStoreDeps extends ConfigDeps {
   readonly sealer: Sealer;
   readonly egress: EgressPolicy;
+  /** False if e-mail cannot be sent (R28). */
+  readonly hasMailServer: boolean;
 }
 
 /** Bytes of a generated secret. */
@@ -55,7 +58,7 @@ const SPEC = {
 
 /** Creates the store of channels. */
 export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
-  const { store, sealer, egress, environment } = deps;
+  const { store, sealer, egress, hasMailServer, environment } = deps;
   const secretsOf = (team: TeamId, slug: string) => new ChannelSecrets(sealer, team, slug);
   const mint = () => `${SECRET_PREFIX}${environment.random(SECRET_BYTES).toBase64()}`;
   const channels = createConfigStore<ChannelSettings, Putting>(deps, {
@@ -69,7 +72,7 @@ export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
       const secrets = secretsOf(team, slug);
       putting.isSpareUsed = sent.type === "webhook" && sent.secret === "" &&
         stored?.type !== "webhook";
-      return await sealSettings({ secrets, egress, sent, spare, before: stored });
+      return await sealSettings({ secrets, egress, hasMailServer, sent, spare, before: stored });
     },
   });
   const open = (team: TeamId, { slug, settings }: Channel) =>
@@ -95,6 +98,10 @@ export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
         const shown = new Map(healths);
         for (const channel of channels) {
           const health = healths.get(channel.slug) ?? NEW_HEALTH;
+          if (channel.settings.type === "email" && !hasMailServer && health.state === "ok") {
+            shown.set(channel.slug, { ...health, state: "failing", lastError: NO_MAIL_SERVER });
+            continue;
+          }
           const isOpen = await open(team, channel) !== null;
           // The stored state is that of the last try.
           if (isOpen && health.state !== "needs_secret") continue;

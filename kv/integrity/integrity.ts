@@ -180,7 +180,7 @@ async function sumTeams(
  * Yields the distinct key prefixes that are `parts` longer than `prefix`: one read each, however
  * many keys there are.
  */
-async function* namesBelow(
+export async function* namesBelow(
   store: Store,
   prefix: Deno.KvKey,
   parts: number,

@@ -1,77 +1,88 @@
 /**
- * Counts refusals in memory and writes them once a minute. So a flood of refused calls costs the
- * store no more than one call. A killed process loses its counts since the last write.
+ * Counts refusals in memory and writes them once a minute into one row a team. So a flood of
+ * refused calls costs the store no more than one call. A killed process loses its counts since the
+ * last write. Each write checks the row's version, so processes that share a store add to each
+ * other's counts.
  *
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { PendingRefusals } from "../../domain/refusals/pending_refusals.ts";
-import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";
+import {
+  PendingRefusals,
+  type RefusalTally,
+  tallyBytes,
+} from "../../domain/refusals/pending_refusals.ts";
 import {
   addRefusals,
-  firstHour,
-  firstKeptHour,
-  type Refusal,
-  type RefusalGroups,
-  type RefusalReport,
+  NO_REFUSALS,
+  type Refusals,
   type RefusalStore,
 } from "../../domain/refusals/refusals.ts";
-import { REFUSAL_LIMITS } from "../../domain/core/limits.ts";
+import { packBlob, unpackBlob } from "../base/blob.ts";
+import { inTime } from "../base/deadline.ts";
 import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
-import { getValue, listRows, newRowName, type Store } from "../store.ts";
-import { readGroups, type RefusalSums, sumsOf, writeTally } from "./refusal_rows.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
+import { getEntry, getValue, newRowName, type Store } from "../store.ts";
 
 /** Teams written concurrently. */
 const TEAMS_AT_ONCE = 10;
 
-export function createRefusalStore(store: Store, now: () => number): RefusalStore {
-  return new Refusals(store, now);
+/** Maximum write names stored: as many processes may read and write concurrently. */
+const WRITES_MAX = 32;
+
+interface StoredRefusals extends Refusals {
+  /** Names of the last tallies written. */
+  readonly writes: readonly string[];
 }
 
-class Refusals implements RefusalStore {
-  readonly #store: Store;
-  readonly #now: () => number;
-  readonly #pending: PendingRefusals;
+export function createRefusalStore(store: Store, now: () => number): RefusalStore {
+  // Half is for tallies being written.
+  const bytesMax = store.memory.bytesMax("refusals") / 2;
+  const pending = new PendingRefusals(bytesMax, newRowName);
   /** Tallies being written, and those whose write failed. */
-  readonly #writing = new Map<TeamId, RefusalTally>();
-  #flushed: Promise<void> = Promise.resolve();
+  const writing = new Map<TeamId, RefusalTally>();
+  let flushed: Promise<void> = Promise.resolve();
+  store.memory.register("refusals", () => pending.bytes + writingBytes());
+  return {
+    note: (team, refusal) => pending.note(team, refusal),
+    read: (team, nowMs) => store.reads.run(team, () => read(team, nowMs)),
+    flush() {
+      const next = flushed.then(flush);
+      flushed = next.catch(() => {});
+      return next;
+    },
+  };
 
-  constructor(store: Store, now: () => number) {
-    this.#store = store;
-    this.#now = now;
-    // The other half is for tallies being written.
-    const bytesMax = store.memory.bytesMax("refusals") / 2;
-    this.#pending = new PendingRefusals(bytesMax, newRowName);
-    store.memory.register("refusals", () => {
-      const writing = [...this.#writing.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-      return this.#pending.bytes + writing;
-    });
+  function writingBytes(): number {
+    return [...writing.values()].reduce((sum, tally) => sum + tallyBytes(tally), 0);
   }
 
-  note(team: TeamId, refusal: Refusal): void {
-    this.#pending.note(team, refusal);
+  async function read(team: TeamId, nowMs: number): Promise<Refusals> {
+    // Collected before the read: a tally written meanwhile is recognized by its name.
+    const unwritten = [writing.get(team), pending.of(team)];
+    const stored = storedOf(await getValue(store, keys.refusals(team)));
+    return unwritten.reduce<Refusals>(
+      (sum, tally) =>
+        tally === undefined || stored.writes.includes(tally.name)
+          ? sum
+          : addRefusals(sum, tally, nowMs),
+      addRefusals(stored, NO_REFUSALS, nowMs),
+    );
   }
 
-  read(team: TeamId, nowMs: number, hours: number): Promise<RefusalReport> {
-    return this.#store.reads.run(team, () => this.#read(team, nowMs, hours));
-  }
-
-  flush(): Promise<void> {
-    const flushed = this.#flushed.then(() => this.#flush());
-    this.#flushed = flushed.catch(() => {});
-    return flushed;
-  }
-
-  async #flush(): Promise<void> {
+  async function flush(): Promise<void> {
     // A tally whose write failed is written first, under its own name.
-    for (const [team, tally] of this.#pending.take(this.#writing)) this.#writing.set(team, tally);
-    const due = [...this.#writing];
+    for (const [team, tally] of pending.all()) {
+      if (writing.has(team) || writingBytes() + tallyBytes(tally) > bytesMax) continue;
+      pending.take(team);
+      writing.set(team, tally);
+    }
     const failures: unknown[] = [];
-    for (const group of groupsOf(due, TEAMS_AT_ONCE)) {
+    for (const group of groupsOf([...writing], TEAMS_AT_ONCE)) {
       const ends = await Promise.allSettled(group.map(async ([team, tally]) => {
-        await writeTally(this.#store, team, tally, this.#now());
-        this.#writing.delete(team);
+        await writeRefusals(store, team, tally, now());
+        writing.delete(team);
       }));
       const failed = ends.filter((end) => end.status === "rejected");
       failures.push(...failed.map(({ reason }) => reason));
@@ -80,68 +91,49 @@ class Refusals implements RefusalStore {
     }
     if (failures.length > 0) throw failures[0];
   }
-
-  async #read(team: TeamId, nowMs: number, hours: number): Promise<RefusalReport> {
-    // Collected before the read: a tally written meanwhile is recognized by its name.
-    const unwritten = [this.#writing.get(team), this.#pending.of(team)]
-      .filter((tally) => tally !== undefined);
-    const first = hours === 0 ? null : Math.max(firstHour(nowMs, hours), firstKeptHour(nowMs));
-    const { sums, groups } = await readRows(this.#store, team, first);
-    const counts = new Map(sums.hours);
-    const latest = [...sums.latest];
-    for (const tally of unwritten) {
-      if (sums.writes.includes(tally.name)) continue;
-      latest.push(...tally.latest);
-      for (const [hour, added] of tally.hours) {
-        const ofHour: RefusalGroups = groups.get(hour) ?? new Map();
-        if (first !== null && hour >= first) groups.set(hour, ofHour);
-        for (const { kind, count } of added.values()) {
-          addRefusals(ofHour, kind, count);
-          counts.set(hour, (counts.get(hour) ?? 0) + count);
-        }
-      }
-    }
-    return reportOf(counts, latest, groups, firstKeptHour(nowMs));
-  }
 }
 
-/** Reads the rows of a team from one snapshot. */
-async function readRows(
+/** Removes a team's refusals that are too old. */
+export function forgetRefusals(store: Store, team: TeamId, nowMs: number): Promise<void> {
+  return writeRefusals(store, team, null, nowMs);
+}
+
+/** Adds a tally to the stored refusals, and removes those that are too old; idempotent by the tally's name. */
+async function writeRefusals(
   store: Store,
   team: TeamId,
-  first: number | null,
-): Promise<{ sums: RefusalSums; groups: Map<number, RefusalGroups> }> {
-  if (first === null) {
-    return { sums: sumsOf(await getValue(store, keys.refusalSums(team))), groups: new Map() };
-  }
-  const rows = await listRows(store, keys.refusalsFrom(team, first));
-  const groups = new Map<number, RefusalGroups>();
-  let sums = sumsOf(null);
-  for (const { key, value } of rows) {
-    const hour = key.at(-1);
-    if (typeof hour === "number") groups.set(hour, readGroups(value));
-    else sums = sumsOf(value);
-  }
-  return { sums, groups };
+  tally: RefusalTally | null,
+  nowMs: number,
+): Promise<void> {
+  const key = keys.refusals(team);
+  await untilCommitted("write refusals", async () => {
+    const entry = await inTime(getEntry(store, key), store.deadlines);
+    const stored = storedOf(entry.value);
+    if (tally !== null && stored.writes.includes(tally.name)) return null;
+    const kept = addRefusals(stored, tally ?? NO_REFUSALS, nowMs);
+    const isEmpty = kept.counts.length === 0;
+    if (tally === null && kept.counts.length === stored.counts.length) return null;
+    const writes = tally === null ? stored.writes : [...stored.writes, tally.name];
+    const value = pack({ ...kept, writes: writes.slice(-WRITES_MAX) });
+    const version = await store.writer.commit({
+      team,
+      checks: [entry],
+      ...isEmpty ? { deletes: [key] } : { sets: [{ key, value }] },
+    });
+    return version ?? LOST;
+  });
 }
 
-function reportOf(
-  counts: ReadonlyMap<number, number>,
-  latest: readonly Refusal[],
-  groups: ReadonlyMap<number, RefusalGroups>,
-  first: number,
-): RefusalReport {
-  return {
-    hours: Array.from(counts, ([hour, count]) => ({ hour, count }))
-      .filter(({ hour }) => hour >= first)
-      .sort((a, b) => b.hour - a.hour),
-    latest: latest.filter(({ at }) => at >= first)
-      .reverse()
-      .sort((a, b) => b.at - a.at)
-      .slice(0, REFUSAL_LIMITS.latest),
-    groups: Array.from(groups).sort(([a], [b]) => b - a).flatMap(([hour, groups]) =>
-      Array.from(groups.values(), ({ kind, count }) => ({ hour, ...kind, count }))
-        .sort((a, b) => b.count - a.count)
-    ),
-  };
+function storedOf(value: unknown): StoredRefusals {
+  return value instanceof Uint8Array
+    ? JSON.parse(unpackBlob(value, []))
+    : { ...NO_REFUSALS, writes: [] };
+}
+
+/** Packs refusals into one value; drops the oldest messages if it would be too large. */
+function pack(refusals: StoredRefusals): Uint8Array {
+  const { head, chunks } = packBlob(JSON.stringify(refusals), newRowName);
+  if (chunks.length === 0) return head;
+  const kept = Math.floor(refusals.latest.length * 3 / 4);
+  return pack({ ...refusals, latest: refusals.latest.slice(0, kept) });
 }

@@ -22,7 +22,7 @@ import { keys } from "../base/keys.ts";
 import { listEntries, removalOf } from "../entries.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
 import { forgetFlips } from "../monitors/flips.ts";
-import { forgetRefusals } from "../refusals/refusal_rows.ts";
+import { forgetRefusals } from "../refusals/refusal_store.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";

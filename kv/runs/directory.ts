@@ -33,7 +33,7 @@ export async function readOpenRow(
 
 /** Returns the set that adds a page to the directory, and the row for the next page. */
 export function addToRow(
-  { team, id }: RunAt,
+  { team, id }: Pick<RunAt, "team" | "id">,
   page: number,
   row: DirectoryRow,
   { firstBatch, tsMin, tsMax }: PageEntry,

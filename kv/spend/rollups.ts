@@ -15,7 +15,7 @@ import {
 } from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { type Form, packRecord, unpackRecord } from "../base/codec_shape.ts";
+import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec_shape.ts";
 import { throwIfEnded } from "../base/read_scope.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import { readDayVersions, RollupDays } from "./rollup_days.ts";
@@ -32,24 +32,27 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Stored order of the measures. */
-const MEASURES = {
-  runs: "plain",
-  succeeded: "plain",
-  failed: "plain",
-  timedOut: "plain",
-  running: "plain",
-  events: "plain",
-  calls: "plain",
-  inputTokens: "big",
-  outputTokens: "big",
-  cachedInputTokens: "big",
-  cost: "big",
-  unpricedCalls: "plain",
-  unpricedInputTokens: "big",
-  unpricedOutputTokens: "big",
-  unpricedCachedInputTokens: "big",
-  uncountedCalls: "plain",
-} as const satisfies Record<keyof Measures, Form>;
+const MEASURES = storedShape(
+  "measures",
+  {
+    runs: "plain",
+    succeeded: "plain",
+    failed: "plain",
+    timedOut: "plain",
+    running: "plain",
+    events: "plain",
+    calls: "plain",
+    inputTokens: "big",
+    outputTokens: "big",
+    cachedInputTokens: "big",
+    cost: "big",
+    unpricedCalls: "plain",
+    unpricedInputTokens: "big",
+    unpricedOutputTokens: "big",
+    unpricedCachedInputTokens: "big",
+    uncountedCalls: "plain",
+  } as const satisfies Record<keyof Measures, Form>,
+);
 
 /** Returns the key of a row. */
 export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {

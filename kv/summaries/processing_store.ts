@@ -113,7 +113,7 @@ export function createProcessingStore(
 }
 
 /** Plans the update of a run; null when it is current or not stored. */
-async function planProjection(
+export async function planProjection(
   run: SummarizedHead,
   checks: readonly CompiledCheck[],
   stages: readonly RunnableStage[],

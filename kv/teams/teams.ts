@@ -21,8 +21,9 @@ import {
   type TeamSpec,
   type TeamStore,
 } from "../../domain/teams/team_change.ts";
+import { formatInstant } from "../../domain/core/time.ts";
 import { inTime } from "../base/deadline.ts";
-import { keys, LEDGER_FORMAT } from "../base/keys.ts";
+import { keys, OWN_FORMAT } from "../base/keys.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { newTeamId } from "../base/names.ts";
 import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
@@ -164,7 +165,7 @@ export class KeyRequired extends Error {
  * A generated key is printed, and others may collect what services on a shared store print. So on
  * such a store the key must be given.
  *
- * @returns the team, and its first key if this start created it
+ * @returns the team, its key if this start stored it, and whether an existing team got it (R30)
  * @throws {KeyRequired} when the team of a shared store has no key; nothing is stored
  */
 export async function ensureFirstTeam(
@@ -184,13 +185,16 @@ export async function ensureFirstTeam(
   const team = id !== null
     ? await withOptions(store, id, environment, options)
     : await createDefaultTeam(store, environment, options);
-  if (isStored) return { team, createdKey: null };
+  if (isStored) return { team, createdKey: null, isAdded: false };
+  const isAdded = id !== null && key !== null;
+  const today = formatInstant(environment.now()).slice(0, 10);
+  const spec = isAdded ? { ...FIRST_KEY, name: `RUNLEDGER_KEY of ${today}` } : FIRST_KEY;
   // Instances that start together on one store may all add the key: only one commit succeeds.
   return await untilCommitted("store the first team's key", async () => {
-    if (await hasKey(store, team.id, options)) return { team, createdKey: null };
-    const created = newCredential(FIRST_KEY, options.region, environment, options.key);
+    if (await hasKey(store, team.id, options)) return { team, createdKey: null, isAdded: false };
+    const created = newCredential(spec, options.region, environment, options.key);
     const committed = await store.writer.commit(credentialWrite(team.id, created, SETTINGS_ACTOR));
-    return committed === null ? LOST : { team, createdKey: created.secret };
+    return committed === null ? LOST : { team, createdKey: created.secret, isAdded };
   });
 }
 
@@ -258,7 +262,7 @@ async function createDefaultTeam(
   const committed = await store.writer.commit({
     team: team.id,
     checks: [{ key, versionstamp: null }],
-    sets: [{ key, value: team.id }, { key: keys.format(), value: LEDGER_FORMAT }, ...sets],
+    sets: [{ key, value: team.id }, { key: keys.format(), value: OWN_FORMAT }, ...sets],
   });
   if (committed !== null) return team;
   const { value } = await getEntry(store, key);

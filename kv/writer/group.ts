@@ -85,7 +85,10 @@ export class Group<Member extends { readonly write: Write; readonly size: WriteS
     for (const { key, by } of sums.values()) operation.sum(key, by);
     for (const { write } of this.members) {
       for (const key of write.deletes ?? []) operation.delete(key);
-      for (const { key, value } of write.sets ?? []) operation.set(key, value);
+      for (const { key, value, expireIn } of write.sets ?? []) {
+        if (expireIn === undefined) operation.set(key, value);
+        else operation.set(key, value, { expireIn });
+      }
     }
     if (this.hasMarks) this.#mark(operation);
     return operation;

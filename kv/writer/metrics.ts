@@ -12,6 +12,8 @@ const WRITES_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200];
 export class WriterMetrics {
   /** Commits by outcome: `lost` is a conflict with another write; `failed` is unknown. */
   readonly commits = { stored: 0, lost: 0, failed: 0 };
+  /** True if the latest commit failed, or has not ended in time. */
+  isFailing = false;
   /** Writes per commit. */
   readonly writes: Histogram = new Histogram(WRITES_BOUNDS);
   /** Seconds per commit, including the sync to disk. */
@@ -35,6 +37,7 @@ export class WriterMetrics {
       return version;
     } finally {
       this.commits[end]++;
+      this.isFailing = end === "failed";
       this.writes.observe(writes);
       this.seconds.observe((performance.now() - startMs) / 1_000);
     }

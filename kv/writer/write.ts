@@ -23,4 +23,6 @@ export interface Write {
 export interface KvSet {
   readonly key: Deno.KvKey;
   readonly value: unknown;
+  /** Milliseconds after which the store removes the value; absent for never. */
+  readonly expireIn?: number;
 }

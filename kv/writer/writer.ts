@@ -152,6 +152,7 @@ export class GroupWriter {
   #expire(pending: Pending): void {
     const message = "The store did not answer in time";
     if (pending.isSent) {
+      this.metrics.isFailing = true;
       pending.late = Promise.withResolvers();
       return pending.reject(new StorageUnavailable(message, { ended: pending.late.promise }));
     }

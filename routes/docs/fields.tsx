@@ -101,7 +101,7 @@ export function Type({ schema }: { readonly schema: DocumentedSchema }) {
 }
 
 /** Returns the name of a scalar type. */
-export function typeName({ type, format, pattern }: DocumentedSchema): string {
+function typeName({ type, format, pattern }: DocumentedSchema): string {
   const id = /^\^([a-z]+)_\(eu\|us\)/.exec(pattern ?? "")?.[1];
   if (id !== undefined) return `id ${id}_…`;
   if (format === "date-time") return "instant";
@@ -110,7 +110,7 @@ export function typeName({ type, format, pattern }: DocumentedSchema): string {
 }
 
 /** Returns the bounds of a value, except the safe integer range. */
-export function bounds({ minimum, maximum, minLength, maxLength }: DocumentedSchema): string {
+function bounds({ minimum, maximum, minLength, maxLength }: DocumentedSchema): string {
   const top = Math.abs(maximum ?? 0) >= Number.MAX_SAFE_INTEGER ? undefined : maximum;
   const low = Math.abs(minimum ?? 0) >= Number.MAX_SAFE_INTEGER ? undefined : minimum;
   if (maxLength !== undefined) return `, ${minLength ?? 0} to ${maxLength} characters`;

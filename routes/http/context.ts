@@ -43,6 +43,12 @@ import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 
+/** Returns the address that a request came from, a proxy's behind one; null where it is unknown. */
+export function addressOf(c: RequestContext): string | null {
+  const remote: Deno.Addr | undefined = c.env?.remoteAddr;
+  return remote !== undefined && "hostname" in remote ? remote.hostname : null;
+}
+
 /** Variables of one request; guards set them before the handler runs. */
 export interface Env {
   /** Connection details from the server. */

@@ -3,7 +3,7 @@ import { parseSecret, type Principal, suspensionOf } from "../../domain/teams/cr
 import { keyInQuery } from "../../domain/ingest/ping.ts";
 import { fail, PING_PATH } from "./answer.ts";
 import type { Authenticate } from "./access.ts";
-import type { AppDeps, RequestContext } from "./context.ts";
+import { addressOf, type AppDeps, type RequestContext } from "./context.ts";
 import { queryOf } from "./query.ts";
 import { parse, serialize } from "hono/utils/cookie";
 import { SESSION } from "../../domain/core/limits.ts";
@@ -159,8 +159,6 @@ const CLIENT_DIGITS = 2;
  * all others.
  */
 export function clientOf(c: RequestContext, secret: string): string {
-  const remote: Deno.Addr | undefined = c.env?.remoteAddr;
-  return remote !== undefined && "hostname" in remote
-    ? networkOf(remote.hostname)
-    : secret.slice(-CLIENT_DIGITS);
+  const address = addressOf(c);
+  return address === null ? secret.slice(-CLIENT_DIGITS) : networkOf(address);
 }

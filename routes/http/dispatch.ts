@@ -12,7 +12,14 @@ import { rawOf } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { fail, OVERLOADED } from "./answer.ts";
 import { runGuards } from "./guards.ts";
-import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
+import {
+  addressOf,
+  type AppDeps,
+  type Guard,
+  type Handle,
+  type RequestContext,
+  type Route,
+} from "./context.ts";
 import type { Admission } from "./admission.ts";
 import { PacedResponses } from "./paced_streams.ts";
 import { recordRefusal } from "./refusal_notes.ts";
@@ -132,15 +139,20 @@ export function logFailure(
   log(JSON.stringify({ at, id: requestId, failure: stack }));
 }
 
-/** Returns a request's log line as JSON, without bodies, credentials, ids from paths, or queries. */
+/**
+ * Returns a request's log line as JSON, without bodies, credentials, ids from paths, or queries. A
+ * refused credential has the client's address, so that a firewall can block who guesses.
+ */
 function logLine(c: RequestContext, status: number, nowMs: number, tookMs: number): string {
   const team = teamOf(c);
   const route: string | undefined = c.get("route");
   const problem: Problem | undefined = c.get("problem");
+  const client = status === 401 ? addressOf(c) : null;
   const ms = Math.round(tookMs * 1000) / 1000;
   // The method is the only part that comes from the client, so the route is escaped.
   const routeJson = route === undefined ? null : rawOf(route);
   return `{"at":"${formatInstant(nowMs)}","id":"${c.get("requestId")}",` +
     `"team":${team === undefined ? null : `"${team}"`},"route":${routeJson},` +
-    `"status":${status},"ms":${ms}${problem === undefined ? "" : `,"error":"${problem.code}"`}}`;
+    `"status":${status},"ms":${ms}${problem === undefined ? "" : `,"error":"${problem.code}"`}` +
+    `${client === null ? "" : `,"client":${rawOf(client)}`}}`;
 }

@@ -1,6 +1,7 @@
-/** Records refused calls, so that their team can find them (R13). */
+/** Records refused calls, and ignored parameters of accepted ones, so that their team finds them (R13). */
 import { OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
 import type { Problem } from "../../domain/core/errors.ts";
+import { IGNORED_PARAMETER, type RefusalCode } from "../../domain/refusals/refusals.ts";
 import { parseQuery } from "../../domain/core/query.ts";
 import { isAgent } from "../../domain/core/rules.ts";
 import { printable } from "../../domain/core/text.ts";
@@ -12,17 +13,21 @@ import { queryOf } from "./query.ts";
 /** Status of a read that finds nothing, which is not recorded. */
 const NOT_FOUND = 404;
 
-/** Records a refused API call if its team is known. */
+/** Problem of a refused call, or a parameter that an accepted call had in vain (R24). */
+type Noted = Omit<Problem, "code"> & { readonly code: RefusalCode };
+
+/** Records a refused API call, or an accepted one with an ignored parameter, if its team is known. */
 export function recordRefusal(
   { refusals, environment }: Pick<AppDeps, "refusals" | "environment">,
   c: RequestContext,
   status: number,
-  problem: Problem,
+  problem: Noted,
 ): void {
   const principal: Principal | undefined = c.get("principal");
   if (principal === undefined || principal.grant.kind === OPERATOR.grant.kind) return;
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
-  if (status < 400 || status >= 500 || (status === NOT_FOUND && isRead)) return;
+  const isRefused = status >= 400 && status < 500 && !(status === NOT_FOUND && isRead);
+  if (!isRefused && problem.code !== IGNORED_PARAMETER) return;
   const route: string | undefined = c.get("route");
   // Pages show their own refusals.
   if (route === undefined || !c.req.path.startsWith("/v1/")) return;

@@ -40,7 +40,7 @@ export const HEADERS = {
     { type: "string", pattern: "^[a-z_]+=[0-9]+(, [a-z_]+=[0-9]+)*$" },
   ),
   "Runledger-Ignored": header(
-    "The first 20 unknown fields of the request, which are not stored. Absent if there are none.",
+    "The first 10 unknown fields of the request, which are not stored. Absent if there are none.",
     "statuss",
   ),
   "Accept-Encoding": header("Content codings accepted for request bodies.", "gzip", {

@@ -4,6 +4,13 @@ import type { Harness } from "./assurance.ts";
 
 /** All harnesses by name. */
 export const HARNESSES = {
+  push: {
+    summary:
+      "the tests of tests/push, or those of its folders that are named, as each push runs them",
+    takes: "7 minutes",
+    count: null,
+    load: () => import("./push.ts"),
+  },
   sim: {
     summary: "random calls against a model of the contract, answer by answer and row by row",
     takes: "2 hours",
@@ -28,6 +35,12 @@ export const HARNESSES = {
     takes: "10 minutes",
     count: { of: "sequences", usual: 1_000 },
     load: () => import("./sim/check_play.ts"),
+  },
+  workload: {
+    summary: "the same calls each time: answers, messages and rows equal those that are recorded",
+    takes: "3 minutes",
+    count: { of: "calls", usual: 20_000 },
+    load: () => import("./workload/main.ts"),
   },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",
@@ -79,7 +92,7 @@ export const HARNESSES = {
   },
   mutants: {
     summary: "bugs planted in a copy of the project, each of which a test must catch",
-    takes: "6 minutes",
+    takes: "2 minutes",
     count: null,
     load: () => import("./mutants/main.ts"),
   },

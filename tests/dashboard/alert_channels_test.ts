@@ -72,6 +72,19 @@ Deno.test("channels: what is wrong is said at its field, and no other channel is
   assertEquals((await reader.send(CHANNELS, filled)).status, 409);
 });
 
+Deno.test("R28: without a mail server the form of a mail channel names the setting", async () => {
+  await using h = await Harness.open({ mailer: null });
+  const reader = await signedIn(h);
+  const { text: form } = await reader.get("/dashboard/alerts/new-channel?type=email");
+  const filled = changed(fieldsOf(form, CHANNELS), { slug: "ops", ...NEW.email });
+  const { status, text } = await reader.send(CHANNELS, filled);
+  assertEquals(status, 400);
+  assertMatch(textOf(text), /no mail server: the operator must set RUNLEDGER_SMTP_URL/);
+  const body = { type: "email", to: ["ops@example.com"] };
+  const { json } = await h.request("PUT", "/v1/channels/ops", { body });
+  assertEquals([json.error, json.field], ["invalid_field", "type"]);
+});
+
 Deno.test("channels: a test shows its result, a rotation its secret once, and a deletion asks", async () => {
   await using receiver = new Receiver();
   await using h = await Harness.open({ egress: LOOPBACK });

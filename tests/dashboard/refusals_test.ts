@@ -1,12 +1,14 @@
 /** The page of rejected requests, and the banner that links to it (R13). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { IGNORED_PARAMETER } from "../../domain/refusals/refusals.ts";
+import { aRefusal } from "../support/builders/refusals.ts";
 import { aRun } from "../support/builders/requests.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 const PAGE = "/dashboard/refusals";
-const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 const UA = { "User-Agent": "agentping-node/2.0" };
 
 /** Returns the rows of each table as text. */
@@ -20,63 +22,84 @@ ofInstance(
   "R13: the page shows reasons by frequency and the latest calls with their message",
   async () => {
     await using h = await Harness.open();
-    h.nowMs = NOON - 3 * HOUR_MS;
+    const reader = await signedIn(h);
+    assertStringIncludes((await reader.get(PAGE)).text, "No request was rejected");
+    h.nowMs = NOON - 3 * DAY_MS;
     await h.post("/v1/runs", { ...aRun(1), started_at: "<b>soon</b>" }, { headers: UA });
+    h.nowMs = NOON - DAY_MS;
+    await h.post("/v1/runs", { id: "x" }, { headers: UA });
     h.nowMs = NOON;
-    for (let n = 0; n < 2; n++) {
-      await h.post("/v1/runs", { id: "x", agent: "a/b" }, { headers: UA });
-    }
-    const { status, text } = await (await signedIn(h)).get(PAGE);
+    await h.post("/v1/runs", { id: "x", agent: "a/b" }, { headers: UA });
+    const { status, text } = await reader.get(PAGE);
     assertEquals(status, 200);
-    assertStringIncludes(textOf(text), "3 requests by hour");
     const [reasons = [], latest = []] = tablesOf(text);
     assertEquals(reasons, [
-      "invalid_id id a/b agentping-node/2.0 2",
-      `invalid_field started_at ${aRun(1).agent} agentping-node/2.0 1`,
+      "2026-11-21 invalid_id 1",
+      "2026-11-20 invalid_id 1",
+      "2026-11-18 invalid_field 1",
     ]);
     assertEquals(latest.length, 3);
     assertMatch(
       latest[0] ?? "",
       /^today 12:00 POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/,
     );
-    assertMatch(latest[2] ?? "", /^today 09:00 POST \/v1\/runs invalid_field .*started_at/);
+    assertMatch(latest[2] ?? "", / POST \/v1\/runs invalid_field .*started_at/);
     assert(!text.includes("<b>soon"), "markup from a client is escaped");
+    assertEquals((await reader.get(`${PAGE}?unknown=1`)).status, 200);
   },
 );
 
-ofInstance("R13: the page covers a day or a week, and says if nothing was rejected", async () => {
+ofInstance("R24: the page and the banner say that a call was accepted", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
-  assertStringIncludes((await reader.get(PAGE)).text, "No request was rejected");
-  h.nowMs = NOON - 30 * HOUR_MS;
-  await h.post("/v1/runs", { id: "x" });
-  h.nowMs = NOON;
-  assertStringIncludes(textOf((await reader.get(PAGE)).text), "0 requests by hour");
-  const week = await reader.get(`${PAGE}?hours=168`);
-  assertStringIncludes(textOf(week.text), "1 request by hour");
-  assertEquals((await reader.get(`${PAGE}?hours=&unknown=1`)).status, 200);
-  assertEquals((await reader.get(`${PAGE}?hours=0`)).status, 400);
+  const message = 'Parameter "exitcode" is not known: did you mean exit_code?';
+  const route = "GET /v1/ping";
+  h.refusals.note(
+    h.team.id,
+    aRefusal({ code: IGNORED_PARAMETER, field: "exitcode", message, route }),
+  );
+  const [reasons = [], latest = []] = tablesOf((await reader.get(PAGE)).text);
+  const accepted = "ignored_parameter accepted, but a parameter was ignored";
+  assertEquals(reasons, [`2026-11-21 ${accepted} 1`]);
+  assertStringIncludes(latest[0] ?? "", `${accepted}: ${message}`);
+  const overview = textOf((await reader.get("/dashboard")).text);
+  const notice =
+    "1 request was accepted since yesterday (UTC), but a parameter was ignored. See which and why";
+  assertStringIncludes(overview, notice);
+  assert(!overview.includes("rejected since"), "nothing was rejected");
+  const { json } = await h.get("/v1/refusals");
+  assertEquals([json.counts[0].code, json.latest[0].message], [IGNORED_PARAMETER, message]);
 });
 
-ofInstance("R13: a banner links to the page for 24 hours, also before the first run", async () => {
-  await using h = await Harness.open();
-  const other = await h.addTeam("business");
-  const reader = await signedIn(h);
-  const banner = /(\d+) requests? (?:was|were) rejected/;
-  const bannerCount = async (path: string) =>
-    banner.exec(textOf((await reader.get(path)).text))?.[1] ?? null;
-  assertEquals(await bannerCount("/dashboard"), null);
-  await h.post("/v1/runs", { id: "x" });
-  await h.post("/v1/runs", { id: "x" }, { key: other.key });
-  assertEquals([await bannerCount("/dashboard"), await bannerCount("/dashboard/runs")], ["1", "1"]);
-  await h.post("/v1/runs", aRun(1));
-  await h.worker.idle();
-  await h.refusals.flush();
-  await h.post("/v1/runs", { id: "x" });
-  assertEquals([await bannerCount("/dashboard"), await bannerCount("/dashboard/runs")], ["2", "2"]);
-  h.nowMs = NOON + 24 * HOUR_MS;
-  assertEquals([await bannerCount("/dashboard"), await bannerCount("/dashboard/runs")], [
-    null,
-    null,
-  ]);
-});
+ofInstance(
+  "R13: a banner links to the page until 24 hours after the last rejected call",
+  async () => {
+    await using h = await Harness.open();
+    const other = await h.addTeam("business");
+    const reader = await signedIn(h);
+    const banner = /(\d+) requests? (?:was|were) rejected since yesterday/;
+    const bannerCounts = () =>
+      Promise.all(
+        ["/dashboard", "/dashboard/runs"].map(async (path) =>
+          banner.exec(textOf((await reader.get(path)).text))?.[1] ?? null
+        ),
+      );
+    assertEquals(await bannerCounts(), [null, null]);
+    h.nowMs = NOON - 2 * DAY_MS;
+    await h.post("/v1/runs", { id: "x" });
+    h.nowMs = NOON - DAY_MS;
+    await h.post("/v1/runs", { id: "x" });
+    await h.refusals.flush();
+    h.nowMs = NOON;
+    assertEquals(await bannerCounts(), [null, null]);
+    await h.post("/v1/runs", { id: "x" });
+    await h.post("/v1/runs", { id: "x" }, { key: other.key });
+    assertEquals(await bannerCounts(), ["2", "2"]);
+    await h.post("/v1/runs", aRun(1));
+    await h.worker.idle();
+    await h.post("/v1/runs", { id: "x" });
+    assertEquals(await bannerCounts(), ["3", "3"]);
+    h.nowMs = NOON + DAY_MS;
+    assertEquals(await bannerCounts(), [null, null]);
+  },
+);

@@ -2,13 +2,14 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey } from "../../domain/teams/credentials.ts";
 import { Memory } from "../../domain/core/memory.ts";
+import { VERSION } from "../../domain/core/version.ts";
 import { keys, LEDGER_FORMAT } from "../../kv/base/keys.ts";
 import { openStore } from "../../kv/open.ts";
 import { Process, runToEnd } from "../support/harness/process.ts";
 import { fillStore, MIDDLE, withFolder } from "../support/harness/temp_store.ts";
 
 const DEV_KEY = developmentKey("eu");
-const EXIT_SETTINGS = 2, EXIT_STORE = 3;
+const EXIT_SETTINGS = 2, EXIT_STORE = 3, EXIT_RETRY = 4;
 
 /** Returns the status of a ping with a key. */
 async function ping(url: string, key: string): Promise<number> {
@@ -56,11 +57,14 @@ Deno.test("settings: the development key is refused where others could use it", 
   });
 });
 
-Deno.test("first key: generated on an empty store, shown once, and valid afterwards", async () => {
+Deno.test("first key: generated on a new ledger, shown once, and valid afterwards; its folder must exist (R30)", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/new/test.kv` };
+    await assertRefused(settings.RUNLEDGER_KV, "mount its disk, or create the folder");
+    await Deno.mkdir(`${folder}/new`);
     await using first = await Process.start(settings);
     await first.says(/Try it:\n.*\n/);
+    assertStringIncludes(first.stderr, `Created a new ledger at ${settings.RUNLEDGER_KV}\n`);
     const [key = "", ...more] = keysIn(first.stderr);
     assertEquals(more, []);
     assertMatch(first.stderr, /shown only now/);
@@ -73,6 +77,7 @@ Deno.test("first key: generated on an empty store, shown once, and valid afterwa
     assertEquals(await ping(second.url, DEV_KEY), 401);
     const { code, stderr } = await second.stop();
     assertEquals([code, keysIn(stderr)], [0, []]);
+    assert(!stderr.includes("Created"), stderr);
   });
 });
 
@@ -84,11 +89,15 @@ Deno.test("first key: a configured key works and is never shown", async () => {
       RUNLEDGER_REGION: "us",
       RUNLEDGER_KEY: key,
     };
-    for (const flags of [[], ["--dev"]]) {
-      await using process = await Process.start(settings, ...flags);
-      assertEquals(await ping(process.url, key), 200);
+    // R30: another key on an existing ledger is said to be one more.
+    const other = `apk_us_${"6f".repeat(16)}`;
+    for (const [own, flags] of [[key, []], [key, ["--dev"]], [other, []]] as const) {
+      await using process = await Process.start({ ...settings, RUNLEDGER_KEY: own }, ...flags);
+      assertEquals([await ping(process.url, key), await ping(process.url, own)], [200, 200]);
       const { stderr, stdout } = await process.stop();
       assertEquals(keysIn(stderr + stdout), [], flags.join());
+      assertEquals(/its other keys still work/.test(stderr), own === other, stderr);
+      assertMatch(stderr, /^Stopping: .*\nStopped: .*\n$/m);
     }
   });
 });
@@ -184,18 +193,22 @@ Deno.test("health: alive and ready without a credential, and not in the ledger",
       const response = await fetch(process.url + path);
       return [response.status, await response.json()];
     }));
-    assertEquals(answers, [[200, { status: "ok" }], [200, { status: "ready" }]]);
+    assertEquals(answers, [[200, { status: "ok", version: VERSION }], [200, { status: "ready" }]]);
     assertEquals((await process.stop("SIGINT")).code, 0);
   });
 });
 
-Deno.test("start: a port in use ends with 2 and one line that says so", async () => {
+Deno.test("R29: a port in use, and an address that is not up, end with 4 and a line that says so", async () => {
   await withFolder(async (folder) => {
     using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const PORT = String((taken.addr as Deno.NetAddr).port);
     const { code, stderr } = await runToEnd({ RUNLEDGER_KV: `${folder}/test.kv`, PORT });
-    assertEquals([code, stderr.trim().split("\n").length], [2, 1]);
-    assertStringIncludes(stderr, `Cannot listen on 127.0.0.1:${PORT}`);
+    assertEquals([code, stderr.trim().split("\n").length], [EXIT_RETRY, 2]);
+    assertStringIncludes(stderr, `\nCannot listen on 127.0.0.1:${PORT}`);
+    // An address for documentation (RFC 5737), which no machine has.
+    const down = await runToEnd({ RUNLEDGER_KV: `${folder}/test.kv`, HOST: "192.0.2.1" });
+    assertEquals([down.code, down.stderr.trim().split("\n").length], [EXIT_RETRY, 1], down.stderr);
+    assertStringIncludes(down.stderr, "Cannot listen on 192.0.2.1");
   });
 });
 
@@ -203,12 +216,12 @@ Deno.test("store: a ledger of another format ends the program with 3 and says wh
   await withFolder(async (folder) => {
     const RUNLEDGER_KV = `${folder}/test.kv`;
     const store = await openStore(RUNLEDGER_KV, new Memory());
-    const value = LEDGER_FORMAT + 1;
+    const value = { format: LEDGER_FORMAT + 1, version: "7.8.9" };
     await store.writer.commit({ sets: [{ key: keys.format(), value }] });
     await store.close();
     const { code, stderr } = await runToEnd({ RUNLEDGER_KV });
     assertEquals(code, EXIT_STORE, stderr);
-    assertStringIncludes(stderr, `has format ${value}`);
-    assertStringIncludes(stderr, "start with a new file");
+    assertStringIncludes(stderr, `has format ${value.format}, written by version 7.8.9`);
+    assertStringIncludes(stderr, "export it with that version, then import it with this one");
   });
 });

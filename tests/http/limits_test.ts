@@ -249,10 +249,12 @@ Deno.test("every limit of the service is tested here or listed as tested elsewhe
     "LIVE_CHANGES_LAG_MAX",
     "LIVE_KEEP_ALIVE_MS",
   ];
+  /** In `ping_errors_test.ts`. */
+  const ofPings = ["RID_CHARS_MAX"];
   /** In `dashboard/sign_in_test.ts` and `bodies_test.ts`. */
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
   /** In `refusals_test.ts` and `../unit/kv/refusals_test.ts`. */
-  const ofRefusals = ["REFUSAL_LIMITS", "REFUSAL_CHARS_MAX", "REFUSAL_HOURS"];
+  const ofRefusals = ["REFUSAL_LIMITS", "REFUSAL_CHARS_MAX"];
   /** In `large_bodies_test.ts`, `ids_and_fields_sizes_test.ts`, `ids_and_fields_body_test.ts` and `../unit/domain/ingest/cut_body_test.ts`. */
   const ofPayloads = [
     "WHOLE_BODY_BYTES_MAX",
@@ -274,6 +276,7 @@ Deno.test("every limit of the service is tested here or listed as tested elsewhe
     ofRuns,
     ofFeeds,
     ofPages,
+    ofPings,
     ofRefusals,
     ofPayloads,
   ];

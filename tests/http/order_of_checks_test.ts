@@ -139,7 +139,7 @@ Deno.test("section 2: the id in the path before the fields of the body", async (
   }
 });
 
-/** Good values in the order of the tables in docs/API.md. */
+/** Good values in the order of `/docs`. */
 const TABLES: readonly (readonly [path: string, good: Record<string, unknown>])[] = [
   ["/v1/runs", {
     ...{ id: runId(1), agent: "a", started_at: at(), metadata: {} },

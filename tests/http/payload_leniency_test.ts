@@ -97,7 +97,7 @@ Deno.test("R8, R9: an opening with odd labels and links is stored and priced for
   assertEquals((await h.get("/v1/runs?customer_id=12345")).json.runs.length, 1);
 });
 
-Deno.test("R11: unknown fields of every ingest call are reported and not stored", async () => {
+Deno.test("R11, R25: unknown fields of every ingest call are reported, flagged and not stored", async () => {
   await using h = await Harness.open();
   const answers = [
     await h.post("/v1/runs", aRun(1, { statuss: "x", goal: "g" })),
@@ -111,8 +111,21 @@ Deno.test("R11: unknown fields of every ingest call are reported and not stored"
   const actual = ["statuss", "sdk, turns", "error", "durationMs", "comment", "exitcode"];
   assertEquals(answers.map(ignored), actual);
   assertEquals(answers.map(dropped), Array(6).fill(null));
-  const { text } = await h.get(RUN);
-  assert(!/statuss|turns|"sdk"|comment/.test(text));
+  const { json: run, text } = await h.get(RUN);
+  assertEquals([run.flags, run.ignored], [["ignored_fields"], ["error", "statuss"]]);
+  assertEquals(run.events[0].ignored, ["turns", "sdk"]);
+  assert(!/"(statuss|turns|sdk|comment)":/.test(text));
+  const ids = [runId(2), answers[5]?.headers.get("x-run-id")];
+  const others = await Promise.all(ids.map(async (id) => (await h.get(`/v1/runs/${id}`)).json));
+  assertEquals(others.map(({ flags, ignored }) => [flags, ignored]), [
+    [["ignored_fields"], ["durationMs"]],
+    [["ignored_fields"], ["exitcode"]],
+  ]);
+  const { runs } = (await h.getSettled("/v1/runs")).json;
+  assertEquals(
+    runs.map(({ flags }: { flags: string[] }) => flags),
+    Array(3).fill(["ignored_fields"]),
+  );
 });
 
 Deno.test("R11: the field names of the official SDKs are known", async () => {

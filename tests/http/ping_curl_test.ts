@@ -11,7 +11,7 @@ async function shell(line: string, env: Record<string, string>) {
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
 }
 
-const LINE = 'curl -fsS -m 10 --retry 3 -u "$TOKEN:" "$URL/v1/ping?exit_code=$rc"';
+const LINE = 'curl -sS --fail-with-body -m 10 --retry 3 -u "$TOKEN:" "$URL/v1/ping?exit_code=$rc"';
 const EXITS = { 0: "success", 1: "failed", 2: "failed", 124: "timeout", 255: "failed" };
 
 Deno.test("section 3: the documented curl line reports the exit code of a job", async () => {
@@ -36,20 +36,14 @@ Deno.test("section 3: the line works after a real job, with the job's own exit c
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("section 3: curl exits with 22 on a refusal and prints the status", async () => {
+Deno.test("section 3: curl exits with 22 on a refusal and prints its reason", async () => {
   await using h = await Harness.open();
   const wrong = { TOKEN: `ping_eu_${"0".repeat(32)}`, URL: h.url, rc: "0" };
   const result = await shell(LINE, wrong);
-  assertEquals([result.code, result.stdout], [22, ""]);
+  assertEquals(result.code, 22);
+  assertMatch(result.stdout, /^invalid_credential .+\n$/);
   assertMatch(result.stderr, /401/);
   assertEquals(await h.usage(), 0);
-});
-
-Deno.test("section 3: without -f curl prints the refusal as one line", async () => {
-  await using h = await Harness.open();
-  const line = 'curl -sS -m 10 -u "$TOKEN:" "$URL/v1/ping?agent=a&exit_code=x"';
-  const result = await shell(line, { TOKEN: h.key, URL: h.url });
-  assertMatch(result.stdout, /^invalid_field .+\n$/);
 });
 
 Deno.test("decision 43: curl -I is a ping too", async () => {

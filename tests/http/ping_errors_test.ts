@@ -47,6 +47,14 @@ const QUERIES: readonly (readonly [query: string, code: string])[] = [
   [`agent=cron&id=${runId(1, "xx")}`, "unknown_region"],
   ["agent=cron&exit_code=abc", "invalid_field"],
   ["agent=cron&exit_code=1.5", "invalid_field"],
+  ["agent=cron&exit_code=", "invalid_field"],
+  ["agent=cron&exit_code", "invalid_field"],
+  ["agent=cron&exit_code=&exit_code=1", "invalid_field"],
+  ["agent=cron&exit_code=%201", "invalid_field"],
+  ["agent=cron&status=ok&exit_code=", "invalid_field"],
+  ["agent=cron&status=start&exit_code=x", "invalid_field"],
+  [`agent=cron&rid=${"x".repeat(65)}`, "invalid_field"],
+  ["agent=cron&rid=a%00b", "invalid_field"],
   ["agent=cron&cost_usd=free", "invalid_field"],
   ["agent=cron&cost_usd=-1", "invalid_field"],
   ["agent=cron&cost_usd=1000001", "invalid_field"],
@@ -148,7 +156,8 @@ Deno.test("section 3: a path similar to the ping's is 404 in the envelope", asyn
 
 function failing(error: Error): HarnessOptions {
   const fail = () => Promise.reject(error);
-  const runs: RunStore = { open: fail, append: fail, finish: fail, heartbeat: fail, read: fail };
+  const writes = { open: fail, append: fail, finish: fail, heartbeat: fail, ping: fail };
+  const runs: RunStore = { ...writes, read: fail };
   return { deps: { runs } };
 }
 

@@ -87,33 +87,47 @@ Deno.test("decision 114: of pings and a PUT that race, one creates the monitor",
   assertEquals(made.filter(({ details }: Answer["json"]) => details.before === null).length, 1);
 });
 
-const DROPPED: readonly (readonly [query: string, dropped: string, schedule: object | null])[] = [
-  ["every=1w", "every=1", null],
-  ["every=59s", "every=1", null],
-  ["every=366d", "every=1", null],
-  ["every=1d&cron=@daily", "every=1, cron=1", null],
-  ["every=1d&cron=@daily&tz=UTC&grace=1h", "every=1, cron=1, tz=1, grace=1", null],
-  ["cron=daily", "cron=1", null],
-  ["cron=0+0+*+*+*&tz=Nowhere", "cron=1, tz=1", null],
-  ["grace=1h", "grace=1", null],
-  ["tz=UTC", "tz=1", null],
-  ["every=1d&tz=UTC", "tz=1", { every_seconds: 86_400 }],
-  ["every=1d&grace=soon", "grace=1", { every_seconds: 86_400 }],
-  ["every=1d&grace=366d", "grace=1", { every_seconds: 86_400 }],
+const EVERY = "every must be a number and a unit, such as 90s, 15m, 2h or 1d: got";
+const CRON =
+  "cron must be a cron expression of 5 or 6 fields such as 0 2 * * *, or a nickname such as " +
+  "@daily: got";
+const SECONDS = "in seconds must be an integer from";
+
+/** Wrong parameters of a monitor, the reason in the answer, and `Runledger-Dropped`. */
+const WRONG: readonly (readonly [query: string, reason: string, dropped: string])[] = [
+  ["every=1w", `${EVERY} "1w"`, "every=1"],
+  ["every=59s", `every ${SECONDS} 60 to 31536000: got 59`, "every=1"],
+  ["every=1d&cron=@daily", "send either every or cron", "every=1, cron=1"],
+  ["every=1d&tz=UTC&grace=1h", "tz needs cron", "every=1, tz=1, grace=1"],
+  ["cron=daily", `${CRON} "daily"`, "cron=1"],
+  ["cron=0+2+*+*&tz=Europe/Berlin", `${CRON} "0 2 * *"`, "cron=1, tz=1"],
+  [
+    "cron=0+0+*+*+*&tz=Mars/Olympus",
+    'tz must be an IANA time zone such as Europe/Berlin: got "Mars/Olympus"',
+    "cron=1, tz=1",
+  ],
+  ["grace=1h", "grace needs every or cron", "grace=1"],
+  ["tz=UTC", "tz needs cron", "tz=1"],
+  ["every=1d&grace=soon", `${EVERY.replace("every", "grace")} "soon"`, "every=1, grace=1"],
+  ["every=1d&grace=366d", `grace ${SECONDS} 0 to 31536000: got 31622400`, "every=1, grace=1"],
 ];
 
-for (const [query, dropped, schedule] of DROPPED) {
-  Deno.test(`decision 114: ping?${query} drops ${dropped} and stores the ping`, async () => {
-    await using h = await Harness.open();
-    const text = query.replaceAll("@", "%40");
-    assertEquals(await ping(h, `agent=cron&id=${runId(1)}&${text}`), [200, dropped]);
-    const monitor = await monitorOf(h, "cron");
-    assertEquals(monitor?.schedule ?? null, schedule);
-    if (monitor !== null) assertEquals(monitor.grace_seconds, 17_280);
-    const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
+Deno.test("R24: a wrong parameter of a monitor stores the ping, and the answer gives the reason", async () => {
+  await using h = await Harness.open();
+  for (const [n, [query, reason, dropped]] of WRONG.entries()) {
+    const path = `/v1/ping?agent=a${n}&id=${runId(n)}&${query.replaceAll("@", "%40")}`;
+    const plain = await h.get(path);
+    assertEquals([plain.status, plain.text], [200, `OK no monitor: ${reason}\n`], query);
+    assertEquals(plain.headers.get("runledger-dropped"), dropped, query);
+    const { json } = await h.get(path, { headers: { Accept: "application/json" } });
+    assertEquals([json.id, json.no_monitor], [runId(n), reason], query);
+    assertEquals(await ping(h, `agent=a${n}&${query}`, h.key, "HEAD"), [200, dropped], query);
+    const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
     assertEquals([run.status, run.flags], ["success", []]);
-  });
-}
+  }
+  await h.worker.idle();
+  assertEquals((await h.get("/v1/monitors")).json.monitors, []);
+});
 
 Deno.test("decision 114: a refused ping creates no monitor", async () => {
   await using h = await Harness.open();
@@ -134,5 +148,7 @@ Deno.test("decision 114: a store that fails after the ping drops the schedule, a
   for (const [query, dropped] of [["every=1d", "every=1"], ["cron=@daily", "cron=1"]] as const) {
     assertEquals(await ping(h, `agent=cron&${query}`), [200, dropped]);
   }
-  assertEquals(await h.usage(), 2);
+  const { text } = await h.get("/v1/ping?agent=cron&every=1d");
+  assertEquals(text, "OK no monitor: the store did not answer, the next ping tries again\n");
+  assertEquals(await h.usage(), 3);
 });

@@ -1,5 +1,5 @@
 /** `GET /v1/refusals`: wrong requests of a team's clients (R13). */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
@@ -7,16 +7,14 @@ import { ofInstance } from "../support/harness/test_kv.ts";
 
 const UA = { "User-Agent": "agentping-python/1.2" };
 const PATH = "/v1/refusals";
-const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 
-/** Code, field, agent and count of each group. */
-// deno-lint-ignore no-explicit-any -- a response
-const rowsOf = (json: any) =>
-  // deno-lint-ignore no-explicit-any -- a response
-  json.groups.map(({ code, field, agent, count }: any) => [code, field, agent, count]);
+function countOf({ counts }: { counts: { count: number }[] }): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
 
 ofInstance(
-  "R13: a refused call is listed immediately, with its code, field, agent, client and message",
+  "R13: a refused call is counted immediately, and listed with its code, field, agent, client and message",
   async () => {
     await using h = await Harness.open();
     const refused = await h.post("/v1/runs", { ...aRun(1), started_at: "yesterday" }, {
@@ -25,25 +23,20 @@ ofInstance(
     assertEquals(refused.status, 400);
     const { status, json } = await h.get(PATH);
     assertEquals(status, 200);
-    const kind = {
-      code: "invalid_field",
-      field: "started_at",
-      agent: aRun(1).agent,
-      user_agent: "agentping-python/1.2",
-    };
     assertEquals(json, {
-      from: "2026-11-20T13:00:00.000Z",
-      to: "2026-11-21T12:00:00.000Z",
-      count: 1,
-      groups: [{ hour: "2026-11-21T12:00:00.000Z", ...kind, count: 1 }],
+      counts: [{ day: "2026-11-21", code: "invalid_field", count: 1 }],
       latest: [{
         at: "2026-11-21T12:00:00.000Z",
-        ...kind,
+        code: "invalid_field",
+        field: "started_at",
+        agent: aRun(1).agent,
+        user_agent: "agentping-python/1.2",
         message: refused.json.message,
         request_id: refused.headers.get("x-request-id"),
         route: "POST /v1/runs",
       }],
     });
+    assertEquals((await h.get(`${PATH}?hours=24`)).status, 400, "it has no parameters");
   },
 );
 
@@ -72,7 +65,7 @@ ofInstance("R13: each refused call of a team counts, whatever the reason", async
     expected.push(refused.headers.get("x-error-code") ?? refused.json.error);
   }
   const { json } = await h.get(PATH);
-  assertEquals(json.count, calls.length);
+  assertEquals(countOf(json), calls.length);
   const codes = json.latest.map(({ code }: { code: string }) => code);
   assertEquals(codes.toReversed(), expected);
   const agents = json.latest.map(({ agent }: { agent: string | null }) => agent);
@@ -102,7 +95,7 @@ Deno.test("R13: calls without loss do not count: successes, reads of unknown ids
   await h.post("/v1/runs", aRun(1), { key: `apk_eu_${"0".repeat(32)}` });
   await h.get("/dashboard/runs?min_cost_usd=much");
   const { json } = await h.get(PATH);
-  assertEquals([json.count, json.groups, json.latest], [0, [], []]);
+  assertEquals(json, { counts: [], latest: [] });
 });
 
 ofInstance(
@@ -116,7 +109,7 @@ ofInstance(
     await h.refusals.flush();
     assertEquals((await h.get(PATH)).text, text);
     const rows = (await h.dump()).filter((line) => !before.includes(line));
-    assertEquals(rows.length, 2);
+    assertEquals(rows.length, 1);
     assert(rows.every((line) => line.startsWith('[ "refusal"')), rows.join("\n"));
     await h.restart();
     assertEquals((await h.get(PATH)).text, text);
@@ -130,34 +123,31 @@ ofInstance("R13: a team sees only its own refusals", async () => {
   for (const flush of [false, true]) {
     if (flush) await h.refusals.flush();
     const mine = await h.get(PATH);
-    assertEquals(mine.json.count, 0);
+    assertEquals(mine.json.counts, []);
     assert(!mine.text.includes("secret"));
-    assertEquals((await h.get(PATH, { key: other.key })).json.count, 1);
+    assertEquals(countOf((await h.get(PATH, { key: other.key })).json), 1);
   }
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   assertEquals((await h.get(PATH, { key: ingest })).status, 403);
 });
 
-Deno.test("R13: the response covers the requested hours", async () => {
+Deno.test("R13: the response covers 7 UTC days", async () => {
   await using h = await Harness.open();
-  for (const hoursAgo of [200, 100, 20, 0]) {
-    h.nowMs = NOON - hoursAgo * HOUR_MS;
-    await h.post("/v1/runs", { id: `x${hoursAgo}` });
+  for (const daysAgo of [7, 6, 1, 0]) {
+    h.nowMs = NOON - daysAgo * DAY_MS;
+    await h.post("/v1/runs", { id: `x${daysAgo}` });
     await h.refusals.flush();
   }
-  const counts: number[] = [];
-  for (const query of ["", "?hours=1", "?hours=20", "?hours=21", "?hours=168"]) {
-    counts.push((await h.get(PATH + query)).json.count);
-  }
-  assertEquals(counts, [2, 1, 1, 2, 3]);
-  for (const hours of ["0", "169", "-1", "1.5", "x", "1000"]) {
-    const { status, json } = await h.get(`${PATH}?hours=${hours}`);
-    assertEquals([status, json.field], [400, "hours"], hours);
-    assertStringIncludes(json.message, "from 1 to 168");
-  }
+  const { json } = await h.get(PATH);
+  assertEquals(json.counts.map(({ day }: { day: string }) => day), [
+    "2026-11-21",
+    "2026-11-20",
+    "2026-11-15",
+  ]);
+  assertEquals(json.latest.length, 3);
 });
 
-ofInstance("R13: a flood beyond the rate is one kind, with one message", async () => {
+ofInstance("R13: a flood beyond the rate is counted, with one message", async () => {
   let ms = 0;
   await using h = await Harness.open({
     tier: "free",
@@ -171,12 +161,10 @@ ofInstance("R13: a flood beyond the rate is one kind, with one message", async (
   ms = 60_000;
   const { json } = await h.get(PATH);
   assert(refused > 50);
-  assertEquals(rowsOf(json).find(([code]: [string]) => code === "rate_limit"), [
-    "rate_limit",
-    null,
-    null,
-    refused,
-  ]);
+  const counts = json.counts.map((
+    { code, count }: { code: string; count: number },
+  ) => [code, count]);
+  assertEquals(counts, [["invalid_id", 260 - refused], ["rate_limit", refused]]);
   const codes = json.latest.map(({ code }: { code: string }) => code);
   assertEquals(codes.filter((code: string) => code === "rate_limit").length, 1);
 });
@@ -195,10 +183,10 @@ Deno.test("R13: the sweep removes expired refusals of a team that is no longer r
   await h.post("/v1/runs", { id: "x" });
   await h.refusals.flush();
   const rows = async () => (await h.dump()).filter((line) => line.startsWith('[ "refusal"')).length;
-  h.nowMs = NOON + 6 * 24 * HOUR_MS;
+  h.nowMs = NOON + 6 * DAY_MS;
   await h.sweep.sweepNow();
-  assertEquals(await rows(), 2);
-  h.nowMs = NOON + 8 * 24 * HOUR_MS;
+  assertEquals(await rows(), 1);
+  h.nowMs = NOON + 8 * DAY_MS;
   await h.sweep.sweepNow();
   assertEquals(await rows(), 0);
 });

@@ -5,10 +5,10 @@
  * work up to now is sent; a later demo sends the rest.
  */
 import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
+import { EVENTS_PER_BATCH_MAX } from "../../domain/core/limits.ts";
 import { formatInstant, parseInstant } from "../../domain/core/time.ts";
 import type { ClientCall, ClientJson } from "../client.ts";
 import { Random } from "../random.ts";
-import { inBatches } from "../wire.ts";
 import { CUSTOMERS, type Ending, nightly, research, triage, watch, type Work } from "./agents.ts";
 
 export const DAY_MS = 86_400_000;
@@ -140,8 +140,11 @@ function toRun(random: Random, region: Region, work: Work, story: DemoScenario |
   }));
   const open = { path: "/v1/runs", body: opening };
   // An out-of-order run needs at least two batches.
-  const batches = inBatches(events, story === "out of order" ? 3 : undefined)
-    .map((events) => ({ path: `/v1/runs/${id}/events`, body: { events } }));
+  const size = story === "out of order" ? 3 : EVENTS_PER_BATCH_MAX;
+  const batches = Array.from({ length: Math.ceil(events.length / size) }, (_, n) => ({
+    path: `/v1/runs/${id}/events`,
+    body: { events: events.slice(n * size, (n + 1) * size) },
+  }));
   const finish = { path: `/v1/runs/${id}/finish`, body: closing };
   return { ...run, calls: delivered(open, batches, finish, story) };
 }

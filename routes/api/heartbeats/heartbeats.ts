@@ -4,7 +4,6 @@ import type { Environment } from "../../../domain/core/environment.ts";
 import { isOfStore, type Parsed } from "../../../domain/core/errors.ts";
 import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
 import { Losses } from "../../../domain/core/losses.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
 import {
   type HeartbeatBody,
   heartbeatBody,
@@ -12,9 +11,8 @@ import {
   parseHeartbeat,
 } from "../../../domain/ingest/heartbeat.ts";
 import type { MonitorSettings } from "../../../domain/monitors/monitor.ts";
-import { readPing } from "../../../domain/ingest/ping.ts";
+import { ignoredText, parsePingQuery, readPing } from "../../../domain/ingest/ping.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
-import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import {
   durationOf,
   heartbeatStatusOf,
@@ -24,6 +22,7 @@ import {
   type RunParts,
   statusOf,
 } from "../../../domain/runs/run.ts";
+import { IGNORED_PARAMETER } from "../../../domain/refusals/refusals.ts";
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
 import { prefersJson } from "../../http/compress.ts";
 import { KEY_OR_TOKEN } from "../../http/access.ts";
@@ -31,6 +30,7 @@ import type { Handler } from "../../http/admission.ts";
 import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/answer.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
+import { recordRefusal } from "../../http/refusal_notes.ts";
 import { answered, endpoints, LOSS_HEADERS, textBody, written } from "../../openapi/describe.ts";
 import { traceparent } from "../../openapi/fields.ts";
 import {
@@ -38,6 +38,7 @@ import {
   idValue,
   instantValue,
   integerValue,
+  listValue,
   objectValue,
   textValue,
   wire,
@@ -53,16 +54,23 @@ interface HeartbeatResult {
   readonly parts: RunParts;
 }
 
-/** Stores a heartbeat under its id, or a minted one (decision 33). */
+/**
+ * Stores a heartbeat under its id, or a minted one (decision 33).
+ *
+ * @param ping present for a ping, which without an id may close another run (R23)
+ */
 async function writeHeartbeat(
   { runs, region, environment }: AppDeps,
   c: RequestContext,
   body: HeartbeatBody,
+  ping?: { readonly rid: string | undefined },
 ): Promise<Parsed<HeartbeatResult>> {
+  const { team } = c.get("principal");
   const receivedAt = environment.now();
-  const id = body.id ?? mintRunId(region, environment, receivedAt);
-  const request: HeartbeatRequest = { ...body, id };
-  const outcome = await runs.heartbeat(c.get("principal").team, request, receivedAt);
+  const request = { ...body, id: body.id ?? mintRunId(region, environment, receivedAt) };
+  const { id, outcome } = ping === undefined || body.id !== undefined
+    ? { id: request.id, outcome: await runs.heartbeat(team, request, receivedAt) }
+    : await runs.ping(team, request, ping.rid, receivedAt);
   switch (outcome.kind) {
     case "refused":
       return { ok: false, problem: outcome.problem };
@@ -86,7 +94,7 @@ function mintRunId(region: Region, environment: Environment, nowMs: number): Run
 const ping: Handler = async (c, deps) => {
   const principal = c.get("principal");
   const { grant } = principal;
-  const query = parseQuery(queryOf(c));
+  const query = parsePingQuery(queryOf(c));
   if (!query.ok) return fail(c, query.problem);
   const refused = agentRefusalOf(principal, query.value.get("agent"));
   if (refused !== null) return fail(c, refused);
@@ -94,28 +102,40 @@ const ping: Handler = async (c, deps) => {
   const tokenAgent = grant.kind === "ping_token" ? grant.agent : null;
   const read = readPing(query.value, tokenAgent, context.metadataKeysMax > 0);
   if (!read.ok) return fail(c, read.problem);
-  const { body, note, monitor, losses } = read.value;
+  const { body, rid, note, monitor, losses } = read.value;
   const parsed = parseHeartbeat(body, context, losses);
   if (!parsed.ok) return fail(c, parsed.problem);
-  const outcome = await writeHeartbeat(deps, c, { ...parsed.value.request, note });
+  const outcome = await writeHeartbeat(deps, c, { ...parsed.value.request, note }, { rid });
   if (!outcome.ok) return fail(c, outcome.problem);
 
   const { id, kind } = outcome.value;
-  if (monitor !== null) await createMonitor(deps, c, outcome.value, monitor, losses);
+  const noMonitor = monitor.settings === null
+    ? monitor.problem
+    : await createMonitor(deps, c, outcome.value, monitor.settings, losses);
+  const ignored = losses.ignoredNames ?? [];
+  const notes: string[] = [];
+  if (ignored.length > 0) {
+    const message = ignoredText(ignored);
+    notes.push(message);
+    recordRefusal(deps, c, 200, { code: IGNORED_PARAMETER, message, field: ignored.join(", ") });
+  }
+  if (noMonitor !== null) notes.push(`no monitor: ${noMonitor}`);
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",
     ...writeHeaders(kind, losses.isEmpty ? null : losses),
   };
   if (!prefersJson(c.req.raw.headers.get("accept"))) {
-    return answerText(c, 200, "OK\n", undefined, headers);
+    return answerText(c, 200, `${["OK", notes.join("\n")].join(" ").trim()}\n`, undefined, headers);
   }
-  return answer(c, 200, pinged.write(outcome.value), headers);
+  return answer(c, 200, pinged.write({ ...outcome.value, ignored, noMonitor }), headers);
 };
 
 /**
  * Creates the monitor that a ping asks for, if its agent has none. The ping is stored already: when the
  * store fails now, the answer reports it, and the next ping tries again.
+ *
+ * @returns why there is no monitor; null if there is one
  */
 async function createMonitor(
   { monitors, environment }: AppDeps,
@@ -123,7 +143,7 @@ async function createMonitor(
   heartbeat: HeartbeatResult,
   settings: MonitorSettings,
   losses: Losses,
-): Promise<void> {
+): Promise<string | null> {
   const { team, credentialId } = c.get("principal");
   // The outcome of the ping is the first that counts.
   const { opening, parts: { closing } } = heartbeat;
@@ -132,9 +152,11 @@ async function createMonitor(
   const made = { by: credentialId, at };
   try {
     await monitors.createMissing(team, heartbeat.opening.agent, settings, made);
+    return null;
   } catch (error) {
     if (!isOfStore(error)) throw error;
     losses.drop("cron" in settings.schedule ? "cron" : "every");
+    return "the store did not answer, the next ping tries again";
   }
 }
 
@@ -174,7 +196,13 @@ const heartbeat = objectValue<HeartbeatResult>("Heartbeat", {
   ),
 });
 
-const pinged = objectValue<HeartbeatResult>("Ping", {
+/** A stored ping, and what it did not do. */
+interface PingResult extends HeartbeatResult {
+  readonly ignored: readonly string[];
+  readonly noMonitor: string | null;
+}
+
+const pinged = objectValue<PingResult>("Ping", {
   id: idValue("run")("id"),
   agent: textValue(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
@@ -183,6 +211,14 @@ const pinged = objectValue<HeartbeatResult>("Ping", {
   cost_usd: dollarsValue.optional(
     (result) => reportsCost(result.parts) ? costOf(result) : undefined,
     "Only if the ping has `cost_usd` or `model`.",
+  ),
+  ignored: listValue(textValue).optional(
+    ({ ignored }) => ignored.length > 0 ? ignored : undefined,
+    "Names of unknown parameters, which are ignored. Absent if there are none.",
+  ),
+  no_monitor: textValue.optional(
+    ({ noMonitor }) => noMonitor ?? undefined,
+    "Why the monitor that the ping asks for is not created. Absent if it is, or is there.",
   ),
 });
 
@@ -242,8 +278,10 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
     summary: "Record a complete run from a shell",
     description: "Sends a heartbeat as query parameters. The response is JSON if `Accept` lists " +
       "`application/json` with at least the weight of `text/plain`. Errors are one line of text " +
-      "that begins with the code. Counts as one event. `every` or `cron` create a monitor once; one " +
-      "that cannot be used is named in `Runledger-Dropped`, and the ping is stored.",
+      "that begins with the code. Counts as one event. A ping without `id` closes the newest run that " +
+      "a `start` without `id` opened within 24 hours, with `rid` the one of the same `rid`; if there " +
+      "is none, it is a complete run. `every` or `cron` create a monitor once. The text after `OK` " +
+      "names ignored parameters, and says why a monitor is not created; the ping is stored.",
     hasHead: true,
     query: pingQuery,
     headers: {

@@ -1,7 +1,12 @@
 /** Query parameters of `GET /v1/ping`. */
 import { z } from "zod";
 import { instantText } from "../../../domain/core/fields.ts";
-import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
+import {
+  COST_USD_MAX,
+  LABEL_CHARS_MAX,
+  NOTE_CHARS_MAX,
+  RID_CHARS_MAX,
+} from "../../../domain/core/limits.ts";
 import { CRON_CHARS_MAX, TZ_CHARS_MAX } from "../../../domain/monitors/schedule.ts";
 import { heartbeatStatus } from "../../../domain/ingest/heartbeat.ts";
 import { idOf, sentCountField, slug } from "../../openapi/fields.ts";
@@ -16,7 +21,8 @@ const duration = z.string().meta({ pattern: "^[0-9]{1,9}[smhd]$" }).optional();
 const EXIT_CODE_MAX = 9_999_999_999;
 
 /**
- * Fields of a heartbeat as query parameters, and those of a monitor; an empty one counts as absent.
+ * Fields of a heartbeat as query parameters, and those of a monitor; an empty one counts as absent, but
+ * for `exit_code`.
  */
 export const pingQuery = {
   agent: slug().optional()
@@ -24,10 +30,19 @@ export const pingQuery = {
   status: heartbeatStatus.optional().describe("`ok` by default."),
   exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
     .describe(
-      "Used when `status` is absent: 0 is `ok`, 124 is `timeout`, any other code is `fail`.",
+      "Used when `status` is absent: 0 is `ok`, 124 is `timeout`, any other code is `fail`. An empty " +
+        "one is refused: its variable is not set.",
     ),
-  id: idOf("run").optional().describe("A new id when absent; required for safe retries."),
-  started_at: instantText.optional().describe("Time of arrival by default."),
+  id: idOf("run").optional().describe(
+    "A new id when absent, or the run that a `start` without an id opened. With `id` or `rid` a " +
+      "retry is safe.",
+  ),
+  rid: z.string().max(RID_CHARS_MAX).optional().describe(
+    "Any text that names one run of the agent, instead of `id`: the end closes the `start` of the " +
+      "same `rid` within 24 hours.",
+  ),
+  started_at: instantText.optional()
+    .describe("By default `finished_at` minus `duration_ms`, or the time of arrival."),
   finished_at: instantText.optional().describe("Time of arrival by default."),
   duration_ms: tokens.describe("Takes precedence over `started_at` and `finished_at`."),
   cost_usd: z.number().min(0).max(COST_USD_MAX).optional()

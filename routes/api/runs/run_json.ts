@@ -138,6 +138,10 @@ const event = objectValue<PagedEvent>("Event", {
     "unreadable",
     "Names of numeric fields in `data` that could not be read. Absent if there are none.",
   ),
+  ignored: listValue(textValue).optional(
+    "ignored",
+    "Names of fields of the event that the call does not know. Absent if there are none.",
+  ),
   cost_usd: dollarsValue.optional(
     ({ type, cost }) => type === "llm_call" ? cost : undefined,
     "Cost of an `llm_call`; absent for other types.",
@@ -246,6 +250,11 @@ export const runAnswer = objectValue<RunView>("Run", {
     "Present only if the client's clock differs considerably from the server's.",
   ),
   flags,
+  ignored: listValue(textValue).optional(
+    ({ ignored }) => ignored.length > 0 ? ignored : undefined,
+    "Names of fields or parameters that its opening or its close does not know. Absent if there are " +
+      "none.",
+  ),
   customer_id,
   feature,
   metadata: wire<Metadata>(anyObject.schema, writeMetadata).orNull("metadata"),

@@ -18,6 +18,7 @@ import {
 import type { IncidentStore } from "../../../domain/alerts/store.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { Overloaded } from "../../../domain/core/errors.ts";
+import { VERSION } from "../../../domain/core/version.ts";
 import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -28,13 +29,12 @@ import { endpoints, ok, tagged, textBody } from "../../openapi/describe.ts";
 import { ifNoneMatch } from "../../openapi/fields.ts";
 import { anyObject, objectValue, wire } from "../../openapi/wire.ts";
 
-const health = statusOnly("Health", "ok");
+const health = objectValue("Health", {
+  status: wire(z.literal("ok"))(() => "ok"),
+  version: wire(z.string())(() => VERSION),
+});
 
-const readiness = statusOnly("Readiness", "ready");
-
-function statusOnly(id: string, status: string) {
-  return objectValue(id, { status: wire(z.literal(status))(() => status) });
-}
+const readiness = objectValue("Readiness", { status: wire(z.literal("ready"))(() => "ready") });
 
 /** Refuses requests during shutdown. */
 export const SHUTTING_DOWN = {
@@ -118,9 +118,9 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     // Liveness probe.
     handler: (c) => answer(c, 200, health.write(null)),
     summary: "Check liveness",
-    description: "Returns 200 while the process is running.",
+    description: "Returns 200 and the version while the process is running.",
     answers: ok("Running.", health),
-    example: { answer: { status: "ok" } },
+    example: { answer: { status: "ok", version: VERSION } },
   },
   getReadiness: {
     route: "GET /readyz",

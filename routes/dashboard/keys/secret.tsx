@@ -56,11 +56,12 @@ function linesOf({ record: { grant }, secret }: NewSecret, origin: string) {
   if (grant.kind === "ping_token") {
     const token = `RUNLEDGER_TOKEN=${secret}\n`;
     const ping = (query: string) =>
-      `curl -fsS -m 10 --retry 3 -u "$RUNLEDGER_TOKEN:" "${origin}/v1/ping${query}"`;
+      `curl -sS --fail-with-body -m 10 --retry 3 -u "$RUNLEDGER_TOKEN:" "${origin}/v1/ping${query}"`;
     return [
       [
         "In a crontab, after the job",
-        `${token}0 3 * * * /path/to/job; ${ping("?exit_code=$?")}`,
+        // Cron mails what a line prints, so it prints nothing but problems.
+        `${token}0 3 * * * /path/to/job; ${ping("?exit_code=$?")} | grep -vx OK`,
       ],
       ["Try it", token + ping("")],
     ] as const;

@@ -15,7 +15,7 @@ export function Banners(overview: Overview) {
     <>
       <MessageBanner {...overview.messages} />
       <DeadBanner {...overview.dead} />
-      <RejectedBanner count={overview.rejected} />
+      <RejectedBanner {...overview.rejected} />
       <QuotaBanner {...overview} />
       <UnpricedBanner {...overview} />
     </>

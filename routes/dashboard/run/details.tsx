@@ -111,6 +111,10 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
       parent id. The header <code>Runledger-Dropped</code> of its answer names them.
     </>,
   ],
+  ignored_fields: [
+    "Ignored fields:",
+    "a call sent fields or parameters that it does not know, perhaps misspelt. They are stored nowhere.",
+  ],
   truncated: [
     "Cut to a limit:",
     "a text, an event or the output was larger than its limit. The run keeps its beginning.",
@@ -128,7 +132,7 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
 
 /** Lists missing parts of the run, then losses with the affected fields, then oddities. */
 function flagsOf({ run, traits }: LoadedRun): readonly Flag[] {
-  const { flags, lost, payload } = run;
+  const { flags, lost, ignored, payload } = run;
   const removed = payload === "removed" ? "was removed" : "was partly removed";
   const all: readonly (Flag | false | null | undefined)[] = [
     flags.includes("no_opening") && NO_OPENING,
@@ -138,6 +142,7 @@ function flagsOf({ run, traits }: LoadedRun): readonly Flag[] {
       "says. Cost, usage, scores and labels stay.",
     ],
     ...flags.map((flag) => LOSSES[flag]),
+    ignored.length > 0 && ["Unknown names:", `${ignored.join(", ")}.`],
     lost.length > 0 && ["Affected fields:", `${lost.join(", ")}.`],
     traits.includes("late") && [
       "Late events:",

@@ -147,6 +147,9 @@ function EventContent(props: SelectedProps) {
       {event.unreadable !== undefined && (
         <p class="quiet">Unreadable numbers: {event.unreadable.join(", ")}</p>
       )}
+      {event.ignored !== undefined && (
+        <p class="quiet">Ignored fields: {event.ignored.join(", ")}</p>
+      )}
       {call !== null && (
         <section class="cost-box" aria-label="Cost of this call">
           <CallCost call={call} mayPrice={isAdmin} />

@@ -71,7 +71,7 @@ function showList(c: RequestContext, content: ListContent): Response {
     body: (
       <>
         <Done c={c} />
-        <RejectedBanner count={content.rejected} />
+        <RejectedBanner {...content.rejected} />
         <List {...content} />
       </>
     ),

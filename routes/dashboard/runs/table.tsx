@@ -187,6 +187,7 @@ const FLAG_NOTES: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   batch_rate_missing: "no batch rate",
   dropped_fields: "fields not stored",
   future_start: "starts in the future",
+  ignored_fields: "unknown fields ignored",
   negative_duration: "ends before it starts",
   // Same as the trait `orphan`.
   no_opening: null,

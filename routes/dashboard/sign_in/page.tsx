@@ -8,7 +8,7 @@ import {
 } from "../../../domain/teams/credentials.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { addressOf, type AppDeps, type RequestContext } from "../../http/context.ts";
 import { atFixedTime, clientOf, cookieOf, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
@@ -73,9 +73,7 @@ async function signInWith(
 
 /** Returns the secret of the printed sign-in link, only for requests from this machine. */
 function secretOfLink({ signInLink }: AppDeps, c: RequestContext, code: string): string | null {
-  const remote: Deno.Addr | undefined = c.env?.remoteAddr;
-  const isHere = remote !== undefined && "hostname" in remote &&
-    /^(127\.|::1$|::ffff:127\.)/.test(remote.hostname);
+  const isHere = /^(127\.|::1$|::ffff:127\.)/.test(addressOf(c) ?? "");
   return isHere && code === signInLink?.code ? signInLink.secret : null;
 }
 

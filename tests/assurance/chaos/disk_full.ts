@@ -37,6 +37,8 @@ export async function diskFull(kind: DiskKind, fullMs = 0): Promise<string> {
   await using running = startLoad(after, first);
   await after.reached(1);
   const acceptedIn = msSince(freedMs);
+  const ready = await fetch(`${first.url}/readyz`);
+  assertEquals([ready.status, await ready.json()], [200, { status: "ready" }]);
   await after.reached(CALLS.after);
   await running.stop();
   assertEquals((await first.stop()).code, 0);
@@ -60,14 +62,16 @@ async function leaveMessages(path: string): Promise<void> {
   for (let n = 0; n < 60; n++) await kv.enqueue(n, { delay: n * 500 });
 }
 
-/** Fails unless every write gets 503 for `ms` milliseconds. */
+/** Fails unless every write and `/readyz` get 503 for `ms` milliseconds. */
 async function staysRefused(url: string, ms: number): Promise<void> {
   const startedMs = performance.now();
   const headers = { Authorization: `Bearer ${KEY}` };
   while (performance.now() - startedMs < ms) {
-    const answer = await fetch(`${url}/v1/ping?agent=a`, { headers });
-    await answer.body?.cancel();
-    assertEquals(answer.status, 503);
+    for (const path of ["/v1/ping?agent=a", "/readyz"]) {
+      const answer = await fetch(url + path, { headers });
+      await answer.body?.cancel();
+      assertEquals(answer.status, 503, path);
+    }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -87,13 +91,13 @@ export async function startOnFullDisk(): Promise<string> {
   }
   await disk.fill(0);
   const { code, stderr, ms } = await runToEnd(settings);
-  assertEquals([code, stderr.trim().split("\n").length], [3, 1], stderr);
+  assertEquals([code, stderr.trim().split("\n").length], [4, 1], stderr);
   assertMatch(stderr, /Cannot open .*: check its disk/);
   await disk.free(0);
   await using process = await Process.start(settings);
   await load.resend(accessTo(process));
   const verified = await stopExact(process, path, [load]);
-  return `ended with 3 in ${Math.round(ms)} ms and one line, with space ${
+  return `ended with 4 in ${Math.round(ms)} ms and one line, with space ${
     formatTally(verified)
   }, exact`;
 }

@@ -4,7 +4,7 @@ import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
-import { drip, SmtpSink } from "../../support/fakes/smtp.ts";
+import { drip, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
 import { withFolder, withStore } from "../../support/harness/temp_store.ts";
 import { KEY, settingsIn } from "./fault.ts";
 
@@ -53,6 +53,7 @@ async function slowestCall(
     const all = settingsIn(folder, {
       RUNLEDGER_TIER: "free",
       RUNLEDGER_OWNER_EMAIL: "owner@example.org",
+      RUNLEDGER_SMTP_FROM: SENDER,
       ...settings,
     });
     await reachQuota(all);

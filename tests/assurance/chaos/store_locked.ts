@@ -67,9 +67,9 @@ export async function startOnLockedStore(): Promise<string> {
     {
       using _ = lock(settings.RUNLEDGER_KV);
       const { code, stderr, ms } = await runToEnd(settings);
-      assertEquals([code, stderr.trim().split("\n").length], [3, 1], stderr);
+      assertEquals([code, stderr.trim().split("\n").length], [4, 1], stderr);
       assertMatch(stderr, /Cannot open .* another program may hold its lock/);
-      outcome = `ended with 3 in ${Math.round(ms)} ms and one line`;
+      outcome = `ended with 4 in ${Math.round(ms)} ms and one line`;
     }
     await using process = await Process.start(settings);
     assert(await readsSpend(process.url));

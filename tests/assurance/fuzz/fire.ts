@@ -15,7 +15,7 @@ export const ANSWER_MS_MAX = 1_000;
 /** Milliseconds to wait for the first response before ending the connection. */
 const PATIENCE_MS = 30;
 
-/** Maximum milliseconds of a call that waits for a repricing (`docs/API.md`). */
+/** Maximum milliseconds of a call that waits for a repricing (its description in `/docs`). */
 const PATIENT_MS_MAX = 3_000;
 
 /** Maximum broken promises to report in full. */

@@ -2,7 +2,9 @@
  * Mutants: bugs that are planted one at a time in a copy of the project.
  *
  * A mutant is a patch in this folder. The lines before its diff describe the bug (`What:`) and list
- * the test files to run (`Tests:`), which every push runs too.
+ * the test files to run (`Tests:`), which every push runs too. Each guards a promise of its own:
+ * that nothing is lost, doubled or mispriced, that teams are isolated, and that arrival in any order
+ * leads to the same. `deno task assure mutants --list` lists them.
  */
 import { type Mutant, parsePatch } from "./patch.ts";
 

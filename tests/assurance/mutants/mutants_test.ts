@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { allMutants, fits } from "./mutants.ts";
 
-const MUTANTS_MIN = 12;
+const MUTANTS_MIN = 30;
 
 Deno.test("mutants: there are enough, each applies to the project and names existing tests", async () => {
   const mutants = await allMutants();

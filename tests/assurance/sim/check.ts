@@ -56,7 +56,7 @@ export async function checkAll(
   alternatives: readonly string[] = [],
 ): Promise<State> {
   await world.settle();
-  const { monitors: _, ...rows } = state;
+  const { monitors: _, pings: __, ...rows } = state;
   assertEquals(plain(await storedState(world, alternatives)), plain(rows), "the store");
   const audit = await verifyStore(world.store, { team: world.team.id, pauseMs: 0 });
   assertEquals(audit.differences, []);

@@ -1,10 +1,11 @@
 /** Commands of a sequence: a call, a resent call, a restart, or a complete comparison. */
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { checkAll, checkAnswer, checkMinted } from "./check.ts";
 import { step } from "./model.ts";
 import { anyMonitorCall, change, pass, passed } from "./monitor_commands.ts";
 import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
+import { runOfPing } from "./pings.ts";
 import { count, lookAtAll, type Play, settled } from "./running.ts";
 import { anyRequest, type Change, changed, changes, RUN_IDS } from "./requests.ts";
 import type { Answer, Request } from "./shape.ts";
@@ -38,8 +39,10 @@ export async function call(play: Play, world: World, request: Request): Promise<
   }
   const [{ status, id }] = actual as [WireAnswer];
   const isMinted = status < 400 && isUnnamed(request);
+  const known = runOfPing(play.state, request, world.nowMs);
+  if (isMinted && known !== null) assertEquals(id, known, "the run that the ping belongs to");
   const named = isMinted
-    ? { ...request, minted: checkMinted(id, play.state, world.nowMs) }
+    ? { ...request, minted: known ?? checkMinted(id, play.state, world.nowMs) }
     : request;
   const [next, answer] = step(play.state, named, world.nowMs);
   play.cells.call(play.state, named, answer);

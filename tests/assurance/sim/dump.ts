@@ -36,6 +36,8 @@ const OTHER_FAMILIES = new Set([
   "incident",
   "incident_at",
   "open_incident",
+  "open_ping",
+  "named_ping",
 ]);
 
 /** Parts of a run that are derived from others; the integrity check covers them. */
@@ -58,8 +60,8 @@ interface StoredRun {
   batches: number;
 }
 
-/** The state without monitors, which reads show. */
-type Rows = Omit<State, "monitors">;
+/** The state without monitors, which reads show, and without pings, which later pings show. */
+type Rows = Omit<State, "monitors" | "pings">;
 
 /** Reads everything; `others` are further allowed families of keys. */
 export async function storedState(world: World, others: readonly string[] = []): Promise<Rows> {
@@ -106,13 +108,16 @@ function textOf(value: unknown): string {
 }
 
 function eventsOf(value: unknown): Event[] {
-  return decodeBatch(textOf(value)).events.map(({ id, type, ts, turn, data, receivedAt }) => ({
+  return decodeBatch(textOf(value)).events.map((
+    { id, type, ts, turn, data, ignored, receivedAt },
+  ) => ({
     id,
     type,
     ts,
     data: JSON.parse(data),
     received_at: receivedAt,
     ...(turn === undefined ? {} : { turn }),
+    ...(ignored === undefined ? {} : { ignored }),
   }));
 }
 
@@ -140,6 +145,7 @@ function partOf(one: Opening | Closing): Fields {
     metadata: part.metadata,
     note: part.note,
     flags: part.flags,
+    ignored: part.ignored,
     output: part.output === undefined ? undefined : JSON.parse(part.output),
     scores: part.scores === undefined ? undefined : Object.fromEntries(part.scores),
     cost_usd: cost === undefined ? undefined : JSON.parse(JSON.stringify(dollars(cost))),

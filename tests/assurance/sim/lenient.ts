@@ -31,7 +31,7 @@ const FIELDS: Readonly<Record<Request["call"], readonly string[]>> = {
   ping: [
     ..."id agent status started_at finished_at cost_usd model provider input_tokens".split(" "),
     ..."output_tokens cached_input_tokens duration_ms metadata exit_code".split(" "),
-    ..."every cron tz grace".split(" "),
+    ..."every cron tz grace rid".split(" "),
   ],
 };
 const EVENT_FIELDS = ["id", "external_id", "type", "ts", "data", "turn"];
@@ -63,6 +63,7 @@ export function normalized(request: Request): Normalized {
   const ignored = Object.entries(request.fields)
     .filter(([name, value]) => value !== undefined && !FIELDS[request.call].includes(name))
     .map(([name]) => name);
+  const envelope = request.call === "events" ? [...ignored] : [];
   const lose = (field: string, flag: string, count = 1) => {
     dropped[field] = (dropped[field] ?? 0) + count;
     flags.add(flag);
@@ -104,14 +105,23 @@ export function normalized(request: Request): Normalized {
     }
   }
   if (request.call === "events" && Array.isArray(fields.events)) {
-    fields.events = fields.events.map((event: Fields) => {
+    fields.events = fields.events.map((event: Fields, n: number) => {
       const { turn = null, data } = event;
-      ignored.push(...Object.keys(event).filter((name) => !EVENT_FIELDS.includes(name)));
+      const own = Object.keys(event).filter((name) => !EVENT_FIELDS.includes(name));
+      ignored.push(...own);
+      const names = [...own, ...n === 0 ? envelope : []];
       const isTurn = turn === null || (Number.isSafeInteger(turn) && Number(turn) >= 1);
       if (!isTurn) lose("turn", "dropped_fields");
-      return { ...event, turn: isTurn ? turn : null, data: isEmptyList(data) ? {} : data };
+      const unknown = names.length === 0 ? undefined : names;
+      return {
+        ...event,
+        ignored: unknown,
+        turn: isTurn ? turn : null,
+        data: isEmptyList(data) ? {} : data,
+      };
     });
   }
+  if (request.call !== "events" && ignored.length > 0) flags.add("ignored_fields");
   const normalized = { ...request, fields };
   return {
     request: normalized,

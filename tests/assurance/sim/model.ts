@@ -6,6 +6,7 @@
  */
 import { normalized } from "./lenient.ts";
 import { afterPing, lookAtMonitors } from "./monitor_state.ts";
+import { statusOfPing, withPing } from "./pings.ts";
 import { charsOf, parseInstant, problemOf } from "./rules.ts";
 import { type Answer, type Closing, type Fields, instant, type Labels } from "./shape.ts";
 import {
@@ -93,7 +94,10 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   const [labels, labelsDropped, isCut] = keptLabels(request, TIERS[state.tier].labels);
   const dropped = { ...lost, ...labelsDropped > 0 ? { metadata: labelsDropped } : {} };
   const allFlags = isCut ? [...flags, "truncated"] : flags;
-  const flagged = allFlags.length > 0 ? { flags: [...new Set(allFlags)] } : {};
+  const flagged = {
+    ...allFlags.length > 0 ? { flags: [...new Set(allFlags)] } : {},
+    ...ignored.length > 0 ? { ignored } : {},
+  };
   const stored = { ...fields, metadata: undefined, ...labels, ...flagged };
   const [parts, body] = DECIDE[call](id, run, stored, now);
   const monitored = (next: State) =>
@@ -108,7 +112,8 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
   const replayed = count === 0;
   const status = call === "ping" || replayed ? 200 : 202;
-  return [monitored(next), { status, body, replayed, dropped, ignored }];
+  const noted = parts.opening === undefined ? next : withPing(next, sent, id, now);
+  return [monitored(noted), { status, body, replayed, dropped, ignored }];
 }
 
 /** Returns the parts to write, or null for none, and the response body. */
@@ -117,7 +122,7 @@ type Decide = (id: string, run: Run, sent: Fields, now: number) => [Partial<Run>
 const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   open(id, run, sent, now) {
     const names = ["goal", "idle_timeout_seconds", "idle_timeout_status"];
-    const labels = pick(sent, "customer_id", "feature", "metadata", "flags", ...names);
+    const labels = pick(sent, "customer_id", "feature", "metadata", "flags", "ignored", ...names);
     const old = run.opening;
     // Replaces the opening of a heartbeat, which may already count as an event (R18).
     const isNew = old?.kind !== "run";
@@ -132,7 +137,7 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
     return [isNew ? { opening } : null, { id, agent, ...times, status }];
   },
   finish(id, run, sent, now) {
-    const details = pick(sent, "output", "scores", "metadata", "flags");
+    const details = pick(sent, "output", "scores", "metadata", "flags", "ignored");
     const closing = run.closing ?? { ...endOf(String(sent.status), sent, now), ...details };
     const times = {
       finished_at: instant(closing.finished_at),
@@ -143,9 +148,11 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   },
   heartbeat(id, run, sent, now) {
     const status = RUN_STATUSES[String(sent.status ?? "ok")] ?? "";
-    const labels = ["customer_id", "feature", "metadata", "output", "note", "flags"];
+    const labels = ["customer_id", "feature", "metadata", "output", "note", "flags", "ignored"];
     const reported = pick(sent, ...REPORTED, ...labels);
-    const start = run.opening ? null : { kind: "heartbeat" as const, ...startOf(sent, now) };
+    const start = run.opening
+      ? null
+      : { kind: "heartbeat" as const, ...startOf(sent, now, status) };
     if (status !== "running" && !run.closing) {
       const closing = {
         ...{ ...endOf(status, sent, now), closed_by: "heartbeat" },
@@ -161,9 +168,7 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
     return [{ opening }, heartbeatBody(id, visible)];
   },
   ping(id, run, sent, now) {
-    const exit = String(sent.exit_code ?? "0");
-    const word = Number(exit) === 0 ? "ok" : exit === "124" ? "timeout" : "fail";
-    const heartbeat = { ...sent, status: sent.status ?? word };
+    const heartbeat = { ...sent, status: statusOfPing(sent) };
     const [parts, body] = DECIDE.heartbeat(id, run, heartbeat, now);
     return [parts, pick(body, "id", "agent", "status", "received_at", "cost_usd")];
   },
@@ -172,13 +177,13 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
 /** Appends each event once; known ids count as duplicates, with any content (decisions 20, 21). */
 function append(state: State, id: string, run: Run, sent: readonly Fields[], now: number) {
   const events = new Map(run.events.map((event) => [event.id, event]));
-  for (const { id, external_id, type, ts, data, turn } of sent) {
+  for (const { id, external_id, type, ts, data, turn, ignored } of sent) {
     const name = String(id ?? external_id);
     const fields = {
       id: name,
       type: String(type),
       data: data as Fields,
-      ...pick({ turn }, "turn"),
+      ...pick({ turn, ignored }, "turn", "ignored"),
     };
     const event = { ...fields, ts: parseInstant(ts) ?? 0, received_at: now };
     if (!events.has(name)) events.set(name, event);
@@ -248,10 +253,14 @@ function refused(status: number, error: string, field: string): Answer {
   return { status, body: { error, field }, replayed: false, dropped: {}, ignored: [] };
 }
 
-function startOf(sent: Fields, now: number) {
+/** @param status status of a heartbeat, whose start may follow from its duration (R26) */
+function startOf(sent: Fields, now: number, status = "running") {
   const sentAt = parseInstant(sent.started_at);
+  const duration = status === "running" ? null : sent.duration_ms ?? null;
+  const derived = Math.max(0, (parseInstant(sent.finished_at) ?? now) - Number(duration));
   const assumed = sentAt === null ? { assumed: true as const } : {};
-  return { agent: String(sent.agent), started_at: sentAt ?? now, ...assumed, received_at: now };
+  const started_at = sentAt ?? (duration === null ? now : derived);
+  return { agent: String(sent.agent), started_at, ...assumed, received_at: now };
 }
 
 function endOf(status: string, sent: Fields, now: number): Closing {

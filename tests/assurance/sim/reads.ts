@@ -28,6 +28,7 @@ export function recordOf(id: string, stored: Run): Fields {
     updated_at: instant(Math.max(...arrivals)),
     duration_ms: durationOf(run),
     flags: flagsOf(run),
+    ignored: ignoredOf(run),
     customer_id: of("customer_id"),
     feature: of("feature"),
     metadata: labelsOf(run),
@@ -86,10 +87,17 @@ function scoresOf({ closing, events }: Run): Fields[] {
   ];
 }
 
+/** Returns the names of unknown fields; undefined for none (R25). */
+function ignoredOf({ opening, closing }: Run): string[] | undefined {
+  const names = [opening, closing].flatMap((part) => (part?.ignored ?? []) as string[]);
+  return names.length === 0 ? undefined : [...new Set(names)].sort();
+}
+
 function flagsOf({ opening, closing, events }: Run): string[] {
   const flags = [opening, closing].flatMap((part) => (part?.flags ?? []) as string[]);
   if (events.some((event) => eventCall(event)?.isCounted === false)) flags.push("no_tokens");
   if (events.some((event) => unreadableOf(event).length > 0)) flags.push("unreadable_figures");
+  if (events.some(({ ignored }) => ignored !== undefined)) flags.push("ignored_fields");
   if (opening === undefined) flags.push("no_opening");
   else {
     if (isFuture(opening)) flags.push("future_start");

@@ -196,7 +196,13 @@ const heartbeat = definedFields({
 const ping = fc.tuple(
   definedFields({
     ...heartbeatFields,
+    id: fc.oneof(
+      { weight: 3, arbitrary: sentRunId },
+      { weight: 1, arbitrary: fc.constant(undefined) },
+    ),
+    rid: seldom("1", "two words", "x".repeat(65)),
     exit_code: rarely(usually(fc.constantFrom("0", "1", "124", "-1"), "one")),
+    exitcode: unknown,
     every: seldom("1m", "1h", "1d", "1w", "59s"),
     cron: seldom("0 12 * * *", "30 2 * * *", "daily"),
     tz: seldom("UTC", "Europe/Berlin", "Nowhere"),
@@ -208,7 +214,9 @@ const ping = fc.tuple(
 
 /** Converts body fields to query parameters: nothing empty, and only texts. */
 function asQuery(fields: Fields): Fields {
-  const there = Object.entries(fields).filter(([, value]) => value !== null && value !== "");
+  const there = Object.entries(fields).filter(([name, value]) =>
+    value !== null && (value !== "" || name === "exit_code")
+  );
   return Object.fromEntries(there.map(([name, value]) => {
     const isNumber = /cost|tokens|duration/.test(name) && Number.isFinite(Number(value));
     return [name, isNumber ? Number(value) : String(value)];

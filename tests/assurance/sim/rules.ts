@@ -109,7 +109,7 @@ export function problemOf({ call, id: path, fields }: Request): Problem | null {
       return check([...HEARTBEAT, METADATA], fields);
     case "ping": {
       const exit: Rule = ["exit_code", when((value) => /^-?\d+$/.test(String(value)))];
-      return check(fields.status === undefined ? [exit, ...HEARTBEAT] : HEARTBEAT, fields);
+      return check([exit, ["rid", text(64)], ...HEARTBEAT], fields);
     }
     case "events":
       return batchProblem(fields.events ?? null);

@@ -50,26 +50,22 @@ export function secondsOf(text: unknown): number | null {
   return count === undefined ? null : Number(count) * { s: 1, m: 60, h: 3_600, d: 86_400 }[unit]!;
 }
 
-/** Reads the schedule of a ping, with its grace; null for none, and for two. */
+/** Reads the schedule of a ping, with its grace; null for none, and if any parameter is wrong (R24). */
 export function pingSchedule({ every, cron, tz, grace }: Fields): {
   readonly settings: { readonly schedule: Schedule; readonly grace_seconds: number } | null;
   readonly dropped: readonly string[];
 } {
   const sent = Object.entries({ every, cron, tz, grace }).filter(([, value]) => isSent(value));
-  const schedule = isSent(every) === isSent(cron)
+  const schedule = isSent(every) === isSent(cron) || isSent(tz) && !isSent(cron)
     ? null
     : isSent(cron)
     ? lineOf(cron, tz ?? "UTC")
     : periodOf(every);
-  if (schedule === null) return { settings: null, dropped: sent.map(([name]) => name) };
-  const seconds = isSent(grace) ? secondsOf(grace) : defaultGrace(schedule);
-  const isGrace = seconds !== null && seconds <= 365 * 86_400;
-  const grace_seconds = isGrace ? seconds : defaultGrace(schedule);
-  const dropped = [
-    ...isSent(tz) && !isSent(cron) ? ["tz"] : [],
-    ...isSent(grace) && !isGrace ? ["grace"] : [],
-  ];
-  return { settings: { schedule, grace_seconds }, dropped };
+  const seconds = schedule && (isSent(grace) ? secondsOf(grace) : defaultGrace(schedule));
+  if (schedule === null || seconds === null || seconds > 365 * 86_400) {
+    return { settings: null, dropped: sent.map(([name]) => name) };
+  }
+  return { settings: { schedule, grace_seconds: seconds }, dropped: [] };
 }
 
 function isSent(value: unknown): boolean {

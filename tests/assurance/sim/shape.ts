@@ -101,6 +101,15 @@ export interface State {
   readonly agents: Readonly<Record<string, number>>;
   readonly usage: Readonly<Record<string, number>>;
   readonly monitors: Monitors;
+  /** Runs that pings without an id opened, by agent, oldest first. */
+  readonly pings: Readonly<Record<string, readonly OpenPing[]>>;
+}
+
+/** A run that a ping without an id opened. */
+export interface OpenPing {
+  readonly id: string;
+  readonly at: number;
+  readonly rid: unknown;
 }
 
 /** Formats an instant as in responses (decision 12). */

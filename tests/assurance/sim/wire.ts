@@ -69,9 +69,19 @@ function answerOf(request: Request, { status, headers, text }: WorldResponse): W
     return { ...facts, body, id: body.id ?? null };
   }
   const id = headers.get("X-Run-Id");
-  if (isPlain) assertEquals(text, "OK\n");
-  else assertEquals(JSON.parse(text).id, id);
-  return { ...facts, body: isPlain ? {} : JSON.parse(text), id };
+  // The body says what the headers say (R24).
+  const noMonitor = ["every", "cron", "tz", "grace"].some((name) => name in dropped);
+  if (isPlain) {
+    const notes = [
+      ...ignored.length > 0 ? ["ignored .+"] : [],
+      ...noMonitor ? ["no monitor: .+"] : [],
+    ];
+    assertMatch(text, new RegExp(`^${["OK", notes.join("\n")].join(" ").trim()}\n$`));
+    return { ...facts, body: {}, id };
+  }
+  const { ignored: names = [], no_monitor, ...body } = JSON.parse(text);
+  assertEquals([names.toSorted(), no_monitor !== undefined, body.id], [ignored, noMonitor, id]);
+  return { ...facts, body, id };
 }
 
 function listOf(header: string | null): string[] {

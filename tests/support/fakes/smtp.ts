@@ -4,7 +4,9 @@ import { SMTPServer } from "smtp-server";
 
 /** A message as accepted. */
 export interface Received {
+  /** Sender of the envelope, and of the header. */
   readonly from: string;
+  readonly fromHeader: string;
   readonly to: readonly string[];
   readonly messageId: string;
   readonly subject: string;
@@ -31,6 +33,9 @@ export type Behaviour =
 export interface SmtpOptions {
   readonly login?: { readonly user: string; readonly pass: string };
 }
+
+/** Sender of the mail of tests. */
+export const SENDER = "ledger@example.org";
 
 /** A mail server. Always `await using`. */
 export class SmtpSink implements AsyncDisposable {
@@ -89,6 +94,8 @@ export class SmtpSink implements AsyncDisposable {
         }
         done(new Error(`Wrong password ${password}`));
       },
+      onMailFrom: ({ address }, _, done) =>
+        done(address === SENDER ? null : new Error(`No mail from ${address}`)),
       onRcptTo: ({ address }, _, done) => {
         this.recipients++;
         this.#notify();
@@ -107,6 +114,7 @@ export class SmtpSink implements AsyncDisposable {
         if (!refused) {
           this.received.push({
             from: mailFrom === false ? "" : mailFrom.address,
+            fromHeader: parsed.from?.address ?? "",
             to: rcptTo.map(({ address }) => address),
             messageId,
             subject,

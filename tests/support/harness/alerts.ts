@@ -1,7 +1,7 @@
 /** The real program, with a receiver of webhooks and chats and a mail server that it sends alerts to. */
 import { assertEquals } from "@std/assert";
 import { Webhook } from "standardwebhooks";
-import { SmtpSink } from "../fakes/smtp.ts";
+import { SENDER, SmtpSink } from "../fakes/smtp.ts";
 import { answer, type ReceivedRequest, Receiver } from "../fakes/receiver.ts";
 import { Process } from "./process.ts";
 
@@ -78,6 +78,7 @@ export class AlertWorld implements AsyncDisposable {
       RUNLEDGER_KEY: KEY,
       RUNLEDGER_TIER: "enterprise",
       RUNLEDGER_SMTP_URL: this.mail.url,
+      RUNLEDGER_SMTP_FROM: SENDER,
       RUNLEDGER_EGRESS: "127.0.0.0/8",
       RUNLEDGER_PUBLIC_URL: "https://ledger.example.org",
     });

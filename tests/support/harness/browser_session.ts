@@ -17,7 +17,7 @@ const SHOT_HEIGHT_MAX = 2_500;
 
 /** Folder for screenshots, which CI keeps. */
 const OUTPUT = Deno.env.get("SCREENSHOTS") ??
-  new URL("../../dashboard/browser/output/", import.meta.url).pathname;
+  new URL("../../push/browser/output/", import.meta.url).pathname;
 
 /** Makes a browser log the violations of its content policy. */
 const LOG_VIOLATIONS = `addEventListener("securitypolicyviolation", (event) =>

@@ -18,6 +18,7 @@ import { isShared, parseLocation } from "../../../kv/location.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
 import { type HarnessOptions, Instance } from "./instance.ts";
+import { makeMemoryFolder } from "./memory_folder.ts";
 import { Route } from "./route.ts";
 import { type Database, INSTANCES, openDatabase } from "./test_kv.ts";
 
@@ -89,7 +90,9 @@ export class Harness implements AsyncDisposable {
 
   /** Starts a service on an empty file. */
   static async open(options: HarnessOptions = {}): Promise<Harness> {
-    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+    const folder = options.onDisk
+      ? await Deno.makeTempDir({ prefix: "runledger-" })
+      : await makeMemoryFolder();
     const database = options.kv === undefined ? await openDatabase(folder) : null;
     const harness = new Harness(folder, options, database);
     await harness.#start();
@@ -137,9 +140,12 @@ export class Harness implements AsyncDisposable {
   }
 
   /** The refusals of the first instance; a flush is one of all. */
-  get refusals(): Pick<RefusalStore, "flush"> {
+  get refusals(): Pick<RefusalStore, "note" | "flush"> {
     const each = this.#instances.map(({ service }) => service.refusals);
-    return { flush: async () => void await Promise.all(each.map((store) => store.flush())) };
+    return {
+      note: this.#first.service.refusals.note,
+      flush: async () => void await Promise.all(each.map((store) => store.flush())),
+    };
   }
 
   /** The nightly sweep, which does not start on its own here. */

@@ -23,14 +23,19 @@ const STORED_ONLY: Egress = {
   addressRefusal: () => "tests call no address",
 };
 
+/** Stores channels of e-mail, and sends none. */
+const UNSENT: Mailer = {
+  send: () => Promise.resolve({ kind: "failed", error: "tests send no mail" }),
+};
+
 /** Options of a harness. */
 export interface HarnessOptions {
   readonly tier?: Tier;
   readonly region?: Region;
   /** Replaces dependencies of the routes, for faults. */
   readonly deps?: Partial<AppDeps>;
-  /** Sends quota notices. */
-  readonly mailer?: Mailer;
+  /** Sends mail; null for no mail server. */
+  readonly mailer?: Mailer | null;
   /** Addresses that channels may call; none when absent. */
   readonly egress?: Egress;
   /** Key of the secrets of channels; as in production when absent. */
@@ -52,6 +57,8 @@ export interface HarnessOptions {
   readonly rateClock?: () => number;
   /** Milliseconds without a turn of the clock that are an absence; as in the service by default. */
   readonly absenceMs?: number;
+  /** True if another program opens the file. */
+  readonly onDisk?: boolean;
   /** URL of a shared KV of the test's own, for a single instance. */
   readonly kv?: string;
 }
@@ -82,7 +89,7 @@ export class Instance {
 
   static async start(options: InstanceOptions): Promise<Instance> {
     const { location, environment, key, rateClock, memory = new Memory() } = options;
-    const { region = "eu", tier = "business", mailer = null, log, draining, deps = {} } = options;
+    const { region = "eu", tier = "business", mailer = UNSENT, log, draining, deps = {} } = options;
     const { refusedSecret = null, operatorKey = null, dev = false, absenceMs } = options;
     const { egress = STORED_ONLY, publicUrl = null } = options;
     // Instances of a shared KV have one key, as in production.

@@ -8,7 +8,7 @@ import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { createNoticeStore, createUsageStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { NOON } from "./harness.ts";
-import { SmtpSink } from "../fakes/smtp.ts";
+import { SENDER, SmtpSink } from "../fakes/smtp.ts";
 import { TempStore } from "./temp_store.ts";
 
 /** The month of {@link NOON}. */
@@ -39,7 +39,7 @@ export class NoticesHarness implements AsyncDisposable {
   }
 
   job(
-    mailer: Mailer | null = createMailer(this.sink.url),
+    mailer: Mailer | null = createMailer(this.sink.url, SENDER),
     store = this.store,
     isShared = false,
   ): NoticeJob {

@@ -1,4 +1,4 @@
-/** Shared parts of the tools' tests: a recorder instead of the terminal, and small sample files. */
+/** Shared parts of the tools' tests: a recorder instead of the terminal, a folder, and tasks. */
 import type { Io } from "../../../tools/command.ts";
 
 /** Records a tool's output. */
@@ -27,51 +27,12 @@ export class Recorder implements Io {
   }
 }
 
-/** Creates a step in the format of trajectory files. */
-export function aStep(n: number, fields: Record<string, unknown> = {}) {
-  return {
-    thought: `thought ${n}`,
-    response: `text ${n}`,
-    action: `cat file_${n}.txt\n`,
-    observation: `content ${n}`,
-    ...fields,
-  };
-}
-
-/** Creates a trajectory file with two steps. */
-export function aTrajectory(fields: Record<string, unknown> = {}): string {
-  return JSON.stringify({
-    environment: "main",
-    trajectory: [aStep(1, { execution_time: 0.25 }), aStep(2)],
-    history: [],
-    info: {
-      exit_status: "submitted",
-      submission: "diff --git a/x b/x",
-      model_stats: {
-        instance_cost: 0.75,
-        tokens_sent: 4_321,
-        tokens_received: 87,
-        api_calls: 2,
-      },
-    },
-    ...fields,
-  });
-}
-
 /** A folder that is removed after the test. */
 export class Folder implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
   static async create(): Promise<Folder> {
     return new Folder(await Deno.makeTempDir({ prefix: "runledger-tools-" }));
-  }
-
-  /** Writes a file with this date; returns its path. */
-  async write(name: string, text: string, date: Date): Promise<string> {
-    const path = `${this.path}/${name}`;
-    await Deno.writeTextFile(path, text);
-    await Deno.utime(path, date, date);
-    return path;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

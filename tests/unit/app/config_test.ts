@@ -38,7 +38,7 @@ Deno.test("settings: by default the service listens on loopback and mints its ow
     key: null,
     tier: null,
     ownerEmail: null,
-    smtpUrl: null,
+    mail: null,
     sealKey: null,
     publicUrl: null,
     memoryMb: 600,
@@ -60,6 +60,7 @@ Deno.test("settings: each setting is read from its variable; other environment v
     RUNLEDGER_TIER: "free",
     RUNLEDGER_OWNER_EMAIL: "owner@example.org",
     RUNLEDGER_SMTP_URL: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
+    RUNLEDGER_SMTP_FROM: "ledger@example.org",
     RUNLEDGER_EGRESS: "public, chat.corp:8065, 10.0.0.0/8",
     RUNLEDGER_SEAL_KEY: SEAL_KEY.toBase64(),
     RUNLEDGER_PUBLIC_URL: "https://Ledger.example.org:8443/",
@@ -78,7 +79,10 @@ Deno.test("settings: each setting is read from its variable; other environment v
     key: OWN_KEY.replace("eu", "us"),
     tier: "free",
     ownerEmail: "owner@example.org",
-    smtpUrl: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
+    mail: {
+      url: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
+      from: "ledger@example.org",
+    },
     sealKey: SEAL_KEY,
     publicUrl: "https://ledger.example.org:8443",
     memoryMb: 600,
@@ -223,7 +227,8 @@ const WRONG: Record<string, readonly string[]> = {
     "smtp://mail.example.org:99999",
     "smtp://u:100%@mail.example.org",
   ],
-  RUNLEDGER_EGRESS: ["publik:", "10.0.0.1/8", "none,public", "https://a.example"],
+  RUNLEDGER_SMTP_FROM: ["ledger", "Runledger <ledger@example.org>"],
+  RUNLEDGER_EGRESS: ["private", "publik:", "10.0.0.1/8", "none,public", "https://a.example"],
   RUNLEDGER_PUBLIC_URL: [
     "ledger.example.org",
     "ftp://ledger.example.org",
@@ -301,6 +306,23 @@ Deno.test("settings: no problem repeats the mail server URL, which contains a pa
   const reported = problems({ RUNLEDGER_SMTP_URL: "smtp://me:5ec5ec@mail.example.org/x" });
   assertEquals(reported.length, 1);
   assert(!reported.join().includes("5ec5"), reported.join());
+});
+
+Deno.test("R28: the sender is its setting, else the login if that is an address, else it is missing", () => {
+  const url = "smtp://me%40example.org:pass@mail.example.org";
+  const from = (env: Record<string, string>) => config(env).mail?.from;
+  assertEquals(from({ RUNLEDGER_SMTP_URL: url }), "me@example.org");
+  const RUNLEDGER_SMTP_FROM = "ledger@example.org";
+  assertEquals(from({ RUNLEDGER_SMTP_URL: url, RUNLEDGER_SMTP_FROM }), RUNLEDGER_SMTP_FROM);
+  assertEquals(from({ RUNLEDGER_SMTP_FROM }), undefined);
+  for (const login of ["", "me:pass@"]) {
+    const RUNLEDGER_SMTP_URL = `smtp://${login}mail.example.org`;
+    const [problem = "", ...more] = problems({ RUNLEDGER_SMTP_URL });
+    assertEquals(more, []);
+    assert(problem.startsWith("RUNLEDGER_SMTP_FROM must be set"), problem);
+    assertEquals(from({ RUNLEDGER_SMTP_URL, RUNLEDGER_SMTP_FROM }), RUNLEDGER_SMTP_FROM);
+    assertEquals(problems({ RUNLEDGER_SMTP_URL, RUNLEDGER_SMTP_FROM: "x" }).length, 1);
+  }
 });
 
 Deno.test("settings: the mail server's default port follows from its scheme; hosts may be IP addresses", () => {

@@ -1,5 +1,6 @@
 /** Instances that a newer version overtakes: it has changed the format of their shared KV. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { VERSION } from "../../../domain/core/version.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { BareInstance } from "../../support/harness/bare_instance.ts";
@@ -30,13 +31,16 @@ Deno.test("format: each running instance refuses calls and stops its jobs when a
 
   using newer = await openRemote(kv.url());
   const next = LEDGER_FORMAT + 1;
-  await newer.set(keys.format(), next);
+  await newer.set(keys.format(), { format: next, version: "7.8.9" });
   const startMs = performance.now();
   for (const { instance, refused, count } of [holder, other]) {
     const { name, message } = await refused;
     assert(performance.now() - startMs < NOTICED_MS_MAX, "it was noticed late");
     assertEquals(name, "StoreRefused");
-    assertStringIncludes(message, `has format ${next}, but this version reads only format`);
+    assertStringIncludes(
+      message,
+      `has format ${next}, written by version 7.8.9, but version ${VERSION} reads only`,
+    );
     assertStringIncludes(message, "this instance ends; start the version that wrote it");
     const answers = await Promise.all([
       instance.request("GET", "/readyz"),

@@ -1,5 +1,6 @@
 /** Process metrics describe this process. */
 import { assert, assertEquals } from "@std/assert";
+import { VERSION } from "../../../domain/core/version.ts";
 import { metricsText } from "../../../domain/metrics/text.ts";
 import { ProcessMetrics } from "../../../app/process_metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
@@ -23,7 +24,10 @@ Deno.test("process: memory, uptime, build and event loop delay are reported", as
     const rss = after.value("process_resident_memory_bytes") ?? 0;
     assert(rss > 10_000_000 && rss > (after.value("runledger_heap_used_bytes") ?? Infinity));
     const { deno, v8 } = Deno.version;
-    assertEquals(after.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
+    assertEquals(
+      after.value("runledger_build_info", { version: VERSION, deno, v8, region: "eu" }),
+      1,
+    );
   } finally {
     metrics.stop();
   }

@@ -47,7 +47,7 @@ Deno.test("work: it ends when a backlog is done, and all that was due", async ()
   const families = new Set(rows.map(([family]) => family));
   // The last use of the key, the refused call, and the clock of the first sweep.
   const { team } = back;
-  const due = [keys.credentialUse(team.id, ""), keys.refusalSums(team.id), keys.sweepClock()];
+  const due = [keys.credentialUse(team.id, ""), keys.refusals(team.id), keys.sweepClock()];
   for (const [family] of due) assert(families.has(family), String(family));
 });
 

@@ -1,6 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { atLeast, atMost, barTable } from "../../../bench/report.ts";
-import { backlogBar, memoryBar } from "../../../bench/steady.ts";
 import { rateBars, rowsOf, type Sustained } from "../../../bench/sustained.ts";
 
 function rate(sustained: number): Sustained {
@@ -31,7 +30,7 @@ Deno.test("a maximum is met up to its limit", () => {
 });
 
 Deno.test("an unmeasured target is neither met nor missed", () => {
-  const bars = [atLeast("open", 6, []), atMost("bytes", 9, null), memoryBar([]), backlogBar([1])];
+  const bars = [atLeast("open", 6, []), atMost("bytes", 9, null)];
   assertEquals(bars.filter(({ met }) => met !== null), []);
 });
 
@@ -58,29 +57,13 @@ Deno.test("the sustained rate is compared round by round with the other servers"
   assertEquals(barsOf("ping", results), []);
 });
 
-Deno.test("each server has a row, and the writes are in the row of the complete service", () => {
+Deno.test("each server has a row of medians", () => {
   const results = { complete: [rate(800), rate(900)], "front door": [rate(1_000)] };
-  const rows = rowsOf("run", results, { mutations: 8.5, bytes: 3_000, fsyncs: null });
+  const rows = rowsOf("run", results);
   assertEquals(rows.map((row) => row.join(" ")), [
-    "run complete 850 1,700 425 2.5 9.0 12 % 200 8.50 3,000 - 2",
-    "run front door 1,000 2,000 500 2.5 9.0 - 200 - - - 1",
+    "run complete 850 1,700 425 2.5 9.0 12 % 200 2",
+    "run front door 1,000 2,000 500 2.5 9.0 - 200 1",
   ]);
-});
-
-Deno.test("the backlog may not grow", () => {
-  assertEquals(backlogBar(Array(30).fill(100)).met, true);
-  assertEquals(backlogBar(Array.from({ length: 30 }, (_, i) => 10 * i)).met, false);
-  assertEquals(backlogBar(Array(30).fill(0)).met, true);
-});
-
-Deno.test("memory must stay low and flat after its first third", () => {
-  assertEquals(memoryBar(Array(60).fill(250)).met, true);
-  assertEquals(memoryBar(Array(60).fill(350)).met, false);
-  assertEquals(memoryBar(Array.from({ length: 60 }, (_, i) => 100 + 2 * i)).met, false);
-  assertEquals(
-    memoryBar([...Array(20).fill(100), ...Array(40).fill(200)]).measured,
-    "200 MB at most; last third 1.00 of the second",
-  );
 });
 
 Deno.test("the table of bars shows misses and what was not measured", () => {

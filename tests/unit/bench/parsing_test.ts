@@ -1,6 +1,6 @@
 /** Parsing of tool output and system files by the benchmark. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { backlogOf, parseAccepted } from "../../../bench/backlog.ts";
+import { parseAccepted } from "../../../bench/backlog.ts";
 import { newId } from "../../../bench/fill.ts";
 import { isRunId } from "../../../domain/core/ids.ts";
 import { fileSystemOf, parseUsage } from "../../../bench/process.ts";
@@ -66,13 +66,6 @@ Deno.test("metrics: accepted calls count, refused ones and other routes do not",
     line("GET", "/v1/spend", 200, 5),
   ].join("\n");
   assertEquals(parseAccepted(metrics), { opened: 1_110, batches: 9, finished: 1_108 });
-});
-
-Deno.test("the backlog is what was accepted since the start and is not in the sums", () => {
-  const counts = (n: number) => ({ opened: n, batches: n, finished: n });
-  const start = { accepted: counts(10), aggregated: counts(500) };
-  const now = { accepted: counts(30), aggregated: { ...counts(520), finished: 515 } };
-  assertEquals(backlogOf(start, now), 5);
 });
 
 Deno.test("half of the ids are UUIDv7 of their time, and half are random", () => {

@@ -39,7 +39,7 @@ function citationsIn(text: string): string[] {
   );
 }
 
-const headings = [...read("docs/DECISIONS.md").matchAll(/^##+ ([A-Z][a-z ]*\d+)/gm)]
+const headings = [...read("docs/DECISIONS.md").matchAll(/^(?:##+|\|) ([A-Z][a-z ]*\d+)/gm)]
   .map(([, heading = ""]) => heading);
 
 Deno.test("every cited ruling has an entry in docs/DECISIONS.md", () => {

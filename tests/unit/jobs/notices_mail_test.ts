@@ -6,7 +6,7 @@ import {
   NOTICE_LEASE_MS,
 } from "../../../domain/teams/quota_notice.ts";
 import { createMailer } from "../../../outbound/mail.ts";
-import { drip, SmtpSink } from "../../support/fakes/smtp.ts";
+import { drip, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -45,7 +45,7 @@ for (const behaviour of ["silent greeting", "silent recipient"] as const) {
     await using b = await NoticesHarness.open();
     await b.count(80_000);
     b.sink.behaviour = behaviour;
-    await b.job(createMailer(b.sink.url, 150)).round();
+    await b.job(createMailer(b.sink.url, SENDER, 150)).round();
     assertEquals(await b.states(), [[80, "pending"]]);
     b.sink.behaviour = "accept";
     b.nowMs += NOTICE_BACKOFF_MS;
@@ -58,7 +58,7 @@ Deno.test("notices: an e-mail that was sent in full but not answered is never se
   await using b = await NoticesHarness.open();
   await b.count(80_000);
   b.sink.behaviour = "silent text";
-  await b.job(createMailer(b.sink.url, 300)).round();
+  await b.job(createMailer(b.sink.url, SENDER, 300)).round();
   assertEquals([b.sink.received.length, await b.states()], [1, [[80, "unknown"]]]);
   b.sink.behaviour = "accept";
   b.nowMs += 10 * NOTICE_LEASE_MS;
@@ -71,7 +71,7 @@ Deno.test("notices: a mail server that drips delays the job by at most one attem
   await b.count(80_000);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const dripped = drip(listener);
-  const mailer = createMailer(`smtp://127.0.0.1:${listener.addr.port}`, 400);
+  const mailer = createMailer(`smtp://127.0.0.1:${listener.addr.port}`, SENDER, 400);
   const startedMs = performance.now();
   await b.job(mailer).round();
   const tookMs = performance.now() - startedMs;
@@ -95,7 +95,7 @@ Deno.test("notices: a job that stops does not wait for a mail server", async () 
 
 Deno.test("notices: while a mail server is silent, calls are accepted and the worker aggregates", async () => {
   await using sink = await SmtpSink.start();
-  await using h = await Harness.open({ tier: "free", mailer: createMailer(sink.url) });
+  await using h = await Harness.open({ tier: "free", mailer: createMailer(sink.url, SENDER) });
   // Its first check must not interfere with the following steps.
   await h.worker.stop();
   const key = keys.team(h.team.id);
@@ -116,7 +116,7 @@ Deno.test("notices: no password is sent without TLS except to this machine", asy
   await using b = await NoticesHarness.open({ user: "ledger", pass: "s3cret" });
   await b.count(80_000);
   // The same server by an address that is not recognized as local.
-  await b.job(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"))).round();
+  await b.job(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"), SENDER)).round();
   assertEquals([b.sink.logins, b.sink.received.length], [0, 0]);
   assertEquals(await b.states(), [[80, "pending"]]);
   assertStringIncludes(b.log.join(), "STARTTLS");
@@ -126,7 +126,7 @@ Deno.test("notices: the mail server's login is used, and its password is never l
   const pass = "s3cret: p@ss/wörd";
   await using b = await NoticesHarness.open({ user: "ledger", pass });
   await b.count(80_000);
-  await b.job(createMailer(b.sink.url.replace("s3cret", "wr0ng"))).round();
+  await b.job(createMailer(b.sink.url.replace("s3cret", "wr0ng"), SENDER)).round();
   assertEquals([b.sink.received.length, await b.states()], [0, [[80, "pending"]]]);
   assertStringIncludes(b.log.join(), "The login failed");
   assert(!b.log.join().includes("p@ss") && !b.log.join().includes("wr0ng"), b.log.join());

@@ -9,6 +9,7 @@ import {
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
+import { SENDER } from "../../support/fakes/smtp.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
@@ -122,7 +123,7 @@ Deno.test("notices: a missing mail server or owner is logged in one line, only o
     await using b = await NoticesHarness.open();
     if (without === "owner") await b.forgetOwner();
     await b.count(80_000);
-    const mailer = without === "server" ? null : createMailer(b.sink.url);
+    const mailer = without === "server" ? null : createMailer(b.sink.url, SENDER);
     for (let turn = 0; turn < 3; turn++) await b.job(mailer).round();
     assertEquals(b.log.length, 1, without);
     const { team, month, percent, state } = JSON.parse(b.log[0] ?? "");

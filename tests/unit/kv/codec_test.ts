@@ -88,9 +88,13 @@ const event = fc.record({
   turn: fc.option(fc.integer({ min: 1, max: 99 }), { nil: undefined }),
   data: raw,
   unreadable: fc.constantFrom(undefined, ["latency_ms", "usage.prompt_tokens"]),
+  ignored: fc.constantFrom(undefined, ["turns"]),
 }).map((each) => ({
   ...each,
-  flags: each.unreadable === undefined ? undefined : ["unreadable_figures" as const],
+  flags: [
+    ...each.ignored === undefined ? [] : ["ignored_fields" as const],
+    ...each.unreadable === undefined ? [] : ["unreadable_figures" as const],
+  ],
 }));
 
 Deno.test("codec: a batch round-trips event by event, in order, with its arrival", () => {

@@ -2,8 +2,9 @@
 import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { createStore, isReady } from "../../../kv/store.ts";
+import { createReadiness, createStore } from "../../../kv/store.ts";
 import { openStore } from "../../../kv/open.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 const ENTRY = { key: ["value"], value: 1 };
@@ -38,8 +39,9 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   Deno.test(`files: when ${name}, commits are refused and the store is not ready`, async () => {
     await using temp = await TempStore.open();
     const { store, path } = temp;
+    const isReady = createReadiness(store, () => performance.now());
     assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
-    assert(await isReady(store));
+    assert(await isReady());
     const undo = await lose(path);
     await assertRejects(
       () => store.writer.commit({ sets: [REFUSED] }),
@@ -48,11 +50,11 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     );
     // Another process may have the file now, and counts on seeing each commit.
     assertEquals((await store.reader.get(REFUSED.key)).versionstamp, null);
-    assertEquals(await isReady(store), false);
+    assertEquals(await isReady(), false);
     if (undo === null) return;
     await undo();
     assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
-    assert(await isReady(store));
+    assert(await isReady());
   });
 }
 
@@ -78,4 +80,25 @@ Deno.test("files: a ledger may be a symbolic link, which may not be changed to a
     await assertRejects(() => store.writer.commit({ sets: [ENTRY] }), StorageUnavailable);
     await store.close();
   });
+});
+
+Deno.test("readiness: it follows the latest commit, and a failing one is tried again once a second", async () => {
+  await using temp = await TempStore.open();
+  let fault: Fault = "none";
+  let commits = 0;
+  const kv = faultKv(temp.store.reader, () => {
+    commits++;
+    return fault;
+  });
+  const store = createStore({ ...temp.store, kv });
+  let nowMs = 0;
+  const isReady = createReadiness(store, () => nowMs);
+  assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
+  assertEquals([await isReady(), commits], [true, 1]);
+  fault = "full";
+  await assertRejects(() => store.writer.commit({ sets: [ENTRY] }), StorageUnavailable);
+  for (nowMs = 0; nowMs < 3_000; nowMs += 100) assertEquals(await isReady(), false);
+  assertEquals(commits, 2 + 3);
+  fault = "none";
+  assertEquals([await isReady(), await isReady(), commits], [true, true, 6]);
 });

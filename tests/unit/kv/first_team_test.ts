@@ -73,7 +73,11 @@ Deno.test("first team: a configured key is added to the other keys of an existin
   assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
   const third = await start(await temp.reopen(), OWN_KEY);
   assertEquals(third.createdKey, null);
-  assertEquals((await listOf(third.credentials, third.team)).length, 2);
+  // R30: their names differ.
+  assertEquals([first.isAdded, second.isAdded, third.isAdded], [false, true, false]);
+  const names = (await listOf(third.credentials, third.team)).map(({ name }) => name).sort();
+  const today = new Date().toISOString().slice(0, 10);
+  assertEquals(names, [`RUNLEDGER_KEY of ${today}`, "first key"]);
 });
 
 Deno.test("first team: a revoked key stays revoked when a start configures it again", async () => {
@@ -140,12 +144,12 @@ Deno.test("first team: on a shared store no key is generated: without one the st
   await assertRejects(() => again(null), KeyRequired);
   assertEquals(await temp.keysBelow([]), []);
   const { team } = await again(OWN_KEY);
-  assertEquals(await again(null), { team, createdKey: null });
+  assertEquals(await again(null), { team, createdKey: null, isAdded: false });
   const rows = await temp.keysBelow([]);
   await assertRejects(() => again(null, OWN_KEY), KeyRequired);
   assertEquals(await temp.keysBelow([]), rows);
   assertEquals((await again(OTHER_KEY, OWN_KEY)).team, team);
-  assertEquals(await again(null, OWN_KEY), { team, createdKey: null });
+  assertEquals(await again(null, OWN_KEY), { team, createdKey: null, isAdded: false });
 });
 
 Deno.test("first team: its plan is business until a start sets another, which stays", async () => {

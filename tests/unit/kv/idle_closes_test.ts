@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { TIERS } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { Clock } from "../../../jobs/clock.ts";
-import { keyParts, keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
+import { keyParts, keys, OWN_FORMAT } from "../../../kv/base/keys.ts";
 import { createClockStore } from "../../../kv/clock/store.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import type { IdleClose } from "../../../domain/runs/idle.ts";
@@ -163,7 +163,7 @@ Deno.test("idle closes: an export has them and the deadlines of open runs", asyn
   await harness.look(NOON + LOOK_MS);
   await harness.open(team, 2);
   await using copy = await TempStore.open();
-  await temp.store.writer.commit({ sets: [{ key: keys.format(), value: LEDGER_FORMAT }] });
+  await temp.store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
   await importLines(copy.store, exportLines(temp.store));
   const copied = new IdleHarness(copy.store);
   await copied.look(NOON + 2 * LOOK_MS + TIMEOUT_MS);

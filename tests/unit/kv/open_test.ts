@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { Memory } from "../../../domain/core/memory.ts";
-import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
+import { keys, LEDGER_FORMAT, OWN_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore, openUnlocked } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
 import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/harness/temp_store.ts";
@@ -21,9 +21,9 @@ async function assertRefused(path: string, ...says: string[]): Promise<void> {
   assert(!error.message.includes("\n") && error.message.includes(path), error.message);
 }
 
-Deno.test("open: a missing folder is created, and data survives a restart", async () => {
+Deno.test("open: data survives a restart", async () => {
   await withFolder(async (folder) => {
-    const path = `${folder}/deep/er/test.kv`;
+    const path = `${folder}/test.kv`;
     const first = await openStore(path, new Memory());
     const version = await first.writer.commit({ sets: [{ key: KEY, value: "v" }] });
     await first.close();
@@ -255,28 +255,25 @@ Deno.test("open: a file has one lock, whichever link opens it", async () => {
 });
 
 Deno.test({
-  name:
-    "open: only the owner may read the ledger, its log and its lock, and a folder made for them",
+  name: "open: only the owner may read the ledger, its log and its lock",
   ignore: Deno.build.os === "windows",
   async fn() {
     await withFolder(async (folder) => {
-      const path = `${folder}/made/deep/test.kv`;
+      const path = `${folder}/test.kv`;
       const umask = Deno.umask(0);
       const store = await openStore(path, new Memory()).finally(() => Deno.umask(umask));
       await store.writer.commit({ sets: [{ key: KEY, value: 1 }] });
       const modes = [
-        "made",
-        "made/deep",
-        ...["", "-wal", "-shm", ".lock"].map((part) => `made/deep/test.kv${part}`),
+        ...["", "-wal", "-shm", ".lock"].map((part) => `test.kv${part}`),
       ].map((name) => (Deno.statSync(`${folder}/${name}`).mode ?? 0) & 0o777);
-      assertEquals(modes, [0o700, 0o700, 0o600, 0o600, 0o600, 0o600]);
+      assertEquals(modes, [0o600, 0o600, 0o600, 0o600]);
       await store.close();
     });
   },
 });
 
-/** Turns a file into a ledger with format `value`. */
-async function writeFormat(path: string, value: number | undefined): Promise<void> {
+/** Turns a file into a ledger whose first row is `value`. */
+async function writeFormat(path: string, value: unknown): Promise<void> {
   const store = await openStore(path, new Memory());
   const sets = [{ key: keys.firstTeam(), value: "team" }];
   const format = value === undefined ? [] : [{ key: keys.format(), value }];
@@ -284,20 +281,45 @@ async function writeFormat(path: string, value: number | undefined): Promise<voi
   await store.close();
 }
 
-for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
-  const words = value === undefined ? "no format" : `format ${value}`;
-  Deno.test(`open: a ledger of ${words} is refused, also by tools, and left unchanged`, async () => {
+const NEWER = { format: LEDGER_FORMAT + 1, version: "7.8.9" };
+const WAY = "export it with that version, then import it with this one, see docs/UPGRADE.md";
+
+for (
+  const [value, words, way] of [
+    [NEWER, `has format ${LEDGER_FORMAT + 1}, written by version 7.8.9`, WAY],
+    [1, "has format 1, as written before version 0.1.0", "start with a new one"],
+    [undefined, "has no format", "start with a new one"],
+    ["odd", "has format odd", "start with a new one"],
+    [{ format: "importing", version: "0.1.0" }, "its import did not end", "import into a new one"],
+  ] as const
+) {
+  Deno.test(`open: a ledger that ${words} is refused, also by tools, and left unchanged`, async () => {
     await withFolder(async (folder) => {
       const path = `${folder}/test.kv`;
       await writeFormat(path, value);
-      const start = `only format ${LEDGER_FORMAT}: start with a new file`;
-      await assertRefused(path, words, start);
+      await assertRefused(path, words, way);
       await assertRejects(() => openUnlocked(path), StoreRefused, words);
       // The refusal released the lock.
       await assertRefused(path, words);
     });
   });
 }
+
+Deno.test("open: a ledger is created only in a folder that exists (R30)", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/not mounted/test.kv`;
+    await assertRefused(path, "does not exist", "mount its disk, or create the folder");
+    assertEquals([...Deno.readDirSync(folder)], []);
+    const [first, again] = [`${folder}/test.kv`, `${folder}/test.kv`];
+    const store = await openStore(first, new Memory());
+    assert(store.isNew);
+    await store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
+    await store.close();
+    const opened = await openStore(again, new Memory());
+    assert(!opened.isNew);
+    await opened.close();
+  });
+});
 
 Deno.test("open: a commit log without its ledger is never attached to another ledger", async () => {
   for (const remaining of ["-wal", ".restoring"]) {

@@ -221,6 +221,7 @@ Deno.test("egress: a setting that is not understood is refused as a whole", () =
     "a..b",
     "a b",
     "public:80",
+    ...["private", "internal", "all", "any", "true", "publik", "pubic", "non", "public,receiver"],
     "u@a.example",
     "ⓛocal",
   ];

@@ -5,13 +5,13 @@ import type { OpenedChannelSettings } from "../../../domain/channels/channel.ts"
 import type { Message } from "../../../domain/channels/message.ts";
 import type { SendResult } from "../../../domain/channels/sender.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import type { Mailer } from "../../../domain/core/mail.ts";
+import { type Mailer, NO_MAIL_SERVER } from "../../../domain/core/mail.ts";
 import { type Egress, parseEgress } from "../../../outbound/egress.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { createSender } from "../../../outbound/sender.ts";
 import { resultOf } from "../../../outbound/verdict.ts";
 import { answer, Receiver, SILENT } from "../../support/fakes/receiver.ts";
-import { SmtpSink } from "../../support/fakes/smtp.ts";
+import { SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
 import { aMessage, HOSTILE, messageOf, resolvedMessage } from "../../support/builders/messages.ts";
 
 const NEVER = new AbortController().signal;
@@ -241,13 +241,15 @@ const TO = ["a@example.org", "b@example.org"];
 
 Deno.test("sender: an e-mail has text and HTML, all recipients, and the thread of its incident", async () => {
   await using sink = await SmtpSink.start();
-  const mailer = createMailer(sink.url);
+  const mailer = createMailer(sink.url, SENDER);
   const settings = { ...COMMON, type: "email", to: TO } as const;
   const result = await send(settings, { mailer });
   assertEquals([result.verdict, result.status, result.error], ["delivered", 250, null]);
   await send(settings, { mailer, messages: [messageOf(HOSTILE)] });
   const [first, hostile] = sink.received;
   assertEquals([first?.to, first?.messageId], [TO, `<${ID}@runledger>`]);
+  // Never a recipient (R28).
+  assertEquals([first?.from, first?.fromHeader], [SENDER, SENDER]);
   assertEquals([first?.references, first?.inReplyTo], [
     "<inc_eu_01@runledger>",
     "<inc_eu_01@runledger>",
@@ -260,7 +262,7 @@ Deno.test("sender: an e-mail has text and HTML, all recipients, and the thread o
 
 Deno.test("sender: a recipient that the mail server refuses does not keep the e-mail from others", async () => {
   await using sink = await SmtpSink.start();
-  const mailer = createMailer(sink.url);
+  const mailer = createMailer(sink.url, SENDER);
   const settings = { ...COMMON, type: "email", to: [...TO, "gone@example.org"] } as const;
   const result = await send(settings, { mailer });
   assertEquals([result.verdict, result.error], ["delivered", "1 of 3 recipients were refused"]);
@@ -273,7 +275,7 @@ Deno.test("sender: a recipient that the mail server refuses does not keep the e-
 for (const behaviour of ["die after text", "silent text"] as const) {
   Deno.test(`sender: an e-mail is repeated with its id after a mail server with ${behaviour}`, async () => {
     await using sink = await SmtpSink.start();
-    const mailer = createMailer(sink.url);
+    const mailer = createMailer(sink.url, SENDER);
     const settings = { ...COMMON, type: "email", to: TO } as const;
     sink.behaviour = behaviour;
     const first = await send(settings, { mailer, sendMsMax: 500 });
@@ -292,12 +294,15 @@ Deno.test("sender: a mail server's refusal is shown, its address is not", async 
   await using sink = await SmtpSink.start();
   const settings = { ...COMMON, type: "email", to: TO } as const;
   sink.behaviour = "refuse text";
-  const refused = await send(settings, { mailer: createMailer(sink.url) });
+  const refused = await send(settings, { mailer: createMailer(sink.url, SENDER) });
   assertEquals([refused.verdict, refused.status], ["retry", 450]);
   assertStringIncludes(refused.error ?? "", "Not today");
-  const unreachable = await send(settings, { mailer: createMailer("smtp://127.0.0.1:1") });
+  const foreign = await send(settings, { mailer: createMailer(sink.url, "other@example.net") });
+  assertEquals(foreign.verdict, "retry");
+  assertStringIncludes(foreign.error ?? "", "No mail from other@example.net");
+  const unreachable = await send(settings, { mailer: createMailer("smtp://127.0.0.1:1", SENDER) });
   assertEquals([unreachable.verdict, unreachable.status], ["retry", null]);
   assert(!unreachable.error?.includes("127"), unreachable.error ?? "");
   const { verdict, error } = await send(settings);
-  assertEquals([verdict, error], ["retry", "No mail server: RUNLEDGER_SMTP_URL is not set"]);
+  assertEquals([verdict, error], ["retry", NO_MAIL_SERVER]);
 });

@@ -26,7 +26,9 @@ async function aLedger(
   { format = LEDGER_FORMAT, fillers = 10 } = {},
 ): Promise<void> {
   const store = await openStore(path, new Memory());
-  await store.writer.commit({ sets: [{ key: keys.format(), value: format }, { key: KEY, value }] });
+  await store.writer.commit({
+    sets: [{ key: keys.format(), value: { format, version: "7.8.9" } }, { key: KEY, value }],
+  });
   for (let n = 0; n < fillers; n++) {
     const filler = new Uint8Array(60_000).fill(n);
     await store.writer.commit({ sets: [{ key: ["filler", n], value: filler }] });
@@ -131,6 +133,8 @@ Deno.test("restore: a folder without a ledger gets one", async () => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/backup.kv`, "v");
     const path = `${folder}/new/ledger.kv`;
+    assertEquals((await run(runRestore, `${folder}/backup.kv`, `--kv=${path}`)).code, 3);
+    await Deno.mkdir(`${folder}/new`);
     assertEquals((await run(runRestore, `${folder}/backup.kv`, `--kv=${path}`)).code, 0);
     assertEquals(await valueIn(path), "v");
   });
@@ -204,7 +208,7 @@ Deno.test("restore: a damaged, newer or missing backup changes nothing", async (
       const damaged = await run(runRestore, file, `--kv=${path}`);
       assertEquals([missing.code, newer.code, damaged.code], [1, 3, 1]);
       assertStringIncludes(missing.failure, "There is no backup");
-      assertStringIncludes(newer.failure, `format ${LEDGER_FORMAT + 1}`);
+      assertStringIncludes(newer.failure, `format ${LEDGER_FORMAT + 1}, written by version 7.8.9`);
       assertStringIncludes(damaged.failure, "damaged");
     });
     assertEquals(namesIn(folder), before);

@@ -7,6 +7,9 @@ import {
   ToolFailure,
   UsageError,
 } from "../../../tools/command.ts";
+import { VERSION } from "../../../domain/core/version.ts";
+import { verify } from "../../../tools/verify.ts";
+import { helpFor } from "../../../app/config.ts";
 import { Recorder } from "../../support/harness/tools.ts";
 
 function stepTo(recorder: Recorder, total: number): void {
@@ -58,4 +61,13 @@ Deno.test("a failure is one line and its exit code; a bug is rethrown", async ()
   assertEquals(await runTool(recorder, failing(new UsageError("no such option"))), 2);
   assertEquals(recorder.failures, ["no server", "no such option"]);
   await assertRejects(() => runTool(recorder, failing(new RangeError("bug"))), RangeError, "bug");
+});
+
+Deno.test("--version: the service and the tools name the version of deno.json (R22)", async () => {
+  const { version } = JSON.parse(await Deno.readTextFile("deno.json"));
+  assertEquals(VERSION, version);
+  const recorder = new Recorder();
+  assertEquals(await verify(["--version"], recorder), 0);
+  assertEquals(recorder.lines, [`Runledger ${version}`]);
+  assertEquals(helpFor(["--version"]), recorder.lines);
 });

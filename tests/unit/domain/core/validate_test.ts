@@ -41,7 +41,7 @@ Deno.test("the base bodies of the other tests are valid", () => {
   assertEquals(eventsProblem({ events: [anEvent(1)] }), null);
 });
 
-/** Required fields in the order of the tables in docs/API.md. */
+/** Required fields in the order of `/docs`. */
 const REQUIRED: readonly (readonly [Parser, Record<string, unknown>, readonly string[]])[] = [
   [openProblem, aRun(1), ["id", "agent", "started_at"]],
   [finishProblem, aFinish(), ["status", "finished_at"]],

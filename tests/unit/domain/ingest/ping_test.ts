@@ -1,10 +1,9 @@
-import { Losses } from "../../../../domain/core/losses.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
 import { parseQuery } from "../../../../domain/core/query.ts";
-import { readPing } from "../../../../domain/ingest/ping.ts";
+import { ignoredText, parsePingQuery, readPing } from "../../../../domain/ingest/ping.ts";
 import { runId } from "../../../support/builders/requests.ts";
 
 function query(text: string): Map<string, string> {
@@ -14,7 +13,9 @@ function query(text: string): Map<string, string> {
 }
 
 function ping(text: string, tokenAgent: string | null = null, keepsNotes = true) {
-  return readPing(query(text), tokenAgent, keepsNotes);
+  const parsed = parsePingQuery(text);
+  assert(parsed.ok, text);
+  return readPing(parsed.value, tokenAgent, keepsNotes);
 }
 
 /** Returns the heartbeat of a query, or the code of its refusal. */
@@ -22,7 +23,7 @@ function heartbeat(text: string) {
   const read = ping(text);
   if (!read.ok) return read.problem.code;
   const context = { metadataKeysMax: 10, sdkWords: false };
-  const parsed = parseHeartbeat(read.value.body, context, new Losses());
+  const parsed = parseHeartbeat(read.value.body, context, read.value.losses);
   return parsed.ok ? parsed.value.request : parsed.problem.code;
 }
 
@@ -86,8 +87,9 @@ Deno.test("decisions, section 3: every parameter is passed to the heartbeat fiel
     feature: undefined,
     trace: undefined,
     output: undefined,
-    flags: undefined,
+    flags: ["ignored_fields"],
     lost: undefined,
+    ignored: ["other"],
   });
 });
 
@@ -112,9 +114,24 @@ Deno.test("decisions, section 3: exit code 0 is ok, 124 is timeout, any other is
   );
 });
 
-Deno.test("decisions, section 3: the exit code counts only if no status is sent", () => {
-  const request = heartbeat("agent=a&status=ok&exit_code=nonsense");
+Deno.test("R24: an exit code counts only if no status is sent, but is never anything else than one", () => {
+  const request = heartbeat("agent=a&status=ok&exit_code=3");
   assertEquals(typeof request === "string" ? request : request.status, "ok");
+  for (const text of ["exit_code=", "exit_code", "exit_code=nonsense", "exit_code=&exit_code=0"]) {
+    assertEquals(heartbeat(`agent=a&${text}`), "invalid_field", text);
+    assertEquals(heartbeat(`agent=a&status=ok&${text}`), "invalid_field", text);
+  }
+});
+
+Deno.test("R24: ignored parameters are named with the nearest known one", () => {
+  const texts = [["exitcode"], ["exit"], ["code"], ["exitCode", "rc", "foo"], ["rc", "(other)"]];
+  assertEquals(texts.map(ignoredText), [
+    "ignored exitcode, did you mean exit_code?",
+    "ignored exit, did you mean exit_code?",
+    "ignored code, did you mean exit_code?",
+    "ignored exitCode, did you mean exit_code? ignored rc; ignored foo",
+    "ignored rc; ignored (other)",
+  ]);
 });
 
 Deno.test("decision 34: numbers that JSON cannot express are refused, never guessed", () => {

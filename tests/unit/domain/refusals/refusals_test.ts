@@ -1,102 +1,89 @@
-/** In-memory counting of refused calls (R13). */
+/** Refused calls in memory, and their sums (R13). */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { REFUSAL_LIMITS } from "../../../../domain/core/limits.ts";
 import { PendingRefusals } from "../../../../domain/refusals/pending_refusals.ts";
-import { RefusalTally } from "../../../../domain/refusals/refusal_tally.ts";
-import { OTHER, type Refusal } from "../../../../domain/refusals/refusals.ts";
+import { addRefusals, NO_REFUSALS, type Refusal } from "../../../../domain/refusals/refusals.ts";
 import { aRefusal } from "../../../support/builders/refusals.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 
-const HOUR_MS = 3_600_000;
-const TEAMS = ["a", "b", "c"] as TeamId[];
+const DAY_MS = 86_400_000;
+const [TEAM, OTHER_TEAM] = ["a", "b"] as [TeamId, TeamId];
 
-/** Counts of a tally by code, over all hours. */
-function countsOf({ hours }: RefusalTally): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { kind, count } of [...hours.values()].flatMap((groups) => [...groups.values()])) {
-    counts[kind.code] = (counts[kind.code] ?? 0) + count;
-  }
-  return counts;
+function tallyOf(refusals: readonly Partial<Refusal>[]) {
+  const pending = new PendingRefusals(1e9, () => "t");
+  for (const fields of refusals) pending.note(TEAM, aRefusal(fields));
+  return pending.of(TEAM)!;
 }
 
-Deno.test("R13: calls of one kind are counted together, by hour", () => {
-  const tally = new RefusalTally("t");
-  for (const at of [NOON, NOON + HOUR_MS - 1, NOON + HOUR_MS]) tally.add(aRefusal({ at }));
-  tally.add(aRefusal({ field: "agent" }));
-  const counts = [...tally.hours].map(([hour, groups]) => [
-    hour,
-    [...groups.values()].map(({ kind, count }) => [kind.field, count]),
+Deno.test("R13: calls are counted by UTC day and code", () => {
+  const midnight = NOON + DAY_MS / 2;
+  const tally = tallyOf([
+    { at: NOON },
+    { at: midnight - 1, field: "agent" },
+    { at: midnight },
+    { at: midnight, code: "id_conflict" },
+    { at: midnight, code: "id_conflict" },
   ]);
-  assertEquals(counts, [
-    [NOON, [["goal", 2], ["agent", 1]]],
-    [NOON + HOUR_MS, [["goal", 1]]],
+  assertEquals(addRefusals(NO_REFUSALS, tally, midnight).counts, [
+    { day: "2026-11-22", code: "id_conflict", count: 2 },
+    { day: "2026-11-22", code: "invalid_field", count: 1 },
+    { day: "2026-11-21", code: "invalid_field", count: 2 },
   ]);
 });
 
-Deno.test("R13: beyond the combinations of an hour calls are counted by code alone, and every call counts", () => {
-  const tally = new RefusalTally("t");
-  for (let n = 0; n < 3 * REFUSAL_LIMITS.kindsPerHour; n++) {
-    tally.add(aRefusal({ field: `f${n}`, code: n % 2 === 0 ? "invalid_field" : "missing_field" }));
-  }
-  const [groups] = tally.hours.values();
-  const remainder = [...groups!.values()].filter(({ kind }) => kind.field === OTHER);
-  assertEquals(groups?.size, REFUSAL_LIMITS.kindsPerHour + 2);
-  assertEquals(remainder.map(({ count }) => count), [
-    REFUSAL_LIMITS.kindsPerHour,
-    REFUSAL_LIMITS.kindsPerHour,
+Deno.test("R13: a sum omits what is older than 7 days, and keeps the latest 100 calls", () => {
+  const older = tallyOf([7, 6, 1].map((days) => ({ at: NOON - days * DAY_MS })));
+  const newer = tallyOf(
+    Array.from({ length: 98 }, (_, n) => ({ at: NOON + n, requestId: String(n) })),
+  );
+  const { counts, latest } = addRefusals(older, newer, NOON);
+  assertEquals(counts.map(({ day, count }) => [day, count]), [
+    ["2026-11-21", 98],
+    ["2026-11-20", 1],
+    ["2026-11-15", 1],
   ]);
-  const half = 3 * REFUSAL_LIMITS.kindsPerHour / 2;
-  assertEquals(countsOf(tally), { invalid_field: half, missing_field: half });
+  assertEquals([latest.length, latest[0]?.requestId], [REFUSAL_LIMITS.latest, "97"]);
+  assertEquals(latest.at(-1)?.at, NOON - 6 * DAY_MS);
+  assertEquals(addRefusals(older, newer, NOON + 20 * DAY_MS), NO_REFUSALS);
 });
 
-Deno.test("R13: the latest refusals are kept; for a flood, the first of each kind", () => {
-  const tally = new RefusalTally("t");
-  for (let n = 0; n < REFUSAL_LIMITS.latest + 5; n++) tally.add(aRefusal({ requestId: String(n) }));
+Deno.test("R13: the latest calls are kept; of a flood beyond the rate, the first", () => {
+  const flood = Array.from({ length: 1_000 }, () => ({ code: "rate_limit" as const }));
+  const tally = tallyOf([
+    ...Array.from({ length: 105 }, (_, n) => ({ requestId: String(n) })),
+    ...flood,
+  ]);
   assertEquals(tally.latest.length, REFUSAL_LIMITS.latest);
-  assertEquals(tally.latest.at(0)?.requestId, "5");
-  for (let n = 0; n < 1_000; n++) tally.add(aRefusal({ code: "rate_limit", field: null }));
-  assertEquals(tally.latest.filter(({ code }) => code === "rate_limit").length, 1);
-  assertEquals(countsOf(tally).rate_limit, 1_000);
+  assertEquals(tally.latest.slice(0, 2).map(({ code }) => code), ["rate_limit", "invalid_field"]);
+  assertEquals(tally.latest.at(-1)?.requestId, "6");
+  assertEquals(tally.counts.map(({ code, count }) => [code, count]), [
+    ["invalid_field", 105],
+    ["rate_limit", 1_000],
+  ]);
 });
 
-Deno.test("R13: the size of a tally is tracked, and shedding ends at the counts by code", () => {
-  const tally = new RefusalTally("t");
-  const empty = tally.bytes;
-  for (let n = 0; n < 300; n++) tally.add(aRefusal({ field: `f${n}`, message: "m".repeat(300) }));
-  assert(tally.bytes > empty + 100 * 300 * 2, String(tally.bytes));
-  let sheds = 0;
-  for (let before = Infinity; tally.shed(); sheds++) {
-    assert(tally.bytes < before);
-    before = tally.bytes;
-  }
-  assert(sheds < 12, String(sheds));
-  assertEquals([countsOf(tally), tally.latest], [{ invalid_field: 300 }, []]);
-  assert(tally.bytes < empty + 1_000, String(tally.bytes));
-});
-
-Deno.test("R13: all teams together stay within the byte limit, and the largest tally is shed first", () => {
-  const bytesMax = 60_000;
+Deno.test("R13: all teams together stay within the byte limit; the largest loses messages, not counts", () => {
+  const bytesMax = 20_000;
   const pending = new PendingRefusals(bytesMax, () => "t");
-  const note = (team: TeamId, fields: Partial<Refusal>) => {
-    pending.note(team, aRefusal(fields));
+  const note = (team: TeamId) => {
+    pending.note(team, aRefusal({ message: "m".repeat(300) }));
     assert(pending.bytes <= bytesMax, String(pending.bytes));
   };
-  const [small, large] = [TEAMS[0]!, TEAMS[1]!];
-  note(small, { message: "mine" });
-  for (let n = 0; n < 2_000; n++) note(large, { field: `f${n}`, message: "m".repeat(300) });
-  assertEquals(pending.of(small)?.latest.map(({ message }) => message), ["mine"]);
-  assertEquals(countsOf(pending.of(large)!), { invalid_field: 2_000 });
-  assertEquals(pending.take(new Map([[small, 1]])).map(([team]) => team), [large]);
-  assertEquals(pending.take(new Map()).map(([team]) => team), [small]);
+  note(OTHER_TEAM);
+  for (let n = 0; n < 2_000; n++) note(TEAM);
+  assertEquals(pending.of(OTHER_TEAM)?.latest.length, 1);
+  assertEquals(pending.of(TEAM)?.counts[0]?.count, 2_000);
+  assert(pending.of(TEAM)!.latest.length > 0);
+  // So many teams that not all fit.
+  for (let n = 0; n < 500; n++) note(`team${n}` as TeamId);
+  assert(pending.all().length > 5, String(pending.all().length));
+  for (const [team] of pending.all()) pending.take(team);
   assertEquals(pending.bytes, 0);
 });
 
-Deno.test("R13: any number of teams stays within the limit", () => {
-  const pending = new PendingRefusals(20_000, () => "t");
-  for (let n = 0; n < 500; n++) {
-    pending.note(`team${n}` as TeamId, aRefusal({ message: "m".repeat(300) }));
-    assert(pending.bytes <= 20_000);
-  }
-  assert(pending.take(new Map()).length > 10);
+Deno.test("R13: a day's counts go with the days, although nothing is written", () => {
+  const pending = new PendingRefusals(1e9, () => "t");
+  for (let day = 0; day < 50; day++) pending.note(TEAM, aRefusal({ at: NOON + day * DAY_MS }));
+  assertEquals(pending.of(TEAM)?.counts.length, REFUSAL_LIMITS.days);
 });

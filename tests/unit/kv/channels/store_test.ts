@@ -1,5 +1,5 @@
 /** Channels in the store: what follows from a change, and secrets that cannot be sealed or opened. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { OpenedChannelSettings } from "../../../../domain/channels/channel.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { createSealer, givenKey } from "../../../../kv/channels/seal.ts";
@@ -23,7 +23,11 @@ const HOOK: OpenedChannelSettings = {
   enabled: true,
 };
 
-function channelsOf(temp: TempStore, key: Uint8Array<ArrayBuffer> | null) {
+function channelsOf(
+  temp: TempStore,
+  key: Uint8Array<ArrayBuffer> | null,
+  hasMailServer = true,
+) {
   const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
   return createChannelStore({
     store: temp.store,
@@ -32,6 +36,7 @@ function channelsOf(temp: TempStore, key: Uint8Array<ArrayBuffer> | null) {
     environment,
     sealer: createSealer(givenKey(key), environment),
     egress: { refusal: () => null },
+    hasMailServer,
   });
 }
 
@@ -86,4 +91,22 @@ Deno.test("channels: without a key secrets are refused by the setting's name, an
   assertEquals([health.get("ops")?.state, health.get("mail")?.state], ["needs_secret", "ok"]);
   const channel = await without.read(TEAM, "ops");
   assert(channel !== null && await without.open(TEAM, channel) === null);
+});
+
+Deno.test("R28: a mail channel without a mail server is refused, and an existing one shows it", async () => {
+  await using temp = await TempStore.open();
+  const made = { by: "key_1", at: NOON };
+  const { isDefault, includeError, enabled } = HOOK;
+  const email = { type: "email", to: ["a@example.org"], isDefault, includeError, enabled } as const;
+  assert((await channelsOf(temp, KEY).put(TEAM, "mail", email, null, made)).ok);
+  const without = channelsOf(temp, KEY, false);
+  for (const slug of ["mail", "new"]) {
+    const put = await without.put(TEAM, slug, { ...email, to: ["b@example.org"] }, null, made);
+    assert(!put.ok);
+    assertEquals([put.problem.code, put.problem.field], ["invalid_field", "type"]);
+    assertStringIncludes(put.problem.message, "RUNLEDGER_SMTP_URL");
+  }
+  const health = (await without.health(TEAM, ["mail"])).get("mail");
+  assertEquals(health?.state, "failing");
+  assertStringIncludes(health?.lastError ?? "", "RUNLEDGER_SMTP_URL");
 });

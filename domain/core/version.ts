@@ -1,0 +1,6 @@
+/** Version of this service. */
+// deno-lint-ignore runledger/layers -- the version is written down once
+import project from "../../deno.json" with { type: "json" };
+
+/** Version of the service, such as `0.1.0`. */
+export const VERSION: string = project.version;

@@ -1,0 +1,134 @@
+/**
+ * Rows of an export that no run implies, and the rows that follow from them.
+ *
+ * @module
+ */
+import type { AgentActivity } from "../../domain/agents/activity.ts";
+import type { Incident } from "../../domain/alerts/incident.ts";
+import type { Delivery } from "../../domain/channels/delivery.ts";
+import type { LineOf, RowKind } from "../../domain/core/export_format.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { RollupRow } from "../../domain/spend/rollup.ts";
+import { incidentAtSet } from "../alerts/rows.ts";
+import { packBlob, unpackBlob } from "../base/blob.ts";
+import { fromJson, toJson } from "../base/json_value.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import { endedRows, storedRows } from "../channels/delivery_rows.ts";
+import { decodeRollup, encodeRollup, rollupKey } from "../spend/rollups.ts";
+import type { StoredCredential } from "../teams/credential_rows.ts";
+import type { KvSet } from "../writer/write.ts";
+
+/** Families of keys that an import derives again. */
+const DERIVED = [
+  "run",
+  "events",
+  "chunk",
+  "dirty",
+  "purge",
+  "team_credential",
+  "agent_activity",
+  "rollup",
+  "rollup_day",
+  "run_by",
+  "block",
+  "expiry",
+  "change",
+  "check_stat",
+  "check_failure",
+  "incident_at",
+  "open_incident",
+  "delivery_at",
+  "dead_delivery",
+  "due_stage",
+  "dead_stage",
+] as const;
+
+/** Families of processes and of people who sign in again. */
+const LEFT_OUT = [
+  "format",
+  "lease",
+  "receipt",
+  "rate_bucket",
+  "notice_check",
+  "session",
+  "session_by",
+] as const;
+
+/** Families of keys that no line of an export has. */
+export const UNLISTED: ReadonlySet<unknown> = new Set([...DERIVED, ...LEFT_OUT]);
+
+/** Returns the line of a row; null if an import derives the row. */
+export function rowLine(kind: RowKind, { key, value }: Deno.KvEntry<unknown>): string | null {
+  // The run has its deadline.
+  if (kind === "due" && keyParts.due(key).kind === "idle") return null;
+  return JSON.stringify({
+    kind,
+    key: key.slice(1).map(toJson),
+    value: toJson(decoded(key, value)),
+  });
+}
+
+/** Returns the rows of a line. */
+export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind>): KvSet[] {
+  const key = [kind, ...parts.map(fromJson) as Deno.KvKeyPart[]];
+  const value = fromJson(json);
+  return [{ key, value: encoded(kind, value) }, ...impliedRows(key, value)];
+}
+
+/** Compressed rows are JSON in an export, and sums have names. */
+function decoded(key: Deno.KvKey, value: unknown): unknown {
+  if (!(value instanceof Uint8Array)) return value;
+  switch (key[0]) {
+    case "alert":
+    case "incident":
+      return JSON.parse(unpackBlob(value, []));
+    case "removed_rollup":
+      return decodeRollup(keyParts.day(key), value);
+    default:
+      return value;
+  }
+}
+
+function encoded(kind: RowKind, value: unknown): unknown {
+  switch (kind) {
+    case "alert":
+    case "incident":
+      return packBlob(JSON.stringify(value), () => "").head;
+    case "removed_rollup":
+      return encodeRollup(value as RollupRow);
+    default:
+      return value;
+  }
+}
+
+/** Returns the rows that follow from a row. */
+function impliedRows(key: Deno.KvKey, value: unknown): KvSet[] {
+  const team = key[1] as TeamId;
+  switch (key[0]) {
+    case "credential": {
+      const { id, team } = value as StoredCredential;
+      return [{ key: keys.teamCredential(team, id), value: key[1] }];
+    }
+    case "incident": {
+      const incident = value as Incident;
+      const { id, severity, state } = incident;
+      const open = { key: keys.openIncident(team, id), value: severity };
+      return [incidentAtSet(team, incident), ...state === "resolved" ? [] : [open]];
+    }
+    case "delivery": {
+      const delivery = value as Delivery;
+      const isLost = delivery.message.event !== "channel.test";
+      return [...storedRows(team, delivery), ...isLost ? endedRows(team, delivery) : []].slice(1);
+    }
+    // Sums of removed runs are a part of the sums of all.
+    case "removed_rollup": {
+      const row = value as RollupRow;
+      const day = { key: keys.rollupDay(team, row.day), value: true };
+      return [{ key: rollupKey(team, row), value: encodeRollup(row) }, day];
+    }
+    case "removed_agent":
+      return [{ key: keys.agentActivity(team, String(key[2])), value: value as AgentActivity }];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,17 @@
+/** Tests incidents and their messages against the model of alerts, in random sequences. */
+import { SEED } from "../../support/harness/seed.ts";
+import { playAlertSeed } from "../../assurance/sim/alert_play.ts";
+
+/** Sequences by instances of the service on one store. */
+const SEQUENCES = [[1, 40], [3, 8]] as const;
+
+for (const [instances, count] of SEQUENCES) {
+  const name =
+    `alerts: open incidents, counts and messages are the model's, instances: ${instances}`;
+  Deno.test(name, async () => {
+    for (let seed = SEED; seed < SEED + count; seed++) {
+      const failure = await playAlertSeed(seed, instances);
+      if (failure !== null) throw new Error(`instances: ${instances}, ${failure}`);
+    }
+  });
+}

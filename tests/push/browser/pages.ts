@@ -1,0 +1,179 @@
+/** Every page of the dashboard to check in a browser. */
+import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
+import { DASHBOARD_PATH, REFERENCE_PATH } from "../../../routes/dashboard/layout/paths.ts";
+import { dashboardRoutes } from "../../support/harness/dashboard.ts";
+import type { DemoWorld } from "../../support/builders/demo_world.ts";
+
+/** Role that opens a page. */
+export type Role = "anonymous" | "reader" | "admin" | "operator";
+
+/** A page in one state. */
+export interface PageUnderTest {
+  /** Name of its screenshots. */
+  readonly name: string;
+  /** Route in the dashboard's table; null for a path without a route. */
+  readonly route: string | null;
+  readonly path: (world: DemoWorld) => string;
+  readonly role: Role;
+  /** Expected status, 200 when absent. */
+  readonly status?: number;
+  /** Maximum bytes with all that it loads; the usual ones when absent. */
+  readonly bytesMax?: number;
+}
+
+/** Maximum bytes of the API reference with all that it loads: one page that grows with each call. */
+const REFERENCE_BYTES_MAX = 90 * 1024;
+
+/** All pages, some in several states. */
+export const PAGES: readonly PageUnderTest[] = [
+  aPage("sign-in", "/sign-in", "anonymous"),
+  { ...aPage("not-found", "/nothing"), route: null, status: 404 },
+  aReference("reference", "admin"),
+  aReference("reference-public", "anonymous"),
+  aPage("overview", ""),
+  aPage("runs", "/runs"),
+  aPage("runs-live", "/runs", "admin", () => "/runs?live=1"),
+  { ...aPage("runs-refused", "/runs", "admin", () => "/runs?min_cost_usd=much"), status: 400 },
+  aRun("run-failed", ({ runs }) => runs.failed),
+  aRun("run-long", ({ runs }) => runs.long),
+  aRun("run-parent", ({ runs }) => runs.parent),
+  aRun("run-unpriced", ({ runs }) => runs.unpriced),
+  aRun("run-running", ({ runs }) => runs.running),
+  aRun("run-delete", ({ runs }) => `${runs.failed}?confirm=delete`),
+  aPage(
+    "run-compare",
+    "/runs/:id/compare",
+    "admin",
+    ({ runs }) => `/runs/${runs.failed}/compare?with=${runs.long}`,
+  ),
+  aPage(
+    "run-compare-none",
+    "/runs/:id/compare",
+    "admin",
+    ({ runs }) => `/runs/${runs.failed}/compare`,
+  ),
+  aRun("run-filtered", ({ runs }) => `${runs.long}?kind=tool&text=READ`),
+  { ...aRun("run-unknown", () => `run_eu_${"0".repeat(32)}`), status: 404 },
+  aPage("refusals", "/refusals"),
+  aPage("agents", "/agents"),
+  aPage("agents-late", "/agents", "admin", () => "/agents?state=late"),
+  aPage("agents-by-slug", "/agents", "admin", () => "/agents?sort=agent&archived=true"),
+  aPage(
+    "agent-monitor-delete",
+    "/agents/:slug",
+    "admin",
+    ({ agent }) => `/agents/${encodeURIComponent(agent)}?confirm=delete-monitor`,
+  ),
+  aPage("agent", "/agents/:slug", "admin", ({ agent }) => `/agents/${encodeURIComponent(agent)}`),
+  aPage("spend", "/spend"),
+  aPage("spend-by-model", "/spend", "admin", () => "/spend?group_by=model"),
+  aPage("spend-by-customer", "/spend", "admin", () => "/spend?group_by=customer"),
+  aPage("rate-card", "/rate-card"),
+  aPage("rate-match", "/rate-card/match", "admin", () => "/rate-card/match?model=gpt-4o-2099"),
+  aPage("rate-new", "/rate-card/new", "admin", () => "/rate-card/new?model=atlas-70b-preview"),
+  aPage(
+    "rate-delete",
+    "/rate-card/rows/:id/delete",
+    "admin",
+    ({ rateId }) => `/rate-card/rows/${encodeURIComponent(rateId)}/delete`,
+  ),
+  aPage("reprice", "/rate-card/reprice"),
+  aPage(
+    "reprice-job",
+    "/rate-card/reprice/:id",
+    "admin",
+    ({ jobId }) => `/rate-card/reprice/${jobId}`,
+  ),
+  aPage("plan", "/plan"),
+  aPage("alerts", "/alerts"),
+  aPage("incident", "/alerts/incidents/:id", "admin", (w) => `/alerts/incidents/${w.incident}`),
+  aPage("incident-history", "/alerts/history", "admin", () => "/alerts/history?state=any"),
+  aPage("rules", "/alerts/rules"),
+  aPage("rule", "/alerts/rules/:slug", "admin", () => "/alerts/rules/failures"),
+  aPage("rule-delete", "/alerts/rules/:slug", "admin", () => "/alerts/rules/missed?confirm=delete"),
+  aPage("rule-kinds", "/alerts/new-rule"),
+  aPage("rule-new", "/alerts/new-rule", "admin", () => "/alerts/new-rule?kind=spend"),
+  aPage("channels", "/alerts/channels"),
+  aChannel("channel", ""),
+  aChannel("channel-rotate", "?confirm=rotate"),
+  aChannel("channel-delete", "?confirm=delete"),
+  aPage("channel-types", "/alerts/new-channel"),
+  aPage("channel-new", "/alerts/new-channel", "admin", () => "/alerts/new-channel?type=webhook"),
+  aPage("pager-new", "/alerts/new-channel", "admin", () => "/alerts/new-channel?type=pagerduty"),
+  aPage("deliveries", "/alerts/deliveries"),
+  aPage("silences", "/alerts/silences"),
+  aPage("silence-new", "/alerts/new-silence"),
+  aPage("checks", "/checks"),
+  { ...aPage("checks-reader", "/checks"), role: "reader" },
+  aPage("check", "/checks/:slug", "admin", () => "/checks/no-errors"),
+  aPage("check-delete", "/checks/:slug", "admin", () => "/checks/no-errors?confirm=delete"),
+  aPage("check-edit", "/checks/:slug/edit", "admin", () => "/checks/no-errors/edit"),
+  aPage("check-new", "/checks/new/check"),
+  aPage(
+    "check-template",
+    "/checks/new/check",
+    "admin",
+    () => `/checks/new/check?template=${CHECK_TEMPLATES[0]?.name}`,
+  ),
+  aPage("search", "/search", "admin", () => "/search?q=issue"),
+  aPage("keys", "/keys"),
+  aPage("key", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}`),
+  aPage("key-revoke", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}&confirm=revoke`),
+  aPage("key-rotate", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}&confirm=rotate`),
+  aPage("key-new", "/keys/new", "admin", () => "/keys/new?kind=api_key"),
+  aPage("token-new", "/keys/new", "admin", () => "/keys/new?kind=ping_token"),
+  aPage("audit", "/audit"),
+  aPage("operator-audit", "/audit", "operator"),
+  aPage("teams", "/teams", "operator"),
+  aPage("team-new", "/teams/new", "operator"),
+  aPage("team-of-operator", "/teams/:id", "operator", ({ h }) => `/teams/${h.team.id}`),
+];
+
+function aPage(
+  name: string,
+  route: string,
+  role: Role = "admin",
+  path: (world: DemoWorld) => string = () => route,
+): PageUnderTest {
+  return {
+    name,
+    route: DASHBOARD_PATH + route,
+    role,
+    path: (world) => DASHBOARD_PATH + path(world),
+  };
+}
+
+/** The API reference, which is not below the dashboard. */
+function aReference(name: string, role: Role): PageUnderTest {
+  return { name, route: null, role, path: () => REFERENCE_PATH, bytesMax: REFERENCE_BYTES_MAX };
+}
+
+function aChannel(name: string, query: string): PageUnderTest {
+  return aPage(name, "/alerts/channels/:slug", "admin", () => `/alerts/channels/ops${query}`);
+}
+
+function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
+  return aPage(name, "/runs/:id", "admin", (world) => `/runs/${idOf(world)}`);
+}
+
+/** Routes that respond with a file or a redirect. */
+const NO_PAGES = new Set([
+  "/",
+  ...[
+    "/assets/:name",
+    "/runs/:id/raw",
+    "/runs.csv",
+    "/runs.ndjson",
+    "/spend.csv",
+    "/keys/:id/rotate",
+    "/alerts/channels/:slug/rotate",
+    "/teams/:id/keys",
+  ].map((path) => DASHBOARD_PATH + path),
+]);
+
+/** Returns the routes of pages from the dashboard's table. */
+export function pageRoutes(): string[] {
+  return dashboardRoutes()
+    .filter(({ method, path }) => method === "GET" && !NO_PAGES.has(path))
+    .map(({ path }) => path);
+}

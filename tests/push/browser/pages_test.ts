@@ -1,0 +1,68 @@
+/** Every page in a real browser: both themes, desktop and phone, with and without scripts. */
+import { assert, assertEquals } from "@std/assert";
+import type { Locator, Page } from "playwright-core";
+import { axe } from "../../support/oracles/axe.ts";
+import { browserTest } from "../../support/harness/browser.ts";
+import { openDemoWorld } from "../../support/builders/demo_world.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { BrowserSession, PHONE } from "../../support/harness/browser_session.ts";
+import { checkPage, OVERFLOW, Visitors } from "./looking.ts";
+import { PAGES } from "./pages.ts";
+
+browserTest(
+  "every page is accessible, error-free, stable and small, in both themes, on desktop and phone",
+  async (browser, t) => {
+    await using world = await openDemoWorld();
+    await using visitors = new Visitors(browser, world);
+    for (const page of PAGES) await t.step(page.name, () => checkPage(visitors, page));
+  },
+);
+
+browserTest(
+  "a user signs in, skips to the content and opens a page by keyboard alone",
+  async (browser) => {
+    await using world = await openDemoWorld();
+    await using visitor = await BrowserSession.open(browser, world.h.url);
+    const { page } = visitor;
+    await page.goto("/dashboard/sign-in");
+    // The field has the focus as soon as the page is shown.
+    await page.getByLabel("Team key").and(page.locator(":focus")).waitFor();
+    await page.keyboard.type(world.h.key);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.keyboard.press("Tab");
+    const skip = page.getByRole("link", { name: "Skip to the content" });
+    assertEquals(await isFocused(skip), true);
+    assert((await skip.boundingBox())!.x >= 0, "the focused link is visible");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/#main$/);
+    await page.goto("/dashboard");
+    await tabTo(page, "Runs");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/dashboard/runs");
+    visitor.assertCalm();
+  },
+);
+
+browserTest("the API's page is accessible on a phone", async (browser) => {
+  await using h = await Harness.open();
+  await using visitor = await BrowserSession.open(browser, h.url, PHONE);
+  await visitor.page.goto("/docs");
+  assertEquals(await visitor.page.evaluate(OVERFLOW), []);
+  assertEquals(await axe(visitor.page), []);
+  visitor.assertCalm();
+});
+
+/** Presses Tab until a menu link has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const link = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name });
+  for (let presses = 0; presses < 12; presses++) {
+    await page.keyboard.press("Tab");
+    if (await isFocused(link)) return;
+  }
+  throw new Error(`${name} is not reached by Tab`);
+}
+
+async function isFocused(element: Locator): Promise<boolean> {
+  return await element.and(element.page().locator(":focus")).count() === 1;
+}

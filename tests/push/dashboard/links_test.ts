@@ -1,0 +1,107 @@
+/** Links of pages: every link opens, and no session is offered what it may not do. */
+import { assert, assertEquals } from "@std/assert";
+import { type Scope, SCOPES } from "../../../domain/teams/credentials.ts";
+import type { Route } from "../../../routes/http/context.ts";
+import { dashboardRoutes, signedIn } from "../../support/harness/dashboard.ts";
+import { type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
+import { OPERATOR_KEY } from "../../support/harness/operator.ts";
+
+/** Maximum pages opened per route and parameter. */
+const PAGES_OF_A_KIND = 4;
+
+/** Links and forms of a page. */
+const LEADS = /<(a|form|button)\b[^>]*?\s(?:href|action|formaction)="([^"]*)"[^>]*>/g;
+
+/** Redirect targets after forms, and forms that none of these pages offers. */
+const NOT_LINKED = new Set([
+  "GET /dashboard/keys/:id/rotate",
+  "GET /dashboard/alerts/channels/:slug/rotate",
+  "GET /dashboard/teams/:id/keys",
+  // Only offered for a suspended team.
+  "POST /dashboard/teams/:id/resume",
+  // Only offered for a message that was given up.
+  "POST /dashboard/alerts/deliveries/:id/resend",
+]);
+
+const routes = dashboardRoutes();
+
+/** Returns the route that a path belongs to. */
+function routeOf(method: string, path: string): Route | undefined {
+  return routes.find((route) => {
+    const pattern = route.path.replaceAll(".", "\\.").replaceAll(/:[a-z]+/g, "[^/]+");
+    return route.method === method && new RegExp(`^${pattern}$`).test(path);
+  });
+}
+
+/** Classifies a page: its route, with each of its parameters. */
+function kindsOf({ pathname, searchParams }: URL): string[] {
+  const route = routeOf("GET", pathname)?.path ?? pathname;
+  return [route, ...Array.from(searchParams.keys(), (name) => `${route}?${name}`)];
+}
+
+/**
+ * Follows all links from the first pages; returns the routes reached, including those of forms. Of many
+ * runs it opens a few, so one that has all kinds of links is among the first pages.
+ */
+async function walk({ h }: DemoWorld, key: string, from: readonly string[]): Promise<Set<string>> {
+  const reader = await signedIn(h, key);
+  const reached = new Set<string>();
+  const seen = new Map<string, number>();
+  const queue = ["/dashboard", ...from].map((path) => new URL(path, h.url));
+  const opened = new Set<string>();
+  for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+    const path = at.pathname + at.search;
+    const kinds = kindsOf(at);
+    const isOld = kinds.every((kind) => (seen.get(kind) ?? 0) >= PAGES_OF_A_KIND);
+    if (opened.has(path) || isOld) continue;
+    opened.add(path);
+    for (const kind of kinds) seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    const { status, text, headers } = await reader.get(path);
+    if (status === 303) queue.push(new URL(headers.get("location") ?? "", at));
+    else assertEquals(status, 200, path);
+    reached.add(`GET ${routeOf("GET", at.pathname)?.path ?? at.pathname}`);
+    if (!headers.get("content-type")?.startsWith("text/html")) continue;
+    for (const [tag, name, lead = ""] of text.matchAll(LEADS)) {
+      const to = new URL(lead.replaceAll("&amp;", "&"), at);
+      if (to.hash !== "" && to.pathname + to.search === path) {
+        assert(text.includes(`id="${to.hash.slice(1)}"`), `${path}: ${lead}`);
+      }
+      if (name === "button" || tag.includes('method="post"')) reached.add(formOf(to, path));
+      else if (to.pathname.startsWith("/dashboard")) {
+        queue.push(new URL(to.pathname + to.search, to));
+      }
+    }
+  }
+  return reached;
+}
+
+function formOf({ pathname }: URL, page: string): string {
+  const route = routeOf("POST", pathname);
+  assert(route !== undefined, `${page} has a form for ${pathname}`);
+  return `POST ${route.path}`;
+}
+
+/** Returns the routes that a session with these scopes may use; null for the operator. */
+function tableOf(scopes: readonly Scope[] | null): string[] {
+  return routes.filter(({ access }) =>
+    access !== null &&
+    (scopes === null ? access.operator : scopes.some((scope) => scope === access.scope))
+  ).map(({ method, path }) => `${method} ${path}`).sort();
+}
+
+for (
+  const [who, scopes] of [
+    ["a key with the scope read", ["read"]],
+    ["a key with all scopes", SCOPES],
+    ["the operator", null],
+  ] as const
+) {
+  Deno.test(`links: ${who} reaches every allowed page and form, and no other`, async () => {
+    await using world = await openDemoWorld();
+    const { h } = world;
+    const key = scopes === null ? OPERATOR_KEY : await h.addKey({ kind: "api_key", scopes });
+    const from = scopes === null ? [] : [`/dashboard/runs/${world.runs.failed}`];
+    const reached = await walk(world, key, from);
+    assertEquals([...reached].sort(), tableOf(scopes).filter((route) => !NOT_LINKED.has(route)));
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * Tests the files of `ops/` without a container engine: the image's commands in a plain folder that
+ * has only what the image copies, and each file by the program that reads it, where it is installed.
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SETTING_NAMES } from "../../../app/config.ts";
+import { isInstalled } from "../../../bench/process.ts";
+import { Process } from "../../support/harness/process.ts";
+import { aHeartbeat } from "../../support/builders/requests.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
+
+const ROOT = new URL("../../../", import.meta.url).pathname;
+const KEY = `apk_eu_${"5e".repeat(16)}`;
+/** The image's only folder that the service may read and write. */
+const DATA = "/data";
+
+function read(path: string): string {
+  return Deno.readTextFileSync(ROOT + path);
+}
+
+/** Returns the arguments of each instruction of a kind in the Dockerfile. */
+function instructions(name: string): string[] {
+  const lines = read("ops/Dockerfile").replaceAll("\\\n", "").split("\n");
+  return lines.filter((line) => line.startsWith(`${name} `)).map((line) =>
+    line.slice(name.length + 1)
+  );
+}
+
+function command(name: string): string[] {
+  return JSON.parse(instructions(name)[0]?.replace(/^.*?CMD /, "") ?? "[]");
+}
+
+/** Runs a command in a folder; returns its exit code and its errors. */
+async function run([program = "", ...args]: string[], cwd: string, env: Record<string, string>) {
+  const options = { args, cwd, env, stdin: "null", stdout: "null" } as const;
+  const { code, stderr } = await new Deno.Command(program, options).output();
+  return { code, stderr: new TextDecoder().decode(stderr) };
+}
+
+Deno.test("container: the image runs the task's command, with one folder to read and write", () => {
+  const { command: task } = JSON.parse(read("deno.json")).tasks.start;
+  const narrowed = task
+    .replace(" --frozen", " --cached-only --frozen")
+    .replace(" -R ", ` -R=${DATA} `)
+    .replace(" -W ", ` -W=${DATA} `);
+  assertEquals(command("CMD").join(" "), narrowed);
+});
+
+Deno.test("container: the copied files build, serve, are healthy, and end with 0 on SIGTERM", async () => {
+  await withFolder(async (folder) => {
+    const here = (text: string) => text.replaceAll(DATA, `${folder}/data`);
+    await Deno.mkdir(`${folder}/app`);
+    for (const line of instructions("COPY")) {
+      const [to = "", ...from] = line.split(" ").reverse();
+      const target = `${folder}/app/${to}`;
+      for (const path of from) {
+        assertEquals((await run(["cp", "-r", path, target], ROOT, {})).code, 0);
+      }
+    }
+    await Deno.mkdir(`${folder}/bin`);
+    await Deno.symlink(Deno.execPath(), `${folder}/bin/deno`);
+    const env = { PATH: `${folder}/bin:${Deno.env.get("PATH")}` };
+    for (const line of instructions("RUN")) {
+      // The users of the image are unknown here.
+      const built = here(line).replace("-o deno -g deno ", "");
+      const { code, stderr } = await run(["sh", "-c", built], `${folder}/app`, env);
+      assertEquals(code, 0, stderr);
+    }
+    const variables = Object.fromEntries(
+      instructions("ENV").flatMap((line) => here(line).split(" ")).map((pair) => pair.split("=")),
+    );
+    const quoted = command("CMD").map((word) => `'${here(word)}'`).join(" ");
+    const launcher = ["sh", "-c", `cd ${folder}/app && exec ${quoted}`];
+    await using process = await Process.startBy(launcher, {
+      ...env,
+      ...variables,
+      RUNLEDGER_KEY: KEY,
+    });
+    assertStringIncludes(process.stderr, "without TLS");
+    const { port } = new URL(process.url);
+    const health = () => run(command("HEALTHCHECK"), `${folder}/app`, { ...env, PORT: port });
+    assertEquals((await health()).code, 0);
+    const response = await fetch(`http://127.0.0.1:${port}/v1/heartbeats`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${KEY}` },
+      body: JSON.stringify(aHeartbeat(1)),
+    });
+    await response.body?.cancel();
+    assertEquals(response.status, 202);
+    assertEquals((await process.stop("SIGTERM")).code, 0);
+    assert((await Deno.stat(`${folder}/data/ledger.kv`)).size > 0);
+    assertEquals((await health()).code, 1);
+  });
+});
+
+Deno.test("container: compose passes each setting on", () => {
+  const compose = read("ops/compose.yaml");
+  const ownOfTheImage = ["HOST", "PORT", "RUNLEDGER_KV"];
+  for (const name of SETTING_NAMES.filter((name) => !ownOfTheImage.includes(name))) {
+    assertStringIncludes(compose, `    ${name}:`);
+  }
+});
+
+/** Programs that read the files: how to ask whether one is there, and what it checks. */
+const CHECKS = [
+  { program: "hadolint", probe: "--version", args: ["ops/Dockerfile"] },
+  {
+    program: "caddy",
+    probe: "version",
+    args: ["validate", "--adapter", "caddyfile", "--config", "ops/Caddyfile"],
+  },
+  { program: "promtool", probe: "--version", args: ["check", "rules", "ops/alerts.yml"] },
+  {
+    program: "docker-compose",
+    probe: "version",
+    args: ["-f", "ops/compose.yaml", "--profile", "shared", "config", "--quiet"],
+  },
+];
+
+for (const { program, probe, args } of CHECKS) {
+  const isThere = await isInstalled(program, probe);
+  Deno.test({
+    name: `container: ${program} accepts its file${isThere ? "" : " (skipped: not installed)"}`,
+    ignore: !isThere,
+    async fn() {
+      const { code, stderr } = await run([program, ...args], ROOT, {});
+      assertEquals(code, 0, stderr);
+    },
+  });
+}

@@ -1,0 +1,209 @@
+/** The core invariant: a run is a join of write-once parts, and no order of arrival matters. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { BODY_BYTES_MAX } from "../../../domain/core/limits.ts";
+import { SEED } from "../../support/harness/seed.ts";
+import { aFinish, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
+import { type Answer, Harness } from "../../support/harness/harness.ts";
+
+/** A call of a run; `events` counts the items it sends. */
+interface Call {
+  readonly name: string;
+  readonly items: number;
+  send(h: Harness, run: number): Promise<Answer>;
+}
+
+function call(name: string, path: string, items: number, body: (run: number) => unknown): Call {
+  const pathOf = (run: number) => path.replace("{id}", runId(run));
+  return { name, items, send: (h, run) => h.post(pathOf(run), body(run)) };
+}
+
+function llmCall(n: number, model: string) {
+  const data = { provider: "p", model, input_tokens: 10 * n, output_tokens: n };
+  return anEvent(n, { type: "llm_call", data });
+}
+
+/** Events overlap between batches: 2 and 4 are sent twice. */
+const BATCHES = [
+  [llmCall(1, "m1"), anEvent(2)],
+  [anEvent(2), anEvent(3, { type: "tool_call" }), llmCall(4, "m2")],
+  [llmCall(4, "m2"), anEvent(5, { data: { message: "x", error: "bad" } })],
+];
+const DISTINCT_EVENTS = 5;
+
+const OPEN = call(
+  "open",
+  "/v1/runs",
+  1,
+  (run) => aRun(run, { customer_id: "c", feature: "f", metadata: { b: 1, "2": "x" }, goal: "g" }),
+);
+const EVENTS = BATCHES.map((events, i) =>
+  call(`batch ${i}`, "/v1/runs/{id}/events", events.length, () => ({ events }))
+);
+const FINISH = call(
+  "finish",
+  "/v1/runs/{id}/finish",
+  1,
+  () => aFinish({ output: { a: 1.0 }, scores: { good: true, depth: 3 }, metadata: { b: 2 } }),
+);
+const CALLS = [OPEN, ...EVENTS, FINISH];
+
+/** The expected result of each order; events at one instant are in order of arrival. */
+async function finalRecord(h: Harness, run: number) {
+  const { json } = await h.getSettled(`/v1/runs/${runId(run)}`);
+  const { received_at: _, updated_at: __, clock_skew_ms: ___, ...timeless } = json;
+  const { id, cost, events, processing, ...rest } = timeless;
+  assertEquals(id, runId(run));
+  const { revision, ...settled } = cost;
+  const late = events.map((event: Record<string, unknown>) => ({ ...event, received_at: null }));
+  const stages = processing.map((stage: Record<string, unknown>) => ({ ...stage, at: null }));
+  return { revision, record: { ...rest, cost: settled, events: late, processing: stages } };
+}
+
+/** Sends calls in sequence, each at a later time, and checks every response. */
+async function sendAll(
+  h: Harness,
+  run: number,
+  calls: readonly Call[],
+  afterEach = () => Promise.resolve(),
+): Promise<void> {
+  const sentCalls = new Set<string>();
+  for (const each of calls) {
+    h.nowMs += 10;
+    const { status, json, headers } = await each.send(h, run);
+    const replay = sentCalls.has(each.name);
+    sentCalls.add(each.name);
+    if (EVENTS.includes(each)) {
+      assertEquals([status, json.accepted + json.duplicates], [202, each.items]);
+      if (replay) assertEquals(json.accepted, 0);
+    } else {
+      assertEquals(status, replay ? 200 : 202, each.name);
+      assertEquals(headers.get("Idempotent-Replayed"), replay ? "true" : null);
+    }
+    await afterEach();
+  }
+}
+
+function ordersOf<T>(items: readonly T[]): T[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
+}
+
+Deno.test("decisions, section 1: all 120 orders of a run's five calls give one record and usage", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, 0, CALLS);
+  const { record } = await finalRecord(h, 0);
+  assertEquals([record.status, record.usage.events, record.usage.llm_calls], ["success", 5, 2]);
+  assertEquals(record.metadata, { b: 2, "2": "x" });
+  const each = await h.usage();
+  assertEquals(each, 2 + DISTINCT_EVENTS);
+
+  const orders = ordersOf(CALLS);
+  assertEquals(orders.length, 120);
+  for (const [i, order] of orders.entries()) {
+    const before = await h.usage();
+    await sendAll(h, i + 1, order);
+    const names = order.map(({ name }) => name).join(", ");
+    assertEquals((await finalRecord(h, i + 1)).record, record, names);
+    assertEquals(await h.usage() - before, each, names);
+  }
+});
+
+Deno.test("decisions, section 1: any order with any duplicates gives the same record and usage", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, 0, CALLS);
+  const { record } = await finalRecord(h, 0);
+  let run = 1;
+  const orders = fc.array(fc.constantFrom(...CALLS), { maxLength: 10 })
+    .chain((more) => fc.shuffledSubarray([...CALLS, ...more], { minLength: 5 + more.length }));
+  const property = fc.asyncProperty(orders, async (order) => {
+    const before = await h.usage();
+    await sendAll(h, run, order);
+    assertEquals((await finalRecord(h, run++)).record, record);
+    assertEquals(await h.usage() - before, 2 + DISTINCT_EVENTS);
+  });
+  await fc.assert(property, { seed: SEED, numRuns: 60 });
+});
+
+Deno.test("decisions, section 1: concurrent calls give the same record", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, 0, CALLS);
+  const { record } = await finalRecord(h, 0);
+  let run = 1;
+  const orders = fc.array(fc.constantFrom(...CALLS), { maxLength: 15 })
+    .chain((more) => fc.shuffledSubarray([...CALLS, ...more], { minLength: 5 + more.length }));
+  const property = fc.asyncProperty(orders, async (order) => {
+    const before = await h.usage();
+    const answers = await Promise.all(order.map((each) => each.send(h, run)));
+    const accepted = answers.reduce((sum, { json }) => sum + (json.accepted ?? 0), 0);
+    const firsts = answers.filter(({ status, json }) => status === 202 && !("accepted" in json));
+    assertEquals([accepted, firsts.length], [DISTINCT_EVENTS, 2]);
+    assertEquals((await finalRecord(h, run++)).record, record);
+    assertEquals(await h.usage() - before, 2 + DISTINCT_EVENTS);
+  });
+  await fc.assert(property, { seed: SEED, numRuns: 30 });
+});
+
+Deno.test("decision 17: events after the finish revise the cost once per batch", async () => {
+  await using h = await Harness.open();
+  // Batches that arrive faster than the worker runs are one revision; here it runs after each.
+  await sendAll(h, 1, [FINISH, ...EVENTS, ...EVENTS, OPEN], () => h.worker.idle());
+  const { revision, record } = await finalRecord(h, 1);
+  assertEquals([revision, record.cost.state], [1 + EVENTS.length, "final"]);
+});
+
+Deno.test("decision 17: concurrent events after the finish revise the cost at least once", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, 1, [OPEN, FINISH], () => h.worker.idle());
+  await Promise.all(EVENTS.map((batch) => batch.send(h, 1)));
+  const { revision, record } = await finalRecord(h, 1);
+  assertEquals([record.cost.state, record.usage.events], ["final", DISTINCT_EVENTS]);
+  assert(revision >= 2 && revision <= 1 + EVENTS.length, `revision ${revision}`);
+});
+
+/** Values that no field accepts. */
+const wrong = fc.constantFrom<unknown>(-1, 1.5, "", "\ud800", "x".repeat(200), [], [1], true);
+
+const invalidBodies = fc.oneof(
+  fc.constantFrom("", "{", "[]", "null", "7", '{"a":1}}', "\u0000", "[".repeat(70)),
+  fc.record({ id: wrong, agent: wrong, started_at: wrong, status: wrong }),
+  fc.constantFrom<unknown>(7, {}, [1], [null]).map((events) => ({ events })),
+  wrong.map((ts) => ({ events: [anEvent(1), anEvent(2, { ts })] })),
+  wrong.map((id) => ({ events: [anEvent(1), anEvent(2, { id })] })),
+  fc.constant({ events: Array.from({ length: 51 }, (_, n) => anEvent(n)) }),
+  wrong.map((agent) => ({ agent: agent === true ? null : [agent], started_at: at() })),
+  wrong.map((status) => ({ status, finished_at: at(), id: runId(1), agent: "new", started_at: 1 })),
+  fc.constant(aRun(1, { agent: "another" })),
+  fc.constant({ ...aRun(1), started_at: at(1) }),
+);
+
+Deno.test("decisions, section 2: a 4xx changes no byte of the store", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, 1, CALLS);
+  const before = await h.dump();
+  const paths = fc.constantFrom(
+    "/v1/runs",
+    "/v1/heartbeats",
+    `/v1/runs/${runId(1)}/events`,
+    `/v1/runs/${runId(1)}/finish`,
+    `/v1/runs/${runId(2)}/finish`,
+    "/v1/runs/run_xx_1/events",
+    `/v1/runs/${runId(1, "fr")}/finish`,
+  );
+  const keys = fc.constantFrom(h.key, h.key, h.key, null, "nonsense", h.key.replace("eu", "us"));
+  const refused = new Set<number>();
+  const property = fc.asyncProperty(paths, invalidBodies, keys, async (path, body, key) => {
+    const { status } = await h.post(path, body, { key });
+    refused.add(status);
+    assert(status >= 400 && status < 500, `${status} ${JSON.stringify(body)}`);
+    assertEquals(await h.dump(), before);
+  });
+  const examples: [string, unknown, string | null][] = [
+    ["/v1/runs", "{", h.key],
+    ["/v1/runs", "{}", null],
+    ["/v1/runs", aRun(1, { agent: "another" }), h.key],
+    ["/v1/runs", "x".repeat(BODY_BYTES_MAX + 1), h.key],
+  ];
+  await fc.assert(property, { seed: SEED, numRuns: 300, examples });
+  assertEquals([...refused].sort(), [400, 401, 409, 413]);
+});
