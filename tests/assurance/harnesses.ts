@@ -5,7 +5,8 @@ import type { Harness } from "./assurance.ts";
 /** All harnesses by name. */
 export const HARNESSES = {
   push: {
-    summary: "the tests of tests/push, or those of its folders that are named, as each push runs them",
+    summary:
+      "the tests of tests/push, or those of its folders that are named, as each push runs them",
     takes: "7 minutes",
     count: null,
     load: () => import("./push.ts"),
