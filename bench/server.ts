@@ -37,6 +37,10 @@ const keepNothing: RunStore = {
   finish: (_, __, request, at) => Promise.resolve(decideFinish(NO_PARTS, request, at).outcome),
   heartbeat: (_, request, at) =>
     Promise.resolve(decideHeartbeat(NO_PARTS, request, at, CARD).outcome),
+  ping: (_, request, __, at) => {
+    const { outcome } = decideHeartbeat(NO_PARTS, request, at, CARD);
+    return Promise.resolve({ id: request.id, outcome });
+  },
   append(_, __, events, at) {
     const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, NO_IDS, events, at, CARD);
     return Promise.resolve({ kind: "stored", accepted: fresh.length, duplicates });

@@ -5,7 +5,6 @@
  * An isolate spends most of a second on loading the service, more than a usual test file needs for
  * its tests. So each isolate runs several files.
  */
-import { statfsSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 
 const ROOT = new URL("../", import.meta.url).pathname;
@@ -15,12 +14,6 @@ export const PUSH = `${ROOT}tests/push`;
 
 /** Maximum test files of one isolate. */
 const FILES_MAX = 16;
-
-/** Folder in memory, where there is one. */
-const MEMORY = "/dev/shm";
-
-/** Bytes that must be free in memory: the tests use less than a tenth. */
-const MEMORY_BYTES_MIN = 2 ** 30;
 
 /** The gates check types, so that tests do not. */
 const COMMAND = [
@@ -35,14 +28,11 @@ const COMMAND = [
 
 /** Runs test files; returns the exit code. */
 export async function runTests(files: string[], options: string[] = []): Promise<number> {
-  const dir = isMemoryFree() ? { dir: MEMORY } : {};
-  const folder = await Deno.makeTempDir({ prefix: "runledger-tests-", ...dir });
+  const folder = await Deno.makeTempDir({ prefix: "tests-" });
   try {
     const child = new Deno.Command(Deno.execPath(), {
       args: [...COMMAND, ...options, ...modulesOf(files, folder)],
       cwd: ROOT,
-      // Whatever a killed test leaves goes with the folder.
-      env: { TMPDIR: folder },
     }).spawn();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       Deno.addSignalListener(signal, () => child.kill("SIGTERM"));
@@ -67,7 +57,7 @@ function modulesOf(files: readonly string[], folder: string): string[] {
   const modules = new Map<string, string>();
   const counts = new Map<string, number>();
   for (const file of files) {
-    const suite = dirname(relative(`${ROOT}tests`, file)).split("/").slice(0, 2).join("_");
+    const suite = dirname(relative(ROOT, file)).split("/").slice(0, 3).join("_");
     const count = counts.get(suite) ?? 0;
     counts.set(suite, count + 1);
     const module = `${folder}/${suite}_${1 + Math.floor(count / FILES_MAX)}.ts`;
@@ -75,15 +65,6 @@ function modulesOf(files: readonly string[], folder: string): string[] {
   }
   for (const [module, text] of modules) Deno.writeTextFileSync(module, text);
   return [...modules.keys()];
-}
-
-function isMemoryFree(): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY);
-    return bavail * bsize >= MEMORY_BYTES_MIN;
-  } catch {
-    return false;
-  }
 }
 
 async function main(args: readonly string[]): Promise<number> {

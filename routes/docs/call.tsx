@@ -51,7 +51,8 @@ function access(call: DocumentedCall): string {
   const operator = call["x-operator"];
   if (scope === null) return operator ? "The operator's key." : "No credential.";
   if (operator) return `Scope ${scope}, or the operator's key.`;
-  return `Scope ${scope}${call["x-ping-tokens"] ? ", or a ping token" : ""}.`;
+  const key = scope === "any" ? "A team key" : `Scope ${scope}`;
+  return `${key}${call["x-ping-tokens"] ? ", or a ping token" : ""}.`;
 }
 
 function Parameters({ call }: { readonly call: DocumentedCall }) {

@@ -12,8 +12,10 @@ export interface AssuranceOptions {
   readonly parts: readonly string[];
   /** Only list the parts. */
   readonly list: boolean;
-  /** File for the results as JSON, or null. */
+  /** File for the results, or null. */
   readonly json: string | null;
+  /** Store the digest of a workload instead of comparing it. */
+  readonly record: boolean;
 }
 
 /** Runs a harness; returns true if every promise was kept. */
@@ -38,6 +40,7 @@ export function optionsOf({ count }: Harness, args: readonly string[]): Assuranc
       count: { type: "string" },
       list: { type: "boolean", default: false },
       json: { type: "string" },
+      record: { type: "boolean", default: false },
     },
   });
   if (values.count !== undefined && count === null) {
@@ -49,6 +52,7 @@ export function optionsOf({ count }: Harness, args: readonly string[]): Assuranc
     parts: positionals,
     list: values.list,
     json: values.json ?? null,
+    record: values.record,
   };
 }
 

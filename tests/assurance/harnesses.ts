@@ -36,6 +36,12 @@ export const HARNESSES = {
     count: { of: "sequences", usual: 1_000 },
     load: () => import("./sim/check_play.ts"),
   },
+  workload: {
+    summary: "the same calls each time: answers, messages and rows equal those that are recorded",
+    takes: "3 minutes",
+    count: { of: "calls", usual: 20_000 },
+    load: () => import("./workload/main.ts"),
+  },
   linearizability: {
     summary: "32 clients race on few ids through kills; every history must be linearizable",
     takes: "10 minutes",
@@ -107,6 +113,12 @@ export const HARNESSES = {
     takes: "40 seconds",
     count: { of: "connections", usual: 3_000 },
     load: () => import("./stalled/main.ts"),
+  },
+  clients: {
+    summary: "clients that generators make from the OpenAPI document compile and read a run",
+    takes: "5 minutes",
+    count: null,
+    load: () => import("./clients/main.ts"),
   },
   versions: {
     summary: "the oldest and newest Deno from npm, over a file and as on Deno Deploy",

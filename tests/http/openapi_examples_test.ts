@@ -9,6 +9,7 @@ import {
 } from "../../routes/docs/document.ts";
 import type { Endpoint, Example } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
+import { Scenario, urlOf } from "../support/builders/examples.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
@@ -42,57 +43,18 @@ function statusOf({ answers }: Endpoint): number {
   return answers[0].status;
 }
 
-/** State of a team's requests. */
-class Scenario {
-  readonly sent = new Set<string>();
-  /** Ids in the examples, and the server's actual ids for them. */
-  readonly names = new Map<string, string>();
+type Story = Scenario<Answer>;
 
-  /** Replaces example ids in a text by the actual ids. */
-  withRealNames(text: string): string {
-    return [...this.names].reduce((result, [shown, real]) => result.replaceAll(shown, real), text);
-  }
-}
-
-/** Sends an example after the examples it depends on. */
-async function send(
-  h: Harness,
-  key: string,
-  operation: Endpoint,
-  story: Scenario,
-): Promise<Answer> {
-  const { example, method } = operation;
-  for (const id of example.needs ?? []) {
-    if (!story.sent.has(id)) await send(h, key, operationOf(id), story);
-  }
-  story.sent.add(operation.id);
-  const { headers = {}, body } = example;
-  const answer = await h.request(method, story.withRealNames(urlOf(operation)), {
-    key: keyFor(operation, key),
-    headers,
-    ...(body === undefined ? {} : { body }),
+/** Sends examples to a team, and waits for the aggregates, which the next example reads. */
+function storyOf(h: Harness, key: string): Story {
+  return new Scenario(async (operation, url) => {
+    const { headers = {}, body } = operation.example;
+    const options = { key: keyFor(operation, key), headers, ...body === undefined ? {} : { body } };
+    const answer = await h.request(operation.method, url, options);
+    assertEquals(answer.status, statusOf(operation), `${operation.id}: ${answer.text}`);
+    await h.worker.idle();
+    return answer;
   });
-  assertEquals(answer.status, statusOf(operation), `${operation.id}: ${answer.text}`);
-  const exampleId = idIn(JSON.stringify(example.answer));
-  const id = idIn(answer.text);
-  if (exampleId !== undefined && id !== undefined) story.names.set(exampleId, id);
-  // Waits for the aggregates, which the next example reads.
-  await h.worker.idle();
-  return answer;
-}
-
-/** Returns the id that a JSON object, or the first item of its first field, begins with. */
-function idIn(json: string): string | undefined {
-  return /^{("\w+":\[{)?"id":"([^"]+)"/.exec(json)?.[2];
-}
-
-function urlOf({ path, example }: Endpoint): string {
-  const filled = Object.entries(example.path ?? {}).reduce(
-    (url, [name, value]) => url.replace(`:${name}`, encodeURIComponent(value)),
-    path,
-  );
-  const query = new URLSearchParams(example.query).toString();
-  return query === "" ? filled : `${filled}?${query}`;
 }
 
 /** Path of a response schema in the document. */
@@ -109,7 +71,7 @@ Deno.test("every example returns the shown response, and every field of the resp
       if (operation.example.endless) return await assertBegins(h, key, operation);
       const status = statusOf(operation);
       const { answer: shown } = operation.example;
-      const answer = await send(h, key, operation, new Scenario());
+      const answer = await storyOf(h, key).send(operation);
       const type = answer.headers.get("content-type")?.split(";")[0] ?? "";
       const real = type === "application/json" ? answer.json : answer.text;
       assertEquals(judgeClosed(schemaOf(operation, status, type), real), null);
@@ -205,8 +167,8 @@ Deno.test("a repeated example is answered as its retry class says", async (t) =>
   for (const operation of ENDPOINTS.filter(({ method }) => method !== "GET")) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
-      const story = new Scenario();
-      const first = await send(h, key, operation, story);
+      const story = storyOf(h, key);
+      const first = await story.send(operation);
       const { body } = withId(operation.example, first);
       const again = await h.request(operation.method, story.withRealNames(urlOf(operation)), {
         key: keyFor(operation, key),

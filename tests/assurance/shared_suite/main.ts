@@ -12,7 +12,7 @@ import { OWN_DENOKV } from "../../support/harness/test_kv.ts";
 const ROOT = new URL("../../../", import.meta.url);
 
 /** Folders of the tests. */
-const FOLDERS = ["tests/http", "tests/dashboard"];
+const FOLDERS = ["http", "dashboard"].flatMap((name) => [`tests/${name}`, `tests/push/${name}`]);
 
 /** Test files of one process: few, because each leaves databases in memory. */
 const FILES_AT_ONCE = 10;

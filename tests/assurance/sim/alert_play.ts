@@ -2,11 +2,11 @@
 import { assertEquals } from "@std/assert";
 import { CHECKS } from "./alert_outcomes.ts";
 import { alertSequences } from "./alert_commands.ts";
-import { beginAlerts, CHANNEL, compareAlerts } from "./alert_running.ts";
-import { createPlayer, createSideRun } from "./side_play.ts";
+import { type AlertPlay, beginAlerts, CHANNEL, compareAlerts } from "./alert_running.ts";
+import { createPlayer, createSideRun, type Side } from "./side_play.ts";
 
-/** Plays the sequence of a seed. */
-export const playAlertSeed = createPlayer({
+/** The side of alerts. */
+export const ALERTS_SIDE: Side<AlertPlay> = {
   begin: beginAlerts,
   sequences: alertSequences,
   async prepare(world) {
@@ -22,6 +22,9 @@ export const playAlertSeed = createPlayer({
     }
   },
   compare: compareAlerts,
-});
+};
+
+/** Plays the sequence of a seed. */
+export const playAlertSeed = createPlayer(ALERTS_SIDE);
 
 export const run = createSideRun("sim-alerts", playAlertSeed);

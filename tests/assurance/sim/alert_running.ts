@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { OpenedChannelSettings } from "../../../domain/channels/channel.ts";
 import type { Sender } from "../../../domain/channels/sender.ts";
+import type { ChannelStore } from "../../../domain/channels/store.ts";
 import { DeliveryJob } from "../../../jobs/deliveries.ts";
 import { createDeliveryQueue } from "../../../kv/channels/queue.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -56,7 +57,12 @@ export function beginAlerts(play: Play): AlertPlay {
 export async function compareAlerts(play: AlertPlay, world: World): Promise<void> {
   await pass(play, world, LOOK_MS);
   const { nowMs } = world;
-  await deliver(world, receiver(play));
+  // The receiver reads no secrets.
+  await deliver(
+    world,
+    receiver(play),
+    (_, { settings }) => Promise.resolve(settings as unknown as OpenedChannelSettings),
+  );
   const facts = {
     alerts: play.alerts,
     silenced: [...play.silenced, ...play.silences.values()],
@@ -68,20 +74,31 @@ export async function compareAlerts(play: AlertPlay, world: World): Promise<void
   assertEquals(audit.differences, []);
 }
 
-/** Sends all messages; one that waits for another is due a little later. */
-async function deliver(world: World, sender: Sender): Promise<void> {
+/** Sends all messages that are due within some time; one that waits for another is due a little later. */
+export async function deliver(
+  world: World,
+  sender: Sender,
+  open: ChannelStore["open"],
+  withinMs = Infinity,
+): Promise<void> {
   const queue = createDeliveryQueue({ store: world.store, random: () => 0, onChanged: () => {} });
   const job = new DeliveryJob({
     queue,
-    sender,
-    // The receiver reads no secrets.
-    open: (_, { settings }) => Promise.resolve(settings as unknown as OpenedChannelSettings),
+    sender: {
+      send(envelope, ...rest) {
+        world.noteMessage(envelope);
+        return sender.send(envelope, ...rest);
+      },
+    },
+    open,
     mailer: null,
     now: () => world.nowMs,
     log: (line) => void world.log.push(line),
   });
   job.start();
-  for (let dueMs: number | null = 0; dueMs !== null; dueMs = await queue.nextDueMs()) {
+  const untilMs = world.nowMs + withinMs;
+  for (let dueMs = 0; dueMs <= untilMs; dueMs = await queue.nextDueMs() ?? Infinity) {
+    if (dueMs === Infinity) break;
     world.nowMs = Math.max(world.nowMs, dueMs);
     await job.idle();
   }

@@ -1,11 +1,11 @@
 /** Plays sequences of commands about checks: `deno task assure sim-checks`. */
 import { checkSequences } from "./check_commands.ts";
-import { beginChecks, compareChecks } from "./check_running.ts";
+import { beginChecks, type CheckPlay, compareChecks } from "./check_running.ts";
 import { DEFAULT_RULES } from "./play.ts";
-import { createPlayer, createSideRun } from "./side_play.ts";
+import { createPlayer, createSideRun, type Side } from "./side_play.ts";
 
-/** Plays the sequence of a seed. */
-export const playCheckSeed = createPlayer({
+/** The side of checks. */
+export const CHECKS_SIDE: Side<CheckPlay> = {
   begin: beginChecks,
   sequences: checkSequences,
   async prepare(world) {
@@ -13,6 +13,9 @@ export const playCheckSeed = createPlayer({
     for (const rule of DEFAULT_RULES) await world.send("DELETE", `/v1/rules/${rule}`);
   },
   compare: compareChecks,
-});
+};
+
+/** Plays the sequence of a seed. */
+export const playCheckSeed = createPlayer(CHECKS_SIDE);
 
 export const run = createSideRun("sim-checks", playCheckSeed);

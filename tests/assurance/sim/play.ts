@@ -3,11 +3,12 @@ import fc from "fast-check";
 import { Cells } from "./cells.ts";
 import { checkAll, Revisions } from "./check.ts";
 import { call, sequences } from "./commands.ts";
-import type { Play } from "./running.ts";
+import { type Play, settledEach } from "./running.ts";
 import { instant, type State, TIERS } from "./shape.ts";
 import { anyFaults, hurriedTimers, openFaulty } from "./faults.ts";
 import { NO_MONITORS } from "./monitor_state.ts";
-import type { World } from "./world.ts";
+import type { Observer } from "./observer.ts";
+import { World } from "./world.ts";
 
 /** Commands of the longest sequence; the average sequence has half as many. */
 const COMMANDS_MAX = 120;
@@ -55,25 +56,28 @@ async function playOne(
   [tier, faults, commands]: Played,
   cells: Cells,
   instances: number,
-  atEnd: (world: World) => Promise<void> = () => Promise.resolve(),
+  observer: Observer | null = null,
 ): Promise<void> {
   const play = begin(tier, cells, faults.length > 0);
-  using _ = hurriedTimers();
+  using _ = observer === null ? hurriedTimers() : null;
   try {
     let commits = -Infinity;
     const plan = {
       next: () => faults[commits++] ?? "none",
       mayRepeat: instances > 1 || faults.includes("repeat"),
     };
-    await using world = await openFaulty(plan, { tier, instances });
+    await using world = observer === null
+      ? await openFaulty(plan, { tier, instances })
+      : await World.open({ tier, ...observer.world });
     await world.putRates();
     // Incidents have a simulation of their own. Their rows would make the clock notice absences.
     for (const rule of DEFAULT_RULES) await world.send("DELETE", `/v1/rules/${rule}`);
     if (tier === "free") await fill(play, world);
     commits = 0;
-    await fc.asyncModelRun(() => ({ model: play, real: world }), commands);
+    const played = observer === null ? commands : settledEach(commands);
+    await fc.asyncModelRun(() => ({ model: play, real: world }), played);
     play.state = await checkAll(world, play.state, play.revisions);
-    await atEnd(world);
+    await observer?.atEnd(world);
   } catch (error) {
     const why = error instanceof Error ? error.stack : String(error);
     const what = [`${tier} team`, `faults: ${faults.join(", ") || "none"}`, ...play.log, why];
@@ -91,40 +95,10 @@ export const DEFAULT_RULES = [
   "unpriced",
 ] as const;
 
-/** Plays the sequence of a seed; returns all responses and the final store as text. */
-export async function replay(seed: number): Promise<string[]> {
-  const [played] = fc.sample(plays, { seed, numRuns: 1 });
-  if (played === undefined) throw new TypeError("A seed makes one sequence");
-  const lines: string[] = [];
-  await playOne(played, new Cells(), 1, async (world) => {
-    lines.push(...world.answers, ...await dump(world));
-  });
-  return withoutNames(lines);
-}
-
-/** Dumps the store key by key, each with its index in the order of writes. */
-async function dump({ store }: World): Promise<string[]> {
-  const latin1 = new TextDecoder("latin1");
-  const text = (value: unknown) =>
-    value instanceof Uint8Array ? latin1.decode(value) : Deno.inspect(value, { depth: 9 });
-  const all = await Array.fromAsync(store.reader.list({ prefix: [] }));
-  // Marks are deleted when there is time, which leaves its trace in receipts alone.
-  const rows = all.filter(({ key: [family] }) => family !== "receipt");
-  const versions = [...new Set(rows.map(({ versionstamp }) => versionstamp))].sort();
-  return rows.map(({ key, value, versionstamp }) =>
-    `${versions.indexOf(versionstamp)} ${Deno.inspect(key)} ${text(value)}`
-  );
-}
-
-/** Replaces names from the clock and from chance by numbers, in their order. */
-function withoutNames(lines: readonly string[]): string[] {
-  const numbers = new Map<string, number>();
-  return lines.map((line) =>
-    line.replace(/[0-9A-HJKMNP-TV-Z]{26}/g, (name) => {
-      if (!numbers.has(name)) numbers.set(name, numbers.size);
-      return `#${numbers.get(name)}`;
-    })
-  );
+/** Plays the sequence of a seed without faults, under an observer. */
+export async function observeSeed(seed: number, observer: Observer): Promise<void> {
+  const [[tier, , commands]] = fc.sample(plays, { seed, numRuns: 1 }) as [Played];
+  await playOne([tier, [], commands], new Cells(), 1, observer);
 }
 
 /** Creates the initial state of a play. */

@@ -1,4 +1,5 @@
 /** A running sequence: the model's side, and the work in between that both sides do. */
+import type fc from "fast-check";
 import type { Cells } from "./cells.ts";
 import type { Revisions } from "./check.ts";
 import { look } from "./model.ts";
@@ -17,6 +18,20 @@ export interface Play {
   readonly isFaulty: boolean;
   /** Executed commands, to explain a failure. */
   readonly log: string[];
+}
+
+/** Returns commands after each of which all work is done. */
+export function settledEach<Played extends Play>(
+  commands: Iterable<fc.AsyncCommand<Played, World>>,
+): fc.AsyncCommand<Played, World>[] {
+  return Array.from(commands, (command) => ({
+    check: (play) => command.check(play),
+    async run(play, world) {
+      await command.run(play, world);
+      await settled(play, world);
+    },
+    toString: () => `${command}`,
+  }));
 }
 
 /** Lets the worker do all work, and counts it in the model. */

@@ -9,8 +9,9 @@ import { type Assurance, commandOf } from "../assurance.ts";
 import { Cells } from "./cells.ts";
 import { anyFaults, hurriedTimers, openFaulty } from "./faults.ts";
 import { begin } from "./play.ts";
-import type { Play } from "./running.ts";
-import type { World } from "./world.ts";
+import { type Play, settledEach } from "./running.ts";
+import type { Observer } from "./observer.ts";
+import { World } from "./world.ts";
 
 /** Commands of the longest sequence; the average sequence has half as many. */
 const COMMANDS_MAX = 80;
@@ -66,25 +67,40 @@ export function createPlayer<Played extends SidePlay>(side: Side<Played>): PlayS
   };
 }
 
+/** Plays the sequence of a seed without faults, under an observer. */
+export async function observeSide<Played extends SidePlay>(
+  side: Side<Played>,
+  seed: number,
+  observer: Observer,
+): Promise<void> {
+  for (const commands of fc.sample(side.sequences(COMMANDS_MAX), { seed, numRuns: 1 })) {
+    await playOne(side, [], settledEach(commands), 1, observer);
+  }
+}
+
 async function playOne<Played extends SidePlay>(
   side: Side<Played>,
   faults: readonly Fault[],
   commands: Iterable<fc.AsyncCommand<Played, World>>,
   instances: number,
+  observer: Observer | null = null,
 ): Promise<void> {
   const play = side.begin(begin("team", new Cells(), faults.length > 0));
-  using _ = hurriedTimers();
+  using _ = observer === null ? hurriedTimers() : null;
   try {
     let commits = 0;
     const plan = {
       next: () => play.meetsFaults ? faults[commits++] ?? "none" : "none",
       mayRepeat: instances > 1 || faults.includes("repeat"),
     };
-    await using world = await openFaulty(plan, { tier: "team", instances });
+    await using world = observer === null
+      ? await openFaulty(plan, { tier: "team", instances })
+      : await World.open({ tier: "team", ...observer.world });
     await world.putRates();
     await side.prepare(world);
     await fc.asyncModelRun(() => ({ model: play, real: world }), commands);
     await side.compare(play, world);
+    await observer?.atEnd(world);
   } catch (error) {
     const why = error instanceof Error ? error.stack : String(error);
     const what = `faults: ${faults.join(", ") || "none"}`;

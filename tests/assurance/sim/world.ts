@@ -7,28 +7,25 @@
  * another one does the background work.
  */
 import { storeOver } from "../../support/harness/stores.ts";
+import type { Envelope } from "../../../domain/channels/sender.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
-import type { Clock } from "../../../jobs/clock.ts";
-import { NoticeJob } from "../../../jobs/notices.ts";
-import { Worker } from "../../../jobs/worker.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
 import type { Store } from "../../../kv/store.ts";
 import { createClockStore, nextDueMs } from "../../../kv/clock/store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
-import { createService } from "../../../app/compose.ts";
+import { createService, type Service } from "../../../app/compose.ts";
+import type { ServiceOptions } from "../../../app/service_options.ts";
 import { givenKey } from "../../../kv/channels/seal.ts";
 import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
+import { makeMemoryFolder } from "../../support/harness/memory_folder.ts";
 import { type Absence, RATES, type State } from "./shape.ts";
-
-/** Folder in memory, if the machine has one: files there cost no disk sync. */
-const MEMORY_DISK = "/dev/shm";
 
 /** Addresses that channels may call. */
 const PUBLIC = parseEgress("public") ?? NO_EGRESS;
@@ -41,9 +38,26 @@ export interface WorldOptions {
   readonly backEnd?: BackEnd;
   /** Wraps the handle that the service writes through. */
   readonly wrap?: (kv: Deno.Kv) => Deno.Kv;
+  /** Wraps the handle that it reads through. */
+  readonly wrapReader?: (kv: Deno.Kv) => Deno.Kv;
   readonly mailer?: Mailer;
   /** Instances of the service; 1 when absent. */
   readonly instances?: number;
+  /** Returns random bytes; drawn from one seed when absent. */
+  readonly random?: Environment["random"];
+  /** Further settings of the service. */
+  readonly service?: (environment: Environment, store: Store) => Partial<ServiceOptions>;
+  /** Called with each call and its response. */
+  readonly onAnswer?: (call: WorldCall, response: WorldResponse) => void;
+  /** Called with each message that a receiver gets. */
+  readonly onMessage?: (message: Envelope) => void;
+}
+
+/** A call as it is sent. */
+export interface WorldCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string | undefined;
 }
 
 /** Timers of a clock that only {@link VirtualTimers.advance} moves. */
@@ -72,9 +86,6 @@ export class VirtualTimers implements Timers {
 /** A response with its body read. */
 export type WorldResponse = Pick<Response, "status" | "headers"> & { readonly text: string };
 
-/** Headers that depend on chance: a jittered pause, and a hash of text with generated names. */
-const BY_CHANCE = new Set(["retry-after", "etag"]);
-
 /** Longest pause before a failed run is retried. */
 const RETRY_PAUSE_MS_MAX = 300_000;
 
@@ -84,10 +95,7 @@ const SETTLE_ROUNDS = 20;
 /** State of one instance; a restart ends it and starts another. */
 interface Process {
   readonly store: Store;
-  readonly worker: Worker;
-  readonly clock: Clock;
-  readonly notices: NoticeJob;
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly service: Service;
   stop(): Promise<void>;
 }
 
@@ -98,8 +106,6 @@ export class World implements AsyncDisposable {
   team!: Team;
   /** Lines of the log. */
   readonly log: string[] = [];
-  /** All responses so far, as text. */
-  readonly answers: string[] = [];
   readonly timers = new VirtualTimers();
   readonly #processes: Process[] = [];
   /** One stream across all restarts: no id is generated twice. */
@@ -116,9 +122,7 @@ export class World implements AsyncDisposable {
 
   /** Opens a service on a new file, with the rate card of the model. */
   static async open(options: WorldOptions): Promise<World> {
-    const dir = await isFolder(MEMORY_DISK) ? MEMORY_DISK : undefined;
-    const folder = await Deno.makeTempDir({ prefix: "runledger-", ...(dir && { dir }) });
-    const world = new World(folder, options);
+    const world = new World(await makeMemoryFolder(), options);
     const { instances = 1 } = options;
     while (world.#processes.length < instances) world.#processes.push(await world.#start());
     return world;
@@ -128,8 +132,8 @@ export class World implements AsyncDisposable {
     return this.#any().store;
   }
 
-  get notices(): NoticeJob {
-    return this.#any().notices;
+  get service(): Service {
+    return this.#any().service;
   }
 
   /** True if several instances share the file. */
@@ -161,9 +165,9 @@ export class World implements AsyncDisposable {
   async settle(): Promise<void> {
     const { nowMs } = this;
     for (let round = 0; round < SETTLE_ROUNDS; round++) {
-      const { worker, store } = this.#any();
+      const { service: { worker }, store } = this.#any();
       // Two holders of the lease for a moment do no harm.
-      const also = this.isShared && this.chance(1 / 4) ? [this.#any().worker.idle()] : [];
+      const also = this.isShared && this.chance(1 / 4) ? [this.service.worker.idle()] : [];
       await Promise.all([worker.idle(), ...also]);
       const pending = store.reader.list({ prefix: ["dirty"] }, { limit: 1 });
       if ((await Array.fromAsync(pending)).length === 0) break;
@@ -174,14 +178,14 @@ export class World implements AsyncDisposable {
 
   /** Lets the worker do what it can now. */
   async work(): Promise<void> {
-    await this.#any().worker.idle();
+    await this.service.worker.idle();
   }
 
   /** Looks at all deadlines; returns the absences that the looks knew of. */
   async look(): Promise<readonly Absence[]> {
-    const { clock } = this.#any();
+    const { clock } = this.service;
     // Two holders of the lease for a moment do no harm.
-    const also = this.isShared && this.chance(1 / 4) ? [this.#any().clock.round()] : [];
+    const also = this.isShared && this.chance(1 / 4) ? [this.service.clock.round()] : [];
     await Promise.all([clock.round(), ...also]);
     return await this.absences();
   }
@@ -209,12 +213,17 @@ export class World implements AsyncDisposable {
     const all = { Host: "ledger.test", Authorization: `Bearer ${KEY}`, ...headers };
     const url = `http://ledger.test${path}`;
     const init = body === undefined ? {} : { body };
-    const response = await this.#any().fetch(new Request(url, { method, headers: all, ...init }));
-    const text = await response.text();
-    // The pause after a 503 is random; its presence is checked where it is read.
-    const headersText = [...response.headers].filter(([name]) => !BY_CHANCE.has(name)).join("; ");
-    this.answers.push(`${method} ${path} ${response.status} ${headersText} ${text}`);
-    return { status: response.status, headers: response.headers, text };
+    const request = new Request(url, { method, headers: all, ...init });
+    const response = await this.service.app.fetch(request);
+    const { status, headers: sent } = response;
+    const answer = { status, headers: sent, text: await response.text() };
+    this.#options.onAnswer?.({ method, path, body }, answer);
+    return answer;
+  }
+
+  /** Tells the observer of a message that a receiver got. */
+  noteMessage(message: Envelope): void {
+    this.#options.onMessage?.(message);
   }
 
   /** Puts the model's rates on the card, in dollars per million tokens. */
@@ -232,15 +241,14 @@ export class World implements AsyncDisposable {
   }
 
   async #start(): Promise<Process> {
-    const { tier, backEnd = BACK_ENDS.embedded, wrap = (kv) => kv, mailer = null } = this.#options;
-    const environment: Environment = {
-      now: () => this.nowMs,
-      random: (bytes) => this.#random.bytes(bytes),
-    };
+    const { tier, backEnd = BACK_ENDS.embedded, mailer = null } = this.#options;
+    const { wrap = (kv) => kv, wrapReader = (kv) => kv, service: settings } = this.#options;
+    const { random = (bytes) => this.#random.bytes(bytes) } = this.#options;
+    const environment: Environment = { now: () => this.nowMs, random };
     const path = `${this.#folder}/world.kv`;
     const [kv, reader] = [await Deno.openKv(path), await Deno.openKv(path)];
     const deadlines = new Deadlines(STORAGE_DEADLINE_MS, this.timers);
-    const store = storeOver(wrap(kv), reader, backEnd, deadlines);
+    const store = storeOver(wrap(kv), wrapReader(reader), backEnd, deadlines);
     let minutes = 0;
     const service = createService({
       store,
@@ -256,11 +264,10 @@ export class World implements AsyncDisposable {
       log: (line) => void this.log.push(line),
       draining: () => false,
       failurePauseMs: 1,
+      ...settings?.(environment, store),
     });
-    const { app, worker, clock, notices } = service;
     const first = { region: "eu", key: KEY, tier } as const;
     this.team = (await ensureFirstTeam(store, environment, first)).team;
-    const fetch = (request: Request) => app.fetch(request);
     const stop = async () => {
       await service.stop();
       await store.writer.idle();
@@ -269,10 +276,10 @@ export class World implements AsyncDisposable {
       kv.close();
     };
     // Only the worker runs, and no commit wakes it.
-    worker.start();
+    service.worker.start();
     // Finish an earlier process's work before the first call, not at a random time.
-    await worker.idle();
-    return { store, worker, clock, notices, fetch, stop };
+    await service.worker.idle();
+    return { store, service, stop };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -282,8 +289,4 @@ export class World implements AsyncDisposable {
       await Deno.remove(this.#folder, { recursive: true });
     }
   }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return (await Deno.stat(path).catch(() => null))?.isDirectory ?? false;
 }

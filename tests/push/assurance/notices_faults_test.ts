@@ -43,7 +43,7 @@ async function notifyOwner(plan: OneFault, restarts: boolean) {
     assert(rounds < 8, "the notice never ended");
     world.nowMs += CHECK_MS;
     try {
-      await world.notices.round();
+      await world.service.notices.round();
       isDone = (await createNoticeStore(world.store).open()).length === 0;
     } catch (error) {
       assert(error instanceof StorageUnavailable, String(error));

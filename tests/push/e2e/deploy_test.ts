@@ -48,7 +48,7 @@ Deno.test("Deno Deploy: the attached KV is the ledger, and no log line has a sec
   assertEquals(code, 0);
   assertMatch(
     stderr,
-    /^Created a new ledger at the attached KV\nRunledger \d+\.\d+\.\d+ listens on http:\S+, region us, ledger the attached KV\n$/,
+    /^Created a new ledger at the attached KV\nRunledger \d+\.\d+\.\d+ listens on http:\S+, region us, ledger the attached KV\nStopping: .*\nStopped: .*\n$/,
   );
   const lines = stdout.trimEnd().split("\n");
   assertEquals(lines.map((line) => JSON.parse(line).status), [200, 401, 401]);

@@ -18,6 +18,7 @@ import { isShared, parseLocation } from "../../../kv/location.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
 import { type HarnessOptions, Instance } from "./instance.ts";
+import { makeMemoryFolder } from "./memory_folder.ts";
 import { Route } from "./route.ts";
 import { type Database, INSTANCES, openDatabase } from "./test_kv.ts";
 
@@ -89,7 +90,9 @@ export class Harness implements AsyncDisposable {
 
   /** Starts a service on an empty file. */
   static async open(options: HarnessOptions = {}): Promise<Harness> {
-    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+    const folder = options.onDisk
+      ? await Deno.makeTempDir({ prefix: "runledger-" })
+      : await makeMemoryFolder();
     const database = options.kv === undefined ? await openDatabase(folder) : null;
     const harness = new Harness(folder, options, database);
     await harness.#start();

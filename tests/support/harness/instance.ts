@@ -57,6 +57,8 @@ export interface HarnessOptions {
   readonly rateClock?: () => number;
   /** Milliseconds without a turn of the clock that are an absence; as in the service by default. */
   readonly absenceMs?: number;
+  /** True if another program opens the file. */
+  readonly onDisk?: boolean;
   /** URL of a shared KV of the test's own, for a single instance. */
   readonly kv?: string;
 }

@@ -4,6 +4,7 @@ import { assert } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
+import { makeMemoryFolder } from "./memory_folder.ts";
 
 /** An open store. Always `await using`. */
 export class TempStore implements AsyncDisposable {
@@ -19,7 +20,7 @@ export class TempStore implements AsyncDisposable {
 
   /** Opens a store on a new file, or on a copy of another store's closed file. */
   static async open(copied?: Uint8Array): Promise<TempStore> {
-    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+    const folder = await makeMemoryFolder();
     const path = `${folder}/test.kv`;
     if (copied !== undefined) await Deno.writeFile(path, copied);
     return new TempStore(folder, path, await openStore(path, new Memory()));

@@ -129,7 +129,7 @@ Deno.test("jobs: a missing ledger, a wrong option or an unknown run is reported 
 });
 
 Deno.test("jobs: as a task next to the running service it lists and retries", async () => {
-  await using h = await Harness.open();
+  await using h = await Harness.open({ onDisk: true });
   await killCost(h, 1);
   const listed = await runTask("jobs", `--kv=${h.path}`);
   assertEquals([listed.code, listed.stderr], [1, ""]);

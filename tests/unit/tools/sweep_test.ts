@@ -190,7 +190,7 @@ Deno.test("sweep: a missing ledger or invalid options are reported with advice",
 });
 
 Deno.test("sweep: as a task, next to the running service and with it stopped", async () => {
-  await using h = await Harness.open();
+  await using h = await Harness.open({ onDisk: true });
   await fillOld(h, Date.now());
   const dry = await runTask("sweep", `--kv=${h.path}`, "--dry-run");
   assertEquals([dry.code, dry.stderr], [0, ""]);

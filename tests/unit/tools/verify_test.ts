@@ -79,7 +79,7 @@ Deno.test("verify: an unknown option is refused, and --help lists the exit codes
 });
 
 Deno.test("verify: as a task in its own process, next to the running service", async () => {
-  await using h = await Harness.open();
+  await using h = await Harness.open({ onDisk: true });
   await fill(h);
   const { code, stdout, stderr } = await runTask("verify", `--kv=${h.path}`);
   assertEquals([code, stderr], [0, ""]);

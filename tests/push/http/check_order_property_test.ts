@@ -1,10 +1,10 @@
 /** Results and statistics of checks do not depend on the order or repetition of a run's parts. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { SEED } from "../support/harness/seed.ts";
-import { ATLAS, putPrice, reprice } from "../support/builders/reprice.ts";
-import { aFinish, anEvent, aRun, aScore, at, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { SEED } from "../../support/harness/seed.ts";
+import { ATLAS, putPrice, reprice } from "../../support/builders/reprice.ts";
+import { aFinish, anEvent, aRun, aScore, at, runId } from "../../support/builders/requests.ts";
+import { type Answer, Harness } from "../../support/harness/harness.ts";
 
 /** Checks by slug; those of the second half read events. */
 const CHECKS: Readonly<Record<string, string>> = {

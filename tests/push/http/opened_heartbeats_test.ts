@@ -1,10 +1,10 @@
 /** A heartbeat's cost counts unless `POST /v1/runs` opened its run, in any order of arrival. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { SEED } from "../support/harness/seed.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { SEED } from "../../support/harness/seed.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
+import { type Answer, Harness } from "../../support/harness/harness.ts";
 
 const AGENT = { agent: "researcher" };
 const GPT = { provider: "openai", model: "gpt-4o" };

@@ -11,7 +11,7 @@ import {
   EVENTS_PER_BATCH_MAX,
   OUTPUT_BYTES_MAX,
   WHOLE_BODY_BYTES_MAX,
-} from "../../domain/core/limits.ts";
+} from "../../../domain/core/limits.ts";
 import {
   aFinish,
   aHeartbeat,
@@ -19,9 +19,9 @@ import {
   aRun,
   eventId,
   runId,
-} from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
-import { whileWatched } from "../support/harness/watched.ts";
+} from "../../support/builders/requests.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { whileWatched } from "../../support/harness/watched.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

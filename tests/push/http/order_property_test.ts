@@ -1,10 +1,10 @@
 /** The core invariant: a run is a join of write-once parts, and no order of arrival matters. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
-import { SEED } from "../support/harness/seed.ts";
-import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { BODY_BYTES_MAX } from "../../../domain/core/limits.ts";
+import { SEED } from "../../support/harness/seed.ts";
+import { aFinish, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
+import { type Answer, Harness } from "../../support/harness/harness.ts";
 
 /** A call of a run; `events` counts the items it sends. */
 interface Call {

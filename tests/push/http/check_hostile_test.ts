@@ -1,10 +1,10 @@
 /** Hostile definitions of checks: refused or bounded, while other teams are served. */
 import { assert, assertEquals } from "@std/assert";
-import { Random } from "../../tools/random.ts";
-import { hostileExpressions } from "../support/builders/hostile_expressions.ts";
-import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
-import { whileWatched } from "../support/harness/watched.ts";
+import { Random } from "../../../tools/random.ts";
+import { hostileExpressions } from "../../support/builders/hostile_expressions.ts";
+import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { whileWatched } from "../../support/harness/watched.ts";
 
 /** Definitions, and the milliseconds for which one may hold the event loop. */
 const DEFINITIONS = 1_000, HELD_MS_MAX = 50;

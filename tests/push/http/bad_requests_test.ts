@@ -3,13 +3,13 @@
  * immediately, and no byte of the store changes.
  */
 import { assert, assertEquals } from "@std/assert";
-import { ENDPOINTS } from "../../routes/api/endpoints.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
-import { CARD, PRICE } from "../support/builders/rate_cards.ts";
-import { REPRICE } from "../support/builders/reprice.ts";
-import { bodyOf, type CredentialName, readRows, type Row } from "./bad_requests/rows.ts";
+import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
+import { type Answer, Harness } from "../../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../../support/harness/operator.ts";
+import { CARD, PRICE } from "../../support/builders/rate_cards.ts";
+import { REPRICE } from "../../support/builders/reprice.ts";
+import { bodyOf, type CredentialName, readRows, type Row } from "../../http/bad_requests/rows.ts";
 
 const ROWS_MIN = 300;
 /** Minimum of bad requests per route that needs a credential. */
