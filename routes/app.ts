@@ -151,7 +151,8 @@ function hintFor(path: string, known: readonly string[]): string {
       ]),
   );
   if (plain !== path && candidates.has(plain)) return "leave out the slash at its end";
-  const nearest = candidates.get(nearestName(plain, [...candidates.keys()]) ?? "");
+  const alike = [...candidates.keys()].filter((each) => Math.abs(each.length - plain.length) <= 3);
+  const nearest = candidates.get(nearestName(plain, alike) ?? "");
   const meant = nearest === undefined ? "" : `did you mean ${nearest}? `;
   return `${meant}/docs lists all calls`;
 }

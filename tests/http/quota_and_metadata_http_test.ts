@@ -46,6 +46,7 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/spend", ["GET", "HEAD"]],
   ["/v1/spend/unpriced", ["GET", "HEAD"]],
   ["/v1/usage", ["GET", "HEAD"]],
+  ["/v1/me", ["GET", "HEAD"]],
   ["/v1/changes", ["GET", "HEAD"]],
   ["/v1/refusals", ["GET", "HEAD"]],
   ["/v1/live", ["GET", "HEAD"]],
