@@ -141,18 +141,19 @@ function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): 
 function hintFor(path: string, known: readonly string[]): string {
   const plain = path.replace(/\/+$/, "");
   const parts = plain.split("/");
+  const isMeantBy = (part: string, i: number) =>
+    part.startsWith(":") || nearestName(parts[i] ?? "", [part]) !== null;
   // Of each known path with as many parts, the names are those that were sent.
   const candidates = new Map(
     known.filter((each) => !each.startsWith("/dashboard")).map((each) => each.split("/"))
-      .filter(({ length }) => length === parts.length)
+      .filter((each) => each.length === parts.length && each.every(isMeantBy))
       .map((each) => [
         each.map((part, i) => part.startsWith(":") ? parts[i] : part).join("/"),
         each.join("/").replace(/:(\w+)/g, "{$1}"),
       ]),
   );
   if (plain !== path && candidates.has(plain)) return "leave out the slash at its end";
-  const alike = [...candidates.keys()].filter((each) => Math.abs(each.length - plain.length) <= 3);
-  const nearest = candidates.get(nearestName(plain, alike) ?? "");
+  const nearest = candidates.get(nearestName(plain, [...candidates.keys()]) ?? "");
   const meant = nearest === undefined ? "" : `did you mean ${nearest}? `;
   return `${meant}/docs lists all calls`;
 }
