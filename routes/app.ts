@@ -142,7 +142,7 @@ function hintFor(path: string, known: readonly string[]): string {
   const plain = path.replace(/\/+$/, "");
   const parts = plain.split("/");
   const isMeantBy = (part: string, i: number) =>
-    part.startsWith(":") || nearestName(parts[i] ?? "", [part]) !== null;
+    part === parts[i] || part.startsWith(":") || nearestName(parts[i] ?? "", [part]) !== null;
   // Of each known path with as many parts, the names are those that were sent.
   const candidates = new Map(
     known.filter((each) => !each.startsWith("/dashboard")).map((each) => each.split("/"))
