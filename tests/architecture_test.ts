@@ -86,6 +86,7 @@ const ROOT_ENTRIES = new Set([
   "deno.json",
   "deno.lock",
   "docs",
+  "examples",
   "ops",
   "tests",
 ]);

@@ -2,21 +2,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
 import { answer, Receiver } from "../../support/fakes/receiver.ts";
+import { isInstalled } from "../../support/harness/commands.ts";
 import { Harness } from "../../support/harness/harness.ts";
 
 const root = new URL("../../../", import.meta.url);
-
-/** True if a command is installed. */
-function isInstalled(command: string): boolean {
-  const folders = (Deno.env.get("PATH") ?? "").split(":");
-  return folders.some((folder) => {
-    try {
-      return Deno.statSync(`${folder}/${command}`).isFile;
-    } catch {
-      return false;
-    }
-  });
-}
 
 /** The shell blocks of a document that call the service. */
 function examplesOf(path: string): string[] {
