@@ -22,10 +22,8 @@ export const MEMORY_SHARES = {
   writes: 60,
   /** Event ids of live runs. */
   ledgers: 50,
-  /** Openings of runs started by a heartbeat. */
-  openings: 25,
   /** Heads of runs that wait for the worker, and of open runs. */
-  heads: 25,
+  heads: 50,
   /** Ids of recently opened or closed runs. */
   recent_ids: 25,
   /** Roll-ups of days without changes. */

@@ -1,9 +1,7 @@
 /**
  * Notifies the watchers of a team's or a run's changes.
  *
- * A commit of this process notifies immediately. Commits of other instances on a shared KV change
- * the version of the team's roll-ups, which is watched. Polling finds what a watch does not show:
- * stages of runs, which change no roll-up, and teams whose watch is not open.
+ * A commit of this process notifies immediately. Polling finds the commits of other processes.
  *
  * @module
  */
@@ -12,13 +10,9 @@ import type { ChangeWatch } from "../../domain/feed/changes.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import { getAll, type Store } from "../store.ts";
-import { VersionWatches } from "./version_watches.ts";
 
 /** Interval of polling for commits of other processes, milliseconds. */
-const POLL_MS = 1_000;
-
-/** Polls until one that also reads teams with an open watch, because a watch can fail silently. */
-const POLLS_PER_CHECK = 10;
+const POLL_MS = 500;
 
 /** Watched rows, and their versions at the last read; null before the first. */
 class WatchedRows {
@@ -51,9 +45,6 @@ class WatchedTeam {
   readonly id: TeamId;
   readonly watchers = new Set<Watcher>();
   readonly runs = new Map<RunId, WatchedRows>();
-  /** True to read its runs once more after the present read. */
-  mustReadRuns = false;
-  isReadingRuns = false;
   /** Version up to which its watchers are notified; null before the first. */
   #version: string | null = null;
 
@@ -63,11 +54,6 @@ class WatchedTeam {
 
   get isWatched(): boolean {
     return this.watchers.size > 0 || this.runs.size > 0;
-  }
-
-  /** True once a version is noted. */
-  get isNoted(): boolean {
-    return this.#version !== null;
   }
 
   /** Returns the watched rows of a run. */
@@ -87,14 +73,13 @@ class WatchedTeam {
     if (this.#version === (before ?? "")) this.#version = after;
   }
 
-  /** Notifies for a later version, and for the first one; returns whether it did. */
-  note(versionstamp: string | null): boolean {
+  /** Notifies for a later version, and for the first one. */
+  note(versionstamp: string | null): void {
     const version = versionstamp ?? "";
-    // Versions sort as text. A watch shows commits of this process later than they are noted.
-    if (this.#version !== null && version <= this.#version) return false;
+    // Versions sort as text. A read may be older than a commit of this process.
+    if (this.#version !== null && version <= this.#version) return;
     this.#version = version;
     this.notify();
-    return true;
   }
 }
 
@@ -109,19 +94,13 @@ export interface VersionChange {
 export class ChangeNotifier {
   readonly #store: Store;
   readonly #teams = new Map<TeamId, WatchedTeam>();
-  /** Null on a file: only its process commits to it. */
-  readonly #versions: VersionWatches | null;
   #timer: ReturnType<typeof setInterval> | null = null;
-  #polls = 0;
   #isPolling = false;
-  readonly #reads = new Set<Promise<void>>();
+  #reading = Promise.resolve();
   #isStopped = false;
 
   constructor(store: Store) {
     this.#store = store;
-    this.#versions = store.limits.mayRepeat
-      ? new VersionWatches(store.reader, (team, version) => this.#noteVersion(team, version))
-      : null;
   }
 
   /**
@@ -135,11 +114,10 @@ export class ChangeNotifier {
     const watcher = new Watcher(() => {
       if (!watchers.delete(watcher)) return;
       if (run !== undefined && watchers.size === 0) watched.runs.delete(run);
-      if (!watched.isWatched && this.#teams.delete(team)) this.#versions?.release(team);
+      if (!watched.isWatched) this.#teams.delete(team);
       this.#setTimer();
     });
     watchers.add(watcher);
-    this.#versions?.use(team);
     this.#setTimer();
     return watcher;
   }
@@ -158,73 +136,38 @@ export class ChangeNotifier {
     for (const run of runs) watched.runs.get(run)?.notify();
   }
 
-  /** Ends watches, polls and reads. Call it before the store closes. */
+  /** Ends polls and reads. Call it before the store closes. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#setTimer();
-    await Promise.all([this.#versions?.stop(), ...this.#reads]);
+    await this.#reading;
   }
 
-  /** Notes a version that the watch of a team shows. */
-  #noteVersion(team: TeamId, version: string | null): void {
-    const watched = this.#teams.get(team);
-    if (watched?.note(version)) void this.#readRuns(watched);
-  }
-
-  /** Reads the watched runs of a team, and once more if the team changes meanwhile. */
-  async #readRuns(team: WatchedTeam): Promise<void> {
-    team.mustReadRuns = true;
-    if (team.isReadingRuns) return;
-    team.isReadingRuns = true;
-    while (team.mustReadRuns && team.runs.size > 0 && !this.#isStopped) {
-      team.mustReadRuns = false;
-      await this.#read([], [...team.runs.values()]);
-    }
-    team.isReadingRuns = false;
-  }
-
-  /** Polls only while there are watchers or watches. */
+  /** Polls only while there are watchers. */
   #setTimer(): void {
-    const isNeeded = this.#teams.size > 0 || (this.#versions?.size ?? 0) > 0;
-    if (isNeeded && !this.#isStopped) {
+    if (this.#teams.size > 0 && !this.#isStopped) {
       // The timer serves all watchers and outlives the request that starts it.
-      this.#timer ??= outsideScope(() => setInterval(() => void this.#poll(), POLL_MS));
+      this.#timer ??= outsideScope(() => setInterval(() => this.#poll(), POLL_MS));
     } else if (this.#timer !== null) {
       clearInterval(this.#timer);
       this.#timer = null;
     }
   }
 
-  async #poll(): Promise<void> {
+  /** Reads versions and rows, unless a read is under way; {@link stop} waits for it. */
+  #poll(): void {
     if (this.#isPolling) return;
     this.#isPolling = true;
-    const isCheck = ++this.#polls % POLLS_PER_CHECK === 0;
-    if (isCheck) this.#versions?.renew();
-    this.#setTimer();
-    const teams = [...this.#teams.values()];
-    const polled = teams.filter(({ id }) => isCheck || !this.#versions?.isLive(id));
-    await this.#read(polled, teams.flatMap(({ runs }) => [...runs.values()]));
-    this.#isPolling = false;
+    this.#reading = this.#compare([...this.#teams.values()]).finally(() => this.#isPolling = false);
   }
 
-  /** Reads versions and rows, and notifies of changed ones; {@link stop} waits for it. */
-  async #read(teams: readonly WatchedTeam[], runs: readonly WatchedRows[]): Promise<void> {
-    const read = this.#compare(teams, runs);
-    this.#reads.add(read);
-    await read;
-    this.#reads.delete(read);
-  }
-
-  async #compare(teams: readonly WatchedTeam[], runs: readonly WatchedRows[]): Promise<void> {
+  async #compare(teams: readonly WatchedTeam[]): Promise<void> {
+    const runs = teams.flatMap(({ runs }) => [...runs.values()]);
     const teamKeys = teams.map(({ id }) => keys.rollupVersion(id));
     const runKeys = runs.flatMap((rows) => rows.keys);
     try {
       const entries = await getAll(this.#store, [...teamKeys, ...runKeys]);
-      for (const [i, team] of teams.entries()) {
-        const { isNoted } = team;
-        const isNew = team.note(entries[i]?.versionstamp ?? null);
-        if (isNew && isNoted) this.#versions?.doubt(team.id);
-      }
+      for (const [i, team] of teams.entries()) team.note(entries[i]?.versionstamp ?? null);
       let at = teams.length;
       for (const rows of runs) rows.note(entries.slice(at, at += rows.keys.length));
     } catch {

@@ -13,7 +13,6 @@ import { keys } from "../base/keys.ts";
 import { type BlobWrite, blobWrite, chunkKeys } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
-import { joinWrites } from "./new_agents.ts";
 import type { StoredParts } from "./snapshot.ts";
 
 /** A write request in progress. */
@@ -64,4 +63,17 @@ export function partsWrite(
   const { sets, staged } = blob;
   const write = { team: team.id, checks, sums, sets, deletes, pending };
   return { write: others === undefined ? write : joinWrites(write, others), staged };
+}
+
+/** Joins two writes of different keys. */
+export function joinWrites(a: Write, b: Write): Write {
+  return {
+    ...a,
+    ...b,
+    checks: [...a.checks ?? [], ...b.checks ?? []],
+    sums: [...a.sums ?? [], ...b.sums ?? []],
+    sets: [...a.sets ?? [], ...b.sets ?? []],
+    deletes: [...a.deletes ?? [], ...b.deletes ?? []],
+    pending: [...a.pending ?? [], ...b.pending ?? []],
+  };
 }

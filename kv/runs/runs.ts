@@ -19,20 +19,25 @@ import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunParts } from "../../domain/runs/run.ts";
 import { inTime } from "../base/deadline.ts";
-import { pendingName } from "../writer/pending_mark.ts";
+import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { readHead } from "./heads.ts";
-import { OpenHeartbeats } from "./open_heartbeats.ts";
-import { type Call, partsWrite } from "./parts_write.ts";
+import { type Call, joinWrites, partsWrite } from "./parts_write.ts";
 import { writePing } from "./open_pings.ts";
 import { RecentIds } from "./recent_ids.ts";
 import { stage, type Store, unstage } from "../store.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
-import { AgentGroup, joinWrites, NewAgentCalls } from "./new_agents.ts";
+import { useAgent } from "../agents/rows.ts";
 import { readSnapshot, readWithAgent } from "./snapshot.ts";
 import type { Write } from "../writer/write.ts";
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
+
+/**
+ * Requests that may wait for a new agent: after a start, all requests of a team wait until the
+ * first of each agent has completed.
+ */
+const WAITS = { name: 1_024, all: 4_096 } as const;
 
 /** A write request whose agent may be new. */
 interface NewAgentCall extends Call {
@@ -58,13 +63,13 @@ export function createRuns(
     heartbeat: (team, request, receivedAt) =>
       withCard(
         team,
-        (card) => writer.writeHeartbeat(heartbeatCall(team, request, receivedAt, card)),
+        (card) => writer.write(heartbeatCall(team, request, receivedAt, card)),
       ),
     ping: (team, request, rid, receivedAt) =>
       withCard(team, (card) => {
         const write = (id: RunId, others: Write) => {
           const call = heartbeatCall(team, { ...request, id }, receivedAt, card);
-          return writer.writeHeartbeat({ ...call, others });
+          return writer.write({ ...call, others });
         };
         const at = { team: team.id, agent: request.agent, rid };
         return inTime(writePing({ store, at, request, receivedAt, write }), store.deadlines);
@@ -96,17 +101,13 @@ class RunWriter {
   /** Ids with a recently written opening or close: a repeated request reads before it writes. */
   readonly #opened: RecentIds;
   readonly #closed: RecentIds;
-  readonly #openHeartbeats: OpenHeartbeats;
-  readonly #newAgents: NewAgentCalls<NewAgentCall, CappedOutcome>;
+  /** Each new agent changes its team's count of agents, so calls with new agents take turns. */
+  readonly #newAgents: KeyedMutex;
 
   constructor(store: Store, known: KnownAgents) {
     this.#store = store;
     this.#known = known;
-    this.#newAgents = new NewAgentCalls(store, {
-      isKnown: ({ team, agent }) => known.has(team.id, agent),
-      write: (calls) => this.#writeTogether(calls),
-    });
-    this.#openHeartbeats = new OpenHeartbeats(store.memory);
+    this.#newAgents = new KeyedMutex(store.deadlines, WAITS);
     const idsMax = RecentIds.within(store.memory.bytesMax("recent_ids") / 2);
     [this.#opened, this.#closed] = [new RecentIds(idsMax), new RecentIds(idsMax)];
     store.memory.register("recent_ids", () => this.#opened.bytes + this.#closed.bytes);
@@ -116,12 +117,12 @@ class RunWriter {
    * Writes a request. The first attempt assumes that the run does not exist, which is usually true
    * and costs no read. On a conflict, it reads and decides again.
    */
-  write(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
+  write(call: Call): Promise<CappedOutcome> {
     const { team, agent } = call;
     if (agent !== null && !this.#known.hasOrRecheck(team.id, agent)) {
       return inTime(this.#writeWithNewAgent({ ...call, agent }), this.#store.deadlines);
     }
-    const decision = call.decide(assumed);
+    const decision = call.decide(NO_PARTS);
     const { opening, closing, outcome } = decision;
     // An assumption may only lead to a commit, because its checks prove it. A replay needs a read.
     const isRepeated = (opening === undefined && closing === undefined) ||
@@ -143,20 +144,19 @@ class RunWriter {
     return heads.noting(team.id, id, parts, () => writer.commit(write));
   }
 
-  /** Writes a heartbeat. Its run is assumed to be as the heartbeat that opened it left it. */
-  writeHeartbeat(call: Call): Promise<CappedOutcome> {
-    const opening = this.#openHeartbeats.get(nameOf(call), call.receivedAt);
-    return this.write(call, opening === undefined ? NO_PARTS : { opening, closing: null });
-  }
-
   /** Writes a request after reading the stored state, for the few that need it. */
   #writeStored(call: Call): Promise<CappedOutcome> {
     return inTime(this.#writeReading(call), this.#store.deadlines);
   }
 
-  /** Writes a call together with others that wait; one whose agent is known by then needs no turn. */
+  /** Writes a call whose agent may be new; one whose agent is known by its turn needs none. */
   async #writeWithNewAgent(call: NewAgentCall): Promise<CappedOutcome> {
-    return await this.#newAgents.run(call) ?? await this.write(call);
+    const { team, agent } = call;
+    const outcome = await this.#newAgents.take(
+      team.id,
+      async () => this.#known.has(team.id, agent) ? null : await this.#writeInTurn(call),
+    );
+    return outcome ?? await this.write(call);
   }
 
   /** Reads, decides and commits until there is no conflict. */
@@ -169,66 +169,54 @@ class RunWriter {
       if (!decision.opening && !decision.closing) {
         return await withIdleCloseOf(this.#store, call, decision.outcome);
       }
-      const { write, staged } = partsWrite(call, decision, snapshot.rows);
-      await stage(this.#store, team.id, staged);
-      if (await this.#commit(call, decision, write) !== null) {
-        this.#remember(call, decision);
-        return decision.outcome;
-      }
-      await unstage(this.#store, team.id, staged);
-      return LOST;
+      const write = partsWrite(call, decision, snapshot.rows);
+      return await this.#commitStaged(call, decision, write) ? decision.outcome : LOST;
     });
   }
 
-  /**
-   * Like {@link #writeReading} for calls of one team whose agents may be new: as many as fit in one
-   * commit, at least the first one.
-   */
-  #writeTogether(calls: readonly NewAgentCall[]): Promise<Map<NewAgentCall, CappedOutcome>> {
+  /** Like {@link #writeReading} for a call whose agent may be new. */
+  #writeInTurn(call: NewAgentCall): Promise<CappedOutcome> {
     return untilCommitted("write a run", async () => {
-      const reads = calls.map((call) => readWithAgent(this.#store, this.#known, call));
-      const snapshots = await Promise.all(reads);
-      const group = new AgentGroup<NewAgentCall>(this.#store.limits);
-      const outcomes = new Map<NewAgentCall, CappedOutcome>();
-      for (const [i, call] of calls.entries()) {
-        const snapshot = snapshots[i] ?? null;
-        const outcome = snapshot === null ? DELETED : addTo(group, call, snapshot);
-        if (outcome === null) continue;
-        outcomes.set(call, await withIdleCloseOf(this.#store, call, outcome));
+      const snapshot = await readWithAgent(this.#store, this.#known, call);
+      if (snapshot === null) return DELETED;
+      const { parts, rows, agent } = snapshot;
+      const decision = call.decide(parts);
+      // A replay or a conflict takes precedence over the agent limit.
+      if (!decision.opening && !decision.closing) {
+        return await withIdleCloseOf(this.#store, call, decision.outcome);
       }
-      if (!group.isConsistent) return LOST;
-      const isStored = group.members.length === 0 || await this.#commitGroup(group) !== null;
-      if (!isStored) return LOST;
-      for (const { call, decision, known } of group.members) {
-        this.#remember(call, decision);
-        this.#known.add(call.team.id, call.agent, known);
-        outcomes.set(call, decision.outcome);
+      const isNew = agent.rows.used === null;
+      const created = agent.rows.archived ?? { created_at: call.receivedAt };
+      const used = isNew ? useAgent(call.team, agent.rows, created) : {};
+      if ("code" in used) return { kind: "refused", problem: used };
+      const { write, staged } = partsWrite(call, decision, rows);
+      if (!await this.#commitStaged(call, decision, { write: joinWrites(used, write), staged })) {
+        return LOST;
       }
-      return outcomes;
+      this.#known.add(call.team.id, call.agent, agent.known);
+      return decision.outcome;
     });
   }
 
-  async #commitGroup({ members, write, staged }: AgentGroup<NewAgentCall>): Promise<string | null> {
-    const team = members[0]!.call.team.id;
-    await stage(this.#store, team, staged);
-    const { heads, writer } = this.#store;
-    const commit = members.reduceRight(
-      (inner, { call, decision }) => () => heads.noting(team, call.id, decision, inner),
-      () => writer.commit(write),
-    );
-    const version = await commit();
-    if (version === null) await unstage(this.#store, team, staged);
-    return version;
+  /** Commits a decision with its chunks; returns whether it is stored. */
+  async #commitStaged(
+    call: Call,
+    decision: Decision,
+    { write, staged }: ReturnType<typeof partsWrite>,
+  ): Promise<boolean> {
+    await stage(this.#store, call.team.id, staged);
+    if (await this.#commit(call, decision, write) === null) {
+      await unstage(this.#store, call.team.id, staged);
+      return false;
+    }
+    this.#remember(call, decision);
+    return true;
   }
 
   /** Caches a write. The cache never answers a request; it only selects the first attempt. */
-  #remember(call: Call, { opening, closing, replaces }: Decision): void {
-    const { id } = call;
+  #remember({ id }: Call, { opening, closing }: Decision): void {
     if (opening !== undefined) this.#opened.add(id);
     if (closing !== undefined) this.#closed.add(id);
-    if (opening?.kind === "heartbeat" && closing === undefined) {
-      this.#openHeartbeats.add(nameOf(call), opening);
-    } else if (replaces !== undefined) this.#openHeartbeats.delete(nameOf(call));
   }
 }
 
@@ -243,29 +231,4 @@ async function withIdleCloseOf(
   if (closing !== null || opening?.idleTimeoutSeconds === undefined) return outcome;
   const { head } = await readHead({ store, team: team.id, id });
   return { ...outcome, parts: { opening, closing: head.parts.closing } };
-}
-
-/** Returns a run's name, unique across teams. */
-function nameOf({ team, id }: Call): string {
-  return pendingName(team.id, id);
-}
-
-/**
- * Adds a call to a group if it fits; returns its outcome if it needs no commit.
- *
- * @returns null if the outcome depends on a commit
- */
-function addTo(
-  group: AgentGroup<NewAgentCall>,
-  call: NewAgentCall,
-  { parts, rows, agent }: NonNullable<Awaited<ReturnType<typeof readWithAgent>>>,
-): CappedOutcome | null {
-  const decision = call.decide(parts);
-  // A replay or a conflict takes precedence over the agent limit.
-  if (!decision.opening && !decision.closing) return decision.outcome;
-  const used = group.use(call.team, agent.rows, call.receivedAt);
-  if ("code" in used) return { kind: "refused", problem: used };
-  const { write, staged } = partsWrite(call, decision, rows);
-  group.add(call, decision, agent, { write: joinWrites(used, write), staged });
-  return null;
 }

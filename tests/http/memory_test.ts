@@ -68,9 +68,6 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
     await h.post("/v1/runs", { ...aRun(1), id }, { key });
     await h.post(`/v1/runs/${id}/events`, { events: [anEvent(800_000 + team)] }, { key });
   },
-  openings: async (h, key, team) => {
-    await h.post("/v1/heartbeats", aHeartbeat(700_000 + team, { status: "start" }), { key });
-  },
   heads: async () => {},
   recent_ids: async () => {},
   refusals: async (h, key, team) => {

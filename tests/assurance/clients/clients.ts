@@ -139,6 +139,7 @@ print(json.dumps({
 `;
 
 const READ_BY_JAVA = `
+import java.net.http.HttpClient;
 import java.util.*;
 import org.openapitools.client.*;
 import org.openapitools.client.api.RunsApi;
@@ -146,6 +147,8 @@ import org.openapitools.client.api.RunsApi;
 public class Read {
   public static void main(String[] args) throws Exception {
     var client = new ApiClient();
+    // Without TLS, its HTTP/2 begins with an upgrade, which the server's runtime refuses.
+    client.setHttpClientBuilder(HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1));
     client.updateBaseUri(args[0]);
     client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + args[1]));
     var run = new RunsApi(client).getRun(args[2], null, null, null, null, null);

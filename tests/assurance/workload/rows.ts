@@ -2,7 +2,7 @@
 import { chunksOf, unpackBlob } from "../../../kv/base/blob.ts";
 import { decodeLedger } from "../../../kv/base/codec_ledger.ts";
 import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
-import { rowText } from "../../../kv/base/row_text.ts";
+import { toJson } from "../../../kv/base/json_value.ts";
 import type { Store } from "../../../kv/store.ts";
 
 type Row = Deno.KvEntry<unknown>;
@@ -14,7 +14,10 @@ export async function readRows({ reader }: Store): Promise<[family: string, text
     rows.filter(({ key: [family] }) => family === "chunk"),
     ({ key }) => String(key.at(-2)),
   );
-  return rows.map((row) => [familyOf(row), rowText({ key: row.key, value: decoded(row, chunks) })]);
+  return rows.map((row) => {
+    const shown = [row.key.map(toJson), toJson(decoded(row, chunks))];
+    return [familyOf(row), JSON.stringify(shown)];
+  });
 }
 
 /** The first part of a key and, below a run or a team, the name that says what the row is. */

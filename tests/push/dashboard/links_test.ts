@@ -85,7 +85,7 @@ function formOf({ pathname }: URL, page: string): string {
 function tableOf(scopes: readonly Scope[] | null): string[] {
   return routes.filter(({ access }) =>
     access !== null &&
-    (scopes === null ? access.operator : access.scope && scopes.includes(access.scope))
+    (scopes === null ? access.operator : scopes.some((scope) => scope === access.scope))
   ).map(({ method, path }) => `${method} ${path}`).sort();
 }
 
