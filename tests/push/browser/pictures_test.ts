@@ -32,7 +32,7 @@ browserTest("the README's pictures can be taken again, and are small", async (br
     assertEquals(answer?.status(), 200, path);
     await visitor.shot(name, 900);
     const { size } = await Deno.stat(new URL(`docs/images/${name}.png`, ROOT));
-    assert(size <= BYTES_MAX, `${name}: ${size} bytes; reduce it to 64 colors`);
+    assert(size <= BYTES_MAX, `${name}: ${size} bytes; reduce it to 256 colors`);
   }
   const shown = Deno.readTextFileSync(new URL("README.md", ROOT)).matchAll(/images\/(\w+)\.png/g);
   assertEquals([...shown].map(([, name]) => name).sort(), pictures.map(([name]) => name).sort());
