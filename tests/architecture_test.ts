@@ -81,6 +81,7 @@ const ROOT_ENTRIES = new Set([
   "CONTRIBUTING.md",
   "LICENSE",
   "README.md",
+  "CHANGELOG.md",
   "SECURITY.md",
   "data",
   "deno.json",
