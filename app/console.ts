@@ -101,7 +101,9 @@ export function announce(
   const keyToShow = key === null ? createdKey : key === developmentKey(region) ? key : null;
   if (keyToShow === null) return;
   if (!dev) stderr.write(`First key, shown only now: ${keyToShow}`);
-  stderr.write(`Try it:\n  curl -fsS -u ${keyToShow}: "${url}/v1/ping?agent=hello"`);
+  stderr.write(
+    `Try it:\n  curl -sS --fail-with-body -u ${keyToShow}: "${url}/v1/ping?agent=hello"`,
+  );
 }
 
 /** Reports an unhandled error; the service keeps serving. */

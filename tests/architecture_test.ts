@@ -87,6 +87,7 @@ const ROOT_ENTRIES = new Set([
   "deno.json",
   "deno.lock",
   "docs",
+  "examples",
   "ops",
   "tests",
 ]);
