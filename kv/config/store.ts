@@ -7,9 +7,8 @@
  *
  * @module
  */
-import type { Environment } from "../../domain/core/environment.ts";
 import { type Parsed, refuse } from "../../domain/core/errors.ts";
-import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
+import { type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import {
   CONFIG_OBJECTS_MAX,
   type ConfigKind,
@@ -21,18 +20,10 @@ import { type AuditAction, type AuditEntry, differenceOf } from "../../domain/te
 import type { MadeBy } from "../../domain/teams/made_by.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import type { TeamChanges, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
+import type { ObjectDeps, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { type ConfigRow, isObject, readObject, withDefaults } from "./objects.ts";
-
-/** Dependencies of the stores. */
-export interface ConfigDeps {
-  readonly store: Store;
-  readonly changes: TeamChanges;
-  readonly region: Region;
-  readonly environment: Pick<Environment, "random">;
-}
 
 /** An object before and after a change; null for none. */
 export interface ObjectChange<Settings> {
@@ -69,7 +60,7 @@ export interface ConfigKindSpec<Settings, Put> {
 
 /** Creates the store of one kind. */
 export function createConfigStore<Settings, Put = Settings>(
-  deps: ConfigDeps,
+  deps: ObjectDeps,
   spec: ConfigKindSpec<Settings, Put>,
 ): ConfigStore<Settings, Put> {
   const { store } = deps;
@@ -149,7 +140,7 @@ interface Planned<Settings, Result> {
  * @param plan receives the stored row; null for none
  */
 export function change<Settings, Result>(
-  { store, changes }: ConfigDeps,
+  { store, changes }: ObjectDeps,
   { kind, followUp }: Pick<ConfigKindSpec<Settings, never>, "kind" | "followUp">,
   { id: team }: Team,
   slug: string,
@@ -192,7 +183,7 @@ function objectOf<Settings>(
 
 /** Returns the next version of an object; a first one if there is no row, or a deletion. */
 function changed<Settings, Put>(
-  { region, environment }: ConfigDeps,
+  { region, environment }: ObjectDeps,
   { idPrefix }: ConfigKindSpec<Settings, Put>,
   slug: string,
   row: ConfigRow<Settings> | null,
