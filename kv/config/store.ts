@@ -15,6 +15,7 @@ import {
   type ConfigObject,
   type ConfigStore,
   type PutObject,
+  versionConflict,
 } from "../../domain/config/objects.ts";
 import { type AuditAction, type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy } from "../../domain/teams/made_by.ts";
@@ -71,7 +72,7 @@ export function createConfigStore<Settings, Put = Settings>(
         const before = objectOf(row, defaultOf(slug));
         const current = before?.version ?? 0;
         if (version !== null && version !== current) {
-          return { result: versionConflict(spec.kind, version, current) };
+          return { result: versionConflict(version, current, `no such ${spec.kind} is stored`) };
         }
         const settled = await spec.settle({ team: team.id, slug, sent, before, atMs: made.at });
         if (!settled.ok) return { result: settled };
@@ -227,15 +228,5 @@ function capReached<T>(kind: ConfigKind): Parsed<T> {
     "object_cap_reached",
     `Cannot create a ${kind}: the team has the maximum of ${CONFIG_OBJECTS_MAX[kind]} ${kind}s; ` +
       "delete one that is not needed",
-  );
-}
-
-function versionConflict<T>(kind: ConfigKind, version: number, current: number): Parsed<T> {
-  return refuse(
-    "version_conflict",
-    current === 0
-      ? `Cannot change version ${version}: no such ${kind} is stored; leave "version" out`
-      : `Cannot change version ${version}: the current version is ${current}; read it and retry`,
-    "version",
   );
 }

@@ -4,7 +4,8 @@
  * @module
  */
 import { deletedSignals } from "../../domain/alerts/missed_signals.ts";
-import { type Parsed, refuse } from "../../domain/core/errors.ts";
+import { versionConflict } from "../../domain/config/objects.ts";
+import { type Parsed } from "../../domain/core/errors.ts";
 import { uuid7Hex } from "../../domain/core/ids.ts";
 import {
   addSignals,
@@ -152,7 +153,9 @@ function put(
   return change<Parsed<PutMonitor>>(deps, team, agent, made, async (rows) => {
     const { monitor, running } = rows;
     const current = monitor?.version ?? 0;
-    if (version !== null && version !== current) return versionConflict(version, current);
+    if (version !== null && version !== current) {
+      return versionConflict(version, current, "the agent has no monitor");
+    }
     const stored = (record: MonitorRecord): Parsed<PutMonitor> => ({
       ok: true,
       value: { kind: "stored", record },
@@ -245,14 +248,4 @@ async function remove(
       alerts: { signals: deletedSignals(agent, monitor.state, made.at) },
     };
   }
-}
-
-function versionConflict(version: number, current: number): Parsed<PutMonitor> {
-  return refuse(
-    "version_conflict",
-    current === 0
-      ? `Cannot change version ${version}: the agent has no monitor; leave "version" out`
-      : `Cannot change version ${version}: the current version is ${current}; read it and retry`,
-    "version",
-  );
 }
