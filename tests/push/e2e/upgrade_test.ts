@@ -3,13 +3,13 @@
  * version, and a copy of it, in which codecs store other rows, is the new one.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { LEDGER_FORMAT } from "../../kv/base/keys.ts";
-import { VERSION } from "../../domain/core/version.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
-import { Process } from "../support/harness/process.ts";
-import { withFolder } from "../support/harness/temp_store.ts";
+import { LEDGER_FORMAT } from "../../../kv/base/keys.ts";
+import { VERSION } from "../../../domain/core/version.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
+import { Process } from "../../support/harness/process.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+const ROOT = new URL("../../../", import.meta.url).pathname;
 
 /** What a version with other rows changes: each file's texts. */
 type Patch = Readonly<Record<string, readonly (readonly [from: string, to: string])[]>>;
