@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isIPv4 } from "node:net";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { developmentKey, isOperatorKey, isTeamKey } from "../domain/teams/credentials.ts";
@@ -27,6 +28,7 @@ type ConfigResult =
 
 const REGION = `one of ${REGIONS.join(", ")}`;
 const PORT = "a port from 0 to 65535";
+const HOST = "a host name or an IP address";
 /** Describes the format only: the value is a secret. */
 const KEY = "apk_<region>_<32 lowercase hex digits>";
 const OPERATOR_KEY = "opk_<region>_<32 lowercase hex digits>";
@@ -59,7 +61,8 @@ const MEMORY = `an integer from ${MEMORY_MB.min} to ${MEMORY_MB.max}`;
 const settings = z.object({
   PORT: z.string().regex(/^\d{1,5}$/, PORT).transform(Number)
     .refine((port) => port <= 65_535, PORT).default(8000),
-  HOST: z.string().regex(/^[A-Za-z0-9.:_-]+$/, "a host name or an IP address")
+  HOST: z.string().regex(/^[A-Za-z0-9.:_-]+$/, HOST)
+    .refine((host) => !/^(\d+\.){3}\d+$/.test(host) || isIPv4(host), HOST)
     .default("127.0.0.1"),
   RUNLEDGER_REGION: z.enum(REGIONS, REGION).optional(),
   RUNLEDGER_KV: z.string().min(1, KV).refine((text) => !WRONG_KV.test(text), KV).optional(),

@@ -10,7 +10,9 @@ import type { Config } from "./config.ts";
 import { VERSION } from "../domain/core/version.ts";
 import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
+import { formatInstant } from "../domain/core/time.ts";
 import { nameOf } from "../kv/location.ts";
+import type { ensureFirstTeam } from "../kv/teams/credentials.ts";
 import { platformOf } from "./platform.ts";
 import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
 
@@ -30,6 +32,14 @@ const DATA_IN_US =
 const KEY_ADDED =
   "RUNLEDGER_KEY is new: it was added to the first team, and its other keys still " +
   "work.\n  Revoke those that you replace: /dashboard/keys, or GET and DELETE /v1/keys";
+
+/** @param at unix milliseconds */
+function keyRevoked(at: number): string {
+  return `RUNLEDGER_KEY was revoked on ${
+    formatInstant(at).slice(0, 10)
+  } and stays revoked: calls with ` +
+    "it are 401.\n  Remove the setting, or set another key, which is added to the first team";
+}
 
 /** Maximum bytes queued for standard error. */
 const BYTES_MAX = 262_144;
@@ -65,14 +75,13 @@ export async function fatal(
  * Prints the service's address and how to try it. A key is shown only if it was just created or is
  * public.
  *
- * @param createdKey first team's key, if it was stored at this start
- * @param isAdded true if an existing team got it
+ * @param first the first team's key, if it was stored at this start
  * @param signInLink link that signs in to the dashboard without a key
  */
 export function announce(
   url: string,
   { host, overriddenBy, region, kv, key, dev }: Config,
-  { createdKey, isAdded }: { readonly createdKey: string | null; readonly isAdded: boolean },
+  { createdKey, isAdded, revokedAt }: Omit<Awaited<ReturnType<typeof ensureFirstTeam>>, "team">,
   signInLink: { readonly code: string } | null,
 ): void {
   stderr.write(`Runledger ${VERSION} listens on ${url}, region ${region}, ledger ${nameOf(kv)}`);
@@ -88,10 +97,13 @@ export function announce(
     );
   }
   if (isAdded && !dev) stderr.write(KEY_ADDED);
+  if (revokedAt !== null) stderr.write(keyRevoked(revokedAt));
   const keyToShow = key === null ? createdKey : key === developmentKey(region) ? key : null;
   if (keyToShow === null) return;
   if (!dev) stderr.write(`First key, shown only now: ${keyToShow}`);
-  stderr.write(`Try it:\n  curl -fsS -u ${keyToShow}: "${url}/v1/ping?agent=hello"`);
+  stderr.write(
+    `Try it:\n  curl -sS --fail-with-body -u ${keyToShow}: "${url}/v1/ping?agent=hello"`,
+  );
 }
 
 /** Reports an unhandled error; the service keeps serving. */

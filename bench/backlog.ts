@@ -2,6 +2,7 @@
  * The backlog of a server by its API: the accepted calls minus the calls in its sums.
  * It does not depend on how the worker finds its work, so other checkouts have it too.
  */
+import { addTo, subtractCounts } from "../domain/core/sums.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { RUN_EVENTS } from "./load.ts";
 import { untilIdle } from "./process.ts";
@@ -23,11 +24,11 @@ export interface Progress {
   readonly aggregated: Counts;
 }
 
-const HEARTBEAT: Counts = { opened: 1, batches: 0, finished: 1 };
-const ADDED: Readonly<Record<string, Counts>> = {
-  "POST /v1/runs": { opened: 1, batches: 0, finished: 0 },
-  "POST /v1/runs/:id/events": { opened: 0, batches: 1, finished: 0 },
-  "POST /v1/runs/:id/finish": { opened: 0, batches: 0, finished: 1 },
+const HEARTBEAT = ["opened", "finished"] as const;
+const ADDED: Readonly<Record<string, readonly (keyof Counts)[]>> = {
+  "POST /v1/runs": ["opened"],
+  "POST /v1/runs/:id/events": ["batches"],
+  "POST /v1/runs/:id/finish": ["finished"],
   "POST /v1/heartbeats": HEARTBEAT,
   "GET /v1/ping": HEARTBEAT,
 };
@@ -36,25 +37,11 @@ const ADDED: Readonly<Record<string, Counts>> = {
 export function parseAccepted(metrics: string): Counts {
   const line =
     /^runledger_http_requests_total\{method="(\w+)",route="([^"]+)",status="20\d"\} (\d+)$/gm;
-  let total: Counts = { opened: 0, batches: 0, finished: 0 };
+  const total = { opened: 0, batches: 0, finished: 0 };
   for (const [, method, route, count] of metrics.matchAll(line)) {
-    const added = ADDED[`${method} ${route}`];
-    if (added !== undefined) total = add(total, Number(count), added);
+    for (const name of ADDED[`${method} ${route}`] ?? []) addTo(total, { [name]: Number(count) });
   }
   return total;
-}
-
-function add(counts: Counts, times: number, other: Counts): Counts {
-  return {
-    opened: counts.opened + times * other.opened,
-    batches: counts.batches + times * other.batches,
-    finished: counts.finished + times * other.finished,
-  };
-}
-
-/** Subtracts counts from later ones. */
-export function less(later: Counts, earlier: Counts): Counts {
-  return add(later, -1, earlier);
 }
 
 /** First day of the sums, so that a midnight during a measurement changes nothing. */
@@ -79,9 +66,9 @@ export async function readProgress(side: Side): Promise<Progress> {
 }
 
 function pending(start: Progress, now: Progress): Counts {
-  return less(
-    less(now.accepted, start.accepted),
-    less(now.aggregated, start.aggregated),
+  return subtractCounts(
+    subtractCounts(now.accepted, start.accepted),
+    subtractCounts(now.aggregated, start.aggregated),
   );
 }
 
@@ -96,11 +83,7 @@ const DRAIN_LIMIT_MS = 600_000;
  * @returns the time when the backlog was empty, as of `performance.now()`
  * @throws when a call was lost or counted twice
  */
-export async function untilDrained(
-  side: Side,
-  start: Progress,
-  failures = 0,
-): Promise<number> {
+export async function untilDrained(side: Side, start: Progress, failures = 0): Promise<number> {
   const endMs = performance.now() + DRAIN_LIMIT_MS;
   const isPending = (left: Counts) => Object.values(left).some((count) => count > 0);
   while (isPending(pending(start, await readProgress(side))) && performance.now() < endMs) {

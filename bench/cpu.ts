@@ -6,7 +6,7 @@ import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
 import { CALLS, inTurn, measure, type Measured } from "./load.ts";
 import { type Bar, type BenchOptions, print } from "./report.ts";
-import { startCheckout, startThisCheckout } from "./sides.ts";
+import { startCheckout } from "./sides.ts";
 import { median, ratios } from "./stats.ts";
 
 const CONNECTIONS = 32;
@@ -18,8 +18,8 @@ export async function bench(
   if (other === undefined) {
     throw new UsageError("Name the checkout to compare with: bench cpu CHECKOUT");
   }
-  await using before = await startCheckout(other, `${folder}/before.kv`);
-  await using after = await startThisCheckout(`${folder}/after.kv`);
+  await using before = await startCheckout(`${folder}/before.kv`, other);
+  await using after = await startCheckout(`${folder}/after.kv`);
   const rows: string[][] = [];
   for (const call of CALLS) {
     const load = { call, connections: CONNECTIONS, seconds };

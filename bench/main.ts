@@ -3,38 +3,20 @@ import { type Io, parseOptions, processIo, runTool, UsageError } from "../tools/
 import { describeMachine, endAll, isInstalled } from "./process.ts";
 import { barTable, type Bench, type BenchOptions, print } from "./report.ts";
 
-/** All benchmarks by name; each is imported alone. */
-export const BENCHES: Readonly<Record<string, { summary: string; load: () => Promise<Bench> }>> = {
-  sustained: {
-    summary: "runs, heartbeats and pings until their backlog is empty: sustained [CHECKOUT]",
-    load: async () => (await import("./sustained.ts")).bench,
-  },
-  writes: {
-    summary: "rows, bytes and syncs of runs, heartbeats and pings",
-    load: async () => (await import("./writes.ts")).bench,
-  },
-  shared: {
-    summary: "services over a shared KV next to a file: shared [CHECKOUT], --connections=64",
-    load: async () => (await import("./shared.ts")).bench,
-  },
-  volume: {
-    summary: "size, reads and opens of a ledger of --runs=2000000",
-    load: async () => (await import("./volume.ts")).bench,
-  },
-  monitors: {
-    summary: "10,000 monitors due in one minute, of one team and of 1,000",
-    load: async () => (await import("./monitors.ts")).bench,
-  },
-  cpu: {
-    summary: "CPU microseconds a call against another checkout: cpu CHECKOUT",
-    load: async () => (await import("./cpu.ts")).bench,
-  },
+/** Summaries of the benchmarks by name; the module of this name has the benchmark. */
+const BENCHES: Readonly<Record<string, string>> = {
+  sustained: "runs, heartbeats and pings until their backlog is empty: sustained [CHECKOUT]",
+  writes: "rows, bytes and syncs of runs, heartbeats and pings",
+  shared: "services over a shared KV next to a file: --connections=64",
+  volume: "size, reads and opens of a ledger of --runs=2000000",
+  monitors: "10,000 monitors due in one minute, of one team and of 1,000",
+  cpu: "CPU microseconds a call against another checkout: cpu CHECKOUT",
 };
 
 const HELP = [
   "deno task bench [NAME] [CHECKOUT] [--rounds=N] [--seconds=N] [--runs=N]",
   "                [--connections=N] [--only=SETUP,…] [--quick]",
-  ...Object.entries(BENCHES).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
+  ...Object.entries(BENCHES).map(([name, summary]) => `  ${name.padEnd(12)}${summary}`),
   "Without a name: sustained.",
   "  --quick               sustained or shared in one short round, about a minute",
   "  --only=SETUP,…        setups of shared",
@@ -104,8 +86,8 @@ async function main(args: readonly string[], io: Io): Promise<number> {
   }
   try {
     print(`${await describeMachine(folder)}\n`);
-    const bench = await BENCHES[parsed.name]?.load();
-    const bars = await bench?.({ ...parsed.options, folder }) ?? [];
+    const { bench }: { readonly bench: Bench } = await import(`./${parsed.name}.ts`);
+    const bars = await bench({ ...parsed.options, folder });
     if (bars.length > 0) print(`\n${barTable(bars)}`);
     return bars.some(({ met }) => met === false) ? 1 : 0;
   } finally {

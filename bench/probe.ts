@@ -6,20 +6,6 @@ import { keyOf } from "./service.ts";
 /** Pause between two reads of a probe. */
 const POLL_MS = 5;
 
-/** Repeats work with pauses until a time; the last one ends later. */
-export async function repeatUntil<T>(
-  endMs: number,
-  pauseMs: number,
-  work: () => Promise<T>,
-): Promise<T[]> {
-  const results: T[] = [];
-  while (performance.now() < endMs) {
-    results.push(await work());
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-  }
-  return results;
-}
-
 /** Sends a complete run and measures the time from its finish until its cost is final. */
 export async function lagOf(url: string): Promise<number> {
   const nowMs = Date.now();

@@ -62,11 +62,6 @@ export function atMost(name: string, limit: number, value: number | null): Bar {
   };
 }
 
-/** Builds a bar for milliseconds. */
-export function belowMs(name: string, limitMs: number, ms: number): Bar {
-  return { name, bar: `< ${limitMs} ms`, measured: `${number(ms, 1)} ms`, met: ms < limitMs };
-}
-
 /** Formats all bars as a table. */
 export function barTable(bars: readonly Bar[]): string {
   const rows = bars.map(({ name, bar, measured, met }) => {

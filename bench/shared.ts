@@ -2,15 +2,16 @@
  * Measures services over a shared KV next to one over a file: one and three services, and several
  * round trips to the store. Each measurement starts new processes and an empty ledger.
  */
+import { addTo, subtractCounts } from "../domain/core/sums.ts";
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
 import { readProgress, untilDrained } from "./backlog.ts";
 import { describeQuickAck, findDenokv, type KvProcess, startKv } from "./kv.ts";
 import { Link } from "./link.ts";
 import { CONNECTIONS, inTurn, type Load, nextPause, wrk, type WrkResult } from "./load.ts";
-import { lagOf, repeatUntil } from "./probe.ts";
+import { lagOf } from "./probe.ts";
 import { usageOf } from "./process.ts";
-import { atLeast, atMost, type Bar, belowMs, type BenchOptions, print, say } from "./report.ts";
+import { atLeast, atMost, type Bar, type BenchOptions, print, say } from "./report.ts";
 import { OPERATOR_KEY } from "./service.ts";
 import { servicesOf, type Side, startServices } from "./sides.ts";
 import { median, medianOf, quantile, ratios } from "./stats.ts";
@@ -21,12 +22,10 @@ interface Setup {
   readonly services: number;
   /** Milliseconds of a round trip to the shared KV; null for a file. */
   readonly roundTripMs: number | null;
-  /** True for the services of the other checkout. */
-  readonly isBefore?: boolean;
 }
 
 /** Names of setups that a bar compares. */
-const FILE = "file", NEAR = "1-0ms", FAR = "1-90ms", BEFORE = "before-90ms";
+const FILE = "file", NEAR = "1-0ms";
 
 const SETUPS: Readonly<Record<string, Setup>> = {
   [FILE]: { services: 1, roundTripMs: null },
@@ -34,16 +33,14 @@ const SETUPS: Readonly<Record<string, Setup>> = {
   "3-0ms": { services: 3, roundTripMs: 0 },
   "1-20ms": { services: 1, roundTripMs: 20 },
   "3-20ms": { services: 3, roundTripMs: 20 },
-  [FAR]: { services: 1, roundTripMs: 90 },
+  "1-90ms": { services: 1, roundTripMs: 90 },
   "3-90ms": { services: 3, roundTripMs: 90 },
-  [BEFORE]: { services: 1, roundTripMs: 90, isBefore: true },
 };
 
 const BARS = {
   near: 0.7,
-  before: 2.5,
-  /** Part of the commits of three services. */
-  lost: 0.005,
+  /** Commits of three services that are lost to races. */
+  lostPercent: 0.5,
   finalMs: { near: 2_000, far: 5_000 },
   /** Mutations of a complete run. */
   mutations: 16,
@@ -56,8 +53,8 @@ const PROBES = 4, PROBE_PAUSE_MS = 50;
 
 /** Results of one setup in one round. */
 export interface Shared extends WrkResult {
-  /** Calls a second until the backlog was empty; null for the other checkout. */
-  readonly sustained: number | null;
+  /** Calls a second until the backlog was empty. */
+  readonly sustained: number;
   /** Commits by outcome. */
   readonly commits: Commits;
   /** Processor time of a call in the services and in the KV; null for a file. */
@@ -69,18 +66,20 @@ export interface Shared extends WrkResult {
 
 /** Measures all setups. */
 export async function bench(options: BenchOptions): Promise<Bar[]> {
-  const { folder, quick, connections = CONNECTIONS, rest: [before] } = options;
+  const { folder, quick, connections = CONNECTIONS } = options;
   const { rounds = quick ? 1 : 3, seconds = quick ? 3 : 6 } = options;
   const program = await findDenokv();
   print(`KV: ${program === null ? "the tests' server" : "denokv"}, ${await describeQuickAck()}\n`);
   const load: Load = { call: "run", connections, seconds };
   let files = 0;
   const ways = setupsOf(options).map((name) => {
-    const start = () => startSetup(name, { path: `${folder}/${files++}`, program, before });
+    const start = () => startSetup(name, `${folder}/${files++}`, program);
     return [name, () => measure(start, load)] as const;
   });
   const results = await inTurn("run", rounds, Object.fromEntries(ways));
-  print(table(HEAD, Object.entries(results).map(([name, all]) => rowOf(name, all))));
+  const head = ["services, round trip", ...COLUMNS.map(([head]) => head)];
+  const cellsOf = (all: readonly Shared[]) => COLUMNS.map(([, cell]) => cell(all));
+  print(table(head, Object.entries(results).map(([name, all]) => [name, ...cellsOf(all)])));
   say("mutations …");
   await using kv = await startKv(program, `${folder}/counted`);
   const mutations = await countMutations(`http://127.0.0.1:${kv.port}${kv.path}`, load);
@@ -88,34 +87,29 @@ export async function bench(options: BenchOptions): Promise<Bar[]> {
 }
 
 /** Returns the names of the selected setups. */
-export function setupsOf({ only, quick, rest: [before] }: BenchOptions): readonly string[] {
+export function setupsOf({ only, quick }: BenchOptions): readonly string[] {
   const unknown = only.find((name) => SETUPS[name] === undefined);
   if (unknown !== undefined) throw new UsageError(`Unknown setup "${unknown}": ${NAMES}`);
-  const all = Object.keys(SETUPS).filter((name) => name !== BEFORE || before !== undefined);
+  const all = Object.keys(SETUPS);
   if (only.length > 0) return all.filter((name) => only.includes(name));
-  return quick ? all.filter((name) => QUICK.includes(name)) : all;
+  return quick ? QUICK : all;
 }
 
 const NAMES = Object.keys(SETUPS).join(", ");
-const QUICK: readonly string[] = [FILE, NEAR, "3-0ms", FAR, BEFORE];
+const QUICK: readonly string[] = [FILE, NEAR, "3-0ms", "1-90ms"];
 
 /** A running setup. */
 interface Running extends AsyncDisposable {
   readonly side: Side;
   readonly kv: KvProcess | null;
-  /** False for a checkout whose backlog may take very long. */
-  readonly hasDrain: boolean;
 }
 
 async function startSetup(
   name: string,
-  { path, program, before }: {
-    readonly path: string;
-    readonly program: string | null;
-    readonly before: string | undefined;
-  },
+  path: string,
+  program: string | null,
 ): Promise<Running> {
-  const { services, roundTripMs, isBefore = false } = SETUPS[name]!;
+  const { services, roundTripMs } = SETUPS[name]!;
   await using stack = new AsyncDisposableStack();
   const kv = roundTripMs === null ? null : stack.use(await startKv(program, path));
   let store = path;
@@ -123,30 +117,27 @@ async function startSetup(
     const port = roundTripMs === 0 ? kv.port : stack.use(new Link(kv.port, roundTripMs!)).port;
     store = `http://127.0.0.1:${port}${kv.path}`;
   }
-  const side = stack.use(await startServices(store, services, isBefore ? before : undefined));
+  const side = stack.use(await startServices(store, services));
   const owned = stack.move();
-  return { side, kv, hasDrain: !isBefore, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { side, kv, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 async function measure(start: () => Promise<Running>, load: Load): Promise<Shared> {
   await using running = await start();
   const { side } = running;
-  await send(running, { ...load, seconds: WARM_UP_SECONDS });
+  await send(side, { ...load, seconds: WARM_UP_SECONDS });
   const before = await stateOf(running);
-  const result = await send(running, load);
+  const result = await send(side, load);
   const after = await stateOf(running);
   const usOf = (of: "services" | "kv") => (after[of] - before[of]) * 1e6 / result.answered;
   const finalMs: number[] = [];
-  if (running.hasDrain) {
-    const rate = result.requestsPerSecond;
-    const half = Math.min(rate, result.sustained ?? NaN) / 2;
-    const pauseMs = nextPause(0, load.connections, rate, half);
-    const steady = { ...load, seconds: HALF_SECONDS, pauseMs };
-    await send(running, steady, () => probes(side, finalMs));
-  }
+  const rate = result.requestsPerSecond;
+  const pauseMs = nextPause(0, load.connections, rate, Math.min(rate, result.sustained) / 2);
+  const steady = { ...load, seconds: HALF_SECONDS, pauseMs };
+  await send(side, steady, () => probes(side, finalMs));
   return {
     ...result,
-    commits: difference(after.commits, before.commits),
+    commits: subtractCounts(after.commits, before.commits),
     cpuUs: usOf("services"),
     kvCpuUs: running.kv === null ? null : usOf("kv"),
     finalMs,
@@ -155,15 +146,14 @@ async function measure(start: () => Promise<Running>, load: Load): Promise<Share
 
 /** Sends a load and waits until its backlog is empty. */
 async function send(
-  { side, hasDrain }: Running,
+  side: Side,
   load: Load,
   meanwhile: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<WrkResult & Pick<Shared, "sustained">> {
-  const start = hasDrain ? await readProgress(side) : null;
+  const start = await readProgress(side);
   const startMs = performance.now();
   const others = side.others.map(({ url }) => url);
   const [result] = await Promise.all([wrk(side.url, load, others), meanwhile()]);
-  if (start === null) return { ...result, sustained: null };
   const drainedMs = await untilDrained(side, start, result.failures);
   return { ...result, sustained: result.answered * 1_000 / (drainedMs - startMs) };
 }
@@ -172,12 +162,13 @@ async function send(
 function probes(side: Side, finalMs: number[]): Promise<unknown> {
   const endMs = performance.now() + HALF_SECONDS * 1_000;
   const services = servicesOf(side);
-  return Promise.all(Array.from({ length: PROBES }, (_, n) => {
+  return Promise.all(Array.from({ length: PROBES }, async (_, n) => {
     const { url } = services[n % services.length]!;
-    return repeatUntil(endMs, PROBE_PAUSE_MS, async () => {
+    while (performance.now() < endMs) {
       const ms = await lagOf(url).catch((error) => void say(`  a probe failed: ${error.message}`));
       if (ms !== undefined) finalMs.push(ms);
-    });
+      await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS));
+    }
   }));
 }
 
@@ -213,84 +204,63 @@ async function commitsOf(side: Side): Promise<Commits> {
 
 /** Adds up the commits in the text of `/metrics` of some services. */
 export function parseCommits(metrics: string): Commits {
-  const sum = (pattern: RegExp) =>
-    [...metrics.matchAll(pattern)].reduce((total, [, count]) => total + Number(count), 0);
-  return {
-    stored: sum(/^runledger_commits_total\{end="stored"\} (\d+)$/gm),
-    lost: sum(/^runledger_commits_total\{end="lost"\} (\d+)$/gm),
-    failed: sum(/^runledger_commits_total\{end="failed"\} (\d+)$/gm),
-    writes: sum(/^runledger_writes_total (\d+)$/gm),
-  };
+  const sums = { stored: 0, lost: 0, failed: 0, writes: 0 };
+  const line = /^runledger_(?:commits_total\{end="(stored|lost|failed)"\}|writes_total) (\d+)$/gm;
+  for (const [, end = "writes", count] of metrics.matchAll(line)) {
+    addTo(sums, { [end]: Number(count) });
+  }
+  return sums;
 }
 
-function difference(later: Commits, earlier: Commits): Commits {
-  return {
-    stored: later.stored - earlier.stored,
-    lost: later.lost - earlier.lost,
-    failed: later.failed - earlier.failed,
-    writes: later.writes - earlier.writes,
-  };
+function lostPercent(all: readonly Shared[]): number {
+  return median(
+    all.map(({ commits: { stored, lost, failed } }) => 100 * lost / (stored + lost + failed)),
+  );
 }
 
-function lostPart({ stored, lost, failed }: Commits): number {
-  return lost / (stored + lost + failed);
+function ratesOf(all: readonly Shared[]): number[] {
+  return all.map(({ requestsPerSecond }) => requestsPerSecond);
 }
 
-const HEAD = [
-  "services, round trip",
-  "calls a second",
-  "p50 ms",
-  "p99 ms",
-  "sustained",
-  "commits a call",
-  "writes a commit",
-  "commits lost",
-  "µs a call",
-  "… of the KV",
-  "cost final p50 ms",
-  "p99 ms",
-  "failures",
+const finalMsOf = (all: readonly Shared[]) => all.flatMap(({ finalMs }) => finalMs);
+
+/** Columns of the measurements of a setup: medians, quantiles, and the sum of failures. */
+const COLUMNS: readonly [head: string, cell: (all: readonly Shared[]) => string][] = [
+  ["calls a second", (all) => number(median(ratesOf(all)))],
+  ["p50 ms", (all) => number(median(all.map(({ p50Ms }) => p50Ms)), 1)],
+  ["p99 ms", (all) => number(median(all.map(({ p99Ms }) => p99Ms)), 1)],
+  ["sustained", (all) => number(median(all.map(({ sustained }) => sustained)))],
+  [
+    "commits a call",
+    (all) => number(median(all.map(({ commits, answered }) => commits.stored / answered)), 2),
+  ],
+  [
+    "writes a commit",
+    (all) => number(median(all.map(({ commits }) => commits.writes / commits.stored)), 1),
+  ],
+  ["commits lost", (all) => `${number(lostPercent(all), 2)} %`],
+  ["µs a call", (all) => number(median(all.map(({ cpuUs }) => cpuUs)))],
+  ["… of the KV", (all) => number(medianOf(all.map(({ kvCpuUs }) => kvCpuUs)))],
+  ["cost final p50 ms", (all) => number(quantile(finalMsOf(all), 0.5))],
+  ["p99 ms", (all) => number(quantile(finalMsOf(all), 0.99))],
+  ["failures", (all) => number(all.reduce((sum, { failures }) => sum + failures, 0))],
 ];
-
-function rowOf(name: string, all: readonly Shared[]): string[] {
-  const of = (value: (one: Shared) => number | null) => medianOf(all.map(value));
-  const finalMs = all.flatMap(({ finalMs }) => finalMs);
-  return [
-    name,
-    number(of(({ requestsPerSecond }) => requestsPerSecond)),
-    number(of(({ p50Ms }) => p50Ms), 1),
-    number(of(({ p99Ms }) => p99Ms), 1),
-    number(of(({ sustained }) => sustained)),
-    number(of(({ commits, answered }) => commits.stored / answered), 2),
-    number(of(({ commits }) => commits.writes / commits.stored), 1),
-    `${number(100 * of(({ commits }) => lostPart(commits))!, 2)} %`,
-    number(of(({ cpuUs }) => cpuUs)),
-    number(of(({ kvCpuUs }) => kvCpuUs)),
-    number(quantile(finalMs, 0.5)),
-    number(quantile(finalMs, 0.99)),
-    number(all.reduce((sum, { failures }) => sum + failures, 0)),
-  ];
-}
 
 /** Compares the setups, round by round. */
 export function barsOf(results: Readonly<Record<string, readonly Shared[]>>): Bar[] {
-  const rates = (name: string) =>
-    (results[name] ?? []).map(({ requestsPerSecond }) => requestsPerSecond);
   const bars: Bar[] = [];
-  const compare = (name: string, limit: number, ours: string, theirs: string) => {
-    if (results[ours] === undefined || results[theirs] === undefined) return;
-    bars.push(atLeast(name, limit, ratios(rates(ours), rates(theirs))));
-  };
-  compare("near ÷ file", BARS.near, NEAR, FILE);
-  compare("90 ms ÷ before", BARS.before, FAR, BEFORE);
+  const { [FILE]: file, [NEAR]: near } = results;
+  if (file !== undefined && near !== undefined) {
+    bars.push(atLeast("near ÷ file", BARS.near, ratios(ratesOf(near), ratesOf(file))));
+  }
   for (const [name, all] of Object.entries(results)) {
     const { services, roundTripMs } = SETUPS[name]!;
-    const lost = 100 * median(all.map(({ commits }) => lostPart(commits)));
-    if (services > 1) bars.push(atMost(`${name}: commits lost, %`, 100 * BARS.lost, lost));
-    if (roundTripMs === null || name === BEFORE) continue;
+    if (services > 1) {
+      bars.push(atMost(`${name}: commits lost, %`, BARS.lostPercent, lostPercent(all)));
+    }
+    if (roundTripMs === null) continue;
     const limitMs = roundTripMs < 90 ? BARS.finalMs.near : BARS.finalMs.far;
-    const finalMs = quantile(all.flatMap(({ finalMs }) => finalMs), 0.99);
-    bars.push(belowMs(`${name}: cost final p99`, limitMs, finalMs));
+    bars.push(atMost(`${name}: cost final p99, ms`, limitMs, quantile(finalMsOf(all), 0.99)));
   }
   return bars;
 }

@@ -36,34 +36,25 @@ export async function startSide(
   return await listening(kind, hasWorker(kind), spawn(command, args, { stdout: "null", env }));
 }
 
-/** Starts the service of this checkout over a file. */
-export function startThisCheckout(file: string): Promise<Side> {
-  return startCheckout(HERE, file);
-}
-
 /** Returns all services over a side's store. */
 export function servicesOf(side: Side): readonly Side[] {
   return [side, ...side.others];
 }
 
-/** Starts several services of a checkout over one store. */
-export async function startServices(
-  store: string,
-  count: number,
-  cwd = HERE,
-): Promise<Side> {
+/** Starts several services over one store. */
+export async function startServices(store: string, count: number): Promise<Side> {
   await using stack = new AsyncDisposableStack();
   const services: Side[] = [];
   // The first one creates the team.
-  while (services.length < count) services.push(stack.use(await startCheckout(cwd, store)));
+  while (services.length < count) services.push(stack.use(await startCheckout(store)));
   const [first, ...others] = services;
   if (first === undefined) throw new Error("No service was started");
   const owned = stack.move();
   return { ...first, others, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Starts the service of a checkout over a file or a shared KV. */
-export async function startCheckout(cwd: string, store: string): Promise<Side> {
+/** Starts the service of this or another checkout over a file or a shared KV. */
+export async function startCheckout(store: string, cwd = HERE): Promise<Side> {
   const env = {
     PORT: "0",
     RUNLEDGER_KV: store,

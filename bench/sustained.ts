@@ -4,21 +4,16 @@
  * stores nothing, and to another checkout.
  */
 import { formatPercent, number, table } from "../tools/table.ts";
-import { less, readProgress, untilDrained } from "./backlog.ts";
+import { subtractCounts } from "../domain/core/sums.ts";
+import { readProgress, untilDrained } from "./backlog.ts";
 import { CONNECTIONS, inTurn, type Kind, KINDS, type Load, warmUp, wrk } from "./load.ts";
 import { untilIdle, usageOf } from "./process.ts";
 import { atLeast, type Bar, type BenchOptions, print } from "./report.ts";
-import { type Side, startCheckout, startSide, startThisCheckout } from "./sides.ts";
+import { type Side, startCheckout, startSide } from "./sides.ts";
 import { medianOf, ratios, spread } from "./stats.ts";
 
 /** Minimum rates of each unit, as ratios. */
-const BARS: Readonly<
-  Record<Kind, {
-    readonly door?: number;
-    readonly before?: number;
-    readonly nothing?: number;
-  }>
-> = {
+const BARS: Readonly<Record<Kind, { door?: number; before?: number; nothing?: number }>> = {
   run: { door: 0.9, before: 1.5 },
   heartbeat: { door: 0.7, before: 2.5, nothing: 0.45 },
   ping: {},
@@ -48,14 +43,14 @@ export async function bench(options: BenchOptions): Promise<Bar[]> {
   await using sides = await startSides(folder, before);
   for (const kind of KINDS) {
     const load: Load = { call: kind, connections: CONNECTIONS, seconds };
-    const ways = Object.entries(sides.byName).map(([name, side]) =>
-      [name, () => sustain(side, load)] as const
+    const ways = Object.fromEntries(
+      Object.entries(sides.byName).map(([name, side]) => [name, () => sustain(side, load)]),
     );
-    const results: Results = await inTurn(kind, rounds, Object.fromEntries(ways));
+    const results: Results = await inTurn(kind, rounds, ways);
     rows.push(...rowsOf(kind, results));
     bars.push(...rateBars(kind, results));
   }
-  print(table(HEAD, rows));
+  print(table(["unit", "server", ...COLUMNS.map(([head]) => head)], rows));
   return bars;
 }
 
@@ -69,12 +64,12 @@ async function startSides(folder: string, before: string | undefined) {
   await using stack = new AsyncDisposableStack();
   const start = async (side: Promise<Side>) => stack.use(await side);
   const byName: Record<string, Side> = {
-    [COMPLETE]: await start(startThisCheckout(`${folder}/complete.kv`)),
+    [COMPLETE]: await start(startCheckout(`${folder}/complete.kv`)),
     [DOOR]: await start(startSide("workless", `${folder}/door.kv`)),
     [NOTHING]: await start(startSide("nothing", `${folder}/nothing.kv`)),
     ...before === undefined
       ? {}
-      : { [BEFORE]: await start(startCheckout(before, `${folder}/before.kv`)) },
+      : { [BEFORE]: await start(startCheckout(`${folder}/before.kv`, before)) },
   };
   const owned = stack.move();
   return { byName, [Symbol.asyncDispose]: () => owned.disposeAsync() };
@@ -93,7 +88,7 @@ export async function sustain(side: Side, load: Load): Promise<Sustained> {
   // The processor time of rows that the worker removes after the sums are written also counts.
   await untilIdle(side.pid);
   const [end, after] = [await readProgress(side), await usageOf(side.pid)];
-  const { finished: units } = less(end.accepted, start.accepted);
+  const { finished: units } = subtractCounts(end.accepted, start.accepted);
   return {
     loaded: units * 1000 / (loadedMs - startMs),
     sustained: units * 1000 / (drainedMs - startMs),
@@ -105,36 +100,23 @@ export async function sustain(side: Side, load: Load): Promise<Sustained> {
   };
 }
 
-const HEAD = [
-  "unit",
-  "server",
-  "sustained",
-  "loaded",
-  "a core-second",
-  "p50 ms",
-  "p99 ms",
-  "spread",
-  "RSS MB",
-  "failures",
+/** Columns of the measurements of a server: medians, their spread, and the sum of failures. */
+const COLUMNS: readonly [head: string, cell: (all: readonly Sustained[]) => string][] = [
+  ["sustained", (all) => number(medianOf(all.map(({ sustained }) => sustained)))],
+  ["loaded", (all) => number(medianOf(all.map(({ loaded }) => loaded)))],
+  ["a core-second", (all) => number(medianOf(all.map(({ perCoreSecond }) => perCoreSecond)))],
+  ["p50 ms", (all) => number(medianOf(all.map(({ p50Ms }) => p50Ms)), 1)],
+  ["p99 ms", (all) => number(medianOf(all.map(({ p99Ms }) => p99Ms)), 1)],
+  ["spread", (all) => formatPercent(spread(all.map(({ sustained }) => sustained)))],
+  ["RSS MB", (all) => number(medianOf(all.map(({ rssMb }) => rssMb)))],
+  ["failures", (all) => number(all.reduce((sum, { failures }) => sum + failures, 0))],
 ];
 
-/** Builds a row of medians for each server. */
+/** Builds a row for each server. */
 export function rowsOf(kind: Kind, results: Results): string[][] {
-  return Object.entries(results).map(([server, all]) => {
-    const of = (value: (one: Sustained) => number | null) => medianOf(all.map(value));
-    return [
-      kind,
-      server,
-      number(of(({ sustained }) => sustained)),
-      number(of(({ loaded }) => loaded)),
-      number(of(({ perCoreSecond }) => perCoreSecond)),
-      number(of(({ p50Ms }) => p50Ms), 1),
-      number(of(({ p99Ms }) => p99Ms), 1),
-      formatPercent(spread(all.map(({ sustained }) => sustained))),
-      number(of(({ rssMb }) => rssMb)),
-      number(all.reduce((sum, { failures }) => sum + failures, 0)),
-    ];
-  });
+  return Object.entries(results).map((
+    [server, all],
+  ) => [kind, server, ...COLUMNS.map(([, cell]) => cell(all))]);
 }
 
 /** Compares the sustained rate of the complete service with the other servers, round by round. */

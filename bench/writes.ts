@@ -1,6 +1,7 @@
 /** Counts what the complete service writes for each run; counting slows it down. */
 import { number, table } from "../tools/table.ts";
-import { less, readProgress, untilDrained } from "./backlog.ts";
+import { subtractCounts } from "../domain/core/sums.ts";
+import { readProgress, untilDrained } from "./backlog.ts";
 import { checkpointedBytes } from "./fill.ts";
 import { CONNECTIONS, type Kind, KINDS, type Load, wrk } from "./load.ts";
 import { atMost, type Bar, type BenchOptions, print, say } from "./report.ts";
@@ -47,23 +48,12 @@ export async function bench({ folder, seconds = 6 }: BenchOptions): Promise<Bar[
 export async function countWrites(path: string, load: Load): Promise<Writes> {
   const file = `${path}.kv`, trace = `${path}.fsyncs`;
   const emptyBytes = await newFileBytes(file);
-  const counted = await (async () => {
-    await using side = await startCounted(file, trace);
-    const [start, mutations, syncs] = [
-      await readProgress(side),
-      await mutationsOf(side),
-      await syncsIn(trace),
-    ];
-    await wrk(side.url, load);
-    await untilDrained(side, start);
-    const end = await readProgress(side);
-    return {
-      units: less(end.accepted, start.accepted).finished,
-      mutations: await mutationsOf(side) - mutations,
-      fsyncs: syncs === null ? null : (await syncsIn(trace) ?? NaN) - syncs,
-    };
-  })();
-  const { units, mutations, fsyncs } = counted;
+  await using side = await startCounted(file, trace);
+  const syncs = await syncsIn(trace);
+  const { units, mutations } = await countLoad(side, load);
+  const fsyncs = syncs === null ? null : (await syncsIn(trace) ?? NaN) - syncs;
+  // The size is read after the service has ended.
+  await side[Symbol.asyncDispose]();
   return {
     mutations: mutations / units,
     bytes: (await checkpointedBytes(file) - emptyBytes) / units,
@@ -74,11 +64,16 @@ export async function countWrites(path: string, load: Load): Promise<Writes> {
 /** Counts the mutations of each unit on a shared KV. */
 export async function countMutations(store: string, load: Load): Promise<number> {
   await using side = await startSide("counted", store);
+  const { units, mutations } = await countLoad(side, load);
+  return mutations / units;
+}
+
+async function countLoad(side: Side, load: Load) {
   const [start, mutations] = [await readProgress(side), await mutationsOf(side)];
   await wrk(side.url, load);
   await untilDrained(side, start);
-  const { finished } = less((await readProgress(side)).accepted, start.accepted);
-  return (await mutationsOf(side) - mutations) / finished;
+  const { finished } = subtractCounts((await readProgress(side)).accepted, start.accepted);
+  return { units: finished, mutations: await mutationsOf(side) - mutations };
 }
 
 /** Starts the server under strace, or alone where tracing is not possible. */

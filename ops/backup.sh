@@ -2,7 +2,12 @@
 # Backs up the ledger of RUNLEDGER_KV into a folder, then removes all but the newest KEEP backups.
 # Usage: KEEP=14 backup.sh FOLDER
 set -eu
-folder=$1
+if [ $# -ne 1 ] || ! [ -d "$1" ]; then
+  echo "Usage: KEEP=14 $0 FOLDER (one that exists)" >&2
+  exit 2
+fi
+# The script works in another folder.
+folder=$(readlink -f -- "$1")
 keep=${KEEP:-14}
 if ! [ "$keep" -ge 1 ]; then
   echo "KEEP must be 1 or more, not $keep" >&2

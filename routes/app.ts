@@ -141,10 +141,12 @@ function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): 
 function hintFor(path: string, known: readonly string[]): string {
   const plain = path.replace(/\/+$/, "");
   const parts = plain.split("/");
+  const isMeantBy = (part: string, i: number) =>
+    part === parts[i] || part.startsWith(":") || nearestName(parts[i] ?? "", [part]) !== null;
   // Of each known path with as many parts, the names are those that were sent.
   const candidates = new Map(
     known.filter((each) => !each.startsWith("/dashboard")).map((each) => each.split("/"))
-      .filter(({ length }) => length === parts.length)
+      .filter((each) => each.length === parts.length && each.every(isMeantBy))
       .map((each) => [
         each.map((part, i) => part.startsWith(":") ? parts[i] : part).join("/"),
         each.join("/").replace(/:(\w+)/g, "{$1}"),

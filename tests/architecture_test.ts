@@ -81,11 +81,13 @@ const ROOT_ENTRIES = new Set([
   "CONTRIBUTING.md",
   "LICENSE",
   "README.md",
+  "CHANGELOG.md",
   "SECURITY.md",
   "data",
   "deno.json",
   "deno.lock",
   "docs",
+  "examples",
   "ops",
   "tests",
 ]);

@@ -13,8 +13,19 @@ const BANNED: readonly { readonly words: RegExp; readonly instead: string }[] = 
   { words: /\bsum(?:s|med|ming)? up\b/i, instead: "aggregated, totals, or summarized" },
 ];
 
-const TEXT = /\.(?:tsx?|js|css|md|json|jsonl)$/;
-const FOLDERS = ["app", "bench", "docs", "domain", "jobs", "kv", "outbound", "routes", "tests"];
+const TEXT = /\.(?:tsx?|js|css|md|json|jsonl|sh|py|yml)$/;
+const FOLDERS = [
+  "app",
+  "bench",
+  "docs",
+  "domain",
+  "examples",
+  "jobs",
+  "kv",
+  "outbound",
+  "routes",
+  "tests",
+];
 const SKIPPED = new Set(["tests/english_test.ts", "domain/pricing/default_rates.json"]);
 
 function* textFiles(folder: string): Generator<string> {

@@ -169,7 +169,7 @@ export function createClient(connection: ClientConnection, pause = sleep): Clien
     post: (path, body) => send("POST", path, body),
     put: (path, body) => send("PUT", path, body),
     get: (path) => send("GET", path),
-    curl: (path) => `curl -fsS -u ${shownKey(connection.key)} "${url}${path}"`,
+    curl: (path) => `curl -sS --fail-with-body -u ${shownKey(connection.key)} "${url}${path}"`,
     [Symbol.dispose]: () => http.close(),
   };
 }

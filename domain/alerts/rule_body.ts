@@ -104,8 +104,8 @@ export const ruleBody = z.object({
     }),
   ).describe("Seconds until an open incident is sent again; 0, never, when absent."),
   channels: optional(slugs(CONFIG_OBJECTS_MAX.channel, "channels")).describe(
-    "Channels that its messages go to; the default ones when absent or empty. A slug without a " +
-      "channel receives nothing.",
+    "Channels that its messages go to; the default ones when absent or empty, or when none of " +
+      "these slugs has a channel.",
   ),
   enabled: flag().describe("`false` opens nothing, and resolves what is open."),
   version: versionField,

@@ -85,6 +85,12 @@ export const NOTE_CHARS_MAX = 256;
 /** Maximum characters of a ping's `rid`: Healthchecks takes a UUID, others a job number (R23). */
 export const RID_CHARS_MAX = 64;
 
+/**
+ * Maximum `duration_ms` that a missing start is derived from (R26): a month. A wrong unit would move a
+ * run to another year.
+ */
+export const DERIVED_START_MS_MAX = 31 * 86_400_000;
+
 /** Maximum characters of a credential's name, shown in lists. */
 export const KEY_NAME_CHARS_MAX = 128;
 

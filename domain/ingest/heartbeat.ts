@@ -51,7 +51,9 @@ export const heartbeatBody = z.object({
   agent: agentSlug().describe("The agent's slug; an unknown agent is created."),
   status: optional(heartbeatStatus).describe("`ok` by default."),
   started_at: optional(instant())
-    .describe("By default `finished_at` minus `duration_ms`, or the time of arrival."),
+    .describe(
+      "By default `finished_at` minus `duration_ms` of up to 31 days, or the time of arrival.",
+    ),
   finished_at: optional(instant()).describe("Time of arrival by default."),
   cost_usd: optional(
     z.number(COST).refine(isCost, COST)

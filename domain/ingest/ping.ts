@@ -7,7 +7,7 @@ import { type Parsed, refuse } from "../core/errors.ts";
 import { Losses } from "../core/losses.ts";
 import { NOTE_CHARS_MAX, RID_CHARS_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
-import type { HeartbeatStatus } from "../runs/run.ts";
+import { HEARTBEAT_STATUSES, type HeartbeatStatus } from "../runs/run.ts";
 import { isText } from "../core/rules.ts";
 import { cutText, ownText, show } from "../core/text.ts";
 import { decodeQueryPart, nearestName, parseQuery } from "../core/query.ts";
@@ -62,12 +62,20 @@ export interface Ping {
   readonly losses: Losses;
 }
 
+/** Parameters of the outcome, which a ping may send once: it is not clear which of two counts. */
+const OUTCOME = ["exit_code", "status"];
+
 /**
  * Parses the query of a ping. An empty value of an unknown name is kept, to be reported, and so is an
  * empty `exit_code`, to be refused: it comes from a variable that is not set, and a job that failed must
  * not count as a success (R24).
  */
 export function parsePingQuery(query: string): Parsed<Map<string, string>> {
+  const names = query.split("&").map((pair) => decodeQueryPart(pair.split("=")[0] ?? ""));
+  const repeated = OUTCOME.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (repeated !== undefined) {
+    return refuse("invalid_field", `Parameter "${repeated}" is sent twice: send it once`, repeated);
+  }
   return parseQuery(query, (name) => name === "exit_code" || name !== "" && !PARAMETERS.has(name));
 }
 
@@ -94,7 +102,18 @@ export function readPing(
       : `Parameter "exit_code" must be an integer: got ${show(exitCode)}`;
     return refuse("invalid_field", message, "exit_code");
   }
-  if (exitCode !== undefined) value.status ??= statusOfExit(exitCode);
+  if (exitCode !== undefined) {
+    const meant = statusOfExit(exitCode);
+    const sent = HEARTBEAT_STATUSES.find((status) => status === value.status);
+    // A failure is a `fail` or a `timeout`, and a `start` has no exit code.
+    if (sent === "start" || sent !== undefined && (sent === "ok") !== (meant === "ok")) {
+      const message =
+        `Parameter "status" is "${sent}", but exit_code ${exitCode} means "${meant}": ` +
+        "send one of the two";
+      return refuse("invalid_field", message, "status");
+    }
+    value.status ??= meant;
+  }
   const rid = query.get("rid");
   if (rid !== undefined && (!isText(rid, RID_CHARS_MAX) || /\p{Cc}/u.test(rid))) {
     const message =

@@ -8,6 +8,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
+import { DERIVED_START_MS_MAX } from "../core/limits.ts";
 import {
   type Closing,
   type HeartbeatStatus,
@@ -192,7 +193,8 @@ function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean
  * that a run counts for the day on which it began (R26).
  */
 function assumedStart({ status, finishedAt, durationMs }: HeartbeatRequest, receivedAt: number) {
-  if (status === "start" || durationMs === undefined) return receivedAt;
+  const isKnown = status !== "start" && durationMs !== undefined;
+  if (!isKnown || durationMs > DERIVED_START_MS_MAX) return receivedAt;
   return Math.max(0, (finishedAt ?? receivedAt) - durationMs);
 }
 

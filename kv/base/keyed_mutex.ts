@@ -15,6 +15,12 @@ import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
  */
 const WAITING = { name: 64, all: 1_024 };
 
+/**
+ * Waiting tasks where many may arrive at one moment: requests with new agents after a start, and pings
+ * of one agent's jobs that end together.
+ */
+export const BURST = { name: 1_024, all: 4_096 } as const;
+
 /** A task waiting for its name. */
 interface Waiter {
   readonly begin: () => void;

@@ -154,19 +154,8 @@ export const teamKeys = {
   channelHealth: (team: TeamId, channel: string) => ["channel_health", team, channel],
   /** Times of a team's latest tests of channels. */
   channelTests: (team: TeamId) => ["channel_test", team],
-  /** Runs of an agent that pings without an id opened, from an instant on, unix milliseconds. */
-  openPingsFrom: (team: TeamId, agent: string, fromMs: number) => ({
-    start: ["open_ping", team, agent, fromMs],
-    end: ["open_ping", team, agent, true],
-  }),
-  openPing: (
-    team: TeamId,
-    agent: string,
-    atMs: number,
-    run: RunId,
-  ) => ["open_ping", team, agent, atMs, run],
-  /** The latest of them with a `rid`. */
-  namedPing: (team: TeamId, agent: string, rid: string) => ["named_ping", team, agent, rid],
+  /** Runs of an agent that pings without an id opened. */
+  openPings: (team: TeamId, agent: string) => ["open_pings", team, agent],
   /** Number of active agents of a team; every write that adds one checks it. */
   agentCount: (team: TeamId) => ["agent_count", team],
 } satisfies KeyBuilders;

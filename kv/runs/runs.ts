@@ -19,11 +19,11 @@ import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunParts } from "../../domain/runs/run.ts";
 import { inTime } from "../base/deadline.ts";
-import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { BURST, KeyedMutex } from "../base/keyed_mutex.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { readHead } from "./heads.ts";
 import { type Call, joinWrites, partsWrite } from "./parts_write.ts";
-import { writePing } from "./open_pings.ts";
+import { OpenPings } from "./open_pings.ts";
 import { RecentIds } from "./recent_ids.ts";
 import { stage, type Store, unstage } from "../store.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
@@ -32,12 +32,6 @@ import { readSnapshot, readWithAgent } from "./snapshot.ts";
 import type { Write } from "../writer/write.ts";
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
-
-/**
- * Requests that may wait for a new agent: after a start, all requests of a team wait until the
- * first of each agent has completed.
- */
-const WAITS = { name: 1_024, all: 4_096 } as const;
 
 /** A write request whose agent may be new. */
 interface NewAgentCall extends Call {
@@ -51,6 +45,7 @@ export function createRuns(
   known: KnownAgents,
 ): Pick<RunStore, "open" | "finish" | "heartbeat" | "ping"> {
   const writer = new RunWriter(store, known);
+  const pings = new OpenPings(store);
   const withCard = <T>(team: Team, write: (card: RateCard) => Promise<T>): Promise<T> => {
     const card = cards.card(team);
     return card instanceof Promise ? inTime(card, store.deadlines).then(write) : write(card);
@@ -67,12 +62,12 @@ export function createRuns(
       ),
     ping: (team, request, rid, receivedAt) =>
       withCard(team, (card) => {
-        const write = (id: RunId, others: Write) => {
-          const call = heartbeatCall(team, { ...request, id }, receivedAt, card);
-          return writer.write({ ...call, others });
-        };
-        const at = { team: team.id, agent: request.agent, rid };
-        return inTime(writePing({ store, at, request, receivedAt, write }), store.deadlines);
+        const call = (sent: HeartbeatRequest) => heartbeatCall(team, sent, receivedAt, card);
+        const write = () => writer.write(call(request));
+        const writeWith = (sent: HeartbeatRequest, others: Write) =>
+          writer.writeOnce({ ...call(sent), others });
+        const ping = { team: team.id, rid, request, receivedAt, write, writeWith };
+        return inTime(pings.write(ping), store.deadlines);
       }),
     async finish(team, id, request, receivedAt) {
       const decide = (parts: RunParts) => decideFinish(parts, request, receivedAt);
@@ -89,7 +84,7 @@ function heartbeatCall(
   request: HeartbeatRequest,
   receivedAt: number,
   card: RateCard,
-): Call {
+): NewAgentCall {
   const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt, card);
   return { team, id: request.id, receivedAt, agent: request.agent, decide };
 }
@@ -107,7 +102,7 @@ class RunWriter {
   constructor(store: Store, known: KnownAgents) {
     this.#store = store;
     this.#known = known;
-    this.#newAgents = new KeyedMutex(store.deadlines, WAITS);
+    this.#newAgents = new KeyedMutex(store.deadlines, BURST);
     const idsMax = RecentIds.within(store.memory.bytesMax("recent_ids") / 2);
     [this.#opened, this.#closed] = [new RecentIds(idsMax), new RecentIds(idsMax)];
     store.memory.register("recent_ids", () => this.#opened.bytes + this.#closed.bytes);
@@ -138,6 +133,12 @@ class RunWriter {
     });
   }
 
+  /** Reads, decides and commits once: the caller repeats it with other rows. */
+  writeOnce(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
+    if (this.#known.hasOrRecheck(call.team.id, call.agent)) return this.#attempt(call);
+    return this.#newAgents.take(call.team.id, () => this.#attemptInTurn(call));
+  }
+
   /** Commits the parts of a decision. */
   #commit({ team, id }: Call, parts: Decision, write: Write): Promise<string | null> {
     const { heads, writer } = this.#store;
@@ -154,48 +155,51 @@ class RunWriter {
     const { team, agent } = call;
     const outcome = await this.#newAgents.take(
       team.id,
-      async () => this.#known.has(team.id, agent) ? null : await this.#writeInTurn(call),
+      () =>
+        this.#known.has(team.id, agent)
+          ? Promise.resolve(null)
+          : untilCommitted("write a run", () => this.#attemptInTurn(call)),
     );
     return outcome ?? await this.write(call);
   }
 
   /** Reads, decides and commits until there is no conflict. */
   #writeReading(call: Call): Promise<CappedOutcome> {
-    const { team, id } = call;
-    return untilCommitted("write a run", async () => {
-      const snapshot = await readSnapshot(this.#store, team, id);
-      if (snapshot === null) return DELETED;
-      const decision = call.decide(snapshot.parts);
-      if (!decision.opening && !decision.closing) {
-        return await withIdleCloseOf(this.#store, call, decision.outcome);
-      }
-      const write = partsWrite(call, decision, snapshot.rows);
-      return await this.#commitStaged(call, decision, write) ? decision.outcome : LOST;
-    });
+    return untilCommitted("write a run", () => this.#attempt(call));
   }
 
-  /** Like {@link #writeReading} for a call whose agent may be new. */
-  #writeInTurn(call: NewAgentCall): Promise<CappedOutcome> {
-    return untilCommitted("write a run", async () => {
-      const snapshot = await readWithAgent(this.#store, this.#known, call);
-      if (snapshot === null) return DELETED;
-      const { parts, rows, agent } = snapshot;
-      const decision = call.decide(parts);
-      // A replay or a conflict takes precedence over the agent limit.
-      if (!decision.opening && !decision.closing) {
-        return await withIdleCloseOf(this.#store, call, decision.outcome);
-      }
-      const isNew = agent.rows.used === null;
-      const created = agent.rows.archived ?? { created_at: call.receivedAt };
-      const used = isNew ? useAgent(call.team, agent.rows, created) : {};
-      if ("code" in used) return { kind: "refused", problem: used };
-      const { write, staged } = partsWrite(call, decision, rows);
-      if (!await this.#commitStaged(call, decision, { write: joinWrites(used, write), staged })) {
-        return LOST;
-      }
-      this.#known.add(call.team.id, call.agent, agent.known);
-      return decision.outcome;
-    });
+  /** Reads, decides and commits. */
+  async #attempt(call: Call): Promise<CappedOutcome | typeof LOST> {
+    const snapshot = await readSnapshot(this.#store, call.team, call.id);
+    if (snapshot === null) return DELETED;
+    const decision = call.decide(snapshot.parts);
+    if (!decision.opening && !decision.closing) {
+      return await withIdleCloseOf(this.#store, call, decision.outcome);
+    }
+    const write = partsWrite(call, decision, snapshot.rows);
+    return await this.#commitStaged(call, decision, write) ? decision.outcome : LOST;
+  }
+
+  /** Like {@link #attempt} for a call whose agent may be new. */
+  async #attemptInTurn(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
+    const snapshot = await readWithAgent(this.#store, this.#known, call);
+    if (snapshot === null) return DELETED;
+    const { parts, rows, agent } = snapshot;
+    const decision = call.decide(parts);
+    // A replay or a conflict takes precedence over the agent limit.
+    if (!decision.opening && !decision.closing) {
+      return await withIdleCloseOf(this.#store, call, decision.outcome);
+    }
+    const isNew = agent.rows.used === null;
+    const created = agent.rows.archived ?? { created_at: call.receivedAt };
+    const used = isNew ? useAgent(call.team, agent.rows, created) : {};
+    if ("code" in used) return { kind: "refused", problem: used };
+    const { write, staged } = partsWrite(call, decision, rows);
+    if (!await this.#commitStaged(call, decision, { write: joinWrites(used, write), staged })) {
+      return LOST;
+    }
+    this.#known.add(call.team.id, call.agent, agent.known);
+    return decision.outcome;
   }
 
   /** Commits a decision with its chunks; returns whether it is stored. */

@@ -35,6 +35,7 @@ import {
   insertCredential,
   newCredential,
   readTeam,
+  type StoredCredential,
 } from "./credential_rows.ts";
 
 /** The key that a team is created with. */
@@ -165,7 +166,8 @@ export class KeyRequired extends Error {
  * A generated key is printed, and others may collect what services on a shared store print. So on
  * such a store the key must be given.
  *
- * @returns the team, its key if this start stored it, and whether an existing team got it (R30)
+ * @returns the team, its key if this start stored it, whether an existing team got it (R30), and when the
+ *   given key was revoked
  * @throws {KeyRequired} when the team of a shared store has no key; nothing is stored
  */
 export async function ensureFirstTeam(
@@ -175,9 +177,9 @@ export async function ensureFirstTeam(
 ) {
   const { key, isShared } = options;
   // Reads both at once, because a round trip to a shared store may take long.
-  const [id, isStored] = await Promise.all([
+  const [id, stored] = await Promise.all([
     getValue<TeamId>(store, keys.firstTeam()),
-    key !== null && isStoredKey(store, key),
+    key === null ? null : storedKey(store, key),
   ]);
   if (isShared && key === null) {
     if (id === null || !await hasKey(store, id, options)) throw new KeyRequired();
@@ -185,16 +187,22 @@ export async function ensureFirstTeam(
   const team = id !== null
     ? await withOptions(store, id, environment, options)
     : await createDefaultTeam(store, environment, options);
-  if (isStored) return { team, createdKey: null, isAdded: false };
+  const unchanged = {
+    team,
+    createdKey: null,
+    isAdded: false,
+    revokedAt: stored?.revokedAt ?? null,
+  };
+  if (stored !== null) return unchanged;
   const isAdded = id !== null && key !== null;
   const today = formatInstant(environment.now()).slice(0, 10);
   const spec = isAdded ? { ...FIRST_KEY, name: `RUNLEDGER_KEY of ${today}` } : FIRST_KEY;
   // Instances that start together on one store may all add the key: only one commit succeeds.
   return await untilCommitted("store the first team's key", async () => {
-    if (await hasKey(store, team.id, options)) return { team, createdKey: null, isAdded: false };
+    if (await hasKey(store, team.id, options)) return unchanged;
     const created = newCredential(spec, options.region, environment, options.key);
     const committed = await store.writer.commit(credentialWrite(team.id, created, SETTINGS_ACTOR));
-    return committed === null ? LOST : { team, createdKey: created.secret, isAdded };
+    return committed === null ? LOST : { ...unchanged, createdKey: created.secret, isAdded };
   });
 }
 
@@ -204,15 +212,15 @@ async function hasKey(
   team: TeamId,
   { key, refusedKey }: FirstTeamOptions,
 ): Promise<boolean> {
-  if (key !== null) return await isStoredKey(store, key);
+  if (key !== null) return await storedKey(store, key) !== null;
   const refused = refusedKey ? hashOf(refusedKey).toHex() : null;
   const range = keys.teamCredentialsAfter(team, null);
   const hashes = await listRows<Uint8Array>(store, range, { limit: 2 });
   return hashes.some(({ value }) => value.toHex() !== refused);
 }
 
-async function isStoredKey(store: Store, key: string): Promise<boolean> {
-  return await getValue(store, keys.credential(hashOf(key))) !== null;
+function storedKey(store: Store, key: string): Promise<StoredCredential | null> {
+  return getValue<StoredCredential>(store, keys.credential(hashOf(key)));
 }
 
 /** Default plan of a first team. */

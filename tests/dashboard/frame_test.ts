@@ -68,7 +68,7 @@ Deno.test("a page that does not exist keeps the navigation of a session", async 
   assertEquals([anonymous.status, linksIn(anonymous.text, "Pages")], [404, []]);
   await reader.send("/dashboard/sign-out");
   assertEquals(linksIn((await reader.get("/dashboard/nothing")).text, "Pages"), []);
-  assertMatch((await h.get("/v1/nothing")).text, /No such path: see the API's docs/);
+  assertMatch((await h.get("/v1/nothing")).text, /No such path: \/docs lists all calls/);
 });
 
 Deno.test("theme and zone come from cookies, and other values are ignored", async () => {

@@ -81,6 +81,15 @@ Deno.test("first key: generated on a new ledger, shown once, and valid afterward
   });
 });
 
+/** Revokes the key that sends this. */
+async function revokeOwn(url: string, key: string): Promise<void> {
+  const headers = { Authorization: `Bearer ${key}` };
+  const me = await (await fetch(`${url}/v1/me`, { headers })).json();
+  const sent = await fetch(`${url}/v1/keys/${me.key.id}`, { method: "DELETE", headers });
+  const text = await sent.text();
+  assertEquals(sent.status, 200, text);
+}
+
 Deno.test("first key: a configured key works and is never shown", async () => {
   await withFolder(async (folder) => {
     const key = `apk_us_${"5e".repeat(16)}`;
@@ -94,11 +103,17 @@ Deno.test("first key: a configured key works and is never shown", async () => {
     for (const [own, flags] of [[key, []], [key, ["--dev"]], [other, []]] as const) {
       await using process = await Process.start({ ...settings, RUNLEDGER_KEY: own }, ...flags);
       assertEquals([await ping(process.url, key), await ping(process.url, own)], [200, 200]);
+      if (own === other) await revokeOwn(process.url, own);
       const { stderr, stdout } = await process.stop();
       assertEquals(keysIn(stderr + stdout), [], flags.join());
       assertEquals(/its other keys still work/.test(stderr), own === other, stderr);
       assertMatch(stderr, /^Stopping: .*\nStopped: .*\n$/m);
     }
+    // A revoked one stays revoked, and the start says so.
+    await using process = await Process.start({ ...settings, RUNLEDGER_KEY: other });
+    await process.says(/RUNLEDGER_KEY was revoked on 20\d\d-\d\d-\d\d and stays revoked/);
+    assertEquals([await ping(process.url, key), await ping(process.url, other)], [200, 401]);
+    await process.stop();
   });
 });
 

@@ -134,7 +134,7 @@ Deno.test("agents: any slug can be requested in percent-encoded UTF-8", async ()
   assertEquals((await h.get("/v1/agents/a%2fb")).json.agent, "a/b");
   assertEquals((await h.get("/v1/agents/%61%2Fb?key=/y")).json.agent, "a/b");
   assertEquals((await h.get("/v1/agents/a+b")).json.agent, "a+b");
-  assertEquals((await h.get("/v1/agents/a/b")).json.message, "No such path: see the API's docs");
+  assertEquals((await h.get("/v1/agents/a/b")).json.message, "No such path: /docs lists all calls");
   assertEquals((await pagesOf(h, "limit=1000"))[0]?.toSorted(), slugs.toSorted());
 });
 

@@ -3,6 +3,7 @@
  * are.
  */
 import { assert, assertEquals } from "@std/assert";
+import { VERSION } from "../../domain/core/version.ts";
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
@@ -73,7 +74,7 @@ Deno.test("small responses, refusals and all responses to ingest calls are never
   const small = await wire(h, "/healthz", accepts);
   assertEquals([small.headers["content-encoding"], small.bytes.toString()], [
     undefined,
-    '{"status":"ok"}\n',
+    `${JSON.stringify({ status: "ok", version: VERSION })}\n`,
   ]);
   const missing = await wire(h, `/v1/runs/${RUN.replace("0001", "0002")}`, accepts);
   assertEquals([missing.status, missing.headers["content-encoding"]], [404, undefined]);

@@ -1,6 +1,7 @@
 /** The start of a heartbeat that states its duration alone (R26). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aRun, at, runId } from "../support/builders/requests.ts";
+import { DERIVED_START_MS_MAX } from "../../domain/core/limits.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const HOURS_3_MS = 3 * 3_600_000;
@@ -44,7 +45,7 @@ Deno.test("R26, decision 24: a retry without started_at is a replay, whenever it
   assertEquals([other.status, other.json.field], [409, "started_at"]);
 });
 
-Deno.test("R26: a start that is known wins over the duration, and a duration before 1970 begins there", async () => {
+Deno.test("R26: a start that is known wins over the duration, and so does the arrival over one of more than 31 days", async () => {
   await using h = await Harness.open();
   const beat = { agent: "nightly", duration_ms: HOURS_3_MS };
   await h.post("/v1/heartbeats", { id: runId(1), ...beat, status: "start" });
@@ -54,12 +55,18 @@ Deno.test("R26: a start that is known wins over the duration, and a duration bef
   await h.post(`/v1/runs/${runId(4)}/finish`, aFinish());
   h.nowMs += 60_000;
   for (const n of [1, 2, 4]) await h.post("/v1/heartbeats", { id: runId(n), ...beat });
-  await h.post("/v1/heartbeats", { id: runId(5), ...beat, duration_ms: Number.MAX_SAFE_INTEGER });
-  const runs = await Promise.all([1, 2, 3, 4, 5].map((n) => runOf(h, n)));
+  const longest = DERIVED_START_MS_MAX;
+  await h.post("/v1/heartbeats", { id: runId(5), ...beat, duration_ms: longest });
+  await h.post("/v1/heartbeats", { id: runId(6), ...beat, duration_ms: longest + 1 });
+  await h.get(`/v1/ping?agent=nightly&id=${runId(7)}&duration_ms=${HOURS_3_MS * 1e6}`);
+  const runs = await Promise.all([1, 2, 3, 4, 5, 6, 7].map((n) => runOf(h, n)));
   const late = at(60_000 - HOURS_3_MS);
   assertEquals(
     runs.map(({ started_at }) => started_at),
-    [at(), aRun(2).started_at, aRun(3).started_at, late, "1970-01-01T00:00:00.000Z"],
+    [
+      ...[at(), aRun(2).started_at, aRun(3).started_at, late],
+      ...[at(60_000 - longest), at(60_000), at(60_000)],
+    ],
   );
   assertEquals(runs[3].clock_skew_ms, undefined);
 });

@@ -24,7 +24,8 @@ interface Provocation {
 
 function storeThatFails(error: Error): HarnessOptions {
   const fail = () => Promise.reject(error);
-  const runs: RunStore = { open: fail, append: fail, finish: fail, heartbeat: fail, read: fail };
+  const writes = { open: fail, append: fail, finish: fail, heartbeat: fail, ping: fail };
+  const runs: RunStore = { ...writes, read: fail };
   return { deps: { runs } };
 }
 

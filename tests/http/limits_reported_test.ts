@@ -187,6 +187,7 @@ Deno.test("STORAGE_DEADLINE_MS: a store that does not answer is 503 with Retry-A
     append: (...args) => silent().append(...args),
     finish: (...args) => silent().finish(...args),
     heartbeat: (...args) => silent().heartbeat(...args),
+    ping: (...args) => silent().ping(...args),
     read: (...args) => silent().read(...args),
   };
   await using h: Harness = await Harness.open({ deps: { runs } });

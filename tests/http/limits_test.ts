@@ -249,8 +249,8 @@ Deno.test("every limit of the service is tested here or listed as tested elsewhe
     "LIVE_CHANGES_LAG_MAX",
     "LIVE_KEEP_ALIVE_MS",
   ];
-  /** In `ping_errors_test.ts`. */
-  const ofPings = ["RID_CHARS_MAX"];
+  /** In `ping_errors_test.ts` and `heartbeat_durations_test.ts`. */
+  const ofPings = ["RID_CHARS_MAX", "DERIVED_START_MS_MAX"];
   /** In `dashboard/sign_in_test.ts` and `bodies_test.ts`. */
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
   /** In `refusals_test.ts` and `../unit/kv/refusals_test.ts`. */

@@ -6,7 +6,7 @@ import { documentedCalls, type DocumentedSchema } from "../../routes/docs/docume
 import { describedApi } from "../support/oracles/openapi.ts";
 
 /** Maximum of named schemas: each is a class in clients of some languages. */
-const SCHEMAS_MAX = 209;
+const SCHEMAS_MAX = 210;
 
 const document = describedApi();
 

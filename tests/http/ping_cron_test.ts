@@ -48,7 +48,10 @@ Deno.test({
     // A cron line with four fields: the run counts, the mail says that nothing watches the job.
     const four = "cron=0+2+*+*&tz=Europe/Berlin";
     const wrong = await cron(h, `${job}; ${CURL} "{ping}&exit_code=$?&${four}" ${QUIET}`);
-    assertMatch(wrong, /^OK no monitor: cron must be a cron expression of 5 or 6 fields .*\n$/);
+    assertMatch(
+      wrong,
+      /^OK monitor not set: cron must be a cron expression of 5 or 6 fields .*\n$/,
+    );
 
     const runs = await runsOf(h);
     assertEquals(runs.map(({ status, flags }) => [status, flags]), [

@@ -1,5 +1,5 @@
 /** Pings without an id: the end closes the run that a `start` opened (R23). */
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assertEquals, assertNotEquals } from "@std/assert";
 import { aFinish, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { KvServer } from "../support/harness/kv_server.ts";
@@ -19,7 +19,7 @@ async function runOf(h: Harness, id: string): Promise<Answer["json"]> {
 
 /** Statuses of an agent's runs, sorted. */
 async function statusesOf(h: Harness, agent: string): Promise<string[]> {
-  const { runs } = (await h.getSettled(`/v1/runs?agent=${agent}`)).json;
+  const { runs } = (await h.getSettled(`/v1/runs?limit=100&agent=${agent}`)).json;
   return runs.map(({ status }: Answer["json"]) => status).sort();
 }
 
@@ -69,16 +69,74 @@ Deno.test("R23: only a start within 24 hours, without an id, and not ended other
   assertEquals((await h.request("DELETE", `/v1/runs/${deleted}`)).status, 200);
   assertEquals(await ping(h, "agent=ended"), open);
   assertEquals(await statusesOf(h, "ended"), ["cancelled", "failed", "success"]);
-  // The rows of all of them are gone.
-  assert(!(await h.dump()).some((row) => row.includes('"open_ping"') && row.includes('"ended"')));
+  // Their agent's row names none of them.
+  const [row, ...others] = (await h.dump()).filter((row) => row.includes('"open_pings"'));
+  assertEquals([row?.includes('"ended"'), row?.includes("run_"), others.length], [true, false, 1]);
 });
 
-Deno.test("R23: an end with another start than the open run's is a run of its own", async () => {
+Deno.test("R23: an end closes the open run with any start of its own, and the run keeps its start", async () => {
   await using h = await Harness.open();
   const started = await ping(h, `agent=a&status=start&started_at=${at(-9_000)}`);
-  assertNotEquals(await ping(h, `agent=a&started_at=${at(-8_000)}`), started);
-  assertEquals(await ping(h, `agent=a&started_at=${at(-9_000)}&exit_code=1`), started);
+  assertEquals(await ping(h, `agent=a&started_at=${at(-8_000)}&exit_code=1`), started);
   assertEquals((await runOf(h, started)).duration_ms, 9_000);
+  const alone = await ping(h, `agent=a&started_at=${at(-8_000)}&exit_code=1`);
+  assertEquals((await runOf(h, alone)).duration_ms, 8_000);
+});
+
+Deno.test("R23: 60 jobs of one agent that start and end together are 60 runs", async () => {
+  await using h = await Harness.open();
+  const all = (query: string) =>
+    Promise.all(Array.from({ length: 60 }, () => ping(h, `agent=a&${query}`)));
+  const starts = await all("status=start");
+  assertEquals((await all("exit_code=1")).sort(), starts.sort());
+  assertEquals(await statusesOf(h, "a"), Array(60).fill("failed"));
+  assertEquals(await h.usage(), 120);
+});
+
+Deno.test("R23: starts of one rid that race open one run, and ends that race close it once", async () => {
+  await using h = await Harness.open();
+  const race = async (query: string) =>
+    new Set(await Promise.all(Array.from({ length: 10 }, () => ping(h, `agent=a&rid=1&${query}`))));
+  const starts = await race("status=start");
+  assertEquals(starts.size, 1);
+  assertEquals(await race("exit_code=1"), starts);
+  assertEquals(await statusesOf(h, "a"), ["failed"]);
+  assertEquals(await h.usage(), 2);
+});
+
+Deno.test("R23: a retry of a complete run with rid is a repetition, for 24 hours", async () => {
+  await using h = await Harness.open();
+  const sent = await ping(h, "agent=a&rid=1&exit_code=1");
+  h.nowMs += 24 * HOUR_MS;
+  const again = await h.get("/v1/ping?agent=a&rid=1&exit_code=1");
+  assertEquals(again.headers.get("x-run-id"), sent);
+  assertEquals(again.headers.get("idempotent-replayed"), "true");
+  assertEquals(await h.usage(), 1);
+  h.nowMs++;
+  assertNotEquals(await ping(h, "agent=a&rid=1&exit_code=1"), sent);
+});
+
+Deno.test("R23: an open start is found behind many that ended otherwise, and stays one of 100", async () => {
+  await using h = await Harness.open();
+  const ids = [];
+  for (let n = 0; n < 13; n++) ids.push(await ping(h, "agent=a&status=start"));
+  const [open, ...ended] = ids;
+  for (const id of ended) await ping(h, `agent=a&id=${id}`);
+  assertEquals(await ping(h, "agent=a&exit_code=1"), open);
+
+  const [oldest, next] = [
+    await ping(h, "agent=b&status=start"),
+    await ping(h, "agent=b&status=start"),
+  ];
+  // Ended ones never displace open ones; newer open ones do.
+  await Promise.all(Array.from({ length: 100 }, (_, n) => ping(h, `agent=b&rid=${n}`)));
+  const newer = await Promise.all(
+    Array.from({ length: 99 }, () => ping(h, "agent=b&status=start")),
+  );
+  const ends = await Promise.all(newer.map(() => ping(h, "agent=b")));
+  assertEquals(ends.sort(), newer.sort());
+  assertEquals(await ping(h, "agent=b"), next);
+  assertNotEquals(await ping(h, "agent=b"), oldest);
 });
 
 Deno.test("R23: with rid the end closes the start of the same rid, and both can be repeated", async () => {
@@ -143,4 +201,11 @@ Deno.test("R23: an instance closes what another one opened, and a restart forget
   );
   assertEquals(ends.filter((id) => id === started).length, 1);
   assertEquals(new Set(ends).size, 4);
+  const both = async (query: string) =>
+    await Promise.all(
+      [one, two].flatMap((service) => Array.from({ length: 10 }, () => ping(service, query))),
+    );
+  const starts = await both("agent=b&status=start");
+  assertEquals((await both("agent=b&exit_code=1")).sort(), starts.sort());
+  assertEquals(new Set(await both("agent=b&rid=1&status=start")).size, 1);
 });

@@ -46,6 +46,7 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/spend", ["GET", "HEAD"]],
   ["/v1/spend/unpriced", ["GET", "HEAD"]],
   ["/v1/usage", ["GET", "HEAD"]],
+  ["/v1/me", ["GET", "HEAD"]],
   ["/v1/changes", ["GET", "HEAD"]],
   ["/v1/refusals", ["GET", "HEAD"]],
   ["/v1/live", ["GET", "HEAD"]],
@@ -222,5 +223,5 @@ Deno.test("decision 42: the delays are spread, so that clients do not return tog
 /** A store of runs that rejects everything. */
 function failing(error: Error): RunStore {
   const fail = () => Promise.reject(error);
-  return { open: fail, append: fail, finish: fail, heartbeat: fail, read: fail };
+  return { open: fail, append: fail, finish: fail, heartbeat: fail, ping: fail, read: fail };
 }

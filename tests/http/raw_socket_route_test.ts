@@ -1,5 +1,6 @@
 /** Only the path of the request target chooses the route, whatever other paths a request names. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { VERSION } from "../../domain/core/version.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { ask, AUTH, BODY, get, head, LENGTH, unharmed } from "../support/harness/raw_socket.ts";
@@ -34,7 +35,10 @@ Deno.test("decisions, section 2: only Host affects routing, and only by refusing
       const nowhere = await ask(h.url, get("/nope", "Host: x", AUTH, header));
       assertEquals(nowhere?.status, 404, header);
       const health = await ask(h.url, get("/healthz", "Host: x", header));
-      assertEquals([health?.status, health?.body], [200, '{"status":"ok"}\n'], header);
+      assertEquals([health?.status, health?.body], [
+        200,
+        `${JSON.stringify({ status: "ok", version: VERSION })}\n`,
+      ], header);
       const usage = await ask(h.url, get("/v1/usage", "Host: x", AUTH, header));
       assertStringIncludes(usage?.body ?? "", '"month"', header);
     }

@@ -92,7 +92,7 @@ export const channelValue = objectValue<ChannelRow>("Channel", {
   ),
   failing_since: instantValue.orNull(
     ({ health }) => health.failingSince,
-    "First failure since then.",
+    "First failure since then. Null if nothing was tried, as by mail without a mail server.",
   ),
   last_error: textValue.orNull(({ health }) => health.lastError, "Result of the last failure."),
   ...TAIL_FIELDS,

@@ -119,7 +119,7 @@ const ping: Handler = async (c, deps) => {
     notes.push(message);
     recordRefusal(deps, c, 200, { code: IGNORED_PARAMETER, message, field: ignored.join(", ") });
   }
-  if (noMonitor !== null) notes.push(`no monitor: ${noMonitor}`);
+  if (noMonitor !== null) notes.push(`monitor not set: ${noMonitor}`);
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",
@@ -135,7 +135,7 @@ const ping: Handler = async (c, deps) => {
  * Creates the monitor that a ping asks for, if its agent has none. The ping is stored already: when the
  * store fails now, the answer reports it, and the next ping tries again.
  *
- * @returns why there is no monitor; null if there is one
+ * @returns why the monitor is not set; null if there is one
  */
 async function createMonitor(
   { monitors, environment }: AppDeps,
@@ -218,7 +218,8 @@ const pinged = objectValue<PingResult>("Ping", {
   ),
   no_monitor: textValue.optional(
     ({ noMonitor }) => noMonitor ?? undefined,
-    "Why the monitor that the ping asks for is not created. Absent if it is, or is there.",
+    "Why the ping does not set the monitor that it asks for; one that exists stays as it is. Absent " +
+      "if it is created, or is there.",
   ),
 });
 
@@ -279,8 +280,8 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
     description: "Sends a heartbeat as query parameters. The response is JSON if `Accept` lists " +
       "`application/json` with at least the weight of `text/plain`. Errors are one line of text " +
       "that begins with the code. Counts as one event. A ping without `id` closes the newest run that " +
-      "a `start` without `id` opened within 24 hours, with `rid` the one of the same `rid`; if there " +
-      "is none, it is a complete run. `every` or `cron` create a monitor once. The text after `OK` " +
+      "a `start` without `id` opened within 24 hours, with `rid` the one of the same `rid`; its start " +
+      "counts, not a `started_at` of the end. If there is none, it is a complete run. `every` or `cron` create a monitor once. The text after `OK` " +
       "names ignored parameters, and says why a monitor is not created; the ping is stored.",
     hasHead: true,
     query: pingQuery,

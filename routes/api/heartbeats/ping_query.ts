@@ -30,19 +30,21 @@ export const pingQuery = {
   status: heartbeatStatus.optional().describe("`ok` by default."),
   exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
     .describe(
-      "Used when `status` is absent: 0 is `ok`, 124 is `timeout`, any other code is `fail`. An empty " +
-        "one is refused: its variable is not set.",
+      "0 is `ok`, 124 is `timeout`, any other code is `fail`. Refused if empty, because its variable " +
+        "is not set, if sent twice, and if `status` contradicts it.",
     ),
   id: idOf("run").optional().describe(
     "A new id when absent, or the run that a `start` without an id opened. With `id` or `rid` a " +
       "retry is safe.",
   ),
   rid: z.string().max(RID_CHARS_MAX).optional().describe(
-    "Any text that names one run of the agent, instead of `id`: the end closes the `start` of the " +
-      "same `rid` within 24 hours.",
+    "Any text that names one run of the agent for 24 hours, instead of `id`: the end closes the " +
+      "`start` of the same `rid`. Another run needs another `rid`.",
   ),
   started_at: instantText.optional()
-    .describe("By default `finished_at` minus `duration_ms`, or the time of arrival."),
+    .describe(
+      "By default `finished_at` minus `duration_ms` of up to 31 days, or the time of arrival.",
+    ),
   finished_at: instantText.optional().describe("Time of arrival by default."),
   duration_ms: tokens.describe("Takes precedence over `started_at` and `finished_at`."),
   cost_usd: z.number().min(0).max(COST_USD_MAX).optional()

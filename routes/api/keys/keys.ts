@@ -176,7 +176,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
         key: {
           ...KEY,
           kind: "api_key",
-          name: "first key",
+          name: "test",
           scopes: ["ingest", "read", "admin"],
           agent: undefined,
           last_used_at: "2026-11-21T12:00:00.000Z",

@@ -14,6 +14,7 @@ import {
   bodyOf,
   ConfirmForm,
   Field,
+  formFields,
   FormProblem,
   readInteger,
 } from "../components/form_fields.tsx";
@@ -131,8 +132,8 @@ function problemOf(problem: Problem | null): Problem | null {
 /** The form that creates or changes a monitor. */
 export function MonitorForm({ agent, texts, problem: found, exists }: MonitorFormProps) {
   const problem = problemOf(found);
-  const text = (name: typeof NAMES[number]) => texts[name] ?? "";
-  const { kind = "every" } = texts;
+  const field = formFields(texts, problem);
+  const { kind = "every", version = "" } = texts;
   return (
     <form class="narrow monitor-form" method="post" action={monitorPath(agent)}>
       <FormProblem problem={problem} fields={WITH_PROBLEMS} />
@@ -149,72 +150,58 @@ export function MonitorForm({ agent, texts, problem: found, exists }: MonitorFor
       </fieldset>
       <div class="fields of-every">
         <Field
-          name="every"
+          {...field("every")}
           label="Period"
-          value={text("every")}
-          problem={problem}
           hint="Such as 15m, 2h or 1d; from 60s to 365d."
         />
       </div>
       <div class="fields of-cron">
         <Field
-          name="cron"
+          {...field("cron")}
           label="Cron line"
-          value={text("cron")}
-          problem={problem}
           placeholder="0 2 * * 1-5"
           hint="Minute, hour, day, month, weekday; or @daily."
         />
         <Field
-          name="tz"
+          {...field("tz")}
           label="Time zone"
-          value={text("tz")}
-          problem={problem}
           placeholder="UTC"
           hint="Such as Europe/Berlin."
         />
       </div>
       <div class="fields">
         <Field
-          name="grace"
+          {...field("grace")}
           label="Grace"
-          value={text("grace")}
-          problem={problem}
           hint="How late a run may be until the agent is down. Empty: a fifth of the gap."
         />
         <Field
-          name="max_runtime"
+          {...field("max_runtime")}
           label="Maximum duration of a run"
-          value={text("max_runtime")}
-          problem={problem}
           hint="A longer run counts as a failure. Empty: no limit."
         />
         <Field
-          name="failure_threshold"
+          {...field("failure_threshold")}
           label="Failures until it is down"
           type="number"
           min={1}
           max={SIGNALS_MAX}
-          value={text("failure_threshold")}
-          problem={problem}
           hint="In a row."
         />
         <Field
-          name="recovery_threshold"
+          {...field("recovery_threshold")}
           label="Successes until it is up again"
           type="number"
           min={1}
           max={SIGNALS_MAX}
-          value={text("recovery_threshold")}
-          problem={problem}
           hint="In a row."
         />
       </div>
       <label>
-        <input type="checkbox" name="enabled" value="true" checked={text("enabled") === "true"} />
+        <input type="checkbox" name="enabled" value="true" checked={texts.enabled === "true"} />
         Enabled
       </label>
-      {text("version") !== "" && <input type="hidden" name="version" value={text("version")} />}
+      {version !== "" && <input type="hidden" name="version" value={version} />}
       <button type="submit" class="btn main">{exists ? "Save" : "Create monitor"}</button>
     </form>
   );
@@ -283,8 +270,6 @@ export function ConfirmMonitorDeletion({ agent }: { readonly agent: string }) {
       action={monitorPath(agent, "/delete")}
       title="Delete this monitor?"
       submit="Delete monitor"
-      submitClass="btn danger"
-      cancel="Keep it"
       cancelTo={agentPath(agent)}
     >
       <p>

@@ -239,8 +239,6 @@ function ConfirmDeletion({ slug }: { readonly slug: string }) {
       action={channelPath(slug, "/delete")}
       title={`Delete the channel “${slug}”?`}
       submit="Delete channel"
-      submitClass="btn danger"
-      cancel="Keep it"
       cancelTo={channelPath(slug)}
     >
       <p>

@@ -7,7 +7,7 @@ import {
 } from "../../../domain/channels/channel.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { Field, FormProblem, Select } from "../components/form_fields.tsx";
+import { Field, formFields, FormProblem, Select } from "../components/form_fields.tsx";
 import { CheckBoxes } from "../components/check_boxes.tsx";
 import { type ChannelTexts, FORM_NAMES } from "./channel_texts.ts";
 import { atFormField } from "../components/field_problem.ts";
@@ -24,24 +24,32 @@ interface ChannelFormProps {
 export function ChannelForm({ texts, problem: found, exists }: ChannelFormProps) {
   const problem = atFormField(found);
   const { type } = texts;
-  const text = (name: string) => texts.texts[name] ?? "";
+  const field = formFields(texts.texts, problem);
   return (
-    <form class="narrow" method="post" action={exists ? channelPath(text("slug")) : CHANNELS_PATH}>
+    <form
+      class="narrow"
+      method="post"
+      action={exists ? channelPath(texts.texts.slug ?? "") : CHANNELS_PATH}
+    >
       <FormProblem problem={problem} fields={FORM_NAMES} />
       <input type="hidden" name="type" value={type} />
       <IdentityFields
-        slug={text("slug")}
-        version={text("version")}
+        texts={texts.texts}
         exists={exists}
         placeholder={`ops-${type}`}
         problem={problem}
       />
-      {FIELDS[type]({ texts, problem, exists })}
+      {FIELDS[type]({ texts, problem, exists, field })}
       <fieldset class="choices">
         <legend>Messages</legend>
         {CHOICES.map(([name, label]) => (
           <label>
-            <input type="checkbox" name={name} value="true" checked={text(name) === "true"} />
+            <input
+              type="checkbox"
+              name={name}
+              value="true"
+              checked={texts.texts[name] === "true"}
+            />
             {label}
           </label>
         ))}
@@ -57,8 +65,12 @@ const CHOICES = [
   ["enabled", "Enabled"],
 ] as const;
 
+interface FieldsProps extends ChannelFormProps {
+  readonly field: ReturnType<typeof formFields>;
+}
+
 /** The fields of each type. */
-const FIELDS: Readonly<Record<ChannelType, (props: ChannelFormProps) => Child>> = {
+const FIELDS: Readonly<Record<ChannelType, (props: FieldsProps) => Child>> = {
   webhook: (props) => (
     <>
       <Secret
@@ -75,11 +87,9 @@ const FIELDS: Readonly<Record<ChannelType, (props: ChannelFormProps) => Child>> 
         problem={props.problem}
       />
       <Field
-        name="headers"
+        {...props.field("headers")}
         label="Headers"
         rows={2}
-        value={props.texts.texts["headers"] ?? ""}
-        problem={props.problem}
         hint="One a line, such as X-Team: billing. Their values are shown to your team."
       />
       {!props.exists && (
@@ -89,12 +99,10 @@ const FIELDS: Readonly<Record<ChannelType, (props: ChannelFormProps) => Child>> 
       )}
     </>
   ),
-  email: ({ texts, problem }) => (
+  email: ({ field }) => (
     <Field
-      name="to"
+      {...field("to")}
       label="Recipients"
-      value={texts.texts["to"] ?? ""}
-      problem={problem}
       required
       placeholder="ops@example.com"
       hint="At most 10, by commas."
@@ -121,10 +129,8 @@ const FIELDS: Readonly<Record<ChannelType, (props: ChannelFormProps) => Child>> 
     <div class="fields">
       <Secret {...props} name="routing_key" label="Routing key" placeholder="" />
       <Select
-        name="region"
+        {...props.field("region", "us")}
         label="Region"
-        value={props.texts.texts["region"] ?? "us"}
-        problem={props.problem}
         options={PAGERDUTY_REGIONS.map((name) => [name, name.toUpperCase()] as const)}
       />
     </div>
@@ -137,7 +143,7 @@ const EVENTS = [
     .map((name) => [name, name] as const),
 ];
 
-interface SecretProps extends ChannelFormProps {
+interface SecretProps extends FieldsProps {
   readonly name: "url" | "routing_key";
   readonly label: string;
   readonly placeholder: string;
@@ -145,13 +151,11 @@ interface SecretProps extends ChannelFormProps {
 }
 
 /** A field of a secret, which is never filled in. */
-function Secret({ name, label, placeholder, hint, texts, problem, exists }: SecretProps) {
+function Secret({ name, label, placeholder, hint, field, exists }: SecretProps) {
   return (
     <Field
-      name={name}
+      {...field(name)}
       label={label}
-      value={texts.texts[name] ?? ""}
-      problem={problem}
       required={!exists}
       placeholder={exists ? "unchanged" : placeholder}
       hint={exists ? "Stored encrypted. Empty: it stays as it is." : hint}

@@ -16,7 +16,7 @@ import { SEVERITIES } from "../../../domain/channels/message.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
-import { Field, FormProblem, Select } from "../components/form_fields.tsx";
+import { Field, formFields, FormProblem, Select } from "../components/form_fields.tsx";
 import { CheckBoxes } from "../components/check_boxes.tsx";
 import { atFormField } from "../components/field_problem.ts";
 import { IdentityFields } from "../components/identity_fields.tsx";
@@ -37,8 +37,8 @@ const RENAMED = { seconds: "duration", renotify_seconds: "renotify" };
 
 export function RuleForm({ texts, problem: found, exists, channels }: RuleFormProps) {
   const problem = atFormField(found, RENAMED);
-  const text = (name: string) => texts.texts[name] ?? "";
-  const props = { texts, problem };
+  const field = formFields(texts.texts, problem);
+  const props = { texts, problem, field };
   const { kind } = texts;
   const { groups } = FITTING[kind];
   return (
@@ -46,8 +46,7 @@ export function RuleForm({ texts, problem: found, exists, channels }: RuleFormPr
       <FormProblem problem={problem} fields={FORM_NAMES} />
       <input type="hidden" name="kind" value={kind} />
       <IdentityFields
-        slug={text("slug")}
-        version={text("version")}
+        texts={texts.texts}
         exists={exists}
         placeholder={`my-${kind.replace("_", "-")}`}
         problem={problem}
@@ -60,10 +59,8 @@ export function RuleForm({ texts, problem: found, exists, channels }: RuleFormPr
       <div class="fields">
         {groups.length > 0 && (
           <Select
-            name="group_by"
+            {...field("group_by")}
             label="One incident for each"
-            value={text("group_by")}
-            problem={problem}
             options={[
               ["", "rule"],
               ...GROUPS.filter((group) => groups.includes(group))
@@ -72,27 +69,21 @@ export function RuleForm({ texts, problem: found, exists, channels }: RuleFormPr
           />
         )}
         <Select
-          name="severity"
+          {...field("severity")}
           label="Severity"
-          value={text("severity")}
-          problem={problem}
           options={SEVERITIES.map((name) => [name, name] as const)}
         />
         <Field
-          name="resolve_after"
+          {...field("resolve_after")}
           label="Good outcomes until it is resolved"
           type="number"
           min={1}
           max={OUTCOMES_MAX}
-          value={text("resolve_after")}
-          problem={problem}
           hint="In a row."
         />
         <Field
-          name="renotify"
+          {...field("renotify")}
           label="Repeat the message after"
-          value={text("renotify")}
-          problem={problem}
           hint="Such as 6h or 1d, while it stays open. Empty: never."
         />
       </div>
@@ -109,7 +100,12 @@ export function RuleForm({ texts, problem: found, exists, channels }: RuleFormPr
           : "None: the default channels."}
       />
       <label>
-        <input type="checkbox" name="enabled" value="true" checked={text("enabled") === "true"} />
+        <input
+          type="checkbox"
+          name="enabled"
+          value="true"
+          checked={texts.texts.enabled === "true"}
+        />
         Enabled
       </label>
       <button type="submit" class="btn main">{exists ? "Save" : "Create rule"}</button>
@@ -117,7 +113,9 @@ export function RuleForm({ texts, problem: found, exists, channels }: RuleFormPr
   );
 }
 
-type FieldsProps = Pick<RuleFormProps, "texts" | "problem">;
+interface FieldsProps extends Pick<RuleFormProps, "texts" | "problem"> {
+  readonly field: ReturnType<typeof formFields>;
+}
 
 /** The fields of the parameters of each kind. */
 const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
@@ -133,17 +131,13 @@ const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
   check_failed: (props) => (
     <>
       <Field
-        name="checks"
+        {...props.field("checks")}
         label="Only these checks"
-        value={props.texts.texts["checks"] ?? ""}
-        problem={props.problem}
         hint="Slugs, by commas. Empty: all."
       />
       <Select
-        name="severity_min"
+        {...props.field("severity_min", "warn")}
         label="Severity of the check, at least"
-        value={props.texts.texts["severity_min"] ?? "warn"}
-        problem={props.problem}
         options={CHECK_SEVERITIES.map((name) => [name, name] as const)}
         hint="A check that could not be decided counts as warn."
       />
@@ -155,10 +149,8 @@ const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
     <>
       {dollars(props, "Spend of at least, US dollars")}
       <Select
-        name="period"
+        {...props.field("period", "day")}
         label="In a"
-        value={props.texts.texts["period"] ?? "day"}
-        problem={props.problem}
         options={SPEND_PERIODS.map((name) => [name, name] as const)}
         hint="In UTC; weeks begin on Monday."
       />
@@ -166,12 +158,10 @@ const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
   ),
   missed: (props) =>
     boxes(props, "reasons", "An agent is down because", MISSED_REASONS, MISSED_LABELS),
-  stuck: (props) => (
+  stuck: ({ field }) => (
     <Field
-      name="duration"
+      {...field("duration")}
       label="A run is open for more than"
-      value={props.texts.texts["duration"] ?? ""}
-      problem={props.problem}
       hint="Such as 30m, 6h or 1d."
     />
   ),
@@ -187,16 +177,14 @@ const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
   service: (props) => boxes(props, "what", "Trouble", SERVICE_TROUBLES, TROUBLE_LABELS),
 };
 
-function inARow({ texts, problem }: FieldsProps): Child {
+function inARow({ field }: FieldsProps): Child {
   return (
     <Field
-      name="consecutive"
+      {...field("consecutive")}
       label="How many in a row"
       type="number"
       min={1}
       max={OUTCOMES_MAX}
-      value={texts.texts["consecutive"] ?? ""}
-      problem={problem}
     />
   );
 }
@@ -212,13 +200,11 @@ function boxes(
   return <CheckBoxes {...{ name, label, options, problem }} chosen={texts.lists[name] ?? []} />;
 }
 
-function dollars({ texts, problem }: FieldsProps, label: string): Child {
+function dollars({ field }: FieldsProps, label: string): Child {
   return (
     <Field
-      name="usd"
+      {...field("usd")}
       label={label}
-      value={texts.texts["usd"] ?? ""}
-      problem={problem}
       required
       placeholder="2.50"
     />
@@ -235,19 +221,13 @@ const MATCH_LABELS: Readonly<Record<keyof RuleSettings["match"], readonly [strin
   features: ["Only these features", "Names, by commas. Empty: all."],
 };
 
-function MatchFields({ texts: { kind, texts }, problem }: FieldsProps) {
-  const { match } = FITTING[kind];
+function MatchFields({ texts, field }: FieldsProps) {
+  const { match } = FITTING[texts.kind];
   if (match.length === 0) return null;
   return (
     <div class="fields">
       {match.map((name) => (
-        <Field
-          name={name}
-          label={MATCH_LABELS[name][0]}
-          value={texts[name] ?? ""}
-          problem={problem}
-          hint={MATCH_LABELS[name][1]}
-        />
+        <Field {...field(name)} label={MATCH_LABELS[name][0]} hint={MATCH_LABELS[name][1]} />
       ))}
     </div>
   );

@@ -161,8 +161,6 @@ function ConfirmDeletion({ rule: { slug } }: { readonly rule: Rule }) {
       action={rulePath(slug, "/delete")}
       title={`Delete the rule “${slug}”?`}
       submit="Delete rule"
-      submitClass="btn danger"
-      cancel="Keep it"
       cancelTo={rulePath(slug)}
     >
       <p>Its open incidents are resolved, and it opens no further ones. Its history stays.</p>

@@ -242,8 +242,6 @@ function ConfirmDeletion({ slug }: { readonly slug: string }) {
       action={checkPath(slug, "/delete")}
       title={`Delete the check “${slug}”?`}
       submit="Delete check"
-      submitClass="btn danger"
-      cancel="Keep it"
       cancelTo={checkPath(slug)}
     >
       <p>

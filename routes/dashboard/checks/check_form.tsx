@@ -11,7 +11,7 @@ import { CheckBoxes } from "../components/check_boxes.tsx";
 import { atFormField } from "../components/field_problem.ts";
 import { IdentityFields } from "../components/identity_fields.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
-import { Field, FormProblem, Select } from "../components/form_fields.tsx";
+import { Field, formFields, FormProblem, Select } from "../components/form_fields.tsx";
 import { STATUS_LABELS } from "../agents/metrics.tsx";
 import type { View } from "../layout/page.ts";
 import { CHECKS_PATH } from "../layout/paths.ts";
@@ -76,54 +76,43 @@ export function Gallery() {
 function CheckForm({ form, problem: found, exists, tried }: FormContent) {
   const problem = atFormField(found);
   const { texts, lists } = form;
-  const text = (name: string) => texts[name] ?? "";
+  const field = formFields(texts, problem);
   return (
     <form id="check" class="narrow" method="post" action={CHECKS_PATH}>
       {tried === undefined && <FormProblem problem={problem} fields={FORM_NAMES} />}
       <IdentityFields
-        slug={text("slug")}
-        version={text("version")}
+        texts={texts}
         exists={exists}
         placeholder="cheap-enough"
         problem={problem}
       />
-      <ExpressionField value={text("expression")} problem={problem} />
+      <ExpressionField value={texts.expression ?? ""} problem={problem} />
       <Field
-        name="description"
+        {...field("description")}
         label="Description"
-        value={text("description")}
-        problem={problem}
         maxlength={DESCRIPTION_CHARS_MAX}
         hint="One line for people."
       />
       <div class="fields">
         <Select
-          name="severity"
+          {...field("severity")}
           label="A failure"
-          value={text("severity")}
-          problem={problem}
           options={CHECK_SEVERITIES.map((name) => [name, name] as const)}
           hint={CHECK_SEVERITIES.map((name) => `${name}: ${SEVERITY_WORDS[name]}`).join("; ") + "."}
         />
         <Field
-          name="sample"
+          {...field("sample")}
           label="Share of the runs"
-          value={text("sample")}
-          problem={problem}
           hint="Above 0 and up to 1; 0.1 judges a tenth of them."
         />
         <Field
-          name="agents"
+          {...field("agents")}
           label="Only these agents"
-          value={text("agents")}
-          problem={problem}
           hint="Slugs, by commas; a * at the end matches any rest. Empty: all."
         />
         <Field
-          name="features"
+          {...field("features")}
           label="Only these features"
-          value={text("features")}
-          problem={problem}
           hint="Names, by commas. Empty: all."
         />
         <CheckBoxes
@@ -142,7 +131,7 @@ function CheckForm({ form, problem: found, exists, tried }: FormContent) {
         />
       </div>
       <label>
-        <input type="checkbox" name="enabled" value="true" checked={text("enabled") === "true"} />
+        <input type="checkbox" name="enabled" value="true" checked={texts.enabled === "true"} />
         Enabled
       </label>
       <div class="buttons">

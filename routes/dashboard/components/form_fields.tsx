@@ -2,6 +2,7 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Body } from "../../../domain/core/body.ts";
+import type { Texts } from "./texts.ts";
 
 /** Builds the body of the API call equivalent to a form, for that call's parser. */
 export function bodyOf(value: Body["value"]): Body {
@@ -25,6 +26,11 @@ export interface FieldProps {
   readonly max?: number;
   readonly rows?: number;
   readonly placeholder?: string;
+}
+
+/** Returns what a form knows of each field: its name, its text and the problem. */
+export function formFields(texts: Texts, problem: Problem | null) {
+  return (name: string, fallback = "") => ({ name, value: texts[name] ?? fallback, problem });
 }
 
 /** A one-line text field; a multi-line one with `rows`. */
@@ -165,22 +171,24 @@ interface ConfirmFormProps {
   readonly action: string;
   readonly title: string;
   readonly submit: string;
-  readonly submitClass: string;
+  /** Class of the button; by default that of a removal. */
+  readonly submitClass?: string;
   /** Label of the link that cancels. */
-  readonly cancel: string;
+  readonly cancel?: string;
   readonly cancelTo: string;
   readonly children?: Child;
 }
 
 /** A form that asks for confirmation of an action. */
 export function ConfirmForm(props: ConfirmFormProps) {
+  const { submitClass = "btn danger", cancel = "Keep it" } = props;
   return (
     <form class="confirm" method="post" action={props.action}>
       <h2>{props.title}</h2>
       {props.children}
       <div class="buttons">
-        <button type="submit" class={props.submitClass}>{props.submit}</button>
-        <a href={props.cancelTo} class="btn">{props.cancel}</a>
+        <button type="submit" class={submitClass}>{props.submit}</button>
+        <a href={props.cancelTo} class="btn">{cancel}</a>
       </div>
     </form>
   );

@@ -1,12 +1,11 @@
 /** The fields by which forms of rules, channels and checks name their object. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import { Field } from "./form_fields.tsx";
+import type { Texts } from "./texts.ts";
 
 interface IdentityProps {
-  /** Name of the object; empty for a new one. */
-  readonly slug: string;
-  /** Version that was read; empty for a new one. */
-  readonly version: string;
+  /** Texts of the form: `slug` and `version` are empty for a new object. */
+  readonly texts: Texts;
   /** True if the object is stored: then its name cannot change. */
   readonly exists: boolean;
   /** Example of a name. */
@@ -14,7 +13,8 @@ interface IdentityProps {
   readonly problem: Problem | null;
 }
 
-export function IdentityFields({ slug, version, exists, placeholder, problem }: IdentityProps) {
+export function IdentityFields({ texts, exists, placeholder, problem }: IdentityProps) {
+  const { slug = "", version = "" } = texts;
   return (
     <>
       <input type="hidden" name="version" value={version} />

@@ -4,7 +4,7 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { KEY_NAME_CHARS_MAX, TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { TIER_NAMES, TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import { teamFields } from "../../../domain/teams/team_change.ts";
-import { Field, FormProblem, readInteger, Select } from "../components/form_fields.tsx";
+import { Field, formFields, FormProblem, readInteger, Select } from "../components/form_fields.tsx";
 import { type Texts, textsOf, valuesIn } from "../components/texts.ts";
 import { Scopes } from "../keys/new_key.tsx";
 import { teamPath } from "./paths.ts";
@@ -80,14 +80,13 @@ export function ChangeForm({ team, texts, problem }: TeamFormProps & { readonly 
 
 /** The fields that the form for a new team has, too. */
 export function TeamFields({ texts, problem }: TeamFormProps) {
+  const field = formFields(texts, problem);
   return (
     <>
       <FormProblem problem={problem} fields={["name", "owner_email"]} />
       <Field
-        name="name"
+        {...field("name")}
         label="Name"
-        value={texts.name ?? ""}
-        problem={problem}
         required
         maxlength={TEAM_NAME_CHARS_MAX}
       />
@@ -98,11 +97,9 @@ export function TeamFields({ texts, problem }: TeamFormProps) {
         options={TIER_NAMES.map((tier) => [tier, tier] as const)}
       />
       <Field
-        name="owner_email"
+        {...field("owner_email")}
         label="Owner's e-mail address"
         type="email"
-        value={texts.owner_email ?? ""}
-        problem={problem}
         hint="Notices about the quota are sent there; empty for none."
       />
     </>

@@ -57,7 +57,7 @@ export const CLIENTS: Readonly<Record<string, (reading: Reading) => Promise<Resu
       ],
       ...["-Dexec.mainClass=Read", `-Dexec.args=${argsOf(read).join(" ")}`],
     ], folder);
-    return { version: OPENAPI_GENERATOR, run: JSON.parse(out.trim().split("\n").at(-1) ?? "") };
+    return { version: OPENAPI_GENERATOR, run: JSON.parse(/\{.*\}/.exec(out)?.[0] ?? "") };
   },
   "oapi-codegen": async ({ folder, ...read }) => {
     await write(folder, "go.mod", "module read\n\ngo 1.24\n");
@@ -139,6 +139,8 @@ print(json.dumps({
 `;
 
 const READ_BY_JAVA = `
+import com.fasterxml.jackson.databind.MapperFeature;
+import java.net.http.HttpClient;
 import java.util.*;
 import org.openapitools.client.*;
 import org.openapitools.client.api.RunsApi;
@@ -146,7 +148,12 @@ import org.openapitools.client.api.RunsApi;
 public class Read {
   public static void main(String[] args) throws Exception {
     var client = new ApiClient();
+    // Without TLS, its HTTP/2 begins with an upgrade, which the server's runtime refuses.
+    client.setHttpClientBuilder(HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1));
     client.updateBaseUri(args[0]);
+    // Otherwise its reader takes the score 3 for a boolean too, and refuses it as ambiguous.
+    client.setObjectMapper(
+        client.getObjectMapper().configure(MapperFeature.ALLOW_COERCION_OF_SCALARS, false));
     client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + args[1]));
     var run = new RunsApi(client).getRun(args[2], null, null, null, null, null);
     var read = new LinkedHashMap<String, Object>();

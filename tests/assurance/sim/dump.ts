@@ -36,8 +36,7 @@ const OTHER_FAMILIES = new Set([
   "incident",
   "incident_at",
   "open_incident",
-  "open_ping",
-  "named_ping",
+  "open_pings",
 ]);
 
 /** Parts of a run that are derived from others; the integrity check covers them. */

@@ -89,7 +89,9 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
     const [next, answer] = append(state, id, run, fields.events as Fields[], now);
     return [next, { ...answer, dropped: lost, ignored }];
   }
-  const other = call === "finish" ? null : mismatch(run, fields, call);
+  // A ping without an id has no start of its own if it belongs to a run (R23).
+  const isChecked = call !== "finish" && request.minted === undefined;
+  const other = isChecked ? mismatch(run, fields, call) : null;
   if (other !== null) return [state, refused(409, "id_conflict", other)];
   const [labels, labelsDropped, isCut] = keptLabels(request, TIERS[state.tier].labels);
   const dropped = { ...lost, ...labelsDropped > 0 ? { metadata: labelsDropped } : {} };
@@ -112,7 +114,7 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
   const replayed = count === 0;
   const status = call === "ping" || replayed ? 200 : 202;
-  const noted = parts.opening === undefined ? next : withPing(next, sent, id, now);
+  const noted = withPing(next, sent, id, now);
   return [monitored(noted), { status, body, replayed, dropped, ignored }];
 }
 
@@ -256,7 +258,8 @@ function refused(status: number, error: string, field: string): Answer {
 /** @param status status of a heartbeat, whose start may follow from its duration (R26) */
 function startOf(sent: Fields, now: number, status = "running") {
   const sentAt = parseInstant(sent.started_at);
-  const duration = status === "running" ? null : sent.duration_ms ?? null;
+  const isShort = status !== "running" && Number(sent.duration_ms) <= 31 * 86_400_000;
+  const duration = isShort ? sent.duration_ms ?? null : null;
   const derived = Math.max(0, (parseInstant(sent.finished_at) ?? now) - Number(duration));
   const assumed = sentAt === null ? { assumed: true as const } : {};
   const started_at = sentAt ?? (duration === null ? now : derived);

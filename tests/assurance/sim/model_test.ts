@@ -4,7 +4,7 @@ import { SEED } from "../../support/harness/seed.ts";
 import { Cells } from "./cells.ts";
 import { playSeed } from "./play.ts";
 
-const SEQUENCES = 30;
+const SEQUENCES = 15;
 
 Deno.test("model: each response and the complete store follow the contract", async () => {
   for (let seed = SEED; seed < SEED + SEQUENCES; seed++) {

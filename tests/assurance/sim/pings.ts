@@ -19,29 +19,28 @@ export function statusOfPing({ status, exit_code = "0" }: Fields): string {
 
 /** Returns the id of the stored run that a ping opens again or closes; null if it is a new run. */
 export function runOfPing(state: State, { call, fields }: Request, now: number): string | null {
-  const { id = null, agent, rid = null, started_at = null } = fields;
+  const { id = null, agent, rid = null } = fields;
   if (call !== "ping" || id !== null) return null;
   const status = statusOfPing(fields);
   if (status === "start" && rid === null) return null;
-  const named = (state.pings[String(agent)] ?? []).filter((ping) =>
-    rid === null || ping.rid === rid
-  );
-  const newest = named.toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
-  for (const ping of rid === null ? newest : named.slice(-1)) {
-    const { opening, closing } = state.runs[ping.id]!;
-    const isOther = started_at !== null && parseInstant(started_at) !== opening?.started_at;
-    const isOpen = closing === undefined;
+  const pings = (state.pings[String(agent)] ?? []).filter(({ at }) => at >= now - DAY_MS);
+  const meant = pings.filter((ping) => rid === null ? ping.isOpen : ping.rid === rid);
+  for (const ping of meant.toReversed()) {
+    const { closing } = state.runs[ping.id]!;
     // Only with a `rid` can a ping be repeated.
     const isAgain = rid !== null && closing?.status === STATUSES[status];
-    if (ping.at >= now - DAY_MS && !isOther && (isOpen || isAgain)) return ping.id;
+    if (closing === undefined || isAgain) return ping.id;
   }
   return null;
 }
 
-/** Notes the run that a `start` without an id opens. */
+/** Notes the run that a ping without an id writes. */
 export function withPing(state: State, { call, fields }: Request, run: string, at: number): State {
-  const { id = null, agent, rid } = fields;
-  if (call !== "ping" || id !== null || statusOfPing(fields) !== "start") return state;
-  const pings = [...state.pings[String(agent)] ?? [], { id: run, at, rid }];
-  return { ...state, pings: { ...state.pings, [String(agent)]: pings } };
+  const { id = null, agent, rid = null } = fields;
+  if (call !== "ping" || id !== null) return state;
+  const pings = state.pings[String(agent)] ?? [];
+  const known = pings.find((ping) => ping.id === run);
+  const others = pings.filter((ping) => ping !== known && (rid === null || ping.rid !== rid));
+  const noted = { id: run, at, rid: known?.rid ?? rid, isOpen: statusOfPing(fields) === "start" };
+  return { ...state, pings: { ...state.pings, [String(agent)]: [...others, noted] } };
 }

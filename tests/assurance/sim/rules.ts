@@ -109,13 +109,23 @@ export function problemOf({ call, id: path, fields }: Request): Problem | null {
       return check([...HEARTBEAT, METADATA], fields);
     case "ping": {
       const exit: Rule = ["exit_code", when((value) => /^-?\d+$/.test(String(value)))];
-      return check([exit, ["rid", text(64)], ...HEARTBEAT], fields);
+      return check([exit], fields) ?? contradiction(fields) ??
+        check([["rid", text(64)], ...HEARTBEAT], fields);
     }
     case "events":
       return batchProblem(fields.events ?? null);
     default:
       return call satisfies never;
   }
+}
+
+/** The status of a ping and its exit code agree (R24). */
+function contradiction({ status = null, exit_code = null }: Fields): Problem | null {
+  if (exit_code === null || !["ok", "fail", "timeout", "start"].includes(String(status))) {
+    return null;
+  }
+  const isSame = status !== "start" && (status === "ok") === (Number(exit_code) === 0);
+  return isSame ? null : { error: "invalid_field", field: "status" };
 }
 
 /** One invalid event refuses the batch (decision 20). */

@@ -101,15 +101,18 @@ export interface State {
   readonly agents: Readonly<Record<string, number>>;
   readonly usage: Readonly<Record<string, number>>;
   readonly monitors: Monitors;
-  /** Runs that pings without an id opened, by agent, oldest first. */
+  /** Runs of pings without an id, by agent, oldest first. */
   readonly pings: Readonly<Record<string, readonly OpenPing[]>>;
 }
 
-/** A run that a ping without an id opened. */
+/** A run that pings without an id opened, or that has a `rid`. */
 export interface OpenPing {
   readonly id: string;
+  /** Its latest ping. */
   readonly at: number;
   readonly rid: unknown;
+  /** False once a ping without an id closed it. */
+  readonly isOpen: boolean;
 }
 
 /** Formats an instant as in responses (decision 12). */

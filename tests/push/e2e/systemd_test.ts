@@ -1,4 +1,5 @@
 /** Tests that the units in `ops/` start the service with the permissions they list, and back it up. */
+import { basename, dirname } from "node:path";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { KV_TOKEN } from "../../support/harness/kv_client.ts";
 import { KvServer } from "../../support/harness/kv_server.ts";
@@ -118,17 +119,16 @@ Deno.test({
 });
 
 Deno.test("systemd: the backup script keeps the newest backups, and removes none when it fails", async () => {
-  await using h = await Harness.open();
+  await using h = await Harness.open({ onDisk: true });
   const { path } = h;
   await withFolder(async (kept) => {
     await Deno.writeTextFile(`${path}.seal`, new Uint8Array(32).toBase64());
     const names = () => [...Deno.readDirSync(kept)].map(({ name }) => name).sort();
-    const backUp = async (env: Record<string, string>) => {
-      const args = [kept];
+    const backUp = async (env: Record<string, string>, args = [basename(kept)]) => {
       const settings = { DENO: Deno.execPath(), RUNLEDGER_KV: path, KEEP: "2", ...env };
       const script = new URL("ops/backup.sh", ROOT).pathname;
-      const { code, stderr } = await new Deno.Command(script, { args, env: settings })
-        .output();
+      const options = { args, env: settings, cwd: dirname(kept) };
+      const { code, stderr } = await new Deno.Command(script, options).output();
       return { code, stderr: new TextDecoder().decode(stderr) };
     };
     const old = [1, 2, 3].map((day) => `ledger-2026010${day}T013000Z.kv`);
@@ -139,6 +139,11 @@ Deno.test("systemd: the backup script keeps the newest backups, and removes none
       assert((await backUp(env)).code !== 0);
       assertEquals(names(), before);
     }
+    for (const args of [[], [`${kept}/none`], [kept, kept]]) {
+      const { code, stderr } = await backUp({}, args);
+      assertEquals([code, stderr.startsWith("Usage: KEEP=14 /")], [2, true], stderr);
+    }
+    assertEquals(names(), before);
     const { code, stderr } = await backUp({});
     assertEquals(code, 0, stderr);
     const [third = "", made = "", seal, notes, ...more] = names();

@@ -103,11 +103,11 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   /** Saves a screenshot of the top of the page. */
-  async shot(name: string): Promise<void> {
+  async shot(name: string, heightMax = SHOT_HEIGHT_MAX): Promise<void> {
     const size = await this.page.evaluate<{ width: number; height: number }>(
       "({ width: innerWidth, height: document.documentElement.scrollHeight })",
     );
-    const clip = { x: 0, y: 0, width: size.width, height: Math.min(size.height, SHOT_HEIGHT_MAX) };
+    const clip = { x: 0, y: 0, width: size.width, height: Math.min(size.height, heightMax) };
     const take = () =>
       this.page.screenshot({ path: `${OUTPUT}/${name}.png`, fullPage: true, clip });
     // On a busy machine Chromium may fail to capture a frame; a second attempt works.

@@ -205,7 +205,7 @@ Deno.test("settings: --help lists every setting; no other argument prints the he
 
 const WRONG: Record<string, readonly string[]> = {
   PORT: ["-1", "65536", "8000x", "1e3", "0x50", " 80", "999999"],
-  HOST: ["http://x", "a b", "x/y", "[::1]"],
+  HOST: ["http://x", "a b", "x/y", "[::1]", "256.1.1.1", "1.2.3.0004"],
   RUNLEDGER_REGION: ["fr", "EU", "eu "],
   RUNLEDGER_KV: ["ftp://x/y", "postgres://x", "https://me:5ec5@kv.example/db"],
   RUNLEDGER_KV_TOKEN: ["a b", "a\n", "é"],

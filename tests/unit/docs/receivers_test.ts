@@ -1,6 +1,7 @@
 /** The receivers in `docs/ALERTS.md` take signed webhooks once, and refuse all others. */
 import { assertEquals } from "@std/assert";
 import { Webhook } from "standardwebhooks";
+import { isInstalled } from "../../support/harness/commands.ts";
 
 const SECRET = `whsec_${new Uint8Array(32).fill(7).toBase64()}`;
 
@@ -11,14 +12,6 @@ const RECEIVERS = [
   { language: "js", name: "receiver.mjs", commands: [["node"], [Deno.execPath(), "run", "-A"]] },
   { language: "python", name: "receiver.py", commands: [["python3"]] },
 ] as const;
-
-const isInstalled = (command: string) => {
-  try {
-    return new Deno.Command(command, { args: ["--version"] }).outputSync().success;
-  } catch {
-    return false;
-  }
-};
 
 /** Returns a port that is free now. */
 function freePort(): number {

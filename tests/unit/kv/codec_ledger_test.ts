@@ -13,7 +13,7 @@ import {
 import { HASH_NUMBERS } from "../../../domain/runs/event_ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { decodeLedger, encodeLedger } from "../../../kv/base/codec_ledger.ts";
-import { packRecord, type Shape, unpackRecord } from "../../../kv/base/codec_shape.ts";
+import { packRecord, storedShape, unpackRecord } from "../../../kv/base/codec_shape.ts";
 
 const VALUE_BYTES_MAX = 65_536;
 const CARD = createRateCard([]);
@@ -86,12 +86,12 @@ Deno.test("codec: the largest ledger fits in one value", () => {
 });
 
 Deno.test("codec: a record keeps fields that its shape does not list", () => {
-  const shape: Shape = {
+  const shape = storedShape("test", {
     a: "plain",
     inner: { cost: "big" },
     list: [{ n: "plain" }],
     o: "optional",
-  };
+  });
   for (
     const record of [
       { a: null, inner: { cost: 2n ** 80n, other: [1] }, list: [{ n: 1, x: "y" }], more: { b: 1 } },

@@ -87,6 +87,8 @@ Deno.test("first team: a revoked key stays revoked when a start configures it ag
   assert((await credentials.revoke(team, record?.id ?? "", "test"))?.revokedAt !== null);
   const again = await start(await temp.reopen(), OWN_KEY);
   assertEquals([again.createdKey, await again.credentials.find(OWN_KEY)], [null, null]);
+  const [revoked] = await listOf(again.credentials, team);
+  assertEquals(again.revokedAt, revoked?.revokedAt);
   const other = await start(await temp.reopen(), OTHER_KEY);
   assertEquals((await other.credentials.find(OTHER_KEY))?.team.id, team.id);
 });
@@ -144,12 +146,17 @@ Deno.test("first team: on a shared store no key is generated: without one the st
   await assertRejects(() => again(null), KeyRequired);
   assertEquals(await temp.keysBelow([]), []);
   const { team } = await again(OWN_KEY);
-  assertEquals(await again(null), { team, createdKey: null, isAdded: false });
+  assertEquals(await again(null), { team, createdKey: null, isAdded: false, revokedAt: null });
   const rows = await temp.keysBelow([]);
   await assertRejects(() => again(null, OWN_KEY), KeyRequired);
   assertEquals(await temp.keysBelow([]), rows);
   assertEquals((await again(OTHER_KEY, OWN_KEY)).team, team);
-  assertEquals(await again(null, OWN_KEY), { team, createdKey: null, isAdded: false });
+  assertEquals(await again(null, OWN_KEY), {
+    team,
+    createdKey: null,
+    isAdded: false,
+    revokedAt: null,
+  });
 });
 
 Deno.test("first team: its plan is business until a start sets another, which stays", async () => {

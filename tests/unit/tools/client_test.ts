@@ -155,7 +155,10 @@ Deno.test("a malformed URL or key is refused before anything is sent", () => {
 
 Deno.test("decision 2: a curl line shows the development key and no other", () => {
   using own = createClient({ url: "http://x:1", key: KEY });
-  assertEquals(own.curl("/v1/runs/1"), `curl -fsS -u "$KEY:" "http://x:1/v1/runs/1"`);
+  assertEquals(
+    own.curl("/v1/runs/1"),
+    `curl -sS --fail-with-body -u "$KEY:" "http://x:1/v1/runs/1"`,
+  );
   using shared = createClient({ url: "http://x:1", key: developmentKey("us") });
   assertStringIncludes(shared.curl("/"), `-u ${developmentKey("us")}: `);
 });

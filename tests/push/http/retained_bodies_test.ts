@@ -10,8 +10,8 @@ import {
   aScore,
   eventId,
   runId,
-} from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+} from "../../support/builders/requests.ts";
+import { Harness } from "../../support/harness/harness.ts";
 
 /** Requests of each kind, and units of filler in each: together far more than may be retained. */
 const REQUESTS = 5, FILLER = 1_000_000, LONG_URLS = 60, URL_FILLER = 50_000;
