@@ -61,7 +61,7 @@ export type CostFlag = "cached_exceeds_input";
 /** Usage of a run: the totals of its events plus, for a heartbeat, the usage it reported. */
 export type RunUsage = Omit<
   EventTotals,
-  "cost" | "cachedExceedsInput" | "fullRateBatchCalls" | "flags" | "models" | "minimap"
+  "cost" | "cachedExceedsInput" | "fullRateBatchCalls" | "flags" | "models"
 >;
 
 /** Computes a run's cost. A stated cost overrides all pricing (pricing rule 1). */

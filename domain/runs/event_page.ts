@@ -12,7 +12,6 @@ import type { RunEvent } from "./event.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RateMatch } from "../pricing/rates.ts";
 import type { StoredRun } from "./record.ts";
-import type { CostliestCall, SlowestEvent } from "./standouts.ts";
 
 /** Start of a batch. None of its events sorts before its earliest instant and its number. */
 export type BatchStart = Pick<EventPosition, "ts" | "batch">;
@@ -155,8 +154,4 @@ export interface RunPage extends StoredRun {
   readonly next: EventPosition | null;
   /** Position near the end of the events, if requested; null if all events are after it. */
   readonly nearEnd: EventPosition | null;
-  /** Slowest event of the run; null for none, and if it was removed. */
-  readonly slowest: SlowestEvent | null;
-  /** Most expensive call of the run; null for none, and if it was removed or is unknown. */
-  readonly costliest: CostliestCall | null;
 }

@@ -4,7 +4,6 @@
  * @module
  */
 import { EVENT_FLAGS, type EventFlag, type RunEvent } from "./event.ts";
-import { addToMinimap, type Minimap } from "./minimap.ts";
 import { addModelUsage, type CallTotals, type ModelUsage } from "./model_usage.ts";
 import { isApart } from "../pricing/price.ts";
 import type { LlmCall } from "../pricing/llm_call.ts";
@@ -32,8 +31,6 @@ export interface EventTotals extends Omit<CallTotals, "calls"> {
   readonly flags: readonly EventFlag[];
   /** Calls with tokens, by model and by whether the model had a price. */
   readonly models: readonly ModelUsage[];
-  /** Minimap of all events; absent for none. */
-  readonly minimap?: Minimap | undefined;
 }
 
 /** Totals of no events. */
@@ -60,7 +57,6 @@ export function addEvents(
   prices: BatchPrices,
 ): EventTotals {
   const sum: { -readonly [Name in keyof EventTotals]: EventTotals[Name] } = { ...totals };
-  if (events.length > 0) sum.minimap = addToMinimap(totals.minimap, events);
   const all = new TokenSums();
   const models = new ModelSums();
   for (let i = 0; i < events.length; i++) {

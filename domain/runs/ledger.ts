@@ -14,7 +14,6 @@ import { type BatchPrices, NO_PRICES, priceEvents } from "../pricing/price_event
 import type { RateCard } from "../pricing/rates.ts";
 import { monthOf } from "../core/time.ts";
 import type { EventId } from "../core/ids.ts";
-import { type CostliestCall, costliestOf, type SlowestEvent, slowestOf } from "./standouts.ts";
 
 export { EventIdSet, PACKED_ID_BYTES, packEventIds, unpackEventIds } from "./event_ids.ts";
 
@@ -73,10 +72,6 @@ export interface EventLedger {
   readonly months: Readonly<Record<string, number>>;
   /** Aggregate of the scores added to the run; absent for none. */
   readonly scores?: ScoreSum;
-  /** Slowest event, removed or not; absent if none states a duration. */
-  readonly slowest?: SlowestEvent | undefined;
-  /** Most expensive call, removed or not; absent for none, null if a repricing left it unknown. */
-  readonly costliest?: CostliestCall | null | undefined;
 }
 
 /** Arrival times in a run's ledger, by which retention decides what expires. */
@@ -177,7 +172,6 @@ export function decideAppend(
     latestAt: Math.max(ledger.latestAt ?? 0, receivedAt),
     months: addToMonth(ledger.months, monthOf(receivedAt), fresh.length),
     ...scores.sum === undefined ? {} : { scores: scores.sum },
-    ...standoutsOf(ledger, fresh, prices),
   };
   return {
     fresh,
@@ -187,19 +181,6 @@ export function decideAppend(
     ledger: next,
     sealedPage: full ? page : null,
     rowIds: inRows ? fresh.map(({ id }) => id) : [],
-  };
-}
-
-function standoutsOf(
-  { slowest, costliest, batches }: EventLedger,
-  fresh: readonly RunEvent[],
-  prices: BatchPrices,
-): Pick<EventLedger, "slowest" | "costliest"> {
-  const longest = slowestOf(slowest, fresh, batches);
-  const dearest = costliest === null ? null : costliestOf(costliest, fresh, prices, batches);
-  return {
-    ...longest === undefined ? {} : { slowest: longest },
-    ...dearest === undefined ? {} : { costliest: dearest },
   };
 }
 

@@ -10,8 +10,6 @@ import { packBlob, unpackBlob } from "./blob.ts";
 import { type Form, packRecord, storedShape, unpackRecord } from "./codec_shape.ts";
 import { TOTALS } from "./codec_sums.ts";
 
-const POSITION = { ts: "plain", batch: "plain", index: "plain" } as const;
-
 /** Shape of a ledger without its open page. */
 const LEDGER = storedShape(
   "ledger",
@@ -26,8 +24,6 @@ const LEDGER = storedShape(
     latestAt: "plain",
     months: "plain",
     scores: "optional",
-    slowest: { ...POSITION, durationMs: "plain" },
-    costliest: { ...POSITION, cost: "big" },
   } as const satisfies Record<Exclude<keyof EventLedger, "tail">, Form>,
 );
 

@@ -6,7 +6,6 @@
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { EventTotals } from "../../domain/runs/event_totals.ts";
 import type { RunSums } from "../../domain/runs/contribution.ts";
-import type { Minimap } from "../../domain/runs/minimap.ts";
 import type { ModelUsage } from "../../domain/runs/model_usage.ts";
 import { packBlob, unpackBlob } from "./blob.ts";
 import { type Form, packRecord, storedShape, unpackRecord } from "./codec_shape.ts";
@@ -39,10 +38,6 @@ export const TOTALS = storedShape(
     fullRateBatchCalls: "plain",
     flags: "plain",
     models: [MODEL],
-    minimap: { scale: "plain", first: "plain", cells: "plain" } satisfies Record<
-      keyof Minimap,
-      Form
-    >,
   } as const satisfies Record<keyof EventTotals, Form>,
 );
 

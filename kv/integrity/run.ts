@@ -9,13 +9,12 @@
 import type { RunId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
-import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
+import { EMPTY_LEDGER } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import { judgedOf, withJudged } from "../../domain/runs/judged.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import type { StageProgress } from "../../domain/runs/stages.ts";
-import { costliestOf, slowestOf } from "../../domain/runs/standouts.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/core/time.ts";
@@ -88,7 +87,6 @@ async function verifyReadable(run: ReadHead): Promise<VerifiedRun> {
   const mismatches = [
     ...events.mismatches,
     ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
-    ...mismatch(`standouts of ${id}`, events.standouts, standoutsOf(ledger)),
     ...await verifyLedger(run, events.usage),
     ...await compareScores(run),
     ...await verifyIdleClose(run),
@@ -134,7 +132,6 @@ function pendingCostOf(id: RunId, cost: StageProgress | undefined): Mismatch | n
 async function sumEvents(run: LedgerAt) {
   const { store, team, id, ledger } = run;
   let totals = await readRemovedTotals(run);
-  let { slowest, costliest } = removedStandouts(ledger);
   const usage = new Map<string, number>();
   const mismatches: Mismatch[] = [];
   const numbers = numbersFrom(ledger.removed, ledger.batches);
@@ -146,10 +143,7 @@ async function sumEvents(run: LedgerAt) {
       mismatches.push({ what: `batch ${batch} of ${id}`, expected: "stored", found: NONE });
       continue;
     }
-    const facts = events.map(withFacts);
-    totals = addEvents(totals, facts, prices);
-    slowest = slowestOf(slowest, facts, batch);
-    if (costliest !== null) costliest = costliestOf(costliest, facts, prices, batch);
+    totals = addEvents(totals, events.map(withFacts), prices);
     const month = monthOf(events[0]?.receivedAt ?? 0);
     usage.set(month, (usage.get(month) ?? 0) + events.length);
   }
@@ -158,22 +152,7 @@ async function sumEvents(run: LedgerAt) {
     const what = `batch ${ledger.batches} of ${id}`;
     mismatches.push({ what, expected: "counted by the ledger", found: "not counted" });
   }
-  return { totals, usage, mismatches, standouts: standoutsOf({ slowest, costliest }) };
-}
-
-type Standouts = Pick<EventLedger, "slowest" | "costliest">;
-
-/** Returns those standouts that are no longer stored, or unknown: nothing can recompute them. */
-function removedStandouts({ slowest, costliest, removed }: EventLedger): Standouts {
-  return {
-    slowest: slowest && slowest.batch < removed ? slowest : undefined,
-    costliest: costliest && costliest.batch >= removed ? undefined : costliest,
-  };
-}
-
-/** Returns what standouts are compared by: of equal ones, a repricing may keep any. */
-function standoutsOf({ slowest, costliest }: Standouts) {
-  return { durationMs: slowest?.durationMs ?? 0, cost: costliest?.cost ?? 0n };
+  return { totals, usage, mismatches };
 }
 
 /** Adds the calls that stored the opening and the close. */

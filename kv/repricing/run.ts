@@ -17,7 +17,6 @@ import {
   type RepriceSpec,
   type RepriceSum,
 } from "../../domain/repricing/reprice.ts";
-import { costliestAfter, type CostliestCall, costliestOf } from "../../domain/runs/standouts.ts";
 import { isStated } from "../../domain/runs/run.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
@@ -100,7 +99,6 @@ async function eventsStep(
   let bytes = 0;
   let { totals } = ledger;
   let sum = NO_CALLS;
-  let costliest: CostliestCall | undefined;
   const numbers = numbersFrom(
     firstBatch,
     Math.min(ledger.batches, firstBatch + STEP.batchesMax),
@@ -109,7 +107,6 @@ async function eventsStep(
     const repriced = repriceBatch(spec, batch.events.map(toPrice), batch.prices, totals, card);
     sum = addCounts(sum, repriced.sum);
     totals = repriced.totals;
-    costliest = costliestOf(costliest, batch.events, repriced.prices ?? batch.prices, next);
     if (repriced.prices !== null) {
       const key = keys.prices(team, id, next);
       // Prices are much smaller than their events, so they never need staging.
@@ -123,13 +120,7 @@ async function eventsStep(
   const nextBatch = next < ledger.batches ? next : null;
   if (sets.length === 0) return { ...NOTHING, sum, nextBatch };
   const unchanged = run.check("ledger");
-  const all = { from: firstBatch, to: next, of: ledger.batches, costliest };
-  const value = encodeLedger({
-    ...ledger,
-    totals,
-    repricings: ledger.repricings + 1,
-    costliest: costliestAfter(ledger.costliest, all),
-  });
+  const value = encodeLedger({ ...ledger, totals, repricings: ledger.repricings + 1 });
   sets.push({ key: unchanged.key, value });
   return { checks: [unchanged], sets, sum, nextBatch };
 }

@@ -34,17 +34,7 @@ export async function readRun(
   const payload = payloadState(head.parts, ledger);
   const more = { payload, summary, processing, addedScores, incidents, checks };
   const stored = { firstBatchAt: ledger.firstAt, ...more };
-  const slowest = storedAt(ledger, ledger.slowest);
-  const costliest = storedAt(ledger, ledger.costliest);
-  return { ...head, ...stored, ...page, nearEnd, slowest, costliest };
-}
-
-/** Returns an event if retention did not remove it. */
-function storedAt<Event extends EventPosition>(
-  { removed }: EventLedger,
-  event: Event | null | undefined,
-): Event | null {
-  return event && event.batch >= removed ? event : null;
+  return { ...head, ...stored, ...page, nearEnd };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** A run of several pages of steps: what stands out in all of them, and the ways to each page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { anEvent, aRun, at, eventId, runId } from "../support/builders/requests.ts";
+import { aFinish, anEvent, aRun, at, eventId, runId } from "../support/builders/requests.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { aCall, ATLAS, putPrice, sendEvents } from "../support/oracles/run_cost.ts";
@@ -76,8 +76,6 @@ Deno.test("the slowest step and the most expensive call are those of all pages, 
   const slowest = (await reader.get(linkOf(text, "slowest step"))).text;
   assertEquals([firstOn(slowest), selectedOn(slowest)], [eventId(SLOWEST), eventId(SLOWEST)]);
   assertEquals(marksOn(slowest), { slowest: eventId(SLOWEST) });
-  const nothing = await reader.get(`${PAGE}?mark=fastest`);
-  assertEquals(firstOn(nothing.text), eventId(1), "an unknown mark counts as absent");
 });
 
 Deno.test("the most expensive call is the one by the prices after a repricing", async () => {
@@ -115,4 +113,38 @@ Deno.test("each part of the minimap links to the page that begins at its time", 
   const last = await reader.get(pathAt(39));
   assert(last.text.includes(eventId(STEPS)), "after the last step there are the last steps");
   assertMatch(last.text, /First steps/);
+});
+
+Deno.test("a trace has a map and marks up to 1,000 events while it changes, then up to 5,000", async () => {
+  await using h = await Harness.open();
+  h.nowMs += 3_600_000;
+  await h.post("/v1/runs", aRun(1));
+  const reader = await signedIn(h);
+  let sent = 0;
+  const sendUpTo = async (count: number) => {
+    for (; sent < count; sent += 50) {
+      const events = Array.from({ length: 50 }, (_, i) => {
+        const n = sent + i + 1;
+        return anEvent(n, { ts: at(n), data: { latency_ms: n === 77 ? 9_000 : 1 } });
+      });
+      await sendEvents(h, ...events);
+    }
+  };
+  const assertWhole = async (isWhole: boolean, says: RegExp) => {
+    const text = textOf((await reader.get(PAGE)).text);
+    assertMatch(text, says);
+    assertEquals(/slowest step 9 s/.test(text), isWhole, `${sent} events`);
+  };
+  await sendUpTo(1_000);
+  await assertWhole(true, /1,000 events/);
+  await sendUpTo(1_050);
+  await assertWhole(false, /While it changes, a trace has a map and marks up to 1,000 events/);
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  await h.worker.idle();
+  await sendUpTo(5_000);
+  await h.worker.idle();
+  await assertWhole(true, /5,000 events/);
+  await sendUpTo(5_050);
+  await h.worker.idle();
+  await assertWhole(false, /A trace has a map and marks up to 5,000 events/);
 });

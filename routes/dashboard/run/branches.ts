@@ -2,14 +2,13 @@
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
-import type { RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import { isStated } from "../../../domain/runs/run.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED, ROWS_PER_PAGE, type TraceView, UNFOLDED_STEPS_MAX } from "./paths.ts";
 import { readEnd, type RunEnd } from "./run_end.ts";
-import { type RunStandouts, standoutsIn } from "./standouts.ts";
 import { type Branch, isFailure } from "./steps.ts";
 
 /** A child run of the trace. */
@@ -28,8 +27,8 @@ export interface LoadedBranch extends Branch {
   readonly unread: number;
   /** Its last events, if it failed. */
   readonly end: RunEnd;
-  readonly standouts: RunStandouts;
-  readonly minimap: RunPage["totals"]["minimap"];
+  /** True if the run states its own cost. */
+  readonly isStated: boolean;
 }
 
 interface Trunk {
@@ -157,9 +156,20 @@ async function loadBranch(deps: AppDeps, team: Team, row: RunListRow) {
     calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
     unread: isCut ? Math.max(0, record.usage.events - events.length) : 0,
     end,
-    standouts: standoutsIn(id, page),
-    minimap: page.totals.minimap,
+    isStated: isStated(page.parts),
     isRoot: false,
   };
   return { branch, children };
+}
+
+/** Returns the child runs that are shown with their steps: a folded one may be read for its cause. */
+export function unfolded(
+  { branches, run, view }: Pick<Trunk, "run" | "view"> & { branches: readonly ChildBranch[] },
+): readonly LoadedBranch[] {
+  const steps = branches.reduce((sum, { row }) => sum + row.usage.events + 1, run.usage.events);
+  return branches.flatMap(({ row: { id }, loaded }) =>
+    loaded !== null && (steps <= UNFOLDED_STEPS_MAX || view.open === id || view.inRun === id)
+      ? [loaded]
+      : []
+  );
 }

@@ -3,7 +3,7 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
 import type { LoadedRun } from "./load.ts";
-import { type StandoutLink, standoutLink } from "./standout_link.ts";
+import { markLink } from "./mark_link.ts";
 import type { TraceProps } from "./trace.ts";
 
 export function Facts(props: TraceProps) {
@@ -22,7 +22,7 @@ export function Facts(props: TraceProps) {
         value={shownMs === null ? "–" : durationText(shownMs)}
       >
         {slowest !== null && (
-          <ToStep link={standoutLink(props, "slowest")}>
+          <ToStep {...markLink(props, slowest)}>
             slowest step <span class="num">{durationText(slowest.durationMs)}</span>
           </ToStep>
         )}
@@ -38,7 +38,7 @@ export function Facts(props: TraceProps) {
         {costliest === null
           ? countedText(new Set(run.cost.models.map(({ model }) => model)).size, "model")
           : (
-            <ToStep link={standoutLink(props, "costliest")}>
+            <ToStep {...markLink(props, costliest)}>
               most expensive{" "}
               <span class="num">
                 <Money of={costliest.cost} />
@@ -67,10 +67,8 @@ export function Facts(props: TraceProps) {
 }
 
 /** A link to the step that stands out; the script selects it in place if it is on the page. */
-function ToStep({ link, children }: PropsWithChildren<{ readonly link: StandoutLink | null }>) {
-  return link === null
-    ? null
-    : <a href={link.href} data-select={link.isHere ? "" : undefined}>{children}</a>;
+function ToStep({ href, isHere, children }: PropsWithChildren<ReturnType<typeof markLink>>) {
+  return <a href={href} data-select={isHere ? "" : undefined}>{children}</a>;
 }
 
 function CostNote({ run: { cost, status }, family, isStated }: LoadedRun) {

@@ -12,7 +12,7 @@ import { traitsOf } from "../../../domain/runs/traits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";
-import { loadBranches } from "./branches.ts";
+import { loadBranches, unfolded } from "./branches.ts";
 import { awaitsChecks } from "./checks.tsx";
 import {
   CHILDREN_LISTED,
@@ -23,7 +23,7 @@ import {
 } from "./paths.ts";
 import { isFailing, LAST_EVENTS, readEnd, type RunEnd } from "./run_end.ts";
 import { findMatches } from "./search.ts";
-import { resolveMark, standoutsIn } from "./standouts.ts";
+import { readSpans, SPANS_MAX } from "./spans.ts";
 import { isFailure } from "./steps.ts";
 
 /** The data of a run's page. */
@@ -37,10 +37,9 @@ export async function loadRun(
   deps: AppDeps,
   principal: Principal,
   id: RunId,
-  requested: TraceView,
+  view: TraceView,
 ) {
   const { team } = principal;
-  const view = await resolveMark(deps, team, id, requested);
   const nowMs = deps.environment.now();
   const [first, family] = await Promise.all([
     deps.runs.read(team, id, view.after, ROWS_PER_PAGE, LAST_EVENTS.first),
@@ -65,6 +64,15 @@ export async function loadRun(
     ? await findMatches(deps, team, run, view)
     : null;
   const branches = await loadBranches(deps, team, { run, children, view, isUnfolded });
+  const shown = unfolded({ run, view, branches });
+  const ownEvents = page.next === null && after === null ? page.events : null;
+  const isLive = run.status === "running" || run.cost.state === "pending" || awaitsChecks(run);
+  const spans = await readSpans(deps, team, [
+    { id, count: run.usage.events, events: ownEvents, isStated: isStated(page.parts) },
+    ...shown.map(({ run, record: { usage }, events, unread, isStated }) => (
+      { id: run, count: usage.events, events: unread === 0 ? events : null, isStated }
+    )),
+  ], SPANS_MAX[isLive ? "live" : "usual"]);
   const calls = explainCalls(page, true);
   return {
     run,
@@ -72,8 +80,10 @@ export async function loadRun(
     /** The page of events shown, and the position that it follows. */
     page,
     after,
-    /** What stands out in the run itself. */
-    standouts: standoutsIn(id, first),
+    /** Child runs that are shown with their steps. */
+    unfolded: new Set(shown.map(({ run }) => run)),
+    /** Spans of all events of the run and of those child runs; null if they are too many. */
+    spans,
     /** Events that match the filters of a run with further pages. */
     found,
     family,
@@ -95,7 +105,7 @@ export async function loadRun(
     /** Identifiers of the team's checks; empty for a run without results. */
     checkIds,
     /** True if the run is about to change. */
-    isLive: run.status === "running" || run.cost.state === "pending" || awaitsChecks(run),
+    isLive,
     isAdmin: mayAdmin(principal),
     nowMs,
   };

@@ -1,27 +1,34 @@
-/** The minimap of a run: all its events in one lane for each kind, from its stored buckets. */
-import { KIND_BITS, type MinimapBuckets, minimapBuckets } from "../../../domain/runs/minimap.ts";
-import { countedText, durationText } from "../components/format.ts";
+/** The minimap of a trace: all its events in one lane for each kind. */
+import { countedText, durationText, formatCount } from "../components/format.ts";
 import { isFiltered, tracePath } from "./paths.ts";
 import { offsetText } from "./event_preview.ts";
+import { type Span, SPANS_MAX } from "./spans.ts";
 import type { Trace, TraceProps } from "./trace.ts";
 
-/** Units of the axis. */
-const WIDTH = 1_000;
+/** Units of the axis, and of a cell: the width of the shortest event. */
+const WIDTH = 1_000, CELL = 3;
 
-/** Class, bit, top and height of each lane. */
+/** Class, top and height of each lane, and the events in it. */
 const LANES = [
-  ["m", KIND_BITS.model, 4, 6],
-  ["t", KIND_BITS.tool, 12, 6],
-  ["l", KIND_BITS.other, 20, 4],
-  ["e", KIND_BITS.failed, 25, 4],
+  ["m", 4, 6, ({ type }: Span) => type === "llm_call"],
+  ["t", 12, 6, ({ type }: Span) => type === "tool_call"],
+  ["l", 20, 4, ({ type }: Span) => type !== "llm_call" && type !== "tool_call"],
+  ["e", 25, 4, ({ error }: Span) => error],
 ] as const;
 
-/** Draws the minimap; nothing for a run without events. */
+/** Draws the minimap; nothing for a run without events, and a sentence for one with too many. */
 export function Minimap(props: TraceProps) {
-  const { page, trace: { axis }, run, branches } = props;
-  const maps = [page.totals.minimap, ...branches.map(({ loaded }) => loaded?.minimap)]
-    .flatMap((map) => map === undefined ? [] : [minimapBuckets(map)]);
-  if (maps.length === 0) return null;
+  const { spans, trace: { axis }, run, isLive } = props;
+  if (spans === null) {
+    const max = formatCount(SPANS_MAX[isLive ? "live" : "usual"]);
+    return (
+      <p class="wf-none">
+        {isLive ? "While it changes, a" : "A"} trace has a map and marks up to {max}{" "}
+        events, or fewer large ones.
+      </p>
+    );
+  }
+  if (spans.length === 0) return null;
   const place = placeOf(props);
   const { events, errors } = run.usage;
   const label =
@@ -30,11 +37,8 @@ export function Minimap(props: TraceProps) {
   return (
     <div class="minimap" data-minimap>
       <svg viewBox={`0 0 ${WIDTH} 32`} preserveAspectRatio="none" role="img" aria-label={label}>
-        {LANES.map(([name, bit, top, height]) => (
-          <path
-            class={name}
-            d={maps.map((map) => laneOf(map, axis, bit, top, height)).join("")}
-          />
+        {LANES.map(([name, top, height, isIn]) => (
+          <path class={name} d={laneOf(spans.filter(isIn), axis, top, height)} />
         ))}
         {place !== null && <rect class="here" {...place} y="0.5" height="31" />}
         <rect class="win" x="0" y="0" width={WIDTH} height="32" visibility="hidden" />
@@ -95,30 +99,23 @@ function placeOf(props: TraceProps) {
   return { x: x.toFixed(1), width: width.toFixed(1) };
 }
 
-/** Returns the path of a lane: a rectangle for each range of buckets that have the kind. */
-function laneOf(
-  { startMs, widthMs, kinds }: MinimapBuckets,
-  axis: Trace["axis"],
-  bit: number,
-  top: number,
-  height: number,
-): string {
-  const x = (bucket: number) =>
-    Math.min(
-      WIDTH,
-      Math.max(0, (startMs + bucket * widthMs - axis.startMs) / axis.lengthMs * WIDTH),
-    );
+/** Returns the path of a lane: a rectangle for each range of cells that have an event. */
+function laneOf(spans: readonly Span[], axis: Trace["axis"], top: number, height: number): string {
+  const cells = new Uint8Array(Math.ceil(WIDTH / CELL));
+  const cellOf = (ms: number) => {
+    const cell = Math.floor((ms - axis.startMs) / axis.lengthMs * cells.length);
+    return Math.min(cells.length - 1, Math.max(0, cell));
+  };
+  for (const { atMs, durationMs } of spans) {
+    cells.fill(1, cellOf(atMs), cellOf(atMs + durationMs) + 1);
+  }
   let path = "";
-  for (let from = 0; from < kinds.length;) {
-    if (((kinds[from] ?? 0) & bit) === 0) {
-      from++;
-      continue;
-    }
-    let to = from + 1;
-    while (((kinds[to] ?? 0) & bit) !== 0) to++;
-    const [left, width] = [x(from), Math.max(3, x(to) - x(from)).toFixed(1)];
-    path += `M${left.toFixed(1)} ${top}h${width}v${height}h-${width}z`;
-    from = to;
+  for (let from = cells.indexOf(1); from >= 0;) {
+    const end = cells.indexOf(0, from);
+    const to = end < 0 ? cells.length : end;
+    const width = (to - from) * CELL;
+    path += `M${from * CELL} ${top}h${width}v${height}h-${width}z`;
+    from = cells.indexOf(1, to);
   }
   return path;
 }

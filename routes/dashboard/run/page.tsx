@@ -23,7 +23,7 @@ import { RunLead } from "./lead.tsx";
 import { type LoadedRun, loadRun } from "./load.ts";
 import { findNeighbours, listOf, type ListPlace, type Neighbours } from "./neighbours.ts";
 import { renderRunNotFound } from "./not_found.tsx";
-import { MARKS, rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
+import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
 import {
   CostSection,
   MetadataTable,
@@ -75,8 +75,7 @@ const showRun: Handler = async (c, deps) => {
 /** Reads the view from the query; unreadable values count as absent. */
 function readView(c: RequestContext, after: TraceView["after"]): TraceView {
   const query = c.req.query();
-  const { event = null, in: inRun = null, open = null, mark, kind, failed, text = "", skip } =
-    query;
+  const { event = null, in: inRun = null, open = null, kind, failed, text = "", skip } = query;
   const rows = Number(skip ?? 0);
   return {
     after,
@@ -84,7 +83,6 @@ function readView(c: RequestContext, after: TraceView["after"]): TraceView {
     event,
     inRun,
     open,
-    mark: MARKS.find((name) => name === mark) ?? null,
     kind: STEP_KINDS.find((name) => name === kind) ?? null,
     failed: failed === "1",
     text: text.trim().slice(0, TEXT_CHARS),

@@ -9,12 +9,6 @@ export const STEP_KINDS = ["model", "tool", "log"] as const;
 /** One of {@link STEP_KINDS}. */
 export type FilterKind = typeof STEP_KINDS[number];
 
-/** Steps that stand out in a run, as a URL names them. */
-export const MARKS = ["slowest", "costliest"] as const;
-
-/** One of {@link MARKS}. */
-export type MarkName = typeof MARKS[number];
-
 /** State of a run's page, as its URL has it. */
 export interface TraceView {
   /** Position that the page of events follows; null for the first page. */
@@ -27,8 +21,6 @@ export interface TraceView {
   readonly inRun: string | null;
   /** Id of the child run that is unfolded; null for the default. */
   readonly open: string | null;
-  /** The step that the page begins with, instead of a position; null for none. */
-  readonly mark: MarkName | null;
   readonly kind: FilterKind | null;
   readonly failed: boolean;
   /** Text to find; empty for none. */
@@ -44,7 +36,6 @@ export const PLAIN_VIEW: TraceView = {
   event: null,
   inRun: null,
   open: null,
-  mark: null,
   kind: null,
   failed: false,
   text: "",
@@ -77,7 +68,7 @@ const LAST = { batch: 999_999_999, index: 99 } as const;
 
 /** Path of a run's page in a view. */
 export function tracePath(id: string, view: Partial<TraceView> = {}): string {
-  const { after, skip, event, inRun, open, mark, kind, failed, text, list } = {
+  const { after, skip, event, inRun, open, kind, failed, text, list } = {
     ...PLAIN_VIEW,
     ...view,
   };
@@ -85,7 +76,6 @@ export function tracePath(id: string, view: Partial<TraceView> = {}): string {
     ["events_cursor", after === null ? null : cursorText(after)],
     ["skip", skip === 0 ? null : skip],
     ["open", open],
-    ["mark", mark],
     ["kind", kind],
     ["failed", failed ? 1 : null],
     ["text", text],

@@ -1,16 +1,15 @@
 /** The trace of a loaded run: its rows in order, its axis, and the cause of its failure. */
 import { orderAsTree, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
-import { minimapBuckets } from "../../../domain/runs/minimap.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { lineOf, membersOf, previewOf, reasonIn } from "./event_preview.ts";
 import type { LoadedRun } from "./load.ts";
-import { isFiltered, UNFOLDED_STEPS_MAX } from "./paths.ts";
+import { isFiltered } from "./paths.ts";
 import { isFailing, type RunEnd } from "./run_end.ts";
 import { matchesStep } from "./search.ts";
-import { standoutsOf } from "./standouts.ts";
+import { marksOf } from "./spans.ts";
 import { type Branch, eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
 
 /** Maximum characters of a reason. */
@@ -29,6 +28,7 @@ export type TraceProps = LoadedRun & { readonly trace: Trace };
 export function traceOf(loaded: LoadedRun) {
   const { run, page, calls, found, view, nowMs } = loaded;
   const events = found?.events ?? page.events;
+  const spans = loaded.spans ?? [];
   const root: Branch = {
     run: run.id,
     events,
@@ -62,14 +62,14 @@ export function traceOf(loaded: LoadedRun) {
     run.finishedAt ?? nowMs,
     startMs + (run.durationMs ?? 0),
     ...steps.map((step) => step.endMs),
-    mapEnd(loaded),
+    ...spans.map(({ atMs, durationMs }) => atMs + durationMs),
   );
   const { stepMs, endMs: lengthMs } = ticksOf(endMs - startMs);
   return {
     rows,
     /** Start of the axis, its length, and the milliseconds between its ticks. */
     axis: { startMs, lengthMs, stepMs },
-    marks: standoutsOf([loaded.standouts, ...shownBranches(loaded)]),
+    marks: marksOf(spans),
     cause,
     selected: selectedOf(loaded, rows, cause),
   };
@@ -81,24 +81,10 @@ function callsOf({ page }: LoadedRun, events: readonly PositionedEvent[]): Branc
 }
 
 /** Returns the start of the axis: the run's start, or its first event if that is earlier. */
-function startOf({ run, page }: LoadedRun): number {
-  const { minimap } = page.totals;
-  const first = minimap === undefined ? Infinity : minimapBuckets(minimap).startMs;
-  const known = Math.min(run.startedAt ?? Infinity, ...page.events.map(({ ts }) => ts));
-  // A bucket may begin before the first event in it.
-  if (Number.isFinite(known) && first > known - bucketMs(page.totals.minimap)) return known;
-  return Math.min(known, first, run.receivedAt);
-}
-
-function bucketMs(minimap: LoadedRun["page"]["totals"]["minimap"]): number {
-  return minimap === undefined ? 0 : 2 ** minimap.scale;
-}
-
-/** Returns the end of the last event, to a bucket. */
-function mapEnd({ page: { totals: { minimap }, next }, after }: LoadedRun): number {
-  if (minimap === undefined || (after === null && next === null)) return 0;
-  const { startMs, widthMs, kinds } = minimapBuckets(minimap);
-  return startMs + (kinds.length - 1) * widthMs;
+function startOf({ run, page, spans }: LoadedRun): number {
+  const own = spans?.filter((span) => span.run === run.id).map(({ atMs }) => atMs) ?? [];
+  const first = Math.min(run.startedAt ?? Infinity, ...page.events.map(({ ts }) => ts), ...own);
+  return Number.isFinite(first) ? first : run.receivedAt;
 }
 
 /**
@@ -110,7 +96,6 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
   const { branches, run, page, after, nowMs, found } = loaded;
   const from = after === null ? -Infinity : page.events[0]?.ts ?? after.ts;
   const to = page.next === null ? Infinity : page.next.ts;
-  const isShort = stepsOf(loaded) <= UNFOLDED_STEPS_MAX;
   const keys = new Set(known);
   return branches.flatMap(({ row, parent, loaded: branch }) => {
     const atMs = row.startedAt ?? row.receivedAt;
@@ -118,7 +103,7 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
     if (!isHere) return [];
     const goal = branch?.record.opening?.goal;
     // A child run that was read for its cause stays folded.
-    const isOpen = branch !== null && isShown(loaded, row.id, isShort);
+    const isOpen = branch !== null && loaded.unfolded.has(row.id);
     const { events, errors } = row.usage;
     const span = spanKey(parent, branch?.record.opening?.trace?.spanId ?? "");
     const own = runStep(row, {
@@ -136,24 +121,6 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
     for (const { key } of steps) keys.add(key);
     return [own, ...steps];
   });
-}
-
-/** Returns what stands out in each child run that is shown with its steps. */
-function shownBranches(loaded: LoadedRun) {
-  const isShort = stepsOf(loaded) <= UNFOLDED_STEPS_MAX;
-  return loaded.branches.flatMap(({ row, loaded: branch }) =>
-    branch !== null && isShown(loaded, row.id, isShort) ? [branch.standouts] : []
-  );
-}
-
-/** Returns whether a child run is shown with its steps: a folded one may be read for its cause. */
-function isShown({ view }: LoadedRun, id: RunId, isShort: boolean): boolean {
-  return isShort || view.open === id || view.inRun === id;
-}
-
-/** Returns the number of steps of a run and of its child runs. */
-function stepsOf({ branches, run }: LoadedRun): number {
-  return branches.reduce((sum, { row }) => sum + row.usage.events + 1, run.usage.events);
 }
 
 /** Returns why a run failed, in its own words: its note, or the error in its output. */

@@ -5,7 +5,7 @@ import { countedText, durationText, formatCount } from "../components/format.ts"
 import { Icon, type IconName } from "../components/icons.tsx";
 import { lineOf, offsetText } from "./event_preview.ts";
 import { tracePath } from "./paths.ts";
-import { isStandout } from "./standouts.ts";
+import { isMarked } from "./spans.ts";
 import type { Step, StepKind } from "./steps.ts";
 import type { Trace, TraceProps } from "./trace.ts";
 
@@ -95,11 +95,11 @@ export function Row({ row, ...props }: TraceProps & { readonly row: TraceRow<Ste
         <Lane step={step} axis={axis} />
       </td>
       <td role="gridcell" class="c-dur num">
-        {isStandout(step, marks.slowest) && <Mark name="slowest" />}
+        {isMarked(step, marks.slowest) && <Mark name="slowest" />}
         {step.durationMs === null ? "" : durationText(step.durationMs)}
       </td>
       <td role="gridcell" class="c-cost num">
-        {isStandout(step, marks.costliest) && <Mark name="most expensive" />}
+        {isMarked(step, marks.costliest) && <Mark name="most expensive" />}
         <StepCost step={step} />
       </td>
     </tr>
