@@ -139,7 +139,11 @@ const LINES = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("end"), lines: z.int() }),
 ]);
 
-/** A line of an export. */
+/**
+ * A line of an export.
+ *
+ * @internal
+ */
 export type ExportLine = z.infer<typeof LINES>;
 
 /** A line of one kind. */

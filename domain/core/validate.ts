@@ -32,6 +32,7 @@ export function check<T>(
  * Returns the problem of the first field, at any depth, that a schema lacks; null for none (R25).
  *
  * @param where path to the value, such as `tiers[0].`
+ * @internal
  */
 export function unknownField(schema: z.ZodType, value: unknown, where = ""): Problem | null {
   const parts = partsOf(schema);

@@ -19,7 +19,9 @@ const REFUSAL_BYTES = 500 +
 export interface RefusalTally {
   /** Unique name, which makes the write idempotent. */
   readonly name: string;
+  /** Counts by day and code. */
   counts: { -readonly [Key in keyof RefusalCount]: RefusalCount[Key] }[];
+  /** Latest refusals, newest first. */
   readonly latest: Refusal[];
 }
 

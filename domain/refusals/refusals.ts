@@ -20,6 +20,7 @@ export type RefusalCode = ErrorCode | typeof IGNORED_PARAMETER;
 export interface Refusal {
   /** Time of the response, unix milliseconds. */
   readonly at: number;
+  /** Error code of the response. */
   readonly code: RefusalCode;
   /** Field at fault; null for none. */
   readonly field: string | null;
@@ -37,8 +38,11 @@ export interface Refusal {
 
 /** Number of refused calls with one code on one UTC day. */
 export interface RefusalCount {
+  /** UTC day, `YYYY-MM-DD`. */
   readonly day: string;
+  /** Error code of the responses. */
   readonly code: RefusalCode;
+  /** Number of calls. */
   readonly count: number;
 }
 
@@ -50,6 +54,7 @@ export interface Refusals {
   readonly latest: readonly Refusal[];
 }
 
+/** Refusals of a team without any. */
 export const NO_REFUSALS: Refusals = { counts: [], latest: [] };
 
 /** Store of refusals. */

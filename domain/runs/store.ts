@@ -17,6 +17,7 @@ export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly probl
 export interface PingOutcome {
   /** The run that it opened or closed. */
   readonly id: RunId;
+  /** The outcome of the write. */
   readonly outcome: CappedOutcome;
 }
 
