@@ -13,7 +13,6 @@ import {
   DELETED,
   type HeartbeatRequest,
 } from "../../domain/runs/decide.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
