@@ -65,12 +65,7 @@ export class Tally {
 /** The server refused the request. */
 export class Refused extends ToolFailure {
   override readonly name = "Refused";
-  constructor(
-    message: string,
-    readonly status: number,
-    readonly code: string | null,
-    readonly field: string | null,
-  ) {
+  constructor(message: string, readonly status: number) {
     super(message);
   }
 }
@@ -223,11 +218,11 @@ function unreachable(url: string, error: unknown): ToolFailure {
 function refusal(url: string, response: Response, text: string): ToolFailure {
   const envelope = jsonObject(text);
   if (typeof envelope?.error !== "string") return notRunledger(url, response.status);
-  const { error: code, message, field } = envelope;
+  const { error: code, message } = envelope;
   const line = response.status === 401 || code === "forbidden"
     ? `${new URL(url).origin} refuses the key (${code}): pass one of its keys with --key`
     : `${url} returned ${response.status} ${code}: ${message}`;
-  return new Refused(line, response.status, code, typeof field === "string" ? field : null);
+  return new Refused(line, response.status);
 }
 
 function notRunledger(url: string, status: number): ToolFailure {

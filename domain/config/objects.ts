@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Parsed } from "../core/errors.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
 import type { PageBounds } from "../core/query.ts";
 import type { Team } from "../teams/team.ts";
 import type { MadeBy } from "../teams/made_by.ts";
@@ -88,4 +88,15 @@ export interface ConfigStore<Settings, Put = Settings> {
   list(team: Team, page: PageBounds<string>): Promise<ObjectPage<Settings>>;
   /** Deletes an object; null if there is none. */
   remove(team: Team, slug: string, made: MadeBy): Promise<ConfigObject<Settings> | null>;
+}
+
+/** Refuses a change of another version than the current one; 0 if there is none, which `none` says. */
+export function versionConflict<T>(version: number, current: number, none: string): Parsed<T> {
+  return refuse(
+    "version_conflict",
+    current === 0
+      ? `Cannot change version ${version}: ${none}; leave "version" out`
+      : `Cannot change version ${version}: the current version is ${current}; read it and retry`,
+    "version",
+  );
 }

@@ -30,8 +30,6 @@ export function tallyBytes({ counts, latest }: Refusals): number {
 
 /** Tallies by team. At the byte limit, the team with the largest tally loses messages first. */
 export class PendingRefusals {
-  readonly #bytesMax: number;
-  readonly #newName: () => string;
   readonly #tallies = new Map<TeamId, RefusalTally>();
   #bytes = 0;
 
@@ -41,10 +39,7 @@ export class PendingRefusals {
    * @param bytesMax maximum bytes of all tallies
    * @param newName generates the unique name of a tally
    */
-  constructor(bytesMax: number, newName: () => string) {
-    this.#bytesMax = bytesMax;
-    this.#newName = newName;
-  }
+  constructor(readonly bytesMax: number, readonly newName: () => string) {}
 
   /** Estimated bytes of all tallies. */
   get bytes(): number {
@@ -53,7 +48,7 @@ export class PendingRefusals {
 
   /** Counts a refusal and keeps its message; of `rate_limit`, the first message of a day. */
   note(team: TeamId, refusal: Refusal): void {
-    const tally = this.take(team) ?? { name: this.#newName(), counts: [], latest: [] };
+    const tally = this.take(team) ?? { name: this.newName(), counts: [], latest: [] };
     const day = dayOf(refusal.at);
     const counted = tally.counts.find((count) => count.day === day && count.code === refusal.code);
     if (counted === undefined) {
@@ -69,7 +64,7 @@ export class PendingRefusals {
     }
     this.#tallies.set(team, tally);
     this.#bytes += tallyBytes(tally);
-    while (this.#bytes > this.#bytesMax) this.#shed();
+    while (this.#bytes > this.bytesMax) this.#shed();
   }
 
   /** Returns the tally of a team; undefined for none. */

@@ -10,16 +10,10 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { readConfig } from "../config/objects.ts";
-import type { TeamChanges } from "../monitors/team_changes.ts";
-import { getAll, listRows, rowsAfter, type Store } from "../store.ts";
+import type { ChangeDeps } from "../monitors/team_changes.ts";
+import { getAll, listRows, rowsAfter } from "../store.ts";
 import { rowsWithout } from "./incident_looks.ts";
 import { decodeIncident, decodeInstance, readIncident } from "./rows.ts";
-
-/** Dependencies of the erasure. */
-export interface ErasureDeps {
-  readonly store: Store;
-  readonly changes: TeamChanges;
-}
 
 /** Incidents of one step. */
 const INCIDENTS_PER_STEP = 100;
@@ -39,7 +33,7 @@ export const FIRST_INCIDENT: IncidentPosition = { after: null };
  * @returns the position of the next step; null after the last one
  */
 export async function eraseCustomer(
-  deps: ErasureDeps,
+  deps: ChangeDeps,
   team: TeamId,
   customer: string,
   { after }: IncidentPosition,
@@ -65,7 +59,7 @@ export async function eraseCustomer(
 }
 
 /** Ends the groups of a customer, each in a commit of its own: it may have many messages. */
-async function endGroups(deps: ErasureDeps, team: TeamId, customer: string): Promise<void> {
+async function endGroups(deps: ChangeDeps, team: TeamId, customer: string): Promise<void> {
   const { store } = deps;
   const subject = { agent: null, customer, feature: null, model: null };
   const { text } = groupOf("customer", subject);
@@ -79,7 +73,7 @@ async function endGroups(deps: ErasureDeps, team: TeamId, customer: string): Pro
 }
 
 function endGroup(
-  { changes }: ErasureDeps,
+  { changes }: ChangeDeps,
   team: TeamId,
   rule: string,
   group: string,

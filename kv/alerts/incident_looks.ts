@@ -19,19 +19,13 @@ import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { dueKey, dueSet } from "../clock/due_rows.ts";
-import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import type { ChangeDeps, TeamRows } from "../monitors/team_changes.ts";
 import { getAll, getMany, getValue, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { decodeInstance, incidentSet, instanceSet, readIncident } from "./rows.ts";
 
-/** Dependencies of these looks. */
-export interface IncidentLookDeps {
-  readonly store: Store;
-  readonly changes: TeamChanges;
-}
-
 /** Creates the handler of due incidents. */
-export function createIncidentLooks(deps: IncidentLookDeps): DueHandler {
+export function createIncidentLooks(deps: ChangeDeps): DueHandler {
   return {
     kind: "incident",
     async look(rows, turn) {
@@ -42,7 +36,7 @@ export function createIncidentLooks(deps: IncidentLookDeps): DueHandler {
 }
 
 /** Looks at an incident: its messages first, so that a crash repeats the look. */
-async function lookAt(deps: IncidentLookDeps, row: DueRow, turn: ClockTurn): Promise<void> {
+async function lookAt(deps: ChangeDeps, row: DueRow, turn: ClockTurn): Promise<void> {
   const { store, changes } = deps;
   const { team, name: id } = row;
   const incident = await readIncident(store, team, id);

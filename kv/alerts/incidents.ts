@@ -14,16 +14,10 @@ import type {
 import type { Severity } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import type { TeamChanges, TeamPlan } from "../monitors/team_changes.ts";
+import type { ChangeDeps, TeamPlan } from "../monitors/team_changes.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { type IncidentLabels, readIncident, readIncidents } from "./rows.ts";
-
-/** Dependencies of the store. */
-export interface IncidentStoreDeps {
-  readonly store: Store;
-  readonly changes: TeamChanges;
-}
 
 /** Maximum incidents that are not resolved of which lists know the state without reading others. */
 const OPEN_MAX = 1_000;
@@ -35,7 +29,7 @@ const ROWS = { perRead: 500, max: 5_000 } as const;
 const COUNTED_MAX = 20_000;
 
 /** Creates the store of incidents. */
-export function createIncidentStore(deps: IncidentStoreDeps): IncidentStore {
+export function createIncidentStore(deps: ChangeDeps): IncidentStore {
   const { store } = deps;
   return {
     list: (team, query) => store.reads.run(team.id, () => listIncidents(store, team.id, query)),
@@ -55,7 +49,7 @@ export function createIncidentStore(deps: IncidentStoreDeps): IncidentStore {
 
 /** Changes an incident by hand, with its audit entry, in the commit of its messages. */
 async function change(
-  { store, changes }: IncidentStoreDeps,
+  { store, changes }: ChangeDeps,
   team: TeamId,
   byHand: IncidentChange,
 ): Promise<Incident | null> {

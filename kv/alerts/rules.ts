@@ -8,11 +8,12 @@ import type { RuleSettings } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { RuleStore } from "../../domain/alerts/store.ts";
 import { dueSet } from "../clock/due_rows.ts";
-import { type ConfigDeps, createConfigStore } from "../config/store.ts";
+import { createConfigStore } from "../config/store.ts";
+import type { ObjectDeps } from "../monitors/team_changes.ts";
 import { readOverflows } from "./rows.ts";
 
 /** Creates the store of rules. The clock looks at what a changed rule leaves open. */
-export function createRuleStore(deps: ConfigDeps): RuleStore {
+export function createRuleStore(deps: ObjectDeps): RuleStore {
   const rules = createConfigStore<RuleSettings>(deps, {
     kind: "rule",
     idPrefix: "rul",

@@ -8,21 +8,15 @@ import type { DueHandler, DueRow } from "../../domain/clock/due.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { dueKey } from "../clock/due_rows.ts";
-import type { TeamChanges } from "../monitors/team_changes.ts";
-import { listRows, rowsAfter, type Store } from "../store.ts";
+import type { ChangeDeps } from "../monitors/team_changes.ts";
+import { listRows, rowsAfter } from "../store.ts";
 import { readIncidents } from "./rows.ts";
-
-/** Dependencies of these looks. */
-export interface SilenceLookDeps {
-  readonly store: Store;
-  readonly changes: TeamChanges;
-}
 
 /** Open incidents of one commit. */
 const INCIDENTS_PER_COMMIT = 100;
 
 /** Creates the handler of due silences. */
-export function createSilenceLooks(deps: SilenceLookDeps): DueHandler {
+export function createSilenceLooks(deps: ChangeDeps): DueHandler {
   return {
     kind: "silence",
     async look(rows) {
@@ -41,7 +35,7 @@ export function createSilenceLooks(deps: SilenceLookDeps): DueHandler {
  * @returns the key after which to continue; null at the end
  */
 function tellSome(
-  { store, changes }: SilenceLookDeps,
+  { store, changes }: ChangeDeps,
   team: TeamId,
   rows: readonly DueRow[],
   after: Deno.KvKey | null,

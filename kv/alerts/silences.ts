@@ -7,13 +7,14 @@ import { silenceFields } from "../../domain/alerts/silence_body.ts";
 import type { SilencePut, SilenceSettings } from "../../domain/alerts/silence.ts";
 import type { SilenceStore } from "../../domain/alerts/store.ts";
 import { dueKey, dueSet } from "../clock/due_rows.ts";
-import { type ConfigDeps, createConfigStore } from "../config/store.ts";
+import { createConfigStore } from "../config/store.ts";
+import type { ObjectDeps } from "../monitors/team_changes.ts";
 
 /**
  * Creates the store of silences. The clock sends what a silence held back: at its end, and at once
  * when it is changed or deleted, because it may mute less then.
  */
-export function createSilenceStore(deps: ConfigDeps): SilenceStore {
+export function createSilenceStore(deps: ObjectDeps): SilenceStore {
   return createConfigStore<SilenceSettings, SilencePut>(deps, {
     kind: "silence",
     idPrefix: "sil",

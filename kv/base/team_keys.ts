@@ -4,7 +4,7 @@
  * @module
  */
 import type { ConfigKind } from "../../domain/config/objects.ts";
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 
 /** Functions that build keys, or ranges of keys. */
 export type KeyBuilders = Readonly<

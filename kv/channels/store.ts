@@ -20,7 +20,8 @@ import { keys } from "../base/keys.ts";
 import { wakeRow } from "./delivery_rows.ts";
 import { readHealths } from "./health.ts";
 import { type ConfigRow, isObject } from "../config/objects.ts";
-import { change, type ConfigDeps, createConfigStore, type ObjectChange } from "../config/store.ts";
+import { change, createConfigStore, type ObjectChange } from "../config/store.ts";
+import type { ObjectDeps } from "../monitors/team_changes.ts";
 import { getAll, type Store } from "../store.ts";
 import {
   ChannelSecrets,
@@ -32,7 +33,7 @@ import {
 import { HOUR_MS } from "../../domain/core/time.ts";
 
 /** Dependencies of the store. */
-export interface ChannelStoreDeps extends ConfigDeps {
+export interface ChannelStoreDeps extends ObjectDeps {
   readonly sealer: Sealer;
   readonly egress: EgressPolicy;
   /** False if e-mail cannot be sent (R28). */

@@ -7,10 +7,11 @@ import type { CheckSettings } from "../../domain/checks/check.ts";
 import { checkFields } from "../../domain/checks/check_body.ts";
 import { compile } from "../../domain/checks/compile.ts";
 import type { CheckStore } from "../../domain/checks/store.ts";
-import { type ConfigDeps, createConfigStore } from "../config/store.ts";
+import { createConfigStore } from "../config/store.ts";
+import type { ObjectDeps } from "../monitors/team_changes.ts";
 
 /** Creates the store of checks. It refuses an expression that does not compile. */
-export function createCheckStore(deps: ConfigDeps): CheckStore {
+export function createCheckStore(deps: ObjectDeps): CheckStore {
   return createConfigStore<CheckSettings>(deps, {
     kind: "check",
     idPrefix: "chk",

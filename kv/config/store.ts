@@ -7,32 +7,24 @@
  *
  * @module
  */
-import type { Environment } from "../../domain/core/environment.ts";
 import { type Parsed, refuse } from "../../domain/core/errors.ts";
-import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
+import { type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import {
   CONFIG_OBJECTS_MAX,
   type ConfigKind,
   type ConfigObject,
   type ConfigStore,
   type PutObject,
+  versionConflict,
 } from "../../domain/config/objects.ts";
 import { type AuditAction, type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy } from "../../domain/teams/made_by.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import type { TeamChanges, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
+import type { ObjectDeps, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { type ConfigRow, isObject, readObject, withDefaults } from "./objects.ts";
-
-/** Dependencies of the stores. */
-export interface ConfigDeps {
-  readonly store: Store;
-  readonly changes: TeamChanges;
-  readonly region: Region;
-  readonly environment: Pick<Environment, "random">;
-}
 
 /** An object before and after a change; null for none. */
 export interface ObjectChange<Settings> {
@@ -69,7 +61,7 @@ export interface ConfigKindSpec<Settings, Put> {
 
 /** Creates the store of one kind. */
 export function createConfigStore<Settings, Put = Settings>(
-  deps: ConfigDeps,
+  deps: ObjectDeps,
   spec: ConfigKindSpec<Settings, Put>,
 ): ConfigStore<Settings, Put> {
   const { store } = deps;
@@ -80,7 +72,7 @@ export function createConfigStore<Settings, Put = Settings>(
         const before = objectOf(row, defaultOf(slug));
         const current = before?.version ?? 0;
         if (version !== null && version !== current) {
-          return { result: versionConflict(spec.kind, version, current) };
+          return { result: versionConflict(version, current, `no such ${spec.kind} is stored`) };
         }
         const settled = await spec.settle({ team: team.id, slug, sent, before, atMs: made.at });
         if (!settled.ok) return { result: settled };
@@ -149,7 +141,7 @@ interface Planned<Settings, Result> {
  * @param plan receives the stored row; null for none
  */
 export function change<Settings, Result>(
-  { store, changes }: ConfigDeps,
+  { store, changes }: ObjectDeps,
   { kind, followUp }: Pick<ConfigKindSpec<Settings, never>, "kind" | "followUp">,
   { id: team }: Team,
   slug: string,
@@ -192,7 +184,7 @@ function objectOf<Settings>(
 
 /** Returns the next version of an object; a first one if there is no row, or a deletion. */
 function changed<Settings, Put>(
-  { region, environment }: ConfigDeps,
+  { region, environment }: ObjectDeps,
   { idPrefix }: ConfigKindSpec<Settings, Put>,
   slug: string,
   row: ConfigRow<Settings> | null,
@@ -236,15 +228,5 @@ function capReached<T>(kind: ConfigKind): Parsed<T> {
     "object_cap_reached",
     `Cannot create a ${kind}: the team has the maximum of ${CONFIG_OBJECTS_MAX[kind]} ${kind}s; ` +
       "delete one that is not needed",
-  );
-}
-
-function versionConflict<T>(kind: ConfigKind, version: number, current: number): Parsed<T> {
-  return refuse(
-    "version_conflict",
-    current === 0
-      ? `Cannot change version ${version}: no such ${kind} is stored; leave "version" out`
-      : `Cannot change version ${version}: the current version is ${current}; read it and retry`,
-    "version",
   );
 }

@@ -21,12 +21,10 @@ import type { Position } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";
-import type { TeamChanges } from "./team_changes.ts";
+import type { ChangeDeps } from "./team_changes.ts";
 
 /** Dependencies of the looks at monitors. */
-export interface MonitorLookDeps {
-  readonly store: Store;
-  readonly changes: TeamChanges;
+export interface MonitorLookDeps extends ChangeDeps {
   /** Finds open runs of an agent by their start, oldest first; see `open_runs.ts`. */
   readonly findOpenRuns: (
     team: TeamId,

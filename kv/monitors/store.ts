@@ -4,9 +4,9 @@
  * @module
  */
 import { deletedSignals } from "../../domain/alerts/missed_signals.ts";
-import { type Parsed, refuse } from "../../domain/core/errors.ts";
-import type { Environment } from "../../domain/core/environment.ts";
-import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
+import { versionConflict } from "../../domain/config/objects.ts";
+import { type Parsed } from "../../domain/core/errors.ts";
+import { uuid7Hex } from "../../domain/core/ids.ts";
 import {
   addSignals,
   changeSettings,
@@ -24,7 +24,7 @@ import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy } from "../../domain/teams/made_by.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import { getValue, listRows, type Store } from "../store.ts";
+import { getValue, listRows } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { ARCHIVED_PAUSE } from "./archive.ts";
 import { pauseFields, settingsFields } from "./audit_fields.ts";
@@ -39,15 +39,7 @@ import {
   rowsOfChanges,
   type StoredAgentRows,
 } from "./rows.ts";
-import type { TeamChanges, TeamPlan } from "./team_changes.ts";
-
-/** Dependencies of the store. */
-export interface MonitorStoreDeps {
-  readonly store: Store;
-  readonly changes: TeamChanges;
-  readonly region: Region;
-  readonly environment: Pick<Environment, "random">;
-}
+import type { ObjectDeps, TeamPlan } from "./team_changes.ts";
 
 /** Flips that one commit of a deletion removes. */
 const FLIPS_PER_COMMIT = 400;
@@ -60,7 +52,7 @@ interface Change<Result> {
   readonly details: AuditEntry["details"];
 }
 
-export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
+export function createMonitorStore(deps: ObjectDeps): MonitorStore {
   const { store } = deps;
   return {
     put: (team, agent, settings, version, made) => put(deps, team, agent, settings, version, made),
@@ -120,7 +112,7 @@ export function createMonitorStore(deps: MonitorStoreDeps): MonitorStore {
  * @param plan returns the change, or the result if nothing changes
  */
 function change<Result>(
-  { store, changes }: MonitorStoreDeps,
+  { store, changes }: ObjectDeps,
   { id: team }: Team,
   agent: string,
   made: MadeBy,
@@ -151,7 +143,7 @@ function isChange<Result>(planned: Planned<Result>): planned is Change<Result> {
 }
 
 function put(
-  deps: MonitorStoreDeps,
+  deps: ObjectDeps,
   team: Team,
   agent: string,
   settings: MonitorSettings,
@@ -161,7 +153,9 @@ function put(
   return change<Parsed<PutMonitor>>(deps, team, agent, made, async (rows) => {
     const { monitor, running } = rows;
     const current = monitor?.version ?? 0;
-    if (version !== null && version !== current) return versionConflict(version, current);
+    if (version !== null && version !== current) {
+      return versionConflict(version, current, "the agent has no monitor");
+    }
     const stored = (record: MonitorRecord): Parsed<PutMonitor> => ({
       ok: true,
       value: { kind: "stored", record },
@@ -188,7 +182,7 @@ function creation<Result>(
 
 /** Creates a monitor that knows the agent's latest outcomes. */
 async function created(
-  { store, region, environment }: MonitorStoreDeps,
+  { store, region, environment }: ObjectDeps,
   { id: team }: Team,
   { agent, isArchived }: StoredAgentRows,
   settings: MonitorSettings,
@@ -214,7 +208,7 @@ function lastAt(signals: readonly { readonly at: number }[]): number | null {
 
 /** Deletes a monitor. Flips that exceed one commit go first, so that a retry removes the rest. */
 async function remove(
-  { store, changes }: MonitorStoreDeps,
+  { store, changes }: ObjectDeps,
   { id: team }: Team,
   agent: string,
   made: MadeBy,
@@ -254,14 +248,4 @@ async function remove(
       alerts: { signals: deletedSignals(agent, monitor.state, made.at) },
     };
   }
-}
-
-function versionConflict(version: number, current: number): Parsed<PutMonitor> {
-  return refuse(
-    "version_conflict",
-    current === 0
-      ? `Cannot change version ${version}: the agent has no monitor; leave "version" out`
-      : `Cannot change version ${version}: the current version is ${current}; read it and retry`,
-    "version",
-  );
 }

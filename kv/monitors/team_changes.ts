@@ -7,8 +7,10 @@
  * @module
  */
 import type { AlertWork } from "../../domain/alerts/signal.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { Environment } from "../../domain/core/environment.ts";
+import type { Region, TeamId } from "../../domain/core/ids.ts";
 import type { Monitors } from "../agents/agents.ts";
+import type { Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** Rows of one commit. */
@@ -46,4 +48,16 @@ export interface TeamChanges {
     by: "call" | "clock",
     plan: () => Promise<TeamPlan<Result>>,
   ): Promise<Result>;
+}
+
+/** Dependencies of changes in turn. */
+export interface ChangeDeps {
+  readonly store: Store;
+  readonly changes: TeamChanges;
+}
+
+/** Dependencies of stores that create objects with an identifier. */
+export interface ObjectDeps extends ChangeDeps {
+  readonly region: Region;
+  readonly environment: Pick<Environment, "random">;
 }

@@ -8,8 +8,7 @@ import {
   createClient,
   Tally,
 } from "../client.ts";
-import { createMonitors } from "./monitors.ts";
-import { createRules } from "./rules.ts";
+import { createMonitors, createRules } from "./watchers.ts";
 import { type DemoRun, demoRuns, STORIES } from "./runs.ts";
 import { createProgress, type Io, processIo, runCommand, UsageError } from "../command.ts";
 

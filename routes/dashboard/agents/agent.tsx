@@ -8,17 +8,17 @@ import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { AGENTS_PATH, KEYS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
+import { AGENTS_PATH, KEYS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
 import { Done } from "../components/done_notice.tsx";
 import { InlineNotice, Money, Section } from "../components/elements.tsx";
-import { Ago, At } from "../components/time.tsx";
+import { Ago } from "../components/time.tsx";
 import { FAILURES, readFailures } from "../components/failures.ts";
-import { countedText, durationText, formatCount } from "../components/format.ts";
-import { RunState } from "../components/run_state.tsx";
-import { type Column, numberColumn, Table } from "../components/table.tsx";
+import { countedText, formatCount } from "../components/format.ts";
+import { FIGURE_COLUMNS, RUN_COLUMNS } from "../components/run_columns.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
 import { agentHistoryPath, AgentIncidents, readIncidentsOfAgent } from "../alerts/entries.tsx";
 import { KeyTable } from "../keys/labels.tsx";
@@ -200,23 +200,8 @@ function AgentRuns({ title, agent, statuses, rows }: AgentRunsProps) {
 }
 
 const COLUMNS: readonly Column<RunListRow>[] = [
-  {
-    head: "Started",
-    isName: true,
-    cell: ({ id, startedAt, receivedAt }) => (
-      <a class="row" href={runPath(id)}>
-        <At at={startedAt ?? receivedAt} />
-      </a>
-    ),
-  },
-  { head: "Status", cell: (run) => <RunState run={run} /> },
-  {
-    head: "Took",
-    class: "num",
-    before: "took",
-    cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
-  },
-  numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
+  ...RUN_COLUMNS,
+  ...FIGURE_COLUMNS,
   { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
   {
     head: "Run",

@@ -13,11 +13,12 @@ import { isFailure } from "../run/steps.ts";
 import { titleOf } from "../run/title.ts";
 import { reasonOf } from "../run/trace.ts";
 import { type ActorNames, actorNames } from "../keys/labels.tsx";
-import { Money, Section, Status } from "../components/elements.tsx";
+import { Section, Status } from "../components/elements.tsx";
 import { durationText, formatCount } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { LabelList } from "../components/key_values.tsx";
-import { type Column, numberColumn, Table } from "../components/table.tsx";
+import { FIGURE_COLUMNS } from "../components/run_columns.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { DeliveryTable } from "./delivery_table.tsx";
 import type { AlertSetup } from "./frame.tsx";
@@ -287,11 +288,5 @@ const RUN_COLUMNS: readonly Column<RunRecord>[] = [
   },
   { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
   { head: "Started", cell: ({ startedAt, receivedAt }) => <At at={startedAt ?? receivedAt} /> },
-  {
-    head: "Took",
-    class: "num",
-    before: "took",
-    cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
-  },
-  numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
+  ...FIGURE_COLUMNS,
 ];

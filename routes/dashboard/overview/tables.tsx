@@ -1,12 +1,11 @@
 /** Tables of runs and agents that need attention first. */
-import { agentPath, queryText, runPath, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
+import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { Money, Section } from "../components/elements.tsx";
-import { At } from "../components/time.tsx";
-import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
-import { RunState } from "../components/run_state.tsx";
+import { countedText, formatCount, pluralOf } from "../components/format.ts";
+import { FIGURE_COLUMNS, RUN_COLUMNS } from "../components/run_columns.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import type { AgentSpend } from "./agent_spend.ts";
 import { DAYS_BEFORE } from "./day_metrics.ts";
@@ -51,24 +50,9 @@ export function SlowestTable({ slowest: { runs, compared, isAll } }: Overview) {
 
 function runsTable(label: string, caption: string, runs: readonly RunListRow[]) {
   const columns: readonly Column<RunListRow>[] = [
-    {
-      head: "Started",
-      isName: true,
-      cell: ({ id, startedAt, receivedAt }) => (
-        <a class="row" href={runPath(id)}>
-          <At at={startedAt ?? receivedAt} />
-        </a>
-      ),
-    },
-    { head: "Status", cell: (run) => <RunState run={run} /> },
+    ...RUN_COLUMNS,
     { head: "Agent", class: "agent-name", cell: ({ agent }) => <AgentLink slug={agent} /> },
-    {
-      head: "Took",
-      class: "num",
-      before: "took",
-      cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
-    },
-    numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
+    ...FIGURE_COLUMNS,
   ];
   return (
     <Table

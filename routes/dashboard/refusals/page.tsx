@@ -128,15 +128,11 @@ export async function countRejected(
   const [newest] = latest;
   if (newest === undefined || newest.at <= nowMs - DAY_MS) return { rejected: 0, ignored: 0 };
   const yesterday = dayOf(nowMs - DAY_MS);
-  const isRecent = (day: string) => day >= yesterday;
-  const [ignored, rejected] = [true, false].map((isIgnored) =>
-    sum(counts.filter(({ code }) => (code === IGNORED_PARAMETER) === isIgnored), isRecent)
-  );
-  return { rejected: rejected!, ignored: ignored! };
-}
-
-function sum(counts: readonly RefusalCount[], isCounted: (day: string) => boolean): number {
-  return counts.reduce((sum, { day, count }) => isCounted(day) ? sum + count : sum, 0);
+  const recent = { rejected: 0, ignored: 0 };
+  for (const { day, code, count } of counts) {
+    if (day >= yesterday) recent[code === IGNORED_PARAMETER ? "ignored" : "rejected"] += count;
+  }
+  return recent;
 }
 
 /** Shows the banner if any call was rejected, or accepted with an ignored parameter. */

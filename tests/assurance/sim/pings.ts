@@ -1,5 +1,4 @@
 /** Pings without an id: the run that one belongs to (R23). Imports nothing from the service. */
-import { parseInstant } from "./rules.ts";
 import type { Fields, Request, State } from "./shape.ts";
 
 const DAY_MS = 86_400_000;

@@ -39,8 +39,7 @@ Deno.test({
   ignore: !isCheckout,
   fn: async () => {
     await using stack = new AsyncDisposableStack();
-    // Deno keeps a program without all permissions from making folders in /dev/shm.
-    const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "runledger-" });
+    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
     stack.defer(() => Deno.remove(folder, { recursive: true }));
     const readme = Deno.readTextFileSync(`${ROOT}README.md`);
     const [clone = "", start = "", ping = "", run = "", ...others] = [
