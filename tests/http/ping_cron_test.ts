@@ -50,7 +50,7 @@ Deno.test({
     const wrong = await cron(h, `${job}; ${CURL} "{ping}&exit_code=$?&${four}" ${QUIET}`);
     assertMatch(
       wrong,
-      /^OK monitor not set: cron must be a cron expression of 5 or 6 fields .*\n$/,
+      /^OK no monitor: cron must be a cron expression of 5 or 6 fields .*\n$/,
     );
 
     const runs = await runsOf(h);

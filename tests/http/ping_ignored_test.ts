@@ -37,7 +37,7 @@ Deno.test("R24: an ignored parameter and a wrong monitor are one line each; valu
     first,
     "OK ignored exitcode, did you mean exit_code? ignored (credential)",
   );
-  assertStringIncludes(second ?? "", "monitor not set: every must be");
+  assertStringIncludes(second ?? "", "no monitor: every must be");
   assertEquals(others, [""]);
   const rows = JSON.stringify(await h.dump());
   assertEquals([rows.includes("hunter2"), rows.includes("b".repeat(32))], [false, false]);

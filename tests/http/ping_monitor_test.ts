@@ -117,7 +117,7 @@ Deno.test("R24: a wrong parameter of a monitor stores the ping, and the answer g
   for (const [n, [query, reason, dropped]] of WRONG.entries()) {
     const path = `/v1/ping?agent=a${n}&id=${runId(n)}&${query.replaceAll("@", "%40")}`;
     const plain = await h.get(path);
-    assertEquals([plain.status, plain.text], [200, `OK monitor not set: ${reason}\n`], query);
+    assertEquals([plain.status, plain.text], [200, `OK no monitor: ${reason}\n`], query);
     assertEquals(plain.headers.get("runledger-dropped"), dropped, query);
     const { json } = await h.get(path, { headers: { Accept: "application/json" } });
     assertEquals([json.id, json.no_monitor], [runId(n), reason], query);
@@ -149,6 +149,6 @@ Deno.test("decision 114: a store that fails after the ping drops the schedule, a
     assertEquals(await ping(h, `agent=cron&${query}`), [200, dropped]);
   }
   const { text } = await h.get("/v1/ping?agent=cron&every=1d");
-  assertEquals(text, "OK monitor not set: the store did not answer, the next ping tries again\n");
+  assertEquals(text, "OK no monitor: the store did not answer, the next ping tries again\n");
   assertEquals(await h.usage(), 3);
 });

@@ -119,7 +119,7 @@ const ping: Handler = async (c, deps) => {
     notes.push(message);
     recordRefusal(deps, c, 200, { code: IGNORED_PARAMETER, message, field: ignored.join(", ") });
   }
-  if (noMonitor !== null) notes.push(`monitor not set: ${noMonitor}`);
+  if (noMonitor !== null) notes.push(`no monitor: ${noMonitor}`);
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",

@@ -44,6 +44,9 @@ export async function fillWorld(h: Harness): Promise<string> {
   await post(`/v1/runs/${runId(2)}/events`, { events: [aCall(250, "atlas")] }, key);
   await closedRun(post, key, 3, -1);
   h.nowMs = NOON;
+  // The monitor is down before the next calls of its agent.
+  await h.worker.idle();
+  await h.clock.idle();
   await runs(h, post);
   await alerts(h, post);
   for (const id of [runId(4), runId(21)]) {
@@ -137,7 +140,13 @@ async function alerts(h: Harness, post: Send): Promise<void> {
     await h.worker.idle();
   }
   await h.clock.idle();
+  // The incident of a rule resolves, with a message after that of its beginning.
+  await post("/v1/heartbeats", aHeartbeat(20, { agent: "billing" }));
+  for (const n of [31, 32]) {
+    await post("/v1/heartbeats", aHeartbeat(n, { agent: "shipping", status: "fail" }));
+  }
   await h.worker.idle();
+  await h.clock.idle();
 }
 
 /** Every answer that an export keeps, by path. */

@@ -62,15 +62,17 @@ Deno.test("no call of an ordinary run reads: open, events, finish, heartbeats", 
     (await runs.finish(TEAM, id(1), finish, NOON)).kind,
     (await runs.heartbeat(TEAM, beat(2, "ok"), NOON)).kind,
     (await runs.heartbeat(TEAM, beat(3, "start"), NOON)).kind,
-    (await runs.heartbeat(TEAM, beat(3, "fail"), NOON)).kind,
   ];
-  assertEquals(kinds, Array(5).fill("stored"));
+  assertEquals(kinds, Array(4).fill("stored"));
   for (const n of [1, 2, 3]) {
     const counts = await runs.append(TEAM, id(1), [event(n), event(n + 1)], NOON);
     const [accepted, duplicates] = n === 1 ? [2, 0] : [1, 1];
     assertEquals(counts, { kind: "stored", accepted, duplicates });
   }
   assertEquals(reads(), 0);
+  // The close of a started heartbeat needs its opening.
+  assertEquals((await runs.heartbeat(TEAM, beat(3, "fail"), NOON)).kind, "stored");
+  assertEquals(reads(), 1);
 });
 
 Deno.test("a repeated call reads once and commits nothing", async () => {
