@@ -149,9 +149,16 @@ class RunWriter {
     return inTime(this.#writeReading(call), this.#store.deadlines);
   }
 
-  /** Writes a call whose agent may be new; one whose agent is known by its turn needs none. */
+  /** Writes a call whose agent may be new; one that is stored, as after a start, needs no turn. */
   async #writeWithNewAgent(call: NewAgentCall): Promise<CappedOutcome> {
     const { team, agent } = call;
+    const isStored = async () => {
+      const read = await readWithAgent(this.#store, this.#known, call);
+      if (read === null || read.agent.rows.used === null) return false;
+      this.#known.add(team.id, agent, read.agent.known);
+      return true;
+    };
+    if (await isStored()) return await this.#writeReading(call);
     const outcome = await this.#newAgents.take(
       team.id,
       () =>

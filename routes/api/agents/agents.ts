@@ -19,17 +19,7 @@ import { nameInPath, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";
-import {
-  booleanValue,
-  countValue,
-  idValue,
-  instantValue,
-  objectValue,
-  pageValue,
-  textValue,
-  wire,
-  type WireFields,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { monitorValue, proposalValue } from "../monitors/monitor_json.ts";
 import { parseZone, zone } from "../monitors/monitors.ts";
 
@@ -49,32 +39,32 @@ export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition
   return { agent, lastSeen: lastSeen === "" ? null : Number(lastSeen) };
 }
 
-const FIELDS: WireFields<AgentRecord> = {
-  agent: textValue("agent", "The slug."),
-  name: textValue(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
-  first_seen: instantValue("firstSeen", "Arrival of the call that created it."),
-  last_seen: instantValue.orNull(
+const FIELDS: shape.WireFields<AgentRecord> = {
+  agent: shape.textValue("agent", "The slug."),
+  name: shape.textValue(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
+  first_seen: shape.instantValue("firstSeen", "Arrival of the call that created it."),
+  last_seen: shape.instantValue.orNull(
     ({ activity }) => activity?.lastSeen,
     "Latest arrival of a run's opening or close.",
   ),
-  runs: countValue(
+  runs: shape.countValue(
     ({ activity }) => activity?.runs ?? 0,
     "All runs of the agent, including expired ones.",
   ),
-  succeeded: countValue(({ activity }) => activity?.succeeded ?? 0),
-  failed: countValue(({ activity }) => activity?.failed ?? 0),
-  running: countValue(({ activity }) => activity?.running ?? 0),
-  last_run_id: idValue("run").orNull(
+  succeeded: shape.countValue(({ activity }) => activity?.succeeded ?? 0),
+  failed: shape.countValue(({ activity }) => activity?.failed ?? 0),
+  running: shape.countValue(({ activity }) => activity?.running ?? 0),
+  last_run_id: shape.idValue("run").orNull(
     ({ activity }) => activity?.lastRun?.id,
     "The run with the latest `started_at`.",
   ),
-  last_status: wire(runStatus).orNull(({ activity }) => activity?.lastRun?.status),
-  last_started_at: instantValue.orNull(({ activity }) => activity?.lastRun?.startedAt),
-  notes: textValue.orNull("notes"),
-  archived: booleanValue("archived"),
+  last_status: shape.wire(runStatus).orNull(({ activity }) => activity?.lastRun?.status),
+  last_started_at: shape.instantValue.orNull(({ activity }) => activity?.lastRun?.startedAt),
+  notes: shape.textValue.orNull("notes"),
+  archived: shape.booleanValue("archived"),
 };
 
-const agent = objectValue("Agent", FIELDS);
+const agent = shape.objectValue("Agent", FIELDS);
 
 /** An agent with its monitor. */
 interface AgentDetail extends AgentRecord {
@@ -82,7 +72,7 @@ interface AgentDetail extends AgentRecord {
   readonly proposal: MonitorProposal | null;
 }
 
-const agentDetail = objectValue<AgentDetail>("AgentDetail", {
+const agentDetail = shape.objectValue<AgentDetail>("AgentDetail", {
   ...FIELDS,
   monitor: monitorValue.orNull("monitor", "Null without one."),
   proposal: proposalValue.orNull(
@@ -91,7 +81,7 @@ const agentDetail = objectValue<AgentDetail>("AgentDetail", {
   ),
 });
 
-const agentPage = pageValue("AgentPage", "agents", agent);
+const agentPage = shape.pageValue("AgentPage", "agents", agent);
 
 const AGENT = {
   agent: "researcher",

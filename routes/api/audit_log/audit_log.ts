@@ -13,15 +13,7 @@ import { instantText } from "../../../domain/core/fields.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
-import {
-  anyObject,
-  instantValue,
-  objectValue,
-  oneOfValue,
-  pageValue,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 
 /** Encodes a position in the log. */
 export function auditCursor({ at, name }: AuditPlace): string {
@@ -35,24 +27,24 @@ export function parseAuditCursor(cursor: string): AuditPlace | null {
   return at === undefined || name === undefined ? null : { at: Number(at), name };
 }
 
-const actor = objectValue<ReadAuditEntry>("AuditActor", {
-  id: textValue(
+const actor = shape.objectValue<ReadAuditEntry>("AuditActor", {
+  id: shape.textValue(
     "actor",
     "Id of a credential; `operator`; `settings` for changes at service start; or `service` for changes that the service makes by itself.",
   ),
-  name: textValue.orNull("actorName", "The credential's name."),
+  name: shape.textValue.orNull("actorName", "The credential's name."),
 });
 
-const entry = objectValue<ReadAuditEntry>("AuditEntry", {
-  at: instantValue("at"),
-  team: wire(jobId)("team"),
+const entry = shape.objectValue<ReadAuditEntry>("AuditEntry", {
+  at: shape.instantValue("at"),
+  team: shape.wire(jobId)("team"),
   actor: actor((entry) => entry),
-  action: oneOfValue("AuditAction", AUDIT_ACTIONS)("action"),
-  target: textValue("target", "Id of the changed resource."),
-  details: anyObject("details", "The changed values; never a secret."),
+  action: shape.oneOfValue("AuditAction", AUDIT_ACTIONS)("action"),
+  target: shape.textValue("target", "Id of the changed resource."),
+  details: shape.anyObject("details", "The changed values; never a secret."),
 });
 
-const auditPage = pageValue("AuditPage", "entries", entry);
+const auditPage = shape.pageValue("AuditPage", "entries", entry);
 
 /** Audit log endpoint. */
 export const AUDIT_ENDPOINTS = endpoints("Audit log", {

@@ -14,93 +14,80 @@ import {
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS } from "../../../domain/runs/traits.ts";
 import { encodeCursor } from "../../http/cursor.ts";
-import {
-  booleanValue,
-  countValue,
-  dayValue,
-  idValue,
-  instantValue,
-  listValue,
-  nextCursor,
-  objectValue,
-  oneOfValue,
-  textValue,
-  wire,
-  type WireFields,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { headFields, TAIL_FIELDS, textsValue } from "../config/fields.ts";
 import { checkSeverity, checkStatus } from "./fields.ts";
 
 /** A check. */
-export const checkValue = objectValue<Check>("Check", {
+export const checkValue = shape.objectValue<Check>("Check", {
   ...headFields("chk"),
-  expression: textValue(({ settings }) => settings.expression),
+  expression: shape.textValue(({ settings }) => settings.expression),
   agents: textsValue(({ settings }) => settings.agents),
-  kinds: listValue(oneOfValue("RunKind", RUN_KINDS))(({ settings }) => settings.kinds),
-  statuses: listValue(oneOfValue("FinishStatus", FINISH_STATUSES))(
+  kinds: shape.listValue(shape.oneOfValue("RunKind", RUN_KINDS))(({ settings }) => settings.kinds),
+  statuses: shape.listValue(shape.oneOfValue("FinishStatus", FINISH_STATUSES))(
     ({ settings }) => settings.statuses,
   ),
   features: textsValue(({ settings }) => settings.features),
   severity: checkSeverity(({ settings }) => settings.severity),
-  sample: wire(z.number())(({ settings }) => settings.sample),
-  enabled: booleanValue(({ settings }) => settings.enabled),
-  description: textValue.orNull(({ settings }) => settings.description),
+  sample: shape.wire(z.number())(({ settings }) => settings.sample),
+  enabled: shape.booleanValue(({ settings }) => settings.enabled),
+  description: shape.textValue.orNull(({ settings }) => settings.description),
   ...TAIL_FIELDS,
 });
 
-const COUNTS: WireFields<CheckCounts> = {
-  pass: countValue("pass"),
-  fail: countValue("fail"),
-  error: countValue("error"),
-  skipped: countValue("skipped"),
+const COUNTS: shape.WireFields<CheckCounts> = {
+  pass: shape.countValue("pass"),
+  fail: shape.countValue("fail"),
+  error: shape.countValue("error"),
+  skipped: shape.countValue("skipped"),
 };
 
-const day = objectValue<CheckDay>("CheckDay", {
-  day: dayValue("day", "UTC day on which the runs started."),
-  agent: textValue(({ agent }) => agent ?? ""),
+const day = shape.objectValue<CheckDay>("CheckDay", {
+  day: shape.dayValue("day", "UTC day on which the runs started."),
+  agent: shape.textValue(({ agent }) => agent ?? ""),
   ...COUNTS,
 });
 
-const failure = objectValue<CheckFailure>("CheckFailure", {
-  run_id: idValue("run")("run"),
-  at: instantValue("at", "Arrival of the run's close."),
-  got: textValue.orNull(
+const failure = shape.objectValue<CheckFailure>("CheckFailure", {
+  run_id: shape.idValue("run")("run"),
+  at: shape.instantValue("at", "Arrival of the run's close."),
+  got: shape.textValue.orNull(
     "got",
     "Values that the expression used; null once the payload has expired.",
   ),
-  message: textValue.orNull("message", "Null once the payload has expired."),
+  message: shape.textValue.orNull("message", "Null once the payload has expired."),
 });
 
 /** Statistics of a check. */
-export const checkStatsValue = objectValue<CheckStats>("CheckStats", {
-  days: listValue(day)("days", "Counts of results by day and agent, in that order."),
-  failures: listValue(failure)(
+export const checkStatsValue = shape.objectValue<CheckStats>("CheckStats", {
+  days: shape.listValue(day)("days", "Counts of results by day and agent, in that order."),
+  failures: shape.listValue(failure)(
     "failures",
     `Latest results with the status \`fail\`, newest first, ${FAILURES_MAX} at most.`,
   ),
-  failing_since: instantValue.orNull(
+  failing_since: shape.instantValue.orNull(
     "failingSince",
     "First `fail` since the last `pass`; null if the check does not fail now.",
   ),
-  cursor: nextCursor(({ next }) => next && encodeCursor(`${next.day} ${next.agent}`)),
+  cursor: shape.nextCursor(({ next }) => next && encodeCursor(`${next.day} ${next.agent}`)),
 });
 
-const example = objectValue<TrialResult["examples"][number]>("CheckExample", {
-  run_id: idValue("run")("run"),
+const example = shape.objectValue<TrialResult["examples"][number]>("CheckExample", {
+  run_id: shape.idValue("run")("run"),
   status: checkStatus("status"),
-  got: textValue.orNull("got"),
-  message: textValue.orNull("message"),
+  got: shape.textValue.orNull("got"),
+  message: shape.textValue.orNull("message"),
 });
 
 /** Result of a trial. */
-export const trialValue = objectValue<TrialResult>("CheckTrial", {
-  runs: countValue("runs", "Runs judged."),
+export const trialValue = shape.objectValue<TrialResult>("CheckTrial", {
+  runs: shape.countValue("runs", "Runs judged."),
   ...COUNTS,
-  examples: listValue(example)(
+  examples: shape.listValue(example)(
     "examples",
     `Results, those that did not pass first, ${TRIAL.examplesMax} at most.`,
   ),
-  cut: booleanValue(
+  cut: shape.booleanValue(
     "isCut",
     "True if the time or the limit of reads ended before all runs were judged.",
   ),

@@ -19,15 +19,7 @@ import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { answered, endpoints, ok } from "../../openapi/describe.ts";
 import { idOf, jobId } from "../../openapi/fields.ts";
-import {
-  countValue,
-  idValue,
-  instantValue,
-  jobState,
-  objectValue,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { RUN } from "../runs/examples.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 
@@ -57,33 +49,36 @@ const NO_SUCH_DELETION = notFound(
   "No such deletion: use the id in the response to the DELETE that started it",
 );
 
-const deletedRun = objectValue<RunDeletion>("DeletedRun", {
-  id: idValue("run")("run"),
-  deleted_at: instantValue("deletedAt"),
+const deletedRun = shape.objectValue<RunDeletion>("DeletedRun", {
+  id: shape.idValue("run")("run"),
+  deleted_at: shape.instantValue("deletedAt"),
   // A receipt of a call always names its credential.
-  deleted_by: textValue(({ by }) => by as string, "Id of the credential that deleted the run."),
-  runs: countValue(() => 1),
-  events: countValue("events"),
-  id_refused_until: instantValue(
+  deleted_by: shape.textValue(
+    ({ by }) => by as string,
+    "Id of the credential that deleted the run.",
+  ),
+  runs: shape.countValue(() => 1),
+  events: shape.countValue("events"),
+  id_refused_until: shape.instantValue(
     ({ deletedAt }) => deletedAt + TOMBSTONE_DAYS * DAY_MS,
     "Until then, writes with this id return 409.",
   ),
 });
 
-const customerDeletion = objectValue<CustomerDeletion>("CustomerDeletion", {
-  id: wire(jobId)("id"),
-  customer_id: textValue("customer"),
-  state: jobState(
+const customerDeletion = shape.objectValue<CustomerDeletion>("CustomerDeletion", {
+  id: shape.wire(jobId)("id"),
+  customer_id: shape.textValue("customer"),
+  state: shape.jobState(
     "state",
     "`waiting` until calls stored before the job are included in the spend.",
   ),
-  runs: countValue("runs", "Deleted runs; 0 until the job is `done`."),
-  runs_failed: countValue("failed", "Runs that could not be read; they are not deleted."),
-  events: countValue("events", "Deleted events; 0 until the job is `done`."),
-  spend_days: countValue("days", "Deleted days of spend that remained of expired runs."),
-  created_at: instantValue("createdAt"),
-  created_by: textValue("createdBy"),
-  finished_at: instantValue.orNull("finishedAt"),
+  runs: shape.countValue("runs", "Deleted runs; 0 until the job is `done`."),
+  runs_failed: shape.countValue("failed", "Runs that could not be read; they are not deleted."),
+  events: shape.countValue("events", "Deleted events; 0 until the job is `done`."),
+  spend_days: shape.countValue("days", "Deleted days of spend that remained of expired runs."),
+  created_at: shape.instantValue("createdAt"),
+  created_by: shape.textValue("createdBy"),
+  finished_at: shape.instantValue.orNull("finishedAt"),
 });
 
 const IN_PROGRESS = "In progress: poll the deletion by its id.";

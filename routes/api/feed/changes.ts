@@ -10,14 +10,7 @@ import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { cursor } from "../../openapi/fields.ts";
-import {
-  booleanValue,
-  idValue,
-  instantValue,
-  listValue,
-  objectValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { runRow } from "../runs/run_json.ts";
 
 /** Parameters of a request for changes. */
@@ -81,41 +74,44 @@ function parseChangesQuery(text: string): Parsed<ChangesQuery> {
   });
 }
 
-const at = wire<number>(cursor, (number) => rawOf(changeCursor(number)));
+const at = shape.wire<number>(cursor, (number) => rawOf(changeCursor(number)));
 
 const AT = "Position of the change in the feed.";
 
 /** A kind of change. */
 type Kind<Name extends RunChange["kind"]> = Extract<RunChange, { readonly kind: Name }>;
 
-const changed = objectValue<Kind<"changed">>("ChangedRun", {
+const changed = shape.objectValue<Kind<"changed">>("ChangedRun", {
   cursor: at("number", AT),
   run: runRow("row"),
 });
 
-const deleted = objectValue<Kind<"deleted">>("GoneRun", {
+const deleted = shape.objectValue<Kind<"deleted">>("GoneRun", {
   cursor: at("number", AT),
-  deleted: objectValue<Kind<"deleted">>("RunDeletion", {
-    id: idValue("run")("run"),
-    deleted_at: instantValue("deletedAt"),
+  deleted: shape.objectValue<Kind<"deleted">>("RunDeletion", {
+    id: shape.idValue("run")("run"),
+    deleted_at: shape.instantValue("deletedAt"),
   })((change) => change),
 });
 
-const change = wire<RunChange>(
+const change = shape.wire<RunChange>(
   z.union([changed.schema, deleted.schema])
     .meta({ id: "Change", description: "The current state of a run, or its deletion." }),
   (change) => change.kind === "changed" ? changed.write(change) : deleted.write(change),
 );
 
 /** Response of `GET /v1/changes`. */
-export const changePage = objectValue<ChangePage>("ChangePage", {
-  changes: listValue(change)("changes", "In change order."),
+export const changePage = shape.objectValue<ChangePage>("ChangePage", {
+  changes: shape.listValue(change)("changes", "In change order."),
   next_cursor: at("next", "Value of `after` for the next page."),
-  has_more: booleanValue("hasMore", "True if there were more changes at the time of reading."),
+  has_more: shape.booleanValue(
+    "hasMore",
+    "True if there were more changes at the time of reading.",
+  ),
 });
 
 /** Changes that a live stream leaves out. */
-export const skippedChanges = objectValue<{ readonly after: number; readonly upTo: number }>(
+export const skippedChanges = shape.objectValue<{ readonly after: number; readonly upTo: number }>(
   "SkippedChanges",
   {
     after: at("after", "The omitted changes follow this position in the feed."),

@@ -33,16 +33,7 @@ import { queryOf } from "../../http/query.ts";
 import { recordRefusal } from "../../http/refusal_notes.ts";
 import { answered, endpoints, LOSS_HEADERS, textBody, written } from "../../openapi/describe.ts";
 import { traceparent } from "../../openapi/fields.ts";
-import {
-  dollarsValue,
-  idValue,
-  instantValue,
-  integerValue,
-  listValue,
-  objectValue,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { conflictProblem } from "../runs/runs.ts";
 import { pingQuery } from "./ping_query.ts";
 
@@ -177,20 +168,20 @@ function reportsCost(parts: RunParts): boolean {
 
 const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
 
-const status = wire<string>(heartbeatStatus);
+const status = shape.wire<string>(heartbeatStatus);
 
-const heartbeat = objectValue<HeartbeatResult>("Heartbeat", {
-  id: idValue("run")("id"),
-  agent: textValue(({ opening }) => opening.agent),
+const heartbeat = shape.objectValue<HeartbeatResult>("Heartbeat", {
+  id: shape.idValue("run")("id"),
+  agent: shape.textValue(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
-  started_at: instantValue(({ opening }) => opening.startedAt),
-  finished_at: instantValue.orNull(
+  started_at: shape.instantValue(({ opening }) => opening.startedAt),
+  finished_at: shape.instantValue.orNull(
     ({ parts }) => parts.closing?.finishedAt,
     "Null after a `start`.",
   ),
-  received_at: instantValue(receivedAtOf),
-  cost_usd: dollarsValue(costOf, "The reported cost, else the price of the tokens, else 0."),
-  duration_ms: integerValue.orNull(
+  received_at: shape.instantValue(receivedAtOf),
+  cost_usd: shape.dollarsValue(costOf, "The reported cost, else the price of the tokens, else 0."),
+  duration_ms: shape.integerValue.orNull(
     ({ opening, parts }) => durationOf(opening, parts.closing),
     "Null after a `start`.",
   ),
@@ -202,21 +193,21 @@ interface PingResult extends HeartbeatResult {
   readonly noMonitor: string | null;
 }
 
-const pinged = objectValue<PingResult>("Ping", {
-  id: idValue("run")("id"),
-  agent: textValue(({ opening }) => opening.agent),
+const pinged = shape.objectValue<PingResult>("Ping", {
+  id: shape.idValue("run")("id"),
+  agent: shape.textValue(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
-  received_at: instantValue(receivedAtOf),
+  received_at: shape.instantValue(receivedAtOf),
   // Left out unless the ping reported a cost or a model, to keep plain responses short.
-  cost_usd: dollarsValue.optional(
+  cost_usd: shape.dollarsValue.optional(
     (result) => reportsCost(result.parts) ? costOf(result) : undefined,
     "Only if the ping has `cost_usd` or `model`.",
   ),
-  ignored: listValue(textValue).optional(
+  ignored: shape.listValue(shape.textValue).optional(
     ({ ignored }) => ignored.length > 0 ? ignored : undefined,
     "Names of unknown parameters, which are ignored. Absent if there are none.",
   ),
-  no_monitor: textValue.optional(
+  no_monitor: shape.textValue.optional(
     ({ noMonitor }) => noMonitor ?? undefined,
     "Why the ping does not set the monitor that it asks for; one that exists stays as it is. Absent " +
       "if it is created, or is there.",

@@ -13,48 +13,36 @@ import {
   RESOLVED_BY,
   SEVERITIES,
 } from "../../../domain/channels/message.ts";
-import {
-  booleanValue,
-  countValue,
-  idValue,
-  instantValue,
-  listValue,
-  objectValue,
-  oneOfValue,
-  pageValue,
-  textValue,
-  wire,
-  type WireFields,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 
-const incidentState = oneOfValue("IncidentState", INCIDENT_STATES);
+const incidentState = shape.oneOfValue("IncidentState", INCIDENT_STATES);
 
-export const severity = oneOfValue("Severity", SEVERITIES);
+export const severity = shape.oneOfValue("Severity", SEVERITIES);
 
-const resolvedBy = oneOfValue("IncidentResolvedBy", RESOLVED_BY);
+const resolvedBy = shape.oneOfValue("IncidentResolvedBy", RESOLVED_BY);
 
 /** An instant that is a text already. */
-const instant = wire<string>(z.string().meta(instantValue.schema.meta() ?? {}), rawOf);
+const instant = shape.wire<string>(z.string().meta(shape.instantValue.schema.meta() ?? {}), rawOf);
 
-const number = wire<number>(z.number());
+const number = shape.wire<number>(z.number());
 
-const group = objectValue<IncidentGroup>("IncidentGroup", {
-  agent: textValue.optional("agent"),
-  customer: textValue.optional("customer"),
-  feature: textValue.optional("feature"),
-  model: textValue.optional("model", "As `provider/model`."),
+const group = shape.objectValue<IncidentGroup>("IncidentGroup", {
+  agent: shape.textValue.optional("agent"),
+  customer: shape.textValue.optional("customer"),
+  feature: shape.textValue.optional("feature"),
+  model: shape.textValue.optional("model", "As `provider/model`."),
 }, "The group of the rule that it is about: one of these, or none.");
 
-const acknowledgement = objectValue<AcknowledgementJson>("Acknowledgement", {
-  by: textValue("by", "Id of the credential."),
+const acknowledgement = shape.objectValue<AcknowledgementJson>("Acknowledgement", {
+  by: shape.textValue("by", "Id of the credential."),
   at: instant("at"),
-  note: textValue.orNull("note"),
+  note: shape.textValue.orNull("note"),
 });
 
-const INCIDENT: WireFields<IncidentJson> = {
-  id: idValue("inc")("id"),
-  rule: textValue("rule", "Slug of the rule that opened it."),
-  kind: textValue("kind", "Kind of the rule."),
+const INCIDENT: shape.WireFields<IncidentJson> = {
+  id: shape.idValue("inc")("id"),
+  rule: shape.textValue("rule", "Slug of the rule that opened it."),
+  kind: shape.textValue("kind", "Kind of the rule."),
   severity: severity("severity"),
   state: incidentState("state"),
   group: group("group"),
@@ -65,21 +53,24 @@ const INCIDENT: WireFields<IncidentJson> = {
     "`condition`: good outcomes; `quiet`: nothing for a day; `hand`: a user; `rule`: it was " +
       "changed, disabled or deleted; `paused`: the monitor was.",
   ),
-  duration_seconds: countValue.orNull("duration_seconds", "Null while it is not resolved."),
-  count: countValue("count", "Bad outcomes so far."),
+  duration_seconds: shape.countValue.orNull("duration_seconds", "Null while it is not resolved."),
+  count: shape.countValue("count", "Bad outcomes so far."),
   value: number.orNull("value", "Measured value of the latest one; null for none."),
   threshold: number.orNull("threshold", "Value of the rule that it is compared with."),
-  message: textValue("message", "One sentence for people."),
-  run_ids: listValue(idValue("run"))("run_ids", "Newest runs, newest first, 20 at most."),
-  silenced: booleanValue("silenced", "True if a silence holds its messages back."),
+  message: shape.textValue("message", "One sentence for people."),
+  run_ids: shape.listValue(shape.idValue("run"))(
+    "run_ids",
+    "Newest runs, newest first, 20 at most.",
+  ),
+  silenced: shape.booleanValue("silenced", "True if a silence holds its messages back."),
   acknowledged: acknowledgement.orNull("acknowledged", "Null without an acknowledgement."),
-  url: textValue.orNull("url", "Its page; null without `RUNLEDGER_PUBLIC_URL`."),
+  url: shape.textValue.orNull("url", "Its page; null without `RUNLEDGER_PUBLIC_URL`."),
 };
 
 /** An incident in lists. */
-const incidentRow = objectValue<IncidentJson>("Incident", INCIDENT);
+const incidentRow = shape.objectValue<IncidentJson>("Incident", INCIDENT);
 
-export const incidentPage = pageValue("IncidentPage", "incidents", incidentRow);
+export const incidentPage = shape.pageValue("IncidentPage", "incidents", incidentRow);
 
 const TIMELINE_EVENTS = [
   "opened",
@@ -92,15 +83,15 @@ const TIMELINE_EVENTS = [
 ] as const satisfies readonly TimelineEntry["what"][];
 
 /** A text that may be null. */
-const nullableText = wire(z.string().nullable());
+const nullableText = shape.wire(z.string().nullable());
 
-const timelineEntry = objectValue<TimelineEntry>("TimelineEntry", {
-  at: instantValue("at"),
-  what: oneOfValue<TimelineEntry["what"]>("TimelineEvent", TIMELINE_EVENTS)(
+const timelineEntry = shape.objectValue<TimelineEntry>("TimelineEntry", {
+  at: shape.instantValue("at"),
+  what: shape.oneOfValue<TimelineEntry["what"]>("TimelineEvent", TIMELINE_EVENTS)(
     "what",
     "`silenced`: messages were held back; `left_out`: entries that are not kept.",
   ),
-  count: countValue.optional(
+  count: shape.countValue.optional(
     (entry) => entry.what === "opened" ? entry.count : undefined,
     "Outcomes that opened it.",
   ),
@@ -108,7 +99,7 @@ const timelineEntry = objectValue<TimelineEntry>("TimelineEntry", {
     (entry) => entry.what === "repeated" ? entry.run : undefined,
     "The run of one more bad outcome; null for one without a run.",
   ),
-  channels: listValue(textValue).optional(
+  channels: shape.listValue(shape.textValue).optional(
     (entry) => "channels" in entry ? entry.channels : undefined,
     "Slugs of the channels of the messages.",
   ),
@@ -120,7 +111,7 @@ const timelineEntry = objectValue<TimelineEntry>("TimelineEntry", {
     "Id of the credential of a change by hand.",
   ),
   note: nullableText.optional((entry) => "note" in entry ? entry.note : undefined),
-  entries: countValue.optional(
+  entries: shape.countValue.optional(
     (entry) => entry.what === "left_out" ? entry.entries : undefined,
     "Number of entries that were left out.",
   ),
@@ -131,9 +122,9 @@ interface IncidentDetail extends IncidentJson {
   readonly timeline: readonly TimelineEntry[];
 }
 
-export const incidentValue = objectValue<IncidentDetail>("IncidentDetail", {
+export const incidentValue = shape.objectValue<IncidentDetail>("IncidentDetail", {
   ...INCIDENT,
-  timeline: listValue(timelineEntry)(
+  timeline: shape.listValue(timelineEntry)(
     "timeline",
     "What happened, oldest first; of more than 200 entries the first and the latest.",
   ),

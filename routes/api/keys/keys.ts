@@ -22,17 +22,7 @@ import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
-import {
-  idValue,
-  instantValue,
-  listValue,
-  objectValue,
-  oneOfValue,
-  pageValue,
-  textValue,
-  wire,
-  type WireFields,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 
 /** Creates a team's credential from the body, and returns its secret, which is shown only once. */
 export async function answerNewKey(
@@ -78,36 +68,39 @@ export const newCredentialBody = keyBody.meta({
   },
 });
 
-const FIELDS: WireFields<CredentialRecord> = {
-  id: idValue("key")("id"),
-  kind: oneOfValue("CredentialKind", ["api_key", "ping_token"])(({ grant }) => grant.kind),
-  name: textValue("name"),
-  scopes: listValue(oneOfValue("Scope", SCOPES)).optional(
+const FIELDS: shape.WireFields<CredentialRecord> = {
+  id: shape.idValue("key")("id"),
+  kind: shape.oneOfValue("CredentialKind", ["api_key", "ping_token"])(({ grant }) => grant.kind),
+  name: shape.textValue("name"),
+  scopes: shape.listValue(shape.oneOfValue("Scope", SCOPES)).optional(
     ({ grant }) => grant.kind === "api_key" ? grant.scopes : undefined,
     "Team keys only.",
   ),
-  agent: textValue.optional(
+  agent: shape.textValue.optional(
     ({ grant }) => grant.kind === "ping_token" ? grant.agent : undefined,
     "Ping tokens only.",
   ),
-  created_at: instantValue("createdAt"),
-  revoked_at: instantValue.orNull("revokedAt", "Null unless revoked."),
-  ends_at: instantValue.orNull("endsAt", "When a rotated credential stops working; else null."),
-  replaced_by: idValue("key").orNull("replacedBy"),
-  replaces: idValue("key").orNull("replaces"),
+  created_at: shape.instantValue("createdAt"),
+  revoked_at: shape.instantValue.orNull("revokedAt", "Null unless revoked."),
+  ends_at: shape.instantValue.orNull(
+    "endsAt",
+    "When a rotated credential stops working; else null.",
+  ),
+  replaced_by: shape.idValue("key").orNull("replacedBy"),
+  replaces: shape.idValue("key").orNull("replaces"),
 };
 
-const key = objectValue("Credential", FIELDS);
+const key = shape.objectValue("Credential", FIELDS);
 
-const listedKey = objectValue<ListedCredential>("ListedCredential", {
+const listedKey = shape.objectValue<ListedCredential>("ListedCredential", {
   ...FIELDS,
-  last_used_at: instantValue.orNull(
+  last_used_at: shape.instantValue.orNull(
     "lastUsedAt",
     "Exact in the process that served the request, up to an hour old in others.",
   ),
 });
 
-const keyPage = pageValue("CredentialPage", "keys", listedKey);
+const keyPage = shape.pageValue("CredentialPage", "keys", listedKey);
 
 /** The caller of a request. */
 interface Caller {
@@ -116,12 +109,12 @@ interface Caller {
   readonly record: ListedCredential;
 }
 
-const caller = objectValue<Caller>("Caller", {
-  region: oneOfValue("Region", REGIONS)("region"),
-  team: objectValue<Team>("CallerTeam", {
-    id: textValue("id"),
-    name: textValue("name"),
-    tier: wire<Team["tier"]>(tier)("tier", "The plan."),
+const caller = shape.objectValue<Caller>("Caller", {
+  region: shape.oneOfValue("Region", REGIONS)("region"),
+  team: shape.objectValue<Team>("CallerTeam", {
+    id: shape.textValue("id"),
+    name: shape.textValue("name"),
+    tier: shape.wire<Team["tier"]>(tier)("tier", "The plan."),
   })("team"),
   key: listedKey("record"),
 });
@@ -129,10 +122,13 @@ const caller = objectValue<Caller>("Caller", {
 const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" });
 
 /** A new credential with its secret. */
-export const newKey = objectValue<CredentialRecord & { readonly secret: string }>("NewCredential", {
-  ...FIELDS,
-  secret: wire(secret)("secret", "Returned only once."),
-});
+export const newKey = shape.objectValue<CredentialRecord & { readonly secret: string }>(
+  "NewCredential",
+  {
+    ...FIELDS,
+    secret: shape.wire(secret)("secret", "Returned only once."),
+  },
+);
 
 const KEY = {
   id: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",

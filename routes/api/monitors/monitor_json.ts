@@ -13,19 +13,7 @@ import {
 } from "../../../domain/monitors/monitor.ts";
 import { nextSlots, type Schedule, scheduleWords } from "../../../domain/monitors/schedule.ts";
 import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
-import {
-  booleanValue,
-  countValue,
-  idValue,
-  instantValue,
-  listValue,
-  objectValue,
-  oneOfValue,
-  pageValue,
-  textValue,
-  wire,
-  type WireFields,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 
 /** Expected instants in a response. */
@@ -34,9 +22,9 @@ const NEXT_COUNT = 5;
 /** Days of the uptime. */
 const UPTIME_DAYS = 30;
 
-const schedule = wire<Schedule>(
+const schedule = shape.wire<Schedule>(
   z.union([
-    z.object({ every_seconds: countValue.schema }).meta({ id: "PeriodSchedule" }),
+    z.object({ every_seconds: shape.countValue.schema }).meta({ id: "PeriodSchedule" }),
     z.object({ cron: z.string(), tz: z.string() }).meta({ id: "CronSchedule" }),
   ]).meta({
     id: "MonitorSchedule",
@@ -50,86 +38,86 @@ const schedule = wire<Schedule>(
     ),
 );
 
-const state = oneOfValue("MonitorState", MONITOR_STATES);
+const state = shape.oneOfValue("MonitorState", MONITOR_STATES);
 
 /** A fraction of 1 with 4 decimals, rounded down: only no downtime at all is 1. */
-const fraction = wire<number>(
+const fraction = shape.wire<number>(
   z.number().meta({ minimum: 0, maximum: 1 }),
   (value) => rawOf(Math.floor(value * 10_000) / 10_000),
 );
 
 /** The part of a monitor that a team sets. */
 const SETTINGS = {
-  agent: textValue<Monitor>("agent", "The agent's slug."),
-  id: idValue("mon")<Monitor>("id"),
-  version: countValue<Monitor>("version", "Number of the settings' version, from 1."),
+  agent: shape.textValue<Monitor>("agent", "The agent's slug."),
+  id: shape.idValue("mon")<Monitor>("id"),
+  version: shape.countValue<Monitor>("version", "Number of the settings' version, from 1."),
   schedule: schedule<Monitor>(({ settings }) => settings.schedule),
-  grace_seconds: countValue<Monitor>(({ settings }) => settings.graceSeconds),
-  max_runtime_seconds: countValue.orNull<Monitor>(
+  grace_seconds: shape.countValue<Monitor>(({ settings }) => settings.graceSeconds),
+  max_runtime_seconds: shape.countValue.orNull<Monitor>(
     ({ settings }) => settings.maxRuntimeSeconds,
     "Null: a run may take any time.",
   ),
-  failure_threshold: countValue<Monitor>(({ settings }) => settings.failureThreshold),
-  recovery_threshold: countValue<Monitor>(({ settings }) => settings.recoveryThreshold),
-  enabled: booleanValue<Monitor>(({ settings }) => settings.enabled),
-  words: textValue<Monitor>(
+  failure_threshold: shape.countValue<Monitor>(({ settings }) => settings.failureThreshold),
+  recovery_threshold: shape.countValue<Monitor>(({ settings }) => settings.recoveryThreshold),
+  enabled: shape.booleanValue<Monitor>(({ settings }) => settings.enabled),
+  words: shape.textValue<Monitor>(
     ({ settings }) => scheduleWords(settings.schedule),
     "The schedule in words.",
   ),
-  created_at: instantValue<Monitor>("createdAt"),
-  updated_at: instantValue<Monitor>("updatedAt", "Last change of the settings."),
-  updated_by: textValue<Monitor>("updatedBy", "Id of the credential that made it."),
+  created_at: shape.instantValue<Monitor>("createdAt"),
+  updated_at: shape.instantValue<Monitor>("updatedAt", "Last change of the settings."),
+  updated_by: shape.textValue<Monitor>("updatedBy", "Id of the credential that made it."),
 };
 
-const pause = objectValue<MonitorPause>("MonitorPause", {
-  until: instantValue.orNull("untilMs", "Null: until it is resumed, or a run succeeds."),
-  sticky: booleanValue("isSticky", "True if a successful run does not end it."),
+const pause = shape.objectValue<MonitorPause>("MonitorPause", {
+  until: shape.instantValue.orNull("untilMs", "Null: until it is resumed, or a run succeeds."),
+  sticky: shape.booleanValue("isSticky", "True if a successful run does not end it."),
 });
 
 /** The settings and the state of a monitor. */
 const RECORD = {
   ...of(SETTINGS, ({ monitor }: MonitorRecord) => monitor),
   state: state<MonitorRecord>(({ monitor }) => monitor.state),
-  since: instantValue<MonitorRecord>(
+  since: shape.instantValue<MonitorRecord>(
     ({ monitor }) => monitor.since,
     "Instant of the change to this state.",
   ),
   pause: pause.orNull<MonitorRecord>(({ monitor }) => monitor.pause),
-  running: countValue<MonitorRecord>("running", "Open runs of the agent."),
-  failing: countValue<MonitorRecord>(
+  running: shape.countValue<MonitorRecord>("running", "Open runs of the agent."),
+  failing: shape.countValue<MonitorRecord>(
     ({ monitor }) => failuresInRow(monitor),
     "Failures since the last success.",
   ),
-  last_arrival_at: instantValue.orNull<MonitorRecord>(
+  last_arrival_at: shape.instantValue.orNull<MonitorRecord>(
     ({ monitor }) => monitor.lastArrivalAt,
     "Latest close that counts, by arrival.",
   ),
-  last_ok_at: instantValue.orNull<MonitorRecord>(({ monitor }) => monitor.lastOkAt),
-  expected_at: instantValue.orNull<MonitorRecord>(
+  last_ok_at: shape.instantValue.orNull<MonitorRecord>(({ monitor }) => monitor.lastOkAt),
+  expected_at: shape.instantValue.orNull<MonitorRecord>(
     ({ monitor }) => deadlinesOf(monitor).expectedAt,
     "Null while no run is expected.",
   ),
-  down_after: instantValue.orNull<MonitorRecord>(
+  down_after: shape.instantValue.orNull<MonitorRecord>(
     ({ monitor }) => deadlinesOf(monitor).downAfter,
     "`expected_at` and the grace.",
   ),
-  blocked_by: textValue.orNull<MonitorRecord>(
+  blocked_by: shape.textValue.orNull<MonitorRecord>(
     () => null,
     "Reserved for a guard that keeps the agent from running. Null: nothing does.",
   ),
 };
 
 /** A monitor with its state. */
-export const monitorValue = objectValue<MonitorRecord>("Monitor", RECORD);
+export const monitorValue = shape.objectValue<MonitorRecord>("Monitor", RECORD);
 
 /** A monitor that is deleted: its settings. */
-export const deletedMonitorValue = objectValue<Monitor>("DeletedMonitor", SETTINGS);
+export const deletedMonitorValue = shape.objectValue<Monitor>("DeletedMonitor", SETTINGS);
 
 /** Settings that fit the latest runs. */
-export const proposalValue = objectValue<MonitorProposal>("MonitorProposal", {
+export const proposalValue = shape.objectValue<MonitorProposal>("MonitorProposal", {
   schedule: schedule("schedule"),
-  grace_seconds: countValue("graceSeconds"),
-  from_runs: countValue("fromRuns", "Number of runs that it is derived from."),
+  grace_seconds: shape.countValue("graceSeconds"),
+  from_runs: shape.countValue("fromRuns", "Number of runs that it is derived from."),
   hits: fraction("hits", "Fraction of the gaps between them that it explains."),
 });
 
@@ -142,10 +130,10 @@ interface MonitorDetail {
   readonly nowMs: number;
 }
 
-export const monitorDetailValue = objectValue<MonitorDetail>("MonitorDetail", {
+export const monitorDetailValue = shape.objectValue<MonitorDetail>("MonitorDetail", {
   ...of(RECORD, ({ record }: MonitorDetail) => record),
   // Evaluating a cron line takes too long for each row of a list.
-  next: listValue(instantValue)<MonitorDetail>(
+  next: shape.listValue(shape.instantValue)<MonitorDetail>(
     ({ record: { monitor } }) => nextOf(monitor),
     `The next ${NEXT_COUNT} instants, if each run comes in time; the first is \`expected_at\`.`,
   ),
@@ -160,18 +148,21 @@ export const monitorDetailValue = objectValue<MonitorDetail>("MonitorDetail", {
   ),
 });
 
-export const monitorPage = pageValue("MonitorPage", "monitors", monitorValue);
+export const monitorPage = shape.pageValue("MonitorPage", "monitors", monitorValue);
 
-const flip = objectValue<Flip>("MonitorFlip", {
-  at: instantValue("at", "Instant of the deadline or arrival that caused it."),
-  until: instantValue.orNull("until", "End of a time in which nothing was judged; else null."),
+const flip = shape.objectValue<Flip>("MonitorFlip", {
+  at: shape.instantValue("at", "Instant of the deadline or arrival that caused it."),
+  until: shape.instantValue.orNull(
+    "until",
+    "End of a time in which nothing was judged; else null.",
+  ),
   from: state.orNull("from", "Null when the monitor was created."),
-  to: oneOfValue("MonitorFlipState", [...MONITOR_STATES, "unknown"])("to"),
-  reason: oneOfValue("MonitorFlipReason", FLIP_REASONS)("reason"),
-  run_id: idValue("run").orNull("run", "The run that caused it."),
+  to: shape.oneOfValue("MonitorFlipState", [...MONITOR_STATES, "unknown"])("to"),
+  reason: shape.oneOfValue("MonitorFlipReason", FLIP_REASONS)("reason"),
+  run_id: shape.idValue("run").orNull("run", "The run that caused it."),
 });
 
-export const flipPage = pageValue("MonitorFlipPage", "flips", flip);
+export const flipPage = shape.pageValue("MonitorFlipPage", "flips", flip);
 
 /** Returns the start of the time that the uptime covers. */
 export function uptimeFrom(nowMs: number): number {
@@ -185,9 +176,9 @@ function nextOf(monitor: Monitor): readonly number[] {
 
 /** Declares fields of a part. */
 function of<Source, Part>(
-  fields: WireFields<Part>,
+  fields: shape.WireFields<Part>,
   partOf: (source: Source) => Part,
-): WireFields<Source> {
+): shape.WireFields<Source> {
   return Object.fromEntries(
     Object.entries(fields).map((
       [name, { schema, write }],

@@ -14,16 +14,7 @@ import { answer, answerTagged, answerWrite, fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { endpoints, ok, tagged, written } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, matchStep, rateSource } from "../../openapi/fields.ts";
-import {
-  countValue,
-  dollarsValue,
-  instantValue,
-  listValue,
-  nextCursor,
-  objectValue,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import {
   type MatchQuery,
   NO_SUCH_ROW,
@@ -34,24 +25,26 @@ import {
 } from "./rate_card.ts";
 
 const rates = {
-  input_usd_per_million: dollarsValue.schema,
-  output_usd_per_million: dollarsValue.schema,
-  cached_input_usd_per_million: dollarsValue.schema.nullable().describe(
+  input_usd_per_million: shape.dollarsValue.schema,
+  output_usd_per_million: shape.dollarsValue.schema,
+  cached_input_usd_per_million: shape.dollarsValue.schema.nullable().describe(
     "Null: the input rate applies.",
   ),
-  cache_write_usd_per_million: dollarsValue.schema.nullable().describe(
+  cache_write_usd_per_million: shape.dollarsValue.schema.nullable().describe(
     "Null: the input rate applies.",
   ),
 };
 
-const tier = z.object({ above_input_tokens: countValue.schema, ...rates }).meta({ id: "RateTier" });
+const tier = z.object({ above_input_tokens: shape.countValue.schema, ...rates }).meta({
+  id: "RateTier",
+});
 
 const FIELDS = {
   id: z.string().describe("Permanent id of this row; a changed price gets a new id."),
   source: rateSource,
   provider: z.string().nullable().describe("Null: matches any provider."),
   model: z.string(),
-  effective_from: instantValue.schema.nullable().describe("Null: always in effect."),
+  effective_from: shape.instantValue.schema.nullable().describe("Null: always in effect."),
   ...rates,
   tiers: z.array(tier)
     .describe("A call with more input tokens is priced at the tier's rates for all its tokens."),
@@ -59,13 +52,16 @@ const FIELDS = {
     .describe("Percentage of all these rates for batch calls; null: no batch rate."),
 };
 
-const row = wire<RateRow>(z.object(FIELDS).meta({ id: "RateRow" }), (row) => rawOf(rowFields(row)));
+const row = shape.wire<RateRow>(
+  z.object(FIELDS).meta({ id: "RateRow" }),
+  (row) => rawOf(rowFields(row)),
+);
 
 /** An own row, with its author. */
-const ownRow = wire<OwnRate>(
+const ownRow = shape.wire<OwnRate>(
   z.object({
     ...FIELDS,
-    created_at: instantValue.schema,
+    created_at: shape.instantValue.schema,
     created_by: z.string().describe("Id of the credential that wrote the row."),
     note: z.string().nullable(),
   }).meta({ id: "OwnRateRow" }),
@@ -82,22 +78,22 @@ const ownRow = wire<OwnRate>(
 const SOURCE = /^(?<name>.+)@(?<version>.*)$/.exec(DEFAULT_RATES.generatedFrom)?.groups;
 
 /** A page of the card. */
-const card = objectValue<RatePage>("RateCard", {
-  own: listValue(ownRow)("own", "All of the team's own rows that match."),
-  default: listValue(row)("defaults", "One page of default rows, ordered by id."),
-  cursor: nextCursor("cursor"),
-  default_source: objectValue("RateCardSource", {
-    name: textValue(() => SOURCE?.name ?? ""),
-    version: textValue(() => SOURCE?.version ?? ""),
+const card = shape.objectValue<RatePage>("RateCard", {
+  own: shape.listValue(ownRow)("own", "All of the team's own rows that match."),
+  default: shape.listValue(row)("defaults", "One page of default rows, ordered by id."),
+  cursor: shape.nextCursor("cursor"),
+  default_source: shape.objectValue("RateCardSource", {
+    name: shape.textValue(() => SOURCE?.name ?? ""),
+    version: shape.textValue(() => SOURCE?.version ?? ""),
   })(() => ({})),
 });
 
 /** The price of a call. */
-const match = objectValue<MatchQuery & { readonly found: RateMatch | null }>("RateMatch", {
-  provider: textValue.orNull("provider"),
-  model: textValue("model"),
-  at: instantValue("at"),
-  matched_by: wire(matchStep).orNull(
+const match = shape.objectValue<MatchQuery & { readonly found: RateMatch | null }>("RateMatch", {
+  provider: shape.textValue.orNull("provider"),
+  model: shape.textValue("model"),
+  at: shape.instantValue("at"),
+  matched_by: shape.wire(matchStep).orNull(
     ({ found }) => found?.match,
     "Lookup step that matched; null for a model without a price.",
   ),

@@ -12,24 +12,15 @@ import { z } from "zod";
 import { type ErrorCode, ERRORS } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, REFUSAL_CHARS_MAX, REFUSAL_LIMITS } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import {
-  countValue,
-  dayValue,
-  instantValue,
-  listValue,
-  objectValue,
-  oneOfValue,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 
-const refusalCode = oneOfValue<RefusalCode>("RefusalCode", [
+const refusalCode = shape.oneOfValue<RefusalCode>("RefusalCode", [
   IGNORED_PARAMETER,
   ...Object.keys(ERRORS) as ErrorCode[],
 ]);
 
-const refusal = objectValue<Refusal>("Refusal", {
-  at: instantValue("at"),
+const refusal = shape.objectValue<Refusal>("Refusal", {
+  at: shape.instantValue("at"),
   code: refusalCode(
     "code",
     `Error code; \`${IGNORED_PARAMETER}\` for an accepted call with a parameter that was ignored.`,
@@ -41,30 +32,30 @@ const refusal = objectValue<Refusal>("Refusal", {
   ),
   user_agent: textTo(REFUSAL_CHARS_MAX.userAgent).orNull("userAgent", "The client's `User-Agent`."),
   message: textTo(REFUSAL_CHARS_MAX.message)("message"),
-  request_id: textValue("requestId"),
-  route: textValue("route", "Method and path, without ids."),
+  request_id: shape.textValue("requestId"),
+  route: shape.textValue("route", "Method and path, without ids."),
 });
 
-const count = objectValue<RefusalCount>("RefusalCount", {
-  day: dayValue("day", "UTC day."),
+const count = shape.objectValue<RefusalCount>("RefusalCount", {
+  day: shape.dayValue("day", "UTC day."),
   code: refusalCode("code"),
-  count: countValue("count"),
+  count: shape.countValue("count"),
 });
 
-const report = objectValue<Refusals>("RefusalReport", {
-  counts: listValue(count)(
+const report = shape.objectValue<Refusals>("RefusalReport", {
+  counts: shape.listValue(count)(
     "counts",
     `Counts of the last ${REFUSAL_LIMITS.days} UTC days, including today: latest day first, most ` +
       "frequent code first within a day.",
   ),
-  latest: listValue(refusal)(
+  latest: shape.listValue(refusal)(
     "latest",
     `Up to ${REFUSAL_LIMITS.latest} calls of these days, newest first.`,
   ),
 });
 
 function textTo(charsMax: number) {
-  return wire(z.string().max(charsMax));
+  return shape.wire(z.string().max(charsMax));
 }
 
 /** Endpoint of refused calls. */

@@ -10,17 +10,7 @@ import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { endpoints, ok, written } from "../../openapi/describe.ts";
 import { jobId } from "../../openapi/fields.ts";
-import {
-  booleanValue,
-  countValue,
-  dollarsValue,
-  instantValue,
-  jobState,
-  listValue,
-  objectValue,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 
 /** Milliseconds to wait for a job: most finish in time, so that clients need no second call. */
 const WAIT_MS = 2_000;
@@ -39,35 +29,35 @@ export async function beginReprice(
 /** The same error for an unknown id, an id of another team, and an expired id. */
 export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
 
-const repriceJob = objectValue<RepriceJob>("RepriceJob", {
-  id: wire(jobId)("id"),
-  model: textValue(({ spec }) => spec.model),
-  provider: textValue.orNull(({ spec }) => spec.provider),
-  from: instantValue.orNull(({ spec }) => spec.from),
-  to: instantValue.orNull(({ spec }) => spec.to),
-  dry_run: booleanValue("dryRun"),
-  state: jobState(
+const repriceJob = shape.objectValue<RepriceJob>("RepriceJob", {
+  id: shape.wire(jobId)("id"),
+  model: shape.textValue(({ spec }) => spec.model),
+  provider: shape.textValue.orNull(({ spec }) => spec.provider),
+  from: shape.instantValue.orNull(({ spec }) => spec.from),
+  to: shape.instantValue.orNull(({ spec }) => spec.to),
+  dry_run: shape.booleanValue("dryRun"),
+  state: shape.jobState(
     "state",
     "`waiting` until calls stored before the job are included in the spend.",
   ),
-  progress: wire(z.number().meta({ minimum: 0, maximum: 1 }))("progress"),
-  runs: countValue("runs", "Runs with matching calls processed so far."),
-  runs_changed: countValue("changed"),
-  runs_failed: countValue("failed", "Runs that could not be read; their cost is unchanged."),
-  llm_calls: countValue(({ sum }) => sum.calls, "Repriced calls."),
-  old_cost_usd: dollarsValue(({ sum }) => sum.before),
-  new_cost_usd: dollarsValue(({ sum }) => sum.after),
-  difference_usd: wire(z.number(), dollarsValue.write)(
+  progress: shape.wire(z.number().meta({ minimum: 0, maximum: 1 }))("progress"),
+  runs: shape.countValue("runs", "Runs with matching calls processed so far."),
+  runs_changed: shape.countValue("changed"),
+  runs_failed: shape.countValue("failed", "Runs that could not be read; their cost is unchanged."),
+  llm_calls: shape.countValue(({ sum }) => sum.calls, "Repriced calls."),
+  old_cost_usd: shape.dollarsValue(({ sum }) => sum.before),
+  new_cost_usd: shape.dollarsValue(({ sum }) => sum.after),
+  difference_usd: shape.wire(z.number(), shape.dollarsValue.write)(
     ({ sum }) => sum.after - sum.before,
     "May be negative.",
   ),
-  created_at: instantValue("createdAt"),
-  created_by: textValue("createdBy"),
-  finished_at: instantValue.orNull("finishedAt"),
+  created_at: shape.instantValue("createdAt"),
+  created_by: shape.textValue("createdBy"),
+  finished_at: shape.instantValue.orNull("finishedAt"),
 });
 
-const repriceJobs = objectValue<{ readonly jobs: readonly RepriceJob[] }>("RepriceJobs", {
-  jobs: listValue(repriceJob)("jobs"),
+const repriceJobs = shape.objectValue<{ readonly jobs: readonly RepriceJob[] }>("RepriceJobs", {
+  jobs: shape.listValue(repriceJob)("jobs"),
 });
 
 const JOB = {

@@ -10,16 +10,7 @@ import { ruleFields } from "../../../domain/alerts/rule_body.ts";
 import { ruleParams } from "../../../domain/alerts/rule_params.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import {
-  booleanValue,
-  countValue,
-  idValue,
-  instantValue,
-  objectValue,
-  oneOfValue,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { SLUG_FIELD, textsValue } from "../config/fields.ts";
 
 /** A rule with what is shown of it in addition. */
@@ -28,47 +19,50 @@ export interface RuleRow extends Rule {
   readonly overflow: RuleOverflow | null;
 }
 
-const params = wire<RuleSettings>(
+const params = shape.wire<RuleSettings>(
   ruleParams,
   (settings) => rawOf(ruleFields(settings)["params"]),
 );
 
-const match = objectValue<RuleSettings["match"]>("RuleMatch", {
+const match = shape.objectValue<RuleSettings["match"]>("RuleMatch", {
   agents: textsValue("agents"),
   customers: textsValue("customers"),
   features: textsValue("features"),
 });
 
-const overflow = objectValue<RuleOverflow>("RuleOverflow", {
-  since: instantValue("since"),
-  groups: countValue("groups", "Outcomes of such groups since then."),
+const overflow = shape.objectValue<RuleOverflow>("RuleOverflow", {
+  since: shape.instantValue("since"),
+  groups: shape.countValue("groups", "Outcomes of such groups since then."),
 });
 
-const severity = oneOfValue("Severity", SEVERITIES);
+const severity = shape.oneOfValue("Severity", SEVERITIES);
 
 /** A rule. */
-export const ruleValue = objectValue<RuleRow>("Rule", {
+export const ruleValue = shape.objectValue<RuleRow>("Rule", {
   ...SLUG_FIELD,
-  id: idValue("rul").orNull("id", "Null for a default rule that was never changed."),
-  version: countValue("version", "Number of the version, from 1; 0 for such a default rule."),
-  default: booleanValue(({ id }) => id === null, "True for such a default rule."),
-  kind: oneOfValue("RuleKind", RULE_KINDS)(({ settings }) => settings.condition.kind),
+  id: shape.idValue("rul").orNull("id", "Null for a default rule that was never changed."),
+  version: shape.countValue("version", "Number of the version, from 1; 0 for such a default rule."),
+  default: shape.booleanValue(({ id }) => id === null, "True for such a default rule."),
+  kind: shape.oneOfValue("RuleKind", RULE_KINDS)(({ settings }) => settings.condition.kind),
   params: params("settings"),
   match: match(({ settings }) => settings.match),
-  group_by: oneOfValue("RuleGroup", GROUPS).orNull(
+  group_by: shape.oneOfValue("RuleGroup", GROUPS).orNull(
     ({ settings }) => settings.groupBy,
     "Null: one incident of the rule.",
   ),
   severity: severity(({ settings }) => settings.severity),
-  resolve_after: countValue(({ settings }) => settings.resolveAfter),
-  renotify_seconds: countValue(({ settings }) => settings.renotifySeconds, "0: never."),
+  resolve_after: shape.countValue(({ settings }) => settings.resolveAfter),
+  renotify_seconds: shape.countValue(({ settings }) => settings.renotifySeconds, "0: never."),
   channels: textsValue(({ settings }) => settings.channels, "Empty: the default channels."),
-  enabled: booleanValue(({ settings }) => settings.enabled),
+  enabled: shape.booleanValue(({ settings }) => settings.enabled),
   overflow: overflow.orNull(
     "overflow",
     "Groups that share the incident `(other)`, because 1,000 others fire; null for none.",
   ),
-  created_at: instantValue.orNull(({ id, createdAt }) => id === null ? null : createdAt),
-  updated_at: instantValue.orNull(({ id, updatedAt }) => id === null ? null : updatedAt),
-  updated_by: textValue.orNull("updatedBy", "Id of the credential that made the last change."),
+  created_at: shape.instantValue.orNull(({ id, createdAt }) => id === null ? null : createdAt),
+  updated_at: shape.instantValue.orNull(({ id, updatedAt }) => id === null ? null : updatedAt),
+  updated_by: shape.textValue.orNull(
+    "updatedBy",
+    "Id of the credential that made the last change.",
+  ),
 });

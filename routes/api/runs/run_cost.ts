@@ -11,18 +11,7 @@ import {
 } from "../../../domain/runs/explain_cost.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { matchStep, rateSource } from "../../openapi/fields.ts";
-import {
-  booleanValue,
-  countValue,
-  dollarsValue,
-  idValue,
-  instantValue,
-  listValue,
-  objectValue,
-  oneOfValue,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { COMMON, eventsCursor, runKind, TOKENS } from "./run_json.ts";
 import { answerPage } from "./runs.ts";
 
@@ -30,53 +19,58 @@ export const getRunCost = answerPage((id, page, { isFirst }) =>
   runCost.write({ ...assemble(id, page), page, calls: explainCalls(page, isFirst) })
 );
 
-const line = objectValue<CostLine>("PricedTokens", {
-  kind: oneOfValue("TokenKind", ["input", "cached_input", "cache_write", "output"])("kind"),
-  tokens: countValue("tokens"),
-  usd_per_million: wire(dollarsValue.schema)(({ rate }) => usdPerMillion(rate)),
-  cost_usd: dollarsValue("cost"),
+const line = shape.objectValue<CostLine>("PricedTokens", {
+  kind: shape.oneOfValue("TokenKind", ["input", "cached_input", "cache_write", "output"])("kind"),
+  tokens: shape.countValue("tokens"),
+  usd_per_million: shape.wire(shape.dollarsValue.schema)(({ rate }) => usdPerMillion(rate)),
+  cost_usd: shape.dollarsValue("cost"),
 });
 
-const pricingRow = objectValue<RateRow>("PricingRow", {
-  id: textValue("id"),
-  source: wire(rateSource)("source"),
-  effective_from: instantValue.orNull("from"),
+const pricingRow = shape.objectValue<RateRow>("PricingRow", {
+  id: shape.textValue("id"),
+  source: shape.wire(rateSource)("source"),
+  effective_from: shape.instantValue.orNull("from"),
 });
 
-const pricedCall = objectValue<ExplainedCall>("PricedCall", {
-  event_id: idValue("evt").orNull("eventId", "Null for the cost that a heartbeat reports."),
-  ts: instantValue("ts"),
-  provider: textValue.orNull("provider"),
-  model: textValue.orNull("model"),
-  cost_usd: dollarsValue("cost"),
-  stated: booleanValue("stated", "True if the client sent this cost, so that no rate was applied."),
-  match: wire(matchStep).orNull(
+const pricedCall = shape.objectValue<ExplainedCall>("PricedCall", {
+  event_id: shape.idValue("evt").orNull("eventId", "Null for the cost that a heartbeat reports."),
+  ts: shape.instantValue("ts"),
+  provider: shape.textValue.orNull("provider"),
+  model: shape.textValue.orNull("model"),
+  cost_usd: shape.dollarsValue("cost"),
+  stated: shape.booleanValue(
+    "stated",
+    "True if the client sent this cost, so that no rate was applied.",
+  ),
+  match: shape.wire(matchStep).orNull(
     ({ pricedBy }) => pricedBy?.match,
     "Lookup step that matched the row.",
   ),
   row: pricingRow.orNull(({ pricedBy }) => pricedBy?.row),
-  batch_rates: booleanValue(
+  batch_rates: shape.booleanValue(
     ({ pricedBy }) => pricedBy?.isBatch === true,
     "True if priced at the row's batch rates.",
   ),
-  tier_above_input_tokens: countValue.orNull("tierAboveInputTokens"),
-  lines: listValue(line)("lines", "Tokens times rate, for each kind with tokens."),
-  unpriced: booleanValue("unpriced"),
-  flags: listValue(oneOfValue("CallFlag", ["cached_exceeds_input", "covered_by_stated_cost"]))(
+  tier_above_input_tokens: shape.countValue.orNull("tierAboveInputTokens"),
+  lines: shape.listValue(line)("lines", "Tokens times rate, for each kind with tokens."),
+  unpriced: shape.booleanValue("unpriced"),
+  flags: shape.listValue(
+    shape.oneOfValue("CallFlag", ["cached_exceeds_input", "covered_by_stated_cost"]),
+  )(
     "flags",
   ),
 });
 
-const modelCost = objectValue<ModelCost>("ModelCost", {
-  provider: textValue.orNull("provider"),
-  model: textValue.orNull("model", "Null for cost that belongs to no model."),
-  priced: booleanValue(
+const modelCost = shape.objectValue<ModelCost>("ModelCost", {
+  provider: shape.textValue.orNull("provider"),
+  model: shape.textValue.orNull("model", "Null for cost that belongs to no model."),
+  priced: shape.booleanValue(
     ({ priced }) => priced === true,
     "True if the rate card had a price or the client stated the cost.",
   ),
-  llm_calls: countValue("calls"),
+  llm_calls: shape.countValue("calls"),
   ...TOKENS,
-  cost_usd: dollarsValue("cost"),
+  cost_usd: shape.dollarsValue("cost"),
 });
 
 /** A run with one page of its calls. */
@@ -86,15 +80,15 @@ interface CostView extends RunRecord {
 }
 
 /** Response of `GET /v1/runs/{id}/cost`. */
-export const runCost = objectValue<CostView>("RunCost", {
+export const runCost = shape.objectValue<CostView>("RunCost", {
   id: COMMON.id,
   kind: runKind("kind"),
-  cost_usd: dollarsValue(({ cost }) => cost.amount),
+  cost_usd: shape.dollarsValue(({ cost }) => cost.amount),
   cost: COMMON.cost,
-  by_model: listValue(modelCost)(
+  by_model: shape.listValue(modelCost)(
     ({ page }) => costByModel(page),
     "Totals of the complete run, on every page.",
   ),
-  calls: listValue(pricedCall)("calls", "Calls among the events of this page."),
+  calls: shape.listValue(pricedCall)("calls", "Calls among the events of this page."),
   events_cursor: eventsCursor(({ page }) => page.next),
 });

@@ -16,13 +16,7 @@ import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/fields.ts";
-import {
-  booleanValue,
-  instantValue,
-  listValue,
-  nextCursor,
-  objectValue,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { ROW } from "./examples.ts";
 import { runKind, runRow, runTrait } from "./run_json.ts";
 
@@ -32,18 +26,18 @@ interface RunPage extends RunListPage {
   readonly isWindowDefault: boolean;
 }
 
-const window = objectValue<RunPage>("RunWindow", {
-  from: instantValue.orNull(({ query }) => query.from),
-  to: instantValue.orNull(({ query }) => query.to, "Exclusive."),
-  defaulted: booleanValue("isWindowDefault", "True if the default window was applied."),
+const window = shape.objectValue<RunPage>("RunWindow", {
+  from: shape.instantValue.orNull(({ query }) => query.from),
+  to: shape.instantValue.orNull(({ query }) => query.to, "Exclusive."),
+  defaulted: shape.booleanValue("isWindowDefault", "True if the default window was applied."),
 });
 
 /** Response of `GET /v1/runs`. */
-export const runListPage = objectValue<RunPage>("RunPage", {
-  runs: listValue(runRow)("rows", "Newest first, by start and then id."),
-  cursor: nextCursor("cursor"),
+export const runListPage = shape.objectValue<RunPage>("RunPage", {
+  runs: shape.listValue(runRow)("rows", "Newest first, by start and then id."),
+  cursor: shape.nextCursor("cursor"),
   window: window((page) => page, "Range of `started_at` that was searched; a null bound is open."),
-  searched_to: instantValue.orNull(
+  searched_to: shape.instantValue.orNull(
     "searchedTo",
     "Start time that the search reached, if the page ended before it was full.",
   ),

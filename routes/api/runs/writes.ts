@@ -18,45 +18,39 @@ import { parseContext } from "../../http/context.ts";
 import { inTurns } from "../../http/in_turns.ts";
 import { answered, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
-import {
-  countValue,
-  idValue,
-  instantValue,
-  objectValue,
-  sentJson,
-  textValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { eventItem } from "./describe_events.ts";
 import { EVENT, RUN } from "./examples.ts";
 import { scoreValue } from "./run_json.ts";
 import { conflictProblem, openedRun, openRun } from "./runs.ts";
 
 /** Response of `POST /v1/runs/{id}/events`. */
-export const batchReceipt = objectValue<{ readonly accepted: number; readonly duplicates: number }>(
+export const batchReceipt = shape.objectValue<
+  { readonly accepted: number; readonly duplicates: number }
+>(
   "BatchReceipt",
   {
-    accepted: countValue("accepted", "New events that were stored."),
-    duplicates: countValue(
+    accepted: shape.countValue("accepted", "New events that were stored."),
+    duplicates: shape.countValue(
       "duplicates",
       "Events that were already stored or occurred twice in the batch.",
     ),
   },
 );
 
-export const scores = wire<readonly Score[]>(
+export const scores = shape.wire<readonly Score[]>(
   z.record(z.string(), scoreValue.schema)
     .meta({ id: "Scores", description: "Numbers or booleans by name." }),
   (scores) => writeObject(scores.map(([name, value]) => [name, rawOf(value)])),
 );
 
 /** Stored finish, which is the same for the first write and every retry (decision 22). */
-const finishRecord = objectValue<Closing & { readonly id: RunId }>("FinishRecord", {
-  id: idValue("run")("id"),
-  status: wire(finishStatus)("status"),
-  finished_at: instantValue("finishedAt"),
-  received_at: instantValue("receivedAt"),
-  output: sentJson(
+const finishRecord = shape.objectValue<Closing & { readonly id: RunId }>("FinishRecord", {
+  id: shape.idValue("run")("id"),
+  status: shape.wire(finishStatus)("status"),
+  finished_at: shape.instantValue("finishedAt"),
+  received_at: shape.instantValue("receivedAt"),
+  output: shape.sentJson(
     ({ output }) => output ?? rawOf(null),
     "Any JSON value, as sent; null if none was sent.",
   ),
@@ -64,13 +58,13 @@ const finishRecord = objectValue<Closing & { readonly id: RunId }>("FinishRecord
 });
 
 /** Response of `POST /v1/runs/{id}/scores`. */
-export const addedScore = objectValue<AddedScore & { readonly run: RunId }>("AddedScore", {
-  id: idValue("scr")("id"),
-  run_id: idValue("run")("run"),
-  name: textValue("name"),
+export const addedScore = shape.objectValue<AddedScore & { readonly run: RunId }>("AddedScore", {
+  id: shape.idValue("scr")("id"),
+  run_id: shape.idValue("run")("run"),
+  name: shape.textValue("name"),
   value: scoreValue("value"),
-  source: textValue("source"),
-  received_at: instantValue("receivedAt", "Arrival of the first call."),
+  source: shape.textValue("source"),
+  received_at: shape.instantValue("receivedAt", "Arrival of the first call."),
 });
 
 const SCORE = "scr_eu_019aa6b2d1f07e1f8a9b0c1d2e3f0001";

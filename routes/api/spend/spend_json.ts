@@ -11,27 +11,17 @@ import {
   UNPRICED_MODELS_MAX,
   UNPRICED_REASONS,
 } from "../../../domain/spend/unpriced.ts";
-import {
-  countValue,
-  dayValue,
-  dollarsValue,
-  listValue,
-  objectValue,
-  oneOfValue,
-  textValue,
-  wire,
-  type WireFields,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { TOKENS } from "../runs/run_json.ts";
 
 /** Attribute to group by. */
-export const grouping = oneOfValue("SpendGrouping", GROUPINGS);
+export const grouping = shape.oneOfValue("SpendGrouping", GROUPINGS);
 
-const unpricedSums = objectValue<Measures>("UnpricedSums", {
-  llm_calls: countValue("unpricedCalls"),
-  input_tokens: countValue("unpricedInputTokens"),
-  output_tokens: countValue("unpricedOutputTokens"),
-  cached_input_tokens: countValue("unpricedCachedInputTokens"),
+const unpricedSums = shape.objectValue<Measures>("UnpricedSums", {
+  llm_calls: shape.countValue("unpricedCalls"),
+  input_tokens: shape.countValue("unpricedInputTokens"),
+  output_tokens: shape.countValue("unpricedOutputTokens"),
+  cached_input_tokens: shape.countValue("unpricedCachedInputTokens"),
 });
 
 /** Aggregates; counts of runs are null where they are unknown. */
@@ -39,18 +29,20 @@ interface Sums extends Measures {
   readonly runsKnown: boolean;
 }
 
-const SUMS: WireFields<Sums> = {
-  runs: countValue.orNull(
+const SUMS: shape.WireFields<Sums> = {
+  runs: shape.countValue.orNull(
     ({ runs, runsKnown }) => runsKnown ? runs : null,
     "Null where unknown, as in the group `(unattributed)` by model.",
   ),
-  successful_runs: countValue.orNull(({ succeeded, runsKnown }) => runsKnown ? succeeded : null),
-  cost_usd: dollarsValue("cost"),
-  cost_per_successful_run: dollarsValue.orNull((sums) =>
+  successful_runs: shape.countValue.orNull(({ succeeded, runsKnown }) =>
+    runsKnown ? succeeded : null
+  ),
+  cost_usd: shape.dollarsValue("cost"),
+  cost_per_successful_run: shape.dollarsValue.orNull((sums) =>
     sums.runsKnown ? costPerSuccess(sums) : null
   ),
-  events: countValue("events"),
-  llm_calls: countValue("calls"),
+  events: shape.countValue("events"),
+  llm_calls: shape.countValue("calls"),
   ...TOKENS,
   unpriced: unpricedSums((sums) => sums, "Calls and tokens without a price."),
 };
@@ -58,14 +50,14 @@ const SUMS: WireFields<Sums> = {
 /** A group, with its model if the query groups by model. */
 type Group = Sums & Pick<SpendGroup, "key" | "folded"> & { readonly model?: SpendGroup["model"] };
 
-const spendGroup = objectValue<Group>("SpendGroup", {
-  key: textValue.orNull(
+const spendGroup = shape.objectValue<Group>("SpendGroup", {
+  key: shape.textValue.orNull(
     "key",
     "Value of the group; `(unattributed)` for runs without one, `(other)` for the rest.",
   ),
   provider: nameOf("provider"),
   model: nameOf("model"),
-  folded: countValue.optional(
+  folded: shape.countValue.optional(
     ({ folded }) => folded ?? undefined,
     "Number of groups combined in `(other)`; otherwise absent.",
   ),
@@ -73,13 +65,13 @@ const spendGroup = objectValue<Group>("SpendGroup", {
 });
 
 function nameOf(part: "provider" | "model") {
-  return wire(z.string().nullable()).optional<Group>(
+  return shape.wire(z.string().nullable()).optional<Group>(
     ({ model }) => model === undefined ? undefined : model?.[part] ?? null,
     "Only when grouped by model.",
   );
 }
 
-const filters = wire<SpendQuery["filters"]>(
+const filters = shape.wire<SpendQuery["filters"]>(
   z.record(z.string(), z.string())
     .meta({ id: "SpendFilters", description: "Filters of the query, by parameter." }),
   (filters) => {
@@ -91,13 +83,13 @@ const filters = wire<SpendQuery["filters"]>(
 );
 
 /** Spend with its query. */
-export const spendAnswer = objectValue<Spend & { readonly query: SpendQuery }>("Spend", {
-  from: dayValue(({ query }) => query.from),
-  to: dayValue(({ query }) => query.to),
+export const spendAnswer = shape.objectValue<Spend & { readonly query: SpendQuery }>("Spend", {
+  from: shape.dayValue(({ query }) => query.from),
+  to: shape.dayValue(({ query }) => query.to),
   group_by: grouping(({ query }) => query.groupBy),
   filters: filters(({ query }) => query.filters),
-  totals: objectValue("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
-  groups: listValue(spendGroup)(({ query, groups }) =>
+  totals: shape.objectValue("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
+  groups: shape.listValue(spendGroup)(({ query, groups }) =>
     groups.map(({ key, model, folded, measures, runsKnown }) => ({
       ...measures,
       key,
@@ -108,41 +100,41 @@ export const spendAnswer = objectValue<Spend & { readonly query: SpendQuery }>("
   ),
 });
 
-const source = objectValue<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
-  provider: textValue.orNull("provider"),
-  model: textValue("model"),
-  row: textValue("id"),
+const source = shape.objectValue<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
+  provider: shape.textValue.orNull("provider"),
+  model: shape.textValue("model"),
+  row: shape.textValue("id"),
 }, "The priced model and its row of the rate card.");
 
-const estimate = objectValue<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
-  cost_usd: dollarsValue("cost"),
+const estimate = shape.objectValue<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
+  cost_usd: shape.dollarsValue("cost"),
   priced_as: source("row"),
-  is_estimate: wire(z.literal(true))(() => true),
+  is_estimate: shape.wire(z.literal(true))(() => true),
 });
 
-const unpricedModel = objectValue<EstimatedModel>("UnpricedModel", {
-  provider: textValue.orNull(({ name }) => name.provider),
-  model: textValue(({ name }) => name.model),
-  reason: oneOfValue("UnpricedReason", UNPRICED_REASONS)(
+const unpricedModel = shape.objectValue<EstimatedModel>("UnpricedModel", {
+  provider: shape.textValue.orNull(({ name }) => name.provider),
+  model: shape.textValue(({ name }) => name.model),
+  reason: shape.oneOfValue("UnpricedReason", UNPRICED_REASONS)(
     "reason",
     "`no_price`: the rate card has no price; `no_tokens`: the calls have no token counts.",
   ),
-  llm_calls: countValue("calls"),
+  llm_calls: shape.countValue("calls"),
   ...TOKENS,
-  first_seen: dayValue("firstSeen", "First day within the range."),
-  last_seen: dayValue("lastSeen", "Last day within the range."),
+  first_seen: shape.dayValue("firstSeen", "First day within the range."),
+  last_seen: shape.dayValue("lastSeen", "Last day within the range."),
   estimate: estimate.orNull("estimate", "Estimated cost at the rates of the nearest priced model."),
 });
 
-const unpricedModels = listValue(unpricedModel);
+const unpricedModels = shape.listValue(unpricedModel);
 
 /** The models without a price. */
-export const unpricedAnswer = objectValue<SpendQuery & Unpriced>("UnpricedModels", {
-  from: dayValue("from"),
-  to: dayValue("to"),
-  models: wire(z.array(unpricedModel.schema).max(UNPRICED_MODELS_MAX), unpricedModels.write)(
+export const unpricedAnswer = shape.objectValue<SpendQuery & Unpriced>("UnpricedModels", {
+  from: shape.dayValue("from"),
+  to: shape.dayValue("to"),
+  models: shape.wire(z.array(unpricedModel.schema).max(UNPRICED_MODELS_MAX), unpricedModels.write)(
     "models",
   ),
-  models_left_out: countValue("leftOut"),
-  estimate_total_usd: dollarsValue("estimateTotal"),
+  models_left_out: shape.countValue("leftOut"),
+  estimate_total_usd: shape.dollarsValue("estimateTotal"),
 });

@@ -13,14 +13,7 @@ import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { answerTagged, fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { month } from "../../openapi/fields.ts";
-import {
-  countValue,
-  instantValue,
-  listValue,
-  objectValue,
-  oneOfValue,
-  wire,
-} from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 
 /** Months listed. */
 const MONTHS_MAX = 12;
@@ -64,39 +57,39 @@ export const getUsage: Handler = async (c, { usage, environment }) => {
   return answerTagged(c, usageAnswer.write(view));
 };
 
-const state = oneOfValue("QuotaState", ["normal", "heads_up", "over"]);
+const state = shape.oneOfValue("QuotaState", ["normal", "heads_up", "over"]);
 
 const STATE = "`normal` below 80 %, `heads_up` from 80 %, `over` from 100 %.";
 
-const notice = objectValue<Notice>("QuotaNotice", {
-  threshold: wire(z.number())(({ percent }) => percent / 100),
+const notice = shape.objectValue<Notice>("QuotaNotice", {
+  threshold: shape.wire(z.number())(({ percent }) => percent / 100),
   // Null unless a mail server is known to have accepted it.
-  sent_at: instantValue.orNull("sentAt"),
+  sent_at: shape.instantValue.orNull("sentAt"),
 });
 
-const monthUsage = objectValue<UsageView["months"][number]>("MonthUsage", {
-  month: wire(month)("month"),
-  used: countValue("used"),
+const monthUsage = shape.objectValue<UsageView["months"][number]>("MonthUsage", {
+  month: shape.wire(month)("month"),
+  used: shape.countValue("used"),
   state: state("state", STATE),
 });
 
 /** Usage of a month. */
-export const usageAnswer = objectValue<UsageView>("Usage", {
-  month: wire(month)("month"),
-  used: countValue("used", "Events counted in the month, by time of arrival."),
-  included: countValue.orNull(
+export const usageAnswer = shape.objectValue<UsageView>("Usage", {
+  month: shape.wire(month)("month"),
+  used: shape.countValue("used", "Events counted in the month, by time of arrival."),
+  included: shape.countValue.orNull(
     ({ included }) => included === Infinity ? null : included,
     "Events included in the plan; null without a limit.",
   ),
-  ratio: wire(z.number().meta({ minimum: 0 })).orNull(({ used, included }) =>
+  ratio: shape.wire(z.number().meta({ minimum: 0 })).orNull(({ used, included }) =>
     included === Infinity ? null : used / included
   ),
   state: state("state", STATE),
-  projected: countValue(
+  projected: shape.countValue(
     "projected",
     "Projection for the full month: `used` divided by the elapsed share of it.",
   ),
-  resets_at: instantValue("resetsAt"),
-  notices: listValue(notice)("notices"),
-  months: listValue(monthUsage)("months"),
+  resets_at: shape.instantValue("resetsAt"),
+  notices: shape.listValue(notice)("notices"),
+  months: shape.listValue(monthUsage)("months"),
 });

@@ -63,7 +63,7 @@ export async function checkPage(visitors: Visitors, target: PageUnderTest): Prom
 }
 
 /** Checks a page on a desktop, including everything that does not depend on the screen size. */
-async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> {
+export async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> {
   const visitor = await visitors.window(target.role, "desk");
   const bytes = await bytesOf(visitor.page, () => arrive(visitor, target, visitors.world));
   assertEquals(await visitor.page.evaluate(NO_CELLS), []);

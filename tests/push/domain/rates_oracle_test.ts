@@ -6,11 +6,11 @@ import {
   type PriceCalculation,
 } from "@pydantic/genai-prices";
 import { assert, assertEquals } from "@std/assert";
-import { DEFAULT_RATES } from "../../../../domain/pricing/default_rates.ts";
-import { priceOf } from "../../../../domain/pricing/price.ts";
-import { createRateCard } from "../../../../domain/pricing/rate_card.ts";
-import type { CallTokens, RateMatch } from "../../../../domain/pricing/rates.ts";
-import { Random } from "../../../../tools/random.ts";
+import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
+import { priceOf } from "../../../domain/pricing/price.ts";
+import { createRateCard } from "../../../domain/pricing/rate_card.ts";
+import type { CallTokens, RateMatch } from "../../../domain/pricing/rates.ts";
+import { Random } from "../../../tools/random.ts";
 
 const CALLS = 100_000;
 /** Tolerance: floating point is off by a few units in the last place; a wrong rate by far more. */

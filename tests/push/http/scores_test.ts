@@ -1,7 +1,7 @@
 /** `POST /v1/runs/{id}/scores`: any order, retries, races, and deleted runs. */
 import { assert, assertEquals } from "@std/assert";
-import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../domain/core/limits.ts";
-import { verifyStore } from "../../kv/integrity/integrity.ts";
+import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import {
   aFinish,
   anEvent,
@@ -11,9 +11,9 @@ import {
   events,
   runId,
   scoreId,
-} from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
-import { assertClean } from "../support/oracles/stray_rows.ts";
+} from "../../support/builders/requests.ts";
+import { type Answer, Harness } from "../../support/harness/harness.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 const PATH = `${RUN}/scores`;

@@ -1,10 +1,17 @@
 /** The service on a shared KV that loses answers of commits: the runtime then repeats them. */
 import { assert, assertEquals } from "@std/assert";
-import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
-import { KvServer } from "../support/harness/kv_server.ts";
-import { noise } from "../support/harness/temp_store.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  aRun,
+  aScore,
+  events,
+  runId,
+} from "../../support/builders/requests.ts";
+import { type Answer, Harness } from "../../support/harness/harness.ts";
+import { KvServer } from "../../support/harness/kv_server.ts";
+import { noise } from "../../support/harness/temp_store.ts";
 
 /** Runs a test over a shared KV that loses the answer of each `every`th commit. */
 async function withLosses(

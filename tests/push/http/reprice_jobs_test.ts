@@ -1,14 +1,14 @@
 /** `/v1/rate-card/reprice`: jobs, their ownership, and repeated requests. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../domain/core/jobs.ts";
-import { newJob } from "../../domain/repricing/job.ts";
-import type { RunId } from "../../domain/core/ids.ts";
-import { runId } from "../support/builders/requests.ts";
-import { Harness, NOON } from "../support/harness/harness.ts";
-import { keys } from "../../kv/base/keys.ts";
-import { newRowName } from "../../kv/base/names.ts";
-import { modelPart } from "../../kv/base/index_parts.ts";
-import { refusalOf } from "../support/builders/rate_cards.ts";
+import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../../domain/core/jobs.ts";
+import { newJob } from "../../../domain/repricing/job.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { newRowName } from "../../../kv/base/names.ts";
+import { modelPart } from "../../../kv/base/index_parts.ts";
+import { refusalOf } from "../../support/builders/rate_cards.ts";
 import {
   aClosedRun,
   ATLAS,
@@ -16,7 +16,7 @@ import {
   putPrice,
   REPRICE,
   reprice,
-} from "../support/builders/reprice.ts";
+} from "../../support/builders/reprice.ts";
 
 const UNKNOWN = "0".repeat(26);
 
