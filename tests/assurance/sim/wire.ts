@@ -74,7 +74,7 @@ function answerOf(request: Request, { status, headers, text }: WorldResponse): W
   if (isPlain) {
     const notes = [
       ...ignored.length > 0 ? ["ignored .+"] : [],
-      ...noMonitor ? ["monitor not set: .+"] : [],
+      ...noMonitor ? ["no monitor: .+"] : [],
     ];
     assertMatch(text, new RegExp(`^${["OK", notes.join("\n")].join(" ").trim()}\n$`));
     return { ...facts, body: {}, id };
