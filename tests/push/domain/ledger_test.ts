@@ -12,19 +12,15 @@ import {
   PAGE_IDS_MAX,
   pageEntryOf,
   unpackEventIds,
-} from "../../../../domain/runs/ledger.ts";
-import type { LlmCall } from "../../../../domain/pricing/llm_call.ts";
-import type { RunEvent } from "../../../../domain/runs/event.ts";
-import type { EventId } from "../../../../domain/core/ids.ts";
-import type { RawJson } from "../../../../domain/core/raw_json.ts";
-import { RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
-import {
-  addModelUsage,
-  type ModelUsage,
-  OTHER_MODELS,
-} from "../../../../domain/runs/model_usage.ts";
-import { eventId } from "../../../support/builders/requests.ts";
-import { cardOf, rateRow } from "../../../support/builders/cards.ts";
+} from "../../../domain/runs/ledger.ts";
+import type { LlmCall } from "../../../domain/pricing/llm_call.ts";
+import type { RunEvent } from "../../../domain/runs/event.ts";
+import type { EventId } from "../../../domain/core/ids.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
+import { RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
+import { addModelUsage, type ModelUsage, OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
+import { eventId } from "../../support/builders/requests.ts";
+import { cardOf, rateRow } from "../../support/builders/cards.ts";
 
 /** Prices every third model. */
 const CARD = cardOf(...Array.from({ length: 24 }, (_, i) => rateRow(`m${3 * i}`, 7, 11)));

@@ -1,10 +1,10 @@
 /** The short form of the recorded workload, and what finds a difference. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
-import { record } from "./main.ts";
-import { numbering } from "./names.ts";
-import { readAll } from "./reads.ts";
-import { differences, Recording } from "./record.ts";
+import { record } from "../../assurance/workload/main.ts";
+import { numbering } from "../../assurance/workload/names.ts";
+import { readAll } from "../../assurance/workload/reads.ts";
+import { differences, Recording } from "../../assurance/workload/record.ts";
 
 /** Calls of the short form. */
 const CALLS = 150;

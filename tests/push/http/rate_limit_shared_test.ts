@@ -1,14 +1,14 @@
 /** Rate headers when several instances share a team's bucket (decisions 36, 37). */
-import { Memory } from "../../domain/core/memory.ts";
+import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
-import { openStore } from "../../kv/open.ts";
-import { RateSlices } from "../../kv/teams/rate_slices.ts";
-import { FakeTimers } from "../support/fakes/fake_timers.ts";
-import { Harness, NOON } from "../support/harness/harness.ts";
-import { KvServer } from "../support/harness/kv_server.ts";
-import { Process } from "../support/harness/process.ts";
-import { withFolder } from "../support/harness/temp_store.ts";
+import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { openStore } from "../../../kv/open.ts";
+import { RateSlices } from "../../../kv/teams/rate_slices.ts";
+import { FakeTimers } from "../../support/fakes/fake_timers.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
+import { KvServer } from "../../support/harness/kv_server.ts";
+import { Process } from "../../support/harness/process.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 
 /** A free team's service on a shared KV with a round trip, on the real clock. */
 async function openRemote(delayMs: number) {
