@@ -1,6 +1,6 @@
 /**
  * `deno task test [FILE | FOLDER | OPTION]…`: runs tests, by default all but those in
- * `tests/push/`, which `deno task assure push` runs.
+ * `tests/push/` and `tests/long/`, which `deno task assure push` and `assure long` run.
  *
  * An isolate spends most of a second on loading the service, more than a usual test file needs for
  * its tests. So each isolate runs several files.
@@ -9,11 +9,11 @@ import { dirname, relative, resolve } from "node:path";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
-/** Folder of the tests that run with a push only. */
-export const PUSH = `${ROOT}tests/push`;
+/** Folders of the tests that run with a push only, and by hand only. */
+export const SLOW = { push: `${ROOT}tests/push`, long: `${ROOT}tests/long` } as const;
 
 /** Maximum test files of one isolate. */
-const FILES_MAX = 16;
+const FILES_MAX = 8;
 
 /** The gates check types, so that tests do not. */
 const COMMAND = [
@@ -33,6 +33,8 @@ export async function runTests(files: string[], options: string[] = []): Promise
     const child = new Deno.Command(Deno.execPath(), {
       args: [...COMMAND, ...options, ...modulesOf(files, folder)],
       cwd: ROOT,
+      // Tests also wait, for processes and timers: one more at once keeps all cores busy.
+      env: { DENO_JOBS: String(navigator.hardwareConcurrency + 1) },
     }).spawn();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       Deno.addSignalListener(signal, () => child.kill("SIGTERM"));
@@ -70,7 +72,10 @@ function modulesOf(files: readonly string[], folder: string): string[] {
 async function main(args: readonly string[]): Promise<number> {
   const options = args.filter((arg) => arg.startsWith("-"));
   const paths = args.filter((arg) => !arg.startsWith("-")).map((path) => resolve(path));
-  const all = () => testsIn(`${ROOT}tests`).filter((file) => !file.startsWith(`${PUSH}/`));
+  const all = () =>
+    testsIn(`${ROOT}tests`).filter((file) =>
+      !Object.values(SLOW).some((folder) => file.startsWith(`${folder}/`))
+    );
   return await runTests(paths.length > 0 ? paths.flatMap(testsIn) : all(), options);
 }
 

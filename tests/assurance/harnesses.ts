@@ -11,6 +11,12 @@ export const HARNESSES = {
     count: null,
     load: () => import("./push.ts"),
   },
+  long: {
+    summary: "the tests of tests/long: every page in a browser, a fault at each commit",
+    takes: "10 minutes",
+    count: null,
+    load: async () => (await import("./push.ts")).long,
+  },
   sim: {
     summary: "random calls against a model of the contract, answer by answer and row by row",
     takes: "2 hours",

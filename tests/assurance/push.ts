@@ -1,9 +1,17 @@
-/** `deno task assure push [FOLDER…]`: runs the tests that are too slow for `deno task test`. */
-import { PUSH, runTests, testsIn } from "../run.ts";
-import type { AssuranceOptions } from "./assurance.ts";
+/** `deno task assure push` and `assure long`: run the tests that are too slow for `deno task test`. */
+import { runTests, SLOW, testsIn } from "../run.ts";
+import type { Assurance } from "./assurance.ts";
 
-/** Runs the tests in the given folders of `tests/push/`, or all. */
-export async function run({ parts }: AssuranceOptions): Promise<boolean> {
-  const folders = parts.length > 0 ? parts.map((name) => `${PUSH}/${name}`) : [PUSH];
-  return await runTests(folders.flatMap(testsIn)) === 0;
+/** Creates the harness that runs the tests in the given folders of a folder, or all. */
+function runnerOf(folder: string): Assurance {
+  return async ({ parts }) => {
+    const folders = parts.length > 0 ? parts.map((name) => `${folder}/${name}`) : [folder];
+    return await runTests(folders.flatMap(testsIn)) === 0;
+  };
 }
+
+/** Runs `tests/push/`. */
+export const run: Assurance = runnerOf(SLOW.push);
+
+/** Runs `tests/long/`. */
+export const long = { run: runnerOf(SLOW.long) };

@@ -4,7 +4,7 @@ import { aRun, at, eventId, runId } from "../../support/builders/requests.ts";
 import { browserTest } from "../../support/harness/browser.ts";
 import { BrowserSession } from "../../support/harness/browser_session.ts";
 import { Harness } from "../../support/harness/harness.ts";
-import { ENCODED, MARKUP, STRANGE_ELEMENTS, TELL_WHEN_RUN } from "./payloads.ts";
+import { ENCODED, MARKUP, STRANGE_ELEMENTS, TELL_WHEN_RUN } from "../../push/browser/payloads.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 

@@ -6,8 +6,8 @@ import { browserTest } from "../../support/harness/browser.ts";
 import { openDemoWorld } from "../../support/builders/demo_world.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { BrowserSession, PHONE } from "../../support/harness/browser_session.ts";
-import { checkPage, OVERFLOW, Visitors } from "./looking.ts";
-import { PAGES } from "./pages.ts";
+import { checkPage, OVERFLOW, Visitors } from "../../push/browser/looking.ts";
+import { PAGES } from "../../push/browser/pages.ts";
 
 browserTest(
   "every page is accessible, error-free, stable and small, in both themes, on desktop and phone",
