@@ -6,7 +6,7 @@ import { browserTest } from "../../support/harness/browser.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { axe } from "../../support/oracles/axe.ts";
-import { OVERFLOW } from "./looking.ts";
+import { OVERFLOW } from "../../push/browser/looking.ts";
 
 const HOUR_MS = 3_600_000;
 

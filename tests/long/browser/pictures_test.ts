@@ -1,13 +1,13 @@
 /**
  * Takes the README's pictures, to replace them after a change of the pages:
- * `SCREENSHOTS=$PWD/docs/images deno task test tests/push/browser/pictures_test.ts`.
+ * `SCREENSHOTS=$PWD/docs/images deno task test tests/long/browser/pictures_test.ts`.
  */
 import { assert, assertEquals } from "@std/assert";
 import { browserTest } from "../../support/harness/browser.ts";
 import { BrowserSession } from "../../support/harness/browser_session.ts";
 import { openDemoWorld } from "../../support/builders/demo_world.ts";
 
-const ROOT = new URL("../../../", import.meta.url);
+const ROOT = new URL("../../..", import.meta.url);
 
 const BYTES_MAX = 150 * 1024;
 

@@ -8,9 +8,9 @@ import { browserTest } from "../../support/harness/browser.ts";
 import { type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
 import { Harness, type HarnessOptions } from "../../support/harness/harness.ts";
 import { OPERATOR_KEY } from "../../support/harness/operator.ts";
-import { openHostileWorld } from "./hostile_world.ts";
-import { checkPage, OVERFLOW, Visitors, WHAT_MOVED } from "./looking.ts";
-import { PAGES, type PageUnderTest } from "./pages.ts";
+import { openHostileWorld } from "../../push/browser/hostile_world.ts";
+import { checkPage, OVERFLOW, Visitors, WHAT_MOVED } from "../../push/browser/looking.ts";
+import { PAGES, type PageUnderTest } from "../../push/browser/pages.ts";
 
 browserTest(
   "empty pages pass all checks",

@@ -7,7 +7,7 @@ import { Harness } from "../../support/harness/harness.ts";
 import { anEvent, aRun, at, eventId, runId } from "../../support/builders/requests.ts";
 import { axe } from "../../support/oracles/axe.ts";
 import { aCall, ATLAS, putPrice, sendEvents } from "../../support/oracles/run_cost.ts";
-import { OVERFLOW, WHAT_MOVED } from "./looking.ts";
+import { OVERFLOW, WHAT_MOVED } from "../../push/browser/looking.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 

@@ -5,7 +5,7 @@ import { anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { browserTest } from "../../support/harness/browser.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
-import { OVERFLOW } from "./looking.ts";
+import { OVERFLOW } from "../../push/browser/looking.ts";
 
 const SCREENS: readonly (readonly [string, BrowserContextOptions])[] = [
   ["desk", DESK],
