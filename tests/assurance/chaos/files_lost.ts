@@ -28,6 +28,7 @@ export async function filesLost(): Promise<string> {
   for (const [name, lose] of Object.entries(LOSSES)) {
     await withFolder(async (folder) => {
       const inner = `${folder}/inner`;
+      await Deno.mkdir(inner);
       await using process = await Process.start(settingsIn(inner));
       await loadUntil(process, 0, ({ acknowledged }) => acknowledged >= CALLS.before);
       await lose(inner);
@@ -50,6 +51,7 @@ export async function filesLost(): Promise<string> {
 export async function filesMoved(): Promise<string> {
   return await withFolder(async (folder) => {
     const inner = `${folder}/inner`, away = `${folder}/away`;
+    await Deno.mkdir(inner);
     const settings = settingsIn(inner);
     await using process = await Process.start(settings);
     const load = new Load(0);

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** The README's steps, written with only the generated types. */
 const README_STEPS = `
 import createClient from "openapi-fetch";
-import type { components, paths } from "../../http/api.ts";
+import type { components, paths } from "./api.ts";
 
 const [baseUrl = "", key = "", id = ""] = Deno.args;
 const client = createClient<paths>({ baseUrl, headers: { Authorization: \`Bearer \${key}\` } });
@@ -136,7 +136,7 @@ Deno.test("a generated TypeScript client compiles strictly, and performs the REA
     await t.step("wrong types are rejected", async () => {
       const files = await Promise.all(
         Object.entries(WRONG).map(([name, text]) => {
-          const wrong = `import type { components } from "../../http/api.ts";\n${text}\n`;
+          const wrong = `import type { components } from "./api.ts";\n${text}\n`;
           return write(`${name.replaceAll(" ", "_")}.ts`, wrong);
         }),
       );
