@@ -33,8 +33,6 @@ export async function runTests(files: string[], options: string[] = []): Promise
     const child = new Deno.Command(Deno.execPath(), {
       args: [...COMMAND, ...options, ...modulesOf(files, folder)],
       cwd: ROOT,
-      // Tests also wait, for processes and timers: one more at once keeps all cores busy.
-      env: { DENO_JOBS: String(navigator.hardwareConcurrency + 1) },
     }).spawn();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       Deno.addSignalListener(signal, () => child.kill("SIGTERM"));
