@@ -88,8 +88,6 @@ interface SeenClock {
   readonly version: string | null;
   /** Process time at which this version was first seen. */
   readonly sinceMs: number;
-  /** True if this is the version found at startup. */
-  readonly isOfStart: boolean;
 }
 
 /** Background job that sweeps each night. Stop it before the store closes. */
@@ -166,21 +164,20 @@ export class SweepJob {
   }
 
   /**
-   * Returns whether enough process time has passed since any process last moved the sweep clock.
+   * Returns whether enough process time has passed since any process last moved the sweep clock. A
+   * process that has just started has only the clock's age to go by, and goes by it once.
    */
   #mayMove(clock: SweepClock | null, nowMs: number): boolean {
-    const processMs = this.#deps.processMs();
     const version = clock?.version ?? null;
-    const seen = this.#seen?.version === version ? this.#seen : this.#see(version);
-    const { sinceMs, isOfStart } = seen;
+    const isStart = this.#seen === null;
+    const { sinceMs } = this.#seen?.version === version ? this.#seen : this.#see(version);
     const isOld = clock !== null && nowMs - clock.atMs >= SWEEP_GAP_MS;
-    return processMs - sinceMs >= SWEEP_GAP_MS || (isOfStart && isOld);
+    return this.#deps.processMs() - sinceMs >= SWEEP_GAP_MS || (isStart && isOld);
   }
 
   /** Records a new version of the sweep clock. */
   #see(version: string | null): SeenClock {
-    const isOfStart = this.#seen === null;
-    return this.#seen = { version, sinceMs: this.#deps.processMs(), isOfStart };
+    return this.#seen = { version, sinceMs: this.#deps.processMs() };
   }
 
   async #begin(

@@ -98,6 +98,19 @@ Deno.test("sweep clock: two processes with the same wrong clock advance it once"
   await assertYoung(ledger);
 });
 
+Deno.test("sweep clock: a process that starts after another one advanced it does not repeat that the next night", async () => {
+  await using ledger = await OldLedger.open();
+  await using other = await openOldLedger(ledger.temp.path);
+  for (const each of [ledger.retention, other.archive]) each.nowMs = NOON + WRONG_MS;
+  await ledger.retention.job().sweepIfDue();
+  const job = other.archive.job();
+  assertEquals(await job.sweepIfDue(), null);
+  other.archive.nowMs += DAY_MS;
+  other.archive.processMs += SWEEP_GAP_MS - MINUTE_MS;
+  assertEquals(await job.sweepIfDue(), null);
+  assertEquals(await clockOf(ledger.retention), NOON + DAY_MS / 2);
+});
+
 Deno.test("sweep clock: after a long absence it catches up night by night, and is never ahead", async () => {
   await using ledger = await OldLedger.open();
   const { retention } = ledger;
