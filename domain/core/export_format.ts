@@ -22,6 +22,7 @@ export const KINDS_BEFORE_RUNS = [
   "agent",
   "agent_count",
   "archived_agent",
+  "open_pings",
   "config",
   "channel_health",
   "channel_test",

@@ -15,8 +15,8 @@ import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getEntry, getValue, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
-/** Milliseconds for which a run is named after its ping. */
-const NAMED_MS = DAY_MS;
+/** Milliseconds for which a run is named after its latest ping. */
+export const PINGS_NAMED_MS = DAY_MS;
 
 /** Maximum runs that a row names; with the longest `rid` they take half of a value. */
 const NAMED_MAX = 100;
@@ -84,7 +84,7 @@ export class OpenPings {
       // Open runs first: many ended ones never displace them.
       const value = [...named.filter(({ isOpen }) => isOpen), ...named.filter((run) => !run.isOpen)]
         .slice(0, NAMED_MAX);
-      const sets = [{ key, value, expireIn: NAMED_MS }];
+      const sets = [{ key, value, expireIn: PINGS_NAMED_MS }];
       return await writeWith(sent, { checks: [{ key, versionstamp }], sets });
     };
     const isMeant = (run: NamedRun) => rid === undefined ? !isStart && run.isOpen : run.rid === rid;
@@ -111,5 +111,5 @@ export class OpenPings {
 
 /** Returns the runs that a row still names. */
 function recent(row: readonly NamedRun[] | null, nowMs: number): readonly NamedRun[] {
-  return (row ?? []).filter(({ at }) => at >= nowMs - NAMED_MS);
+  return (row ?? []).filter(({ at }) => at >= nowMs - PINGS_NAMED_MS);
 }

@@ -14,6 +14,7 @@ import { packBlob, unpackBlob } from "../base/blob.ts";
 import { fromJson, toJson } from "../base/json_value.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { endedRows, storedRows } from "../channels/delivery_rows.ts";
+import { PINGS_NAMED_MS } from "../runs/open_pings.ts";
 import { decodeRollup, encodeRollup, rollupKey } from "../spend/rollups.ts";
 import type { StoredCredential } from "../teams/credential_rows.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -48,6 +49,7 @@ const LEFT_OUT = [
   "format",
   "lease",
   "receipt",
+  "probe",
   "rate_bucket",
   "notice_check",
   "session",
@@ -72,7 +74,8 @@ export function rowLine(kind: RowKind, { key, value }: Deno.KvEntry<unknown>): s
 export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind>): KvSet[] {
   const key = [kind, ...parts.map(fromJson) as Deno.KvKeyPart[]];
   const value = fromJson(json);
-  return [{ key, value: encoded(kind, value) }, ...impliedRows(key, value)];
+  const expiry = kind === "open_pings" ? { expireIn: PINGS_NAMED_MS } : {};
+  return [{ key, value: encoded(kind, value), ...expiry }, ...impliedRows(key, value)];
 }
 
 /** Compressed rows are JSON in an export, and sums have names. */

@@ -131,21 +131,23 @@ async function runs(h: Harness, post: Send): Promise<void> {
   await post("/v1/heartbeats", aHeartbeat(15, { ...tokens, status: "ok" }));
   await post("/v1/heartbeats", aHeartbeat(16, { cost_usd: 0.1, customer_id: "globex" }));
   await post("/v1/runs", aRun(21));
+  await ok(h.get("/v1/ping?agent=nightly&status=start&rid=backup"));
   await h.worker.idle();
 }
 
 async function alerts(h: Harness, post: Send): Promise<void> {
-  for (const n of [17, 18, 19]) {
+  // The last failure repeats what the others opened.
+  for (const n of [17, 18, 19, 33]) {
     await post("/v1/heartbeats", aHeartbeat(n, { agent: "billing", status: "fail" }));
     await h.worker.idle();
+    await h.clock.idle();
   }
-  await h.clock.idle();
   // The incident of a rule resolves, with a message after that of its beginning.
   await post("/v1/heartbeats", aHeartbeat(20, { agent: "billing" }));
   for (const n of [31, 32]) {
     await post("/v1/heartbeats", aHeartbeat(n, { agent: "shipping", status: "fail" }));
+    await h.worker.idle();
   }
-  await h.worker.idle();
   await h.clock.idle();
 }
 

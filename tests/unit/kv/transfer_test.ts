@@ -1,12 +1,14 @@
 /** Exports: a ledger moves to another store and answers the same there (R21). */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Memory } from "../../../domain/core/memory.ts";
+import { KINDS_AFTER_RUNS, KINDS_BEFORE_RUNS } from "../../../domain/core/export_format.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { openStore } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
 import type { Store } from "../../../kv/store.ts";
 import { exportLines, TransferFailed } from "../../../kv/transfer/export.ts";
 import { importLines } from "../../../kv/transfer/import.ts";
+import { UNLISTED } from "../../../kv/transfer/rows.ts";
 import { runExport } from "../../../tools/export.ts";
 import { runImport } from "../../../tools/import.ts";
 import { fillWorld, openWorld, readWorld } from "../../support/builders/whole_world.ts";
@@ -40,6 +42,19 @@ async function assertExact(store: Store): Promise<void> {
   assertEquals(differences, []);
   assert(teams.every(({ state }) => state === "exact"));
 }
+
+Deno.test("export: each family of keys has lines, is derived, or is left out", async () => {
+  const sources = ["keys", "team_keys"].map((name) =>
+    Deno.readTextFile(new URL(`../../../kv/base/${name}.ts`, import.meta.url))
+  );
+  const families = [...(await Promise.all(sources)).join("").matchAll(/\[\s*"(\w+)"/g)];
+  const known = new Set<unknown>([...KINDS_BEFORE_RUNS, ...KINDS_AFTER_RUNS, ...UNLISTED]);
+  assert(families.length > 50);
+  assertEquals(
+    [...new Set(families.map(([, name]) => name))].filter((name) => !known.has(name)),
+    [],
+  );
+});
 
 Deno.test("export and import: to a shared KV and back to a file, all reads stay the same, digit for digit", async (t) => {
   await using server = await KvServer.start();
