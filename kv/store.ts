@@ -119,12 +119,16 @@ export function rowsAfter(prefix: Deno.KvKey, row: Deno.KvKey | null): Deno.KvLi
 /** A key that never exists: deleting it is a write without an effect. */
 const NOTHING = keys.pending("open", "");
 
-/** Milliseconds between two writes that find out whether failing commits succeed again. */
-const PROBE_PAUSE_MS = 1_000;
+/**
+ * Writes that find out whether failing commits succeed again: their distance, the time after which
+ * the store removes their row, and its bytes. A smaller one finds space on a disk that is too full
+ * for a call.
+ */
+const PROBE = { pauseMs: 1_000, keptMs: 60_000, bytes: 32_768 } as const;
 
 /**
  * Creates a check that the ledger's files are in place, a read succeeds in time, and commits do not
- * fail. While the latest commit failed, it writes nothing at most once a second.
+ * fail. While the latest commit failed, it writes a row of its own, at most once a second.
  *
  * @param now monotonic clock
  */
@@ -135,9 +139,10 @@ export function createReadiness(store: Store, now: () => number): () => Promise<
     if (!store.inPlace()) return false;
     try {
       await inTime(getMany(store, [keys.firstTeam()]), deadlines);
-      if (writer.metrics.isFailing && now() - probedMs >= PROBE_PAUSE_MS) {
+      if (writer.metrics.isFailing && now() - probedMs >= PROBE.pauseMs) {
         probedMs = now();
-        await writer.commit({ deletes: [NOTHING] });
+        const value = new Uint8Array(PROBE.bytes);
+        await writer.commit({ sets: [{ key: keys.probe(), value, expireIn: PROBE.keptMs }] });
       }
       return !writer.metrics.isFailing;
     } catch {

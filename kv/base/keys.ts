@@ -268,6 +268,8 @@ export const keys = {
   rateBucket: (team: TeamId, api: Api) => ["rate_bucket", team, api],
   /** Set by each renewal of the lease on background work. */
   lease: () => ["lease"],
+  /** Written while commits fail, to find out when they succeed again. */
+  probe: () => ["probe"],
   receipts: () => ["receipt"],
   /** Name of the latest commit with a process's receipt; see `receipts.ts`. */
   receipt: (process: string, number: number) => ["receipt", process, number],
