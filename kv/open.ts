@@ -183,9 +183,9 @@ async function openKv(
 }
 
 /**
- * Refuses a ledger of another format; returns whether there is no ledger yet. This is the first read of the store: it hangs without an
- * error while another program holds the file's lock. Then `opened` is left open, because closing a
- * handle waits for its reads.
+ * Refuses a ledger of another format; returns whether there is no ledger yet. This is the first read
+ * of the store: it hangs without an error while another program holds the file's lock. Then `opened`
+ * is left open, because closing a handle waits for its reads.
  */
 async function requireFormat(
   at: KvLocation,

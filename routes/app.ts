@@ -137,25 +137,22 @@ function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): 
   return [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
 }
 
-/** Says what may have been meant by an unknown path. */
-function hintFor(path: string, known: readonly string[]): string {
-  const plain = path.replace(/\/+$/, "");
-  const parts = plain.split("/");
-  const isMeantBy = (part: string, i: number) =>
-    part === parts[i] || part.startsWith(":") || nearestName(parts[i] ?? "", [part]) !== null;
-  // Of each known path with as many parts, the names are those that were sent.
-  const candidates = new Map(
-    known.filter((each) => !each.startsWith("/dashboard")).map((each) => each.split("/"))
-      .filter((each) => each.length === parts.length && each.every(isMeantBy))
-      .map((each) => [
-        each.map((part, i) => part.startsWith(":") ? parts[i] : part).join("/"),
-        each.join("/").replace(/:(\w+)/g, "{$1}"),
-      ]),
-  );
-  if (plain !== path && candidates.has(plain)) return "leave out the slash at its end";
-  const nearest = candidates.get(nearestName(plain, [...candidates.keys()]) ?? "");
-  const meant = nearest === undefined ? "" : `did you mean ${nearest}? `;
-  return `${meant}/docs lists all calls`;
+/** Returns a function that says what may have been meant by an unknown path. */
+function createHints(known: readonly string[]): (path: string) => string {
+  const all = known.filter((path) => !path.startsWith("/dashboard")).map((path) => path.split("/"));
+  return (path) => {
+    const plain = path.replace(/\/+$/, "");
+    const parts = plain.split("/");
+    const isSent = (part: string, i: number) => part === parts[i] || part.startsWith(":");
+    const isMeant = (part: string, i: number) =>
+      isSent(part, i) || nearestName(parts[i] ?? "", [part]) !== null;
+    const alike = all.filter((each) => each.length === parts.length && each.every(isMeant));
+    if (plain !== path && alike.some((each) => each.every(isSent))) {
+      return "leave out the slash at its end";
+    }
+    const nearest = alike[0]?.join("/").replace(/:(\w+)/g, "{$1}");
+    return `${nearest === undefined ? "" : `did you mean ${nearest}? `}/docs lists all calls`;
+  };
 }
 
 /**
@@ -168,12 +165,13 @@ function refuseUnknown(table: readonly RouteRule[]): Handle {
   const all = [...new Set(table.map(({ path }) => path))];
   const words = all.filter((path) => !path.includes(":"));
   for (const path of new Set([...words, ...all])) paths.add("ANY", path, path);
+  const hintFor = createHints(all);
   return (c) => {
     const matched = paths.match("ANY", c.req.path)[0].map(([path]) => path);
     const [path] = matched;
     if (path === undefined) {
       const message = c.get("renderProblem") === undefined
-        ? `No such path: ${hintFor(c.req.path, all)}`
+        ? `No such path: ${hintFor(c.req.path)}`
         : "No such page: check the address";
       return fail(c, { code: "not_found", message });
     }

@@ -272,8 +272,9 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       "`application/json` with at least the weight of `text/plain`. Errors are one line of text " +
       "that begins with the code. Counts as one event. A ping without `id` closes the newest run that " +
       "a `start` without `id` opened within 24 hours, with `rid` the one of the same `rid`; its start " +
-      "counts, not a `started_at` of the end. If there is none, it is a complete run. `every` or `cron` create a monitor once. The text after `OK` " +
-      "names ignored parameters, and says why a monitor is not created; the ping is stored.",
+      "counts, not a `started_at` of the end. If there is none, it is a complete run. `every` or " +
+      "`cron` create a monitor once. The text after `OK` names ignored parameters, and says why a " +
+      "monitor is not created; the ping is stored.",
     hasHead: true,
     query: pingQuery,
     headers: {

@@ -1,7 +1,7 @@
 /** The generators, each with a program that reads a run through its client. */
 import { tool } from "./tools.ts";
 
-/** What a client reads, and from where. */
+/** The service that a client reads, and the run. */
 export interface Reading {
   /** Folder with `openapi.json`, for the client. */
   readonly folder: string;

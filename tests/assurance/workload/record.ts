@@ -8,7 +8,7 @@ export interface SectionDigest {
   readonly sha256: string;
 }
 
-/** What stands for a record. */
+/** Digest of a record. */
 export interface Digest {
   readonly seed: string;
   readonly count: number;

@@ -11,7 +11,7 @@ import { withFolder } from "../../support/harness/temp_store.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
-/** What a version with other rows changes: each file's texts. */
+/** Texts that a version with other rows replaces, by file. */
 type Patch = Readonly<Record<string, readonly (readonly [from: string, to: string])[]>>;
 
 const PATCH: Patch = {
