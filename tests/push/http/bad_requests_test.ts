@@ -118,11 +118,11 @@ async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): P
   for (const row of rows) {
     try {
       await run(h, secrets, row);
-      assert((await h.dump()).join("\n") === before, "the store changed");
     } catch (error) {
       results.push(`${row.name}: ${error instanceof Error ? error.message : error}`);
     }
   }
+  if ((await h.dump()).join("\n") !== before) results.push("one of them changed the store");
   return results;
 }
 
