@@ -138,6 +138,10 @@ function rowText(row: Deno.KvEntry<unknown>): string {
   }
   if (key[0] === "incident") return `${inspect(key)} ${inspect(decodeIncident(value))}`;
   if (key[0] === "alert") return `${inspect(key)} ${inspect(decodeInstance(value))}`;
+  // A monitor is due by its creation or by a later arrival, whichever is stored first: a later
+  // deadline moves no row.
+  if (key[0] === "due" && key[2] === "monitor") return inspect(key.toSpliced(1, 1));
+  if (key[0] === "monitor") return `${inspect(key)} ${inspect({ ...value as object, dueAt: 0 })}`;
   if (key[0] === "credential") return `credential HASH ${inspect(value)}`;
   return `${inspect(key)} ${key[0] === "team_credential" ? "HASH" : inspect(value)}`;
 }

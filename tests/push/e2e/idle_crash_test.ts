@@ -89,6 +89,8 @@ Deno.test("after kill -9 the next process closes the idle runs that are left, ea
     await closed(second, (runs) => runs === RUNS);
     assertEquals((await second.stop("SIGTERM")).code, 0);
     await withStore(path, async (store) => {
+      // What the stopped process had not processed yet.
+      await new RetentionHarness(store).settle();
       for (let n = 0; n < RUNS; n++) {
         const { value } = await store.reader.get<IdleClose>(keys.idle(team, run(n)));
         const [at, receivedAt] = [openedMs + n, openedMs + TIMEOUT_MS];
