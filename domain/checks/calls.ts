@@ -92,7 +92,7 @@ export interface EventCounts {
   readonly events: number;
   /** Tool calls. */
   readonly toolCalls: number;
-  /** Model calls. */
+  /** Model calls that are events. */
   readonly llmCalls: number;
 }
 

@@ -38,11 +38,11 @@ const HELD: { readonly [Name in HeldFactName]: (run: RunInMemory) => AllFacts[Na
   goal: ({ head }) => head.parts.opening?.goal ?? "",
   cost_usd: ({ summary }) => usd(sumsOfSummary(summary).cost),
   usage: ({ summary }) => {
-    const { events, inputTokens, outputTokens, cachedInputTokens } = sumsOfSummary(summary);
-    const { llmCalls, toolCalls, errors } = summary.shown;
+    const { events, calls, inputTokens, outputTokens, cachedInputTokens } = sumsOfSummary(summary);
+    const { toolCalls, errors } = summary.shown;
     return {
       events,
-      llm_calls: llmCalls,
+      llm_calls: calls,
       tool_calls: toolCalls,
       errors,
       input_tokens: Number(inputTokens),
@@ -98,7 +98,8 @@ const NO_FACTS: Facts = {};
 /** Returns the needed facts of events if none of them must be read; else null. */
 function callFactsAtOnce(summary: RunSummary, needed: ReadonlySet<FactName>): Facts | null {
   if (!EVENT_FACTS.some((name) => needed.has(name))) return NO_FACTS;
-  const counts = { ...summary.shown, events: sumsOfSummary(summary).events };
+  const { events, calls, reported } = sumsOfSummary(summary);
+  const counts = { ...summary.shown, events, llmCalls: calls - (reported === undefined ? 0 : 1) };
   return hasTooMany(counts) ? null : factsWithoutCalls(needed, counts);
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { CallTotals, ModelUsage } from "./model_usage.ts";
+import type { CallTotals, ModelName, ModelUsage } from "./model_usage.ts";
 import type { RunLabels } from "./run.ts";
 
 /** Measures that are all 0, the start of every accumulation. */
@@ -51,6 +51,8 @@ export interface RunSums extends CallTotals, Pick<Measures, "events"> {
   readonly labels: RunLabels;
   /** Calls by model. */
   readonly models: readonly ModelUsage[];
+  /** Name of the line with the call that a heartbeat reports, which is no event; absent for none. */
+  readonly reported?: ModelName | undefined;
 }
 
 /** The contribution of one run to the roll-ups of its day. */

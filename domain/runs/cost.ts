@@ -4,7 +4,14 @@
  * @module
  */
 import type { EventTotals } from "./event_totals.ts";
-import { addModelUsage, isRest, type ModelUsage } from "./model_usage.ts";
+import {
+  addModelUsage,
+  isRest,
+  isSameModel,
+  type ModelName,
+  type ModelUsage,
+  REST,
+} from "./model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { LedgerAges } from "./ledger.ts";
 import { isApart } from "../pricing/price.ts";
@@ -46,6 +53,8 @@ export interface CostSum {
   readonly models: readonly ModelUsage[];
   /** Number of calls: those of its events, plus one for a heartbeat that names a model. */
   readonly calls: number;
+  /** Name of the line with the heartbeat's call; absent for none. */
+  readonly reported?: ModelName | undefined;
   /** Names of models without a price, sorted. */
   readonly unpricedModels: readonly string[];
   /** Anomalies in the data the cost was computed from (decisions, section 5). */
@@ -58,7 +67,10 @@ export interface CostSum {
  */
 export type CostFlag = "cached_exceeds_input";
 
-/** Usage of a run: the totals of its events plus, for a heartbeat, the usage it reported. */
+/**
+ * Usage of a run: the totals of its events plus, for a heartbeat, the usage it reported, which is a
+ * model call but no event (R38).
+ */
 export type RunUsage = Omit<
   EventTotals,
   "cost" | "cachedExceedsInput" | "fullRateBatchCalls" | "flags" | "models"
@@ -81,9 +93,16 @@ export function costOfRun(head: RunHead): CostSum {
     amount: reportedCost(parts, repriced) + (stated ? 0n : totals.cost),
     models,
     calls: totals.llmCalls + (own === null ? 0 : 1),
+    ...own === null ? {} : { reported: lineNameOf(models, own) },
     unpricedModels: unpricedUsageOf(models),
     flags: exceedsInput(head) ? ["cached_exceeds_input"] : [],
   };
+}
+
+/** Returns the name of the line that has a call. */
+function lineNameOf(lines: readonly ModelUsage[], call: ModelUsage): ModelName {
+  const { provider, model } = lines.find((line) => isSameModel(line, call)) ?? REST;
+  return { provider, model };
 }
 
 /** Returns the sorted names of models without a price among a run's lines. */
@@ -93,12 +112,13 @@ export function unpricedUsageOf(models: readonly ModelUsage[]): string[] {
 }
 
 /** Computes a run's usage. */
-export function usageOfRun({ parts, totals }: RunHead): RunUsage {
+export function usageOfRun(head: RunHead): RunUsage {
+  const { parts, totals } = head;
   const { events, llmCalls, toolCalls, logs, errors } = totals;
   const own = reportedTokens(heartbeatUsage(parts));
   return {
     events,
-    llmCalls,
+    llmCalls: llmCalls + (reportedUsage(head) === null ? 0 : 1),
     toolCalls,
     logs,
     errors,

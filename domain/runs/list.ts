@@ -81,8 +81,8 @@ export function listRowOf(id: RunId, head: RunHead, summary: RunSummary | null):
 /** Returns the row of a run as of its summary. */
 export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
   const { seen, revision, times, listed, shown } = summary;
-  const { labels, models, calls, cost, ...usage } = sumsOfSummary(summary);
-  const { finishedAt, durationMs, llmCalls, toolCalls, logs, errors } = shown;
+  const { labels, models, calls, cost, reported, ...usage } = sumsOfSummary(summary);
+  const { finishedAt, durationMs, toolCalls, logs, errors } = shown;
   const { events, inputTokens, outputTokens, cachedInputTokens } = usage;
   return {
     id,
@@ -101,6 +101,7 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
       amount: cost,
       models,
       calls,
+      ...reported === undefined ? {} : { reported },
       unpricedModels: unpricedUsageOf(models),
       flags: shown.costFlags,
       state: seen.closing ? "final" : "pending",
@@ -108,7 +109,7 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
     },
     usage: {
       events,
-      llmCalls,
+      llmCalls: calls,
       toolCalls,
       logs,
       errors,

@@ -40,6 +40,9 @@ export interface ModelUsage extends ModelName, CallTotals {
 /** Name of the line that combines the models beyond {@link RUN_MODELS_MAX}. */
 export const OTHER_MODELS = "(other models)";
 
+/** That name, with its provider. */
+export const REST: ModelName = { provider: null, model: OTHER_MODELS };
+
 /**
  * Adds a line to the lines of a run, which are sorted by name.
  *
@@ -69,7 +72,7 @@ export function isRest({ provider, model }: ModelName): boolean {
 }
 
 function restOf(line: ModelUsage): ModelUsage {
-  return { ...line, provider: null, model: OTHER_MODELS };
+  return { ...line, ...REST };
 }
 
 /**

@@ -92,8 +92,7 @@ export interface RunSummary {
 }
 
 /** List fields that no other part of a summary holds. */
-export interface SummaryFields
-  extends Pick<RunUsage, "llmCalls" | "toolCalls" | "logs" | "errors"> {
+export interface SummaryFields extends Pick<RunUsage, "toolCalls" | "logs" | "errors"> {
   /** Arrival of the opening, unix milliseconds; null until then. */
   readonly openedAt: number | null;
   /** End by the client's clock, unix milliseconds; null while it is open. */
@@ -184,7 +183,7 @@ export function sumsOfSummary({ contribution, shown }: RunSummary): RunSums {
   return contribution ?? shown.sums as RunSums;
 }
 
-function sumsOf(head: RunHead, { amount, models, calls }: CostSum): RunSums {
+function sumsOf(head: RunHead, { amount, models, calls, reported }: CostSum): RunSums {
   const { events, inputTokens, outputTokens, cachedInputTokens } = usageOfRun(head);
   return {
     labels: labelsOf(head.parts),
@@ -195,17 +194,17 @@ function sumsOf(head: RunHead, { amount, models, calls }: CostSum): RunSums {
     cachedInputTokens,
     cost: amount,
     models,
+    ...reported === undefined ? {} : { reported },
   };
 }
 
 function shownOf(head: RunHead, { flags: costFlags }: CostSum): SummaryFields {
   const { opening, closing } = head.parts;
-  const { llmCalls, toolCalls, logs, errors } = head.totals;
+  const { toolCalls, logs, errors } = head.totals;
   return {
     openedAt: opening?.receivedAt ?? null,
     finishedAt: closing?.finishedAt ?? null,
     durationMs: durationOf(opening, closing),
-    llmCalls,
     toolCalls,
     logs,
     errors,

@@ -136,7 +136,10 @@ function measuresOf(run: Contribution, models: readonly ModelMeasures[]): Measur
 
 type ModelMeasures = readonly [ModelName, Measures];
 
-/** Returns the measures of each model of a run; priced and unpriced lines are combined. */
+/**
+ * Returns the measures of each model of a run; priced and unpriced lines are combined. The call that a
+ * heartbeat reports is no event (R38).
+ */
 function measuresByModel(run: Contribution): ModelMeasures[] {
   const byName = new Map<string, ModelMeasures>();
   for (const line of run.models) {
@@ -145,7 +148,12 @@ function measuresByModel(run: Contribution): ModelMeasures[] {
     const previous = byName.get(name)?.[1] ?? EMPTY_MEASURES;
     byName.set(name, [value, { ...addCounts(previous, lineMeasures(line)), ...runCounts(run) }]);
   }
-  return [...byName.values()];
+  const reported = run.reported && JSON.stringify(modelParts(run.reported));
+  return Array.from(
+    byName,
+    ([name, [value, measures]]) =>
+      name === reported ? [value, { ...measures, events: measures.events - 1 }] : [value, measures],
+  );
 }
 
 /** The measures that count runs. */

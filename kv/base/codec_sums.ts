@@ -44,6 +44,7 @@ export const TOTALS = storedShape(
 const RUN_SUMS = {
   labels: { agent: "plain", customer: "plain", feature: "plain", status: "plain" },
   models: [MODEL],
+  reported: "optional",
   events: "plain",
   calls: "plain",
   inputTokens: "big",
@@ -66,7 +67,6 @@ const SUMMARY = storedShape("summary", {
   times: { startedAt: "plain", receivedAt: "plain" },
   listed: { kind: "plain", at: "plain", has: "plain" },
   shown: {
-    llmCalls: "plain",
     toolCalls: "plain",
     logs: "plain",
     errors: "plain",

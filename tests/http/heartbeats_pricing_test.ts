@@ -1,7 +1,7 @@
 /** Cost of a heartbeat (pricing rules 1 to 4, decision 34). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const TOKENS = { model: "m-1", provider: "p", input_tokens: 100, output_tokens: 10 };
 
@@ -30,7 +30,7 @@ Deno.test("pricing rules 2 and 3: a model that is on no card costs 0 and is list
   const run = await recordOf(h);
   assertEquals([run.cost_usd, run.cost.unpriced_models, run.cost.flags], [0, ["m-1"], []]);
   const { input_tokens, output_tokens, cached_input_tokens, llm_calls } = run.usage;
-  assertEquals([input_tokens, output_tokens, cached_input_tokens, llm_calls], [100, 10, 40, 0]);
+  assertEquals([input_tokens, output_tokens, cached_input_tokens, llm_calls], [100, 10, 40, 1]);
 });
 
 for (const name of ["input_tokens", "output_tokens", "cached_input_tokens"]) {
@@ -126,4 +126,25 @@ Deno.test("decision 34: the largest values are kept to the last unit", async () 
   const { input_tokens, output_tokens, cached_input_tokens } = usage;
   assertEquals([input_tokens, output_tokens, cached_input_tokens], [most, most, most]);
   assertEquals(duration_ms, most);
+});
+
+Deno.test("R38: a heartbeat's tokens are one model call and no event in the record, in spend and in each group", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1, { ...TOKENS, status: "start" }));
+  const log = anEvent(1, { type: "log", data: { message: "hello" } });
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [log] });
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.post("/v1/heartbeats", aHeartbeat(2, TOKENS));
+  await h.worker.idle();
+  const counts = ({ events, llm_calls }: Answer["json"]) => [events, llm_calls];
+  assertEquals(counts((await recordOf(h)).usage), [1, 1]);
+  const listed = (await h.get("/v1/runs")).json.runs;
+  assertEquals(listed.map(({ usage }: Answer["json"]) => counts(usage)), [[0, 1], [1, 1]]);
+  for (const group of ["day", "agent", "customer", "feature", "status", "model"]) {
+    const { totals, groups } = (await h.get(`/v1/spend?group_by=${group}`)).json;
+    assertEquals(counts(totals), [1, 2], group);
+    const all: number[][] = groups.map(counts);
+    assertEquals([0, 1].map((n) => all.reduce((sum, one) => sum + (one[n] ?? 0), 0)), [1, 2]);
+    if (group === "model") assertEquals(all.toSorted(), [[0, 2], [1, 0]]);
+  }
 });

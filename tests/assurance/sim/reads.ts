@@ -163,7 +163,8 @@ export function usageOf(run: Run) {
   const count = (wanted: string) => events.filter(({ type }) => type === wanted).length;
   return {
     events: events.length,
-    llm_calls: count("llm_call"),
+    // The call that a heartbeat reports is a model call, and no event (R38).
+    llm_calls: count("llm_call") + (ownCall(run) === null ? 0 : 1),
     tool_calls: count("tool_call"),
     logs: count("log"),
     errors: failedEvents(run).length,
@@ -186,10 +187,7 @@ function measuresOf(runs: readonly Run[]) {
   const unpriced = runs.flatMap(unpricedOf);
   const cost = runs.reduce((sum, run) => sum + costOf(run), 0);
   const succeeded = runs.filter(({ closing }) => closing?.status === "success").length;
-  const callCount = runs.reduce(
-    (sum, run) => sum + usageOf(run).llm_calls + (ownCall(run) === null ? 0 : 1),
-    0,
-  );
+  const callCount = runs.reduce((sum, run) => sum + usageOf(run).llm_calls, 0);
   return {
     runs: runs.length,
     successful_runs: succeeded,
