@@ -92,9 +92,11 @@ export interface NoticeDetails {
 export function noticeText(
   details: NoticeDetails,
 ): { readonly subject: string; readonly text: string } {
-  const { month, percent, used, included } = details;
+  const { month, percent, included } = details;
   // The name is part of the subject header too.
   const team = printable(details.teamName);
+  // The count at this mark: the notice is created later, maybe with that of a higher mark.
+  const used = Math.ceil(included * percent / 100);
   const resets = formatInstant(monthSpanOf(month).endMs).slice(0, 16).replace("T", " ");
   return {
     subject: `Runledger: team ${team} has reached ${percent} % of its events for ${month}`,
@@ -116,6 +118,14 @@ export function noticeText(
 /** Formats an integer with commas between its thousands. */
 function grouped(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** Usage of a month next to what the plan includes. */
+export interface QuotaUse extends MonthUse {
+  /** Events that the plan includes; `Infinity` without a limit. */
+  readonly included: number;
+  /** State. */
+  readonly state: QuotaState;
 }
 
 /** Usage of one month. */

@@ -43,7 +43,8 @@ export async function quotaTroubles(
   const notices = await listRows<Notice>(store, { prefix: keys.notices(team, month) });
   return notices.filter(({ value: { percent } }) => percents.includes(percent))
     .map(({ value: { percent } }) => ({
-      key: `${month} ${percent}`,
+      // Of two shares that are found at once, the last one by name counts.
+      key: `${month} ${String(percent).padStart(3, "0")}`,
       value: percent,
       detail: `${percent} % of the events of ${month}`,
     }));

@@ -1,5 +1,9 @@
 /** The dashboard: the table of its pages, their routes, and the guards for page requests. */
+import { monthOf } from "../../domain/core/time.ts";
 import { suspensionOf } from "../../domain/teams/credentials.ts";
+import { planOfTeam } from "../../domain/teams/plans.ts";
+import { quotaState, type QuotaUse } from "../../domain/teams/quota.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { answerText, fail } from "../http/answer.ts";
 import type { Guard, Handle, MenuEntry, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
@@ -48,11 +52,16 @@ export function createDashboard(deps: HandlerDeps) {
     }
     return null;
   };
-  /** Reads what the top bar counts. */
-  const countOpen: Guard = async (c) => {
+  /** Reads what the frame of a page shows: open incidents, and the events of the month. */
+  const readFrame: Guard = async (c) => {
     const { team, grant } = c.get("principal");
     if (grant.kind === "operator") return null;
-    c.set("frame", { ...c.get("frame"), open: await deps.incidents.openCounts(team) });
+    const frame = c.get("frame");
+    const [open, quota] = await Promise.all([
+      deps.incidents.openCounts(team),
+      hasOperator ? readQuota(deps, team, frame.nowMs) : undefined,
+    ]);
+    c.set("frame", { ...frame, open, ...quota && { quota } });
     return null;
   };
   /** Finds the session of a request that needs none: its page keeps the navigation. */
@@ -62,7 +71,7 @@ export function createDashboard(deps: HandlerDeps) {
     const principal = await deps.sessions.find(token, () => clientOf(c, token));
     if (principal === null || suspensionOf(principal) !== null) return;
     c.set("principal", principal);
-    await countOpen(c);
+    await readFrame(c);
   }
   /** Finds the session of a request for a page that does not exist. */
   const recognize: Guard = async (c) => {
@@ -92,12 +101,20 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [requireSameOrigin] : []),
       ...(access === null ? [] : [
         authorize(access, authenticate, [limitRate(deps, "control", { reserve: true })]),
-        countOpen,
+        readFrame,
       ]),
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
   return { routes: pageRoutes(deps), guards, asPage, recognize, reference };
+}
+
+/** Reads the usage of the current month and compares it with the plan. */
+async function readQuota({ usage }: HandlerDeps, team: Team, nowMs: number): Promise<QuotaUse> {
+  const month = monthOf(nowMs);
+  const used = await usage.used(team.id, month);
+  const included = planOfTeam(team).eventsPerMonth;
+  return { month, used, included, state: quotaState(used, included) };
 }
 
 /**

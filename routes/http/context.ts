@@ -16,6 +16,7 @@ import type { MonitorStore } from "../../domain/monitors/store.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import type { SpendStore } from "../../domain/spend/rollup.ts";
+import type { QuotaUse } from "../../domain/teams/quota.ts";
 import type { UsageStore } from "../../domain/teams/quota_notice.ts";
 import type { LineageStore, RunListStore } from "../../domain/runs/list.ts";
 import type { RepriceStore } from "../../domain/repricing/job.ts";
@@ -88,6 +89,8 @@ export interface PageFrame {
   readonly nowMs: number;
   /** Incidents that the top bar counts; absent without a team's session. */
   readonly open?: OpenIncidents;
+  /** Events of the month; absent without a team's session, and where no plan is shown. */
+  readonly quota?: QuotaUse;
 }
 
 /** A menu link, listed for principals that may open its page. */

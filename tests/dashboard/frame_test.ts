@@ -1,6 +1,7 @@
 /** The frame of every page: places, preferences, single-team mode, commands, pages not found. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey } from "../../domain/teams/credentials.ts";
+import { keys } from "../../kv/base/keys.ts";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import { aHeartbeat, aRun } from "../support/builders/requests.ts";
 import { hrefsOf, type Reader, signedIn, submit, textOf } from "../support/harness/dashboard.ts";
@@ -18,6 +19,12 @@ function linksIn(html: string, label: string): string[] {
   const [nav = ""] = new RegExp(`<nav[^>]*aria-label="${label}".*?</nav>`, "s").exec(html) ?? [];
   return [...nav.matchAll(/<a [^>]*?(aria-current="page")?>([^<]*)<\/a>/g)]
     .map(([, isCurrent, name = ""]) => isCurrent ? `[${name}]` : name);
+}
+
+/** Returns the pages of the top bar, without the overview. */
+function linkedPages(html: string): string[] {
+  const [bar = ""] = /<nav[^>]*aria-label="Pages".*?<\/nav>/s.exec(html) ?? [];
+  return hrefsOf(bar, "/dashboard/").concat("/dashboard/alerts/rules", "/dashboard/checks");
 }
 
 Deno.test("the top bar has five places and the settings, and marks the current one", async () => {
@@ -55,6 +62,34 @@ Deno.test("without an operator there are no plans and quotas", async () => {
     const keys = (await (await signedIn(h)).get("/dashboard/keys")).text;
     assertEquals(linksIn(keys, "Settings").includes("Plan"), hasPlan);
   }
+});
+
+Deno.test("the quota banner is on the overview from 80%, on every page from 100% (R39)", async () => {
+  await using h = await Harness.open({ tier: "free", operatorKey: OPERATOR_KEY });
+  const reader = await signedIn(h);
+  const count = (by: number) => {
+    const sums = [{ key: keys.usage(h.team.id, "2026-11"), by: BigInt(by) }];
+    return h.store.writer.commit({ team: h.team.id, sums });
+  };
+  const others = linkedPages((await reader.get("/dashboard")).text);
+  assert(others.includes("/dashboard/runs") && others.length > 5, others.join());
+  const bannersOn = async (path: string) => {
+    const { text } = await reader.get(path);
+    return textOf(text).match(/Heads-up: .*?\)|Over quota: .*?\)/g) ?? [];
+  };
+  await count(79_999);
+  assertEquals(await bannersOn("/dashboard"), []);
+  await count(1);
+  const [headsUp = ""] = await bannersOn("/dashboard");
+  assertMatch(headsUp, /80% or more .* 80,000 of 100,000 \(80%\)/);
+  for (const path of others) assertEquals(await bannersOn(path), [], path);
+  await count(40_000);
+  for (const path of ["/dashboard", ...others]) {
+    assertEquals((await bannersOn(path)).length, 1, path);
+  }
+  const over = await reader.get("/dashboard/runs");
+  assertMatch(textOf(over.text), /Over quota: .* 120,000 of 100,000 \(120%\)/);
+  assertMatch(over.text, /href="\/dashboard\/plan"/);
 });
 
 Deno.test("a page that does not exist keeps the navigation of a session", async () => {

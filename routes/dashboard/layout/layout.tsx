@@ -7,6 +7,7 @@ import { TimeContext } from "../components/time.tsx";
 import { assetPath } from "./assets.ts";
 import type { View } from "./page.ts";
 import { DASHBOARD_PATH, isWithin } from "./paths.ts";
+import { QuotaBanner } from "./quota_banner.tsx";
 import { readPreferences, shownZone } from "./preferences.ts";
 import { SearchDialog } from "./search_dialog.tsx";
 import { Brand, TopBar } from "./top_bar.tsx";
@@ -102,6 +103,10 @@ interface ContentProps {
 function Content({ c, view, entries }: ContentProps) {
   const { title, heading = title, lead, aside, crumbs, body, isBare } = view;
   if (isBare) return <>{body}</>;
+  const { quota } = c.get("frame");
+  // From 80 % on the overview, from 100 % everywhere (R39).
+  const isWarned = quota !== undefined &&
+    (quota.state === "over" || quota.state === "heads_up" && c.req.path === DASHBOARD_PATH);
   const tabs = entries.filter(({ area }) => area === "settings");
   const isSetting = tabs.some(({ path }) => isWithin(c.req.path, path));
   return (
@@ -122,6 +127,7 @@ function Content({ c, view, entries }: ContentProps) {
         {lead !== undefined && <p class="quiet">{lead}</p>}
         {aside !== undefined && aside !== null && <div class="end">{aside}</div>}
       </div>
+      {isWarned && <QuotaBanner {...quota} />}
       {body}
     </>
   );

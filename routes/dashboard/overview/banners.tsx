@@ -1,7 +1,7 @@
 /** Banners for problems, each with a remedy. */
-import { PLAN_PATH, queryText, runPath, SPEND_PATH } from "../layout/paths.ts";
+import { runPath, SPEND_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
-import { countedText, formatCount, percentText } from "../components/format.ts";
+import { countedText, formatCount } from "../components/format.ts";
 import { MessageBanner } from "../alerts/banner.tsx";
 import { RejectedBanner } from "../refusals/page.tsx";
 import type { Overview } from "./read.ts";
@@ -16,31 +16,8 @@ export function Banners(overview: Overview) {
       <MessageBanner {...overview.messages} />
       <DeadBanner {...overview.dead} />
       <RejectedBanner {...overview.rejected} />
-      <QuotaBanner {...overview} />
       <UnpricedBanner {...overview} />
     </>
-  );
-}
-
-function QuotaBanner({ quota, span: { from }, hasOperator }: Overview) {
-  const { state, used, included } = quota;
-  if (state === "normal" || !hasOperator) return null;
-  const byAgent = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", from]])}`;
-  return (
-    <InlineNotice kind={state === "over" ? "bad" : "warn"}>
-      <p>
-        <strong>
-          {state === "over"
-            ? "Over quota: this month's events are used up."
-            : "Heads-up: 80% or more of this month's events are used."}
-        </strong>{" "}
-        {formatCount(used)} of {formatCount(included)}{" "}
-        ({percentText(used, included)}). Nothing is cut off and nothing is charged.{" "}
-        <a href={PLAN_PATH}>See where the month is heading</a> and{" "}
-        <a href={byAgent}>which agents do the work</a>; if it is what you need, ask for a larger
-        plan.
-      </p>
-    </InlineNotice>
   );
 }
 

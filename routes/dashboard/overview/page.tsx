@@ -27,7 +27,7 @@ const showOverview: Handler = async (c, deps) => {
   const nowMs = deps.environment.now();
   const content = {
     ...await readOverview(deps, team, nowMs, openCounts(c)),
-    hasOperator: deps.hasOperator,
+    quota: c.get("frame").quota,
     open: sumOf(openCounts(c)),
   };
   const page = { title: "Overview", lead: <Today {...content.span} /> };

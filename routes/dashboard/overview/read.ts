@@ -1,12 +1,10 @@
 /** Reads the data of the overview in parallel, each part by a bounded range. */
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { quotaState } from "../../../domain/teams/quota.ts";
-import { planOfTeam } from "../../../domain/teams/plans.ts";
+import type { QuotaUse } from "../../../domain/teams/quota.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { unpricedOf } from "../../../domain/spend/unpriced.ts";
-import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/page.tsx";
@@ -24,9 +22,9 @@ const FAILURES_SHOWN = 6;
 /** Maximum rows read to name the models without a price. */
 const MODEL_ROWS_MAX = 1_000;
 
-/** The data of the page; `hasOperator` is true if someone manages plans, so that they are shown. */
+/** The data of the page; `quota` is absent if nobody manages plans. */
 export type Overview = Awaited<ReturnType<typeof readOverview>> & {
-  readonly hasOperator: boolean;
+  readonly quota: QuotaUse | undefined;
 };
 
 export async function readOverview(
@@ -37,34 +35,24 @@ export async function readOverview(
 ) {
   const span = spanAt(nowMs);
   const recent = { from: Date.parse(span.from), to: span.endMs };
-  const [rows, quota, slowest, failures, agents, dead, rejected, attention, messages] =
-    await Promise
-      .all([
-        Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
-        readQuota(deps, team, nowMs),
-        readSlowest(deps, team, span),
-        readFailures(deps.runList, team, recent, FAILURES_SHOWN),
-        readSpendByAgent(deps.spend, team, span),
-        deps.deadStages.ofTeam(team),
-        countRejected(deps, team.id, nowMs),
-        readAttention(deps, team, nowMs, open),
-        readMessageTrouble(deps, team, nowMs),
-      ]);
+  const [rows, slowest, failures, agents, dead, rejected, attention, messages] = await Promise
+    .all([
+      Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
+      readSlowest(deps, team, span),
+      readFailures(deps.runList, team, recent, FAILURES_SHOWN),
+      readSpendByAgent(deps.spend, team, span),
+      deps.deadStages.ofTeam(team),
+      countRejected(deps, team.id, nowMs),
+      readAttention(deps, team, nowMs, open),
+      readMessageTrouble(deps, team, nowMs),
+    ]);
   const days = metricsOf(span.days, rows.flat());
   const usual = usualDayOf(days.slice(0, -1));
   const unpriced = await readUnpriced(deps, team, span, days);
   return {
-    ...{ nowMs, span, days, usual, quota, slowest, failures, agents, dead, rejected, unpriced },
+    ...{ nowMs, span, days, usual, slowest, failures, agents, dead, rejected, unpriced },
     ...{ attention, messages },
   };
-}
-
-/** Reads the usage of the current month and compares it with the plan. */
-async function readQuota({ usage }: AppDeps, team: Team, nowMs: number) {
-  const month = monthOf(nowMs);
-  const used = await usage.used(team.id, month);
-  const included = planOfTeam(team).eventsPerMonth;
-  return { month, used, included, state: quotaState(used, included) };
 }
 
 /** Compares only the newest runs: no index orders runs by duration. */

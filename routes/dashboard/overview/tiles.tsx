@@ -4,10 +4,11 @@ import { Tile, type TileProps } from "../components/tile.tsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import { type Compared, compareFailures, compareSum, type DayMetrics } from "./day_metrics.ts";
+import type { QuotaUse } from "../../../domain/teams/quota.ts";
 import type { Overview } from "./read.ts";
 
 export function OverviewTiles(overview: Overview) {
-  const { days, usual, quota, hasOperator } = overview;
+  const { days, usual, quota } = overview;
   const today = days.at(-1);
   if (today === undefined) return null;
   return (
@@ -16,7 +17,7 @@ export function OverviewTiles(overview: Overview) {
         <RunsTile {...overview} today={today} />
         <FailedTile {...overview} today={today} />
         <CostTile {...overview} today={today} />
-        {hasOperator && <QuotaTile {...quota} />}
+        {quota !== undefined && <QuotaTile {...quota} />}
       </section>
       {usual !== null && (
         <p class="soft">
@@ -79,7 +80,7 @@ function CostTile({ today: { day, cost }, usual, span: { passed } }: TodayProps)
   );
 }
 
-function QuotaTile({ month, used, included, state }: Overview["quota"]) {
+function QuotaTile({ month, used, included, state }: QuotaUse) {
   return (
     <LinkTile
       name={`Events in ${month}`}

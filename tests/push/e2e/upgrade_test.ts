@@ -83,10 +83,16 @@ const READS = [
   ...["day", "agent", "model"].map((group) => `/v1/spend?group_by=${group}`),
 ];
 
-/** Reads once all costs are final. */
+/** Reads once all runs are in sums and lists. */
 async function readAll(url: string): Promise<string[]> {
-  const wait = await fetch(`${url}/v1/runs/${runId(1)}?wait=final&timeout=20`, { headers });
-  await wait.body?.cancel();
+  for (const n of [1, 3, 4, 5]) {
+    const wait = await fetch(`${url}/v1/runs/${runId(n)}?wait=final&timeout=20`, { headers });
+    await wait.body?.cancel();
+  }
+  for (let listed = 0; listed < 5;) {
+    const list = await fetch(`${url}/v1/runs?limit=50`, { headers });
+    listed = (await list.json()).runs.length;
+  }
   return await Promise.all(READS.map(async (path) => {
     const answer = await fetch(url + path, { headers });
     const text = await answer.text();

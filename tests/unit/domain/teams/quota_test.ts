@@ -95,12 +95,12 @@ Deno.test("quota: a query is about the current month or an earlier one", () => {
   }
 });
 
-Deno.test("quota: the e-mail states the usage, when it resets, and that nothing is lost", () => {
+Deno.test("quota: the e-mail states the count at its mark, when it resets, and that nothing is lost (R39)", () => {
   const facts = { month: "2026-12", percent: 80, used: 80_123, included: 100_000 } as const;
   const { subject, text } = noticeText({ ...facts, teamName: "Ships\r\nBcc: x@y" });
   assertEquals(subject.split(/[\r\n]/).length, 1);
   assertStringIncludes(subject, "80 %");
-  for (const part of ["80,123", "100,000", "2027-01-01 00:00 UTC", "Nothing is cut off"]) {
+  for (const part of ["used 80,000 of the 100,000", "2027-01-01 00:00 UTC", "Nothing is cut off"]) {
     assertStringIncludes(text, part);
   }
   assert(!text.includes("\r"), text);

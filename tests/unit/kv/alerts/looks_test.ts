@@ -142,6 +142,16 @@ Deno.test("quota: opens at the first mark, counts the second one, ends with the 
   assertEquals(await here.ruleRows(), []);
 });
 
+Deno.test("quota: both marks at once open one incident that names the higher one (R39)", async () => {
+  await using temp = await TempStore.open();
+  const here = new LookProcess(temp.store);
+  await here.putMail("ops");
+  await here.notice(80);
+  await here.notice(100);
+  await here.until(NOON);
+  assertEquals(await here.messages(), ["opened The team has used 100 % of this month's events"]);
+});
+
 Deno.test("service: opens with a trouble, ends when none of its kind is left", async () => {
   await using temp = await TempStore.open();
   const here = new LookProcess(temp.store);
