@@ -1,7 +1,7 @@
 /**
  * All limits the service enforces, each with its source.
  *
- * "contract N", "decision N" and "RN" are rulings of `docs/DECISIONS.md`.
+ * "contract N", "decision N" and "RN" are rulings of `docs/CONTRACT.md`.
  * `docs/LIMITS.md` lists all limits; a test keeps it in sync with this file.
  *
  * @module

@@ -4,6 +4,7 @@ import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type HarnessOptions, KEY } from "../support/harness/harness.ts";
+import { ask, AUTH, get } from "../support/harness/raw_socket.ts";
 
 /** Common form of every refusal on this path, with GET and with HEAD. */
 function checkRefusal(sent: Answer, status: number, code: string, hasBody = true): void {
@@ -188,4 +189,21 @@ Deno.test("decision 3: a broken parameter does not discard the key of the same q
   await using h = await Harness.open();
   const response = await h.get(`/v1/ping?key=${KEY}&agent=cron&metadata=100%`, { key: null });
   checkRefusal(response, 400, "invalid_field");
+});
+
+Deno.test("section 3: a URL of 60 KiB gets the line of text; a longer one is refused by the runtime", async () => {
+  await using h = await Harness.open();
+  const before = await h.dump();
+  for (const method of ["GET", "HEAD"]) {
+    const long = await h.request(method, `/v1/ping?agent=${"x".repeat(60 * 1024)}`);
+    checkRefusal(long, 400, "invalid_field", method === "GET");
+  }
+  const path = `/v1/ping?agent=${"x".repeat(66 * 1024)}`;
+  const longer = await ask(h.url, get(path, "Host: x", AUTH, "Connection: close"));
+  assertEquals([longer?.status, longer?.body, longer?.headers.get("content-type")], [
+    400,
+    "",
+    null,
+  ]);
+  assertEquals(await h.dump(), before);
 });

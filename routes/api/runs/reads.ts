@@ -45,8 +45,8 @@ const query = {
 
 const waiting = {
   wait: z.enum(WAITS).meta({ id: "RunWait" }).optional().describe(
-    "Delays the response until the run is closed and fully processed; `judged`: also until its " +
-      "judges have answered.",
+    "Delays the response until the run is closed and fully processed. `judged` is the same today: " +
+      "no judge can be set up yet.",
   ),
   timeout: z.int().min(0).max(FINAL_WAIT_SECONDS.max).default(FINAL_WAIT_SECONDS.default)
     .describe("Seconds to wait at most; then the current record is returned."),

@@ -1,4 +1,4 @@
-/** Every ruling cited in code, tests and documents is in `docs/DECISIONS.md`. */
+/** Every ruling cited in code, tests and documents is in `docs/CONTRACT.md`. */
 import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../../../", import.meta.url);
@@ -18,52 +18,55 @@ function textsBelow(folder: string): string[] {
 /** Matches numbers after a word, such as "decisions 5, 6 and 8 to 10"; the last may end a range. */
 const NUMBERS = String.raw`\d{1,3}(?:(?:, | and | to |, and |-)\d{1,3})*`;
 
-/** Kinds of rulings: the form of a citation and the prefix of the heading. */
+/** Kinds of rulings: the form of a citation and the prefix of the name. */
 const KINDS = [
-  { pattern: new RegExp(String.raw`\bdecisions? (${NUMBERS})`, "gi"), heading: "Decision " },
-  { pattern: new RegExp(String.raw`\bsections? (${NUMBERS})`, "gi"), heading: "Section " },
+  { pattern: new RegExp(String.raw`\bdecisions? (${NUMBERS})`, "gi"), name: "decision " },
+  { pattern: new RegExp(String.raw`\bsections? (${NUMBERS})`, "gi"), name: "section " },
   {
     pattern: new RegExp(String.raw`\bpricing rules? (${NUMBERS})`, "gi"),
-    heading: "Pricing rule ",
+    name: "pricing rule ",
   },
-  { pattern: new RegExp(String.raw`\bcontract (${NUMBERS})`, "gi"), heading: "Contract " },
-  { pattern: /(?<![\w$.-])R(\d{1,2})\b/g, heading: "R" },
+  { pattern: new RegExp(String.raw`\bcontract (${NUMBERS})`, "gi"), name: "contract " },
+  { pattern: /(?<![\w$.-])R(\d{1,2})\b/g, name: "R" },
 ] as const;
 
-/** Lists the rulings that a text cites, by the prefix of their headings. */
+/** Lists the names of the rulings that a text cites. */
 function citationsIn(text: string): string[] {
-  return KINDS.flatMap(({ pattern, heading }) =>
+  return KINDS.flatMap(({ pattern, name }) =>
     [...text.matchAll(pattern)].flatMap(([, numbers = ""]) =>
-      numbers.match(/\d+/g)?.map((number) => `${heading}${number}`) ?? []
+      numbers.match(/\d+/g)?.map((number) => `${name}${number}`) ?? []
     )
   );
 }
 
-const headings = [...read("docs/DECISIONS.md").matchAll(/^(?:##+|\|) ([A-Z][a-z ]*\d+)/gm)]
-  .map(([, heading = ""]) => heading);
+/** The rulings of the document: number, title, and the names by which texts cite them. */
+const rulings = [...read("docs/CONTRACT.md").matchAll(/^### (\d+)\. (.+) \(([^()]+)\)$/gm)]
+  .map(([, number, title, names = ""]) => ({
+    number: Number(number),
+    title,
+    names: names.split(", "),
+  }));
 
-Deno.test("every cited ruling has an entry in docs/DECISIONS.md", () => {
-  const knownIds = new Set(headings);
+Deno.test("every cited ruling has an entry in docs/CONTRACT.md", () => {
+  const knownIds = new Set(rulings.flatMap(({ names }) => names));
   let cited = 0;
   for (const path of textsBelow("")) {
     for (const citation of citationsIn(read(path))) {
       cited++;
-      assert(knownIds.has(citation), `${path} cites "${citation}", which docs/DECISIONS.md lacks`);
+      assert(knownIds.has(citation), `${path} cites "${citation}", which docs/CONTRACT.md lacks`);
     }
   }
   assert(cited > 500, `${cited}`);
 });
 
-Deno.test("every ruling has one entry, and each kind is numbered in order", () => {
-  assertEquals(headings.length, new Set(headings).size);
-  for (const { heading } of KINDS) {
-    const numbers = headings.filter((each) => each.replace(/\d+$/, "") === heading)
-      .map((each) => Number(each.slice(heading.length)));
-    assertEquals(numbers, numbers.toSorted((a, b) => a - b), heading);
-    assertEquals(numbers[0], 1, heading);
-    // Numbers of decisions are reserved for features in advance.
-    if (heading !== "Decision ") assertEquals(numbers.length, numbers.at(-1), heading);
-  }
+Deno.test("the contract is one list with one numbering, and each name means one ruling", () => {
+  const contract = read("docs/CONTRACT.md");
+  assertEquals(rulings.length, contract.match(/^### /gm)?.length);
+  assertEquals(rulings.map(({ number }) => number), rulings.map((_, i) => i + 1));
+  const names = rulings.flatMap(({ names }) => names);
+  assertEquals(names.length, new Set(names).size);
+  for (const name of names) assertEquals(citationsIn(name), [name]);
+  for (let n = 1; n <= 44; n++) assert(names.includes(`R${n}`), `R${n}`);
 });
 
 /** Citations of documents outside the repository. */
