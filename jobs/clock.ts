@@ -40,8 +40,8 @@ export class Clock {
   readonly #deps: ClockDeps;
   readonly #handlers: ReadonlyMap<DueKind, DueHandler>;
   readonly #loop: Loop;
-  /** Time of the last stored turn; null without waiting rows, undefined if not known. */
-  #notedMs: number | null | undefined;
+  /** The last stored turn, undefined if another process may have stored it. */
+  #noted: { readonly at: number; readonly waits: boolean } | undefined;
   #absences: readonly Absence[] = [];
 
   /** Creates a clock; `start` runs it. */
@@ -54,7 +54,7 @@ export class Clock {
       return FAILURE_PAUSE_MS;
     }, deps.turn);
     // Another instance may have noted turns meanwhile.
-    deps.turn?.onBegin(() => this.#notedMs = undefined);
+    deps.turn?.onBegin(() => this.#noted = undefined);
   }
 
   start(): void {
@@ -84,7 +84,7 @@ export class Clock {
   async #turn(): Promise<boolean> {
     const { store, now } = this.#deps;
     const [nowMs, nextMs] = [now(), await store.nextDueMs()];
-    await this.#note(nextMs === null ? null : nowMs);
+    await this.#note(nowMs, nextMs !== null);
     if (nextMs === null || nextMs > nowMs) return false;
     const summarizedToMs = await store.summarizedToMs(nowMs);
     const rows = await store.due(summarizedToMs, ROWS_PER_TURN);
@@ -99,14 +99,13 @@ export class Clock {
   }
 
   /** Stores the time of a turn, so that an absence shows after a restart. */
-  async #note(nowMs: number | null): Promise<void> {
-    const notedMs = this.#notedMs;
-    if (nowMs === notedMs) return;
-    const isRecent = nowMs !== null && typeof notedMs === "number" &&
-      Math.abs(nowMs - notedMs) < NOTE_MS;
-    if (isRecent) return;
-    this.#absences = await this.#deps.store.noteTurn(nowMs);
-    this.#notedMs = nowMs;
+  async #note(at: number, waits: boolean): Promise<void> {
+    const noted = this.#noted;
+    const isKnown = noted?.waits === waits && (!waits || Math.abs(at - noted.at) < NOTE_MS);
+    if (isKnown) return;
+    const turn = { waits, isFirst: noted === undefined };
+    this.#absences = await this.#deps.store.noteTurn(at, turn);
+    this.#noted = { at, waits };
   }
 
   /** Looks at rows of one team and kind; returns the number of rows that it handled. */

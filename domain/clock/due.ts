@@ -51,6 +51,14 @@ export interface Absence {
   readonly untilMs: number;
 }
 
+/** A turn of the clock, as {@link ClockStore.noteTurn} notes it. */
+export interface NotedTurn {
+  /** True if rows wait. */
+  readonly waits: boolean;
+  /** True for the first turn of a process, and for the first since it has the lease. */
+  readonly isFirst: boolean;
+}
+
 /** What a look needs to know of time. */
 export interface ClockTurn {
   /** Time of the turn, unix milliseconds. */
@@ -91,12 +99,14 @@ export interface ClockStore {
   /** Postpones rows whose look failed: by 1 minute, doubling up to 60. */
   postpone(rows: readonly DueRow[], nowMs: number): Promise<void>;
   /**
-   * Notes a turn of the clock.
+   * Notes a turn of the clock. The time after a turn without waiting rows is no absence, unless
+   * another process notes the next one: rows that it finds were filed and not looked at.
    *
-   * @param nowMs unix milliseconds; null if no row waits: the time up to the next turn is no absence
+   * @param nowMs unix milliseconds
+   * @param turn `waits`: rows wait; `isFirst`: the first turn of this process, or since it leads
    * @returns the latest absences, including one that ends with this turn
    */
-  noteTurn(nowMs: number | null): Promise<readonly Absence[]>;
+  noteTurn(nowMs: number, turn: NotedTurn): Promise<readonly Absence[]>;
   /** Returns whether the store can read and write; if so, a failure was caused by the look. */
   isAlive(): Promise<boolean>;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { decodeTime } from "@std/ulid";
-import type { Absence, ClockStore, DueRow } from "../../domain/clock/due.ts";
+import type { Absence, ClockStore, DueRow, NotedTurn } from "../../domain/clock/due.ts";
 import { STORAGE_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { PENDING_LANES } from "../../domain/runs/processing.ts";
 import { keyParts, keys } from "../base/keys.ts";
@@ -23,8 +23,10 @@ const POSTPONE_MS = { first: 60_000, max: 3_600_000 } as const;
 
 /** The last turn of the clock as stored. */
 interface StoredClock {
-  /** Time of the turn, unix milliseconds; null if no row waited then. */
-  readonly at: number | null;
+  /** Time of the turn, unix milliseconds. */
+  readonly at: number;
+  /** True if rows waited then. */
+  readonly waits: boolean;
   /** Latest absences, in order. */
   readonly absences: readonly Absence[];
 }
@@ -41,7 +43,7 @@ export function createClockStore(store: Store, absenceMs: number): ClockStore {
     nextDueMs: () => nextDueMs(store),
     summarizedToMs: (nowMs) => summarizedToMs(store, nowMs),
     postpone: (failed, nowMs) => postpone(store, failed, nowMs),
-    noteTurn: (nowMs) => noteTurn(store, nowMs, absenceMs),
+    noteTurn: (nowMs, turn) => noteTurn(store, nowMs, turn, absenceMs),
     isAlive: () => isAlive(store),
   };
 }
@@ -81,21 +83,24 @@ async function postpone(store: Store, rows: readonly DueRow[], nowMs: number): P
 
 function noteTurn(
   store: Store,
-  nowMs: number | null,
+  nowMs: number,
+  { waits, isFirst }: NotedTurn,
   absenceMs: number,
 ): Promise<readonly Absence[]> {
   const key = keys.clock();
   return untilCommitted("note a turn of the clock", async () => {
     const entry = await findEntry<StoredClock>(store, key);
-    const { at, absences: stored } = entry?.value ?? { at: null, absences: [] };
-    if (at === nowMs) return stored;
-    const known = nowMs === null ? stored : upTo(nowMs, stored);
-    const isAbsence = at !== null && nowMs !== null && nowMs - at > absenceMs;
+    const last = entry?.value;
+    const stored = last?.absences ?? [];
+    if (last !== undefined && !waits && !last.waits) return stored;
+    const known = upTo(nowMs, stored);
+    const isAbsence = last !== undefined && waits && (last.waits || isFirst) &&
+      nowMs - last.at > absenceMs;
     const absences = isAbsence
-      ? [...known, { fromMs: at, untilMs: nowMs }].slice(-ABSENCES_MAX)
+      ? [...known, { fromMs: last.at, untilMs: nowMs }].slice(-ABSENCES_MAX)
       : known;
     const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
-    const value: StoredClock = { at: nowMs, absences };
+    const value: StoredClock = { at: nowMs, waits, absences };
     return await store.writer.commit({ checks, sets: [{ key, value }] }) === null ? LOST : absences;
   });
 }

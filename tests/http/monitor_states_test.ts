@@ -164,3 +164,22 @@ Deno.test("flips: pages, bounds, and bad parameters by name", async () => {
     assertEquals([status, json.field], [400, query.split("=")[0]]);
   }
 });
+
+ofInstance(
+  "the first monitor is not down after a stop before the clock's next turn (decision 51)",
+  async () => {
+    await using h = await Harness.open();
+    await h.post("/v1/heartbeats", { agent: "nightly" });
+    await h.worker.idle();
+    await h.clock.idle();
+    const body = { schedule: { every_seconds: 300 }, grace_seconds: 120 };
+    assertEquals((await h.request("PUT", PATH, { body })).status, 202);
+    await h.restart(() => {
+      h.nowMs += 600_000;
+      return Promise.resolve();
+    });
+    await h.worker.idle();
+    await h.clock.idle();
+    assertEquals((await h.getSettled(PATH)).json.state, "up");
+  },
+);

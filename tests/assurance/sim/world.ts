@@ -205,7 +205,7 @@ export class World implements AsyncDisposable {
   async passTo(toMs: number): Promise<void> {
     const turnMs = Math.max(this.nowMs, toMs - 1_000);
     this.nowMs = Math.max(this.nowMs, toMs);
-    await createClockStore(this.store, Infinity).noteTurn(turnMs);
+    await createClockStore(this.store, Infinity).noteTurn(turnMs, { waits: true, isFirst: false });
   }
 
   /** Sends a request to the fetch function. */

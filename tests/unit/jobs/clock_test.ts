@@ -23,6 +23,7 @@ import { KvServer } from "../../support/harness/kv_server.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const MINUTE = 60_000;
+const TURN = { waits: true, isFirst: false };
 const TEAM = "team" as TeamId;
 const OTHER = "other" as TeamId;
 
@@ -156,7 +157,10 @@ Deno.test("clock: an absence is known after a restart, and nothing is written wh
   {
     await using shop = new ClockHarness(temp.store, world);
     await shop.at(NOON);
-    assertEquals(await noted(), null);
+    const first = await noted();
+    await shop.at(NOON + 20 * MINUTE);
+    assertEquals(await noted(), first);
+    world.nowMs = NOON;
     await file(temp.store, [{ name: "a", at: NOON + 5 * MINUTE }]);
     await shop.at(NOON + 1_000);
     const version = await noted();
@@ -182,6 +186,21 @@ Deno.test("clock: an absence is known after a restart, and nothing is written wh
   }
 });
 
+Deno.test("clock: the time since a row was filed is an absence, also if no turn saw the row before", async () => {
+  await using temp = await TempStore.open();
+  const world = { nowMs: NOON };
+  {
+    await using shop = new ClockHarness(temp.store, world);
+    await shop.at(NOON);
+  }
+  await file(temp.store, [{ name: "first", at: NOON + MINUTE }]);
+  world.nowMs = NOON + 10 * MINUTE;
+  await using shop = new ClockHarness(temp.store, world);
+  await shop.clock.idle();
+  const absences = shop.looks.map(({ turn }) => turn.absences);
+  assertEquals(absences, [[{ fromMs: NOON, untilMs: world.nowMs }]]);
+});
+
 Deno.test("clock: a clock that is set back lets rows wait", async () => {
   await using temp = await TempStore.open();
   await using shop = new ClockHarness(temp.store, { nowMs: NOON });
@@ -199,18 +218,18 @@ Deno.test("clock: a clock that is set back lets rows wait", async () => {
 Deno.test("clock: an absence ends at the time to which a clock that was ahead is set back", async () => {
   await using temp = await TempStore.open();
   const store = createClockStore(temp.store, MINUTE);
-  await store.noteTurn(NOON);
-  const ahead = await store.noteTurn(NOON + 1_440 * MINUTE);
+  await store.noteTurn(NOON, TURN);
+  const ahead = await store.noteTurn(NOON + 1_440 * MINUTE, TURN);
   assertEquals(ahead, [{ fromMs: NOON, untilMs: NOON + 1_440 * MINUTE }]);
-  assertEquals(await store.noteTurn(NOON + 5_000), [{ fromMs: NOON, untilMs: NOON + 5_000 }]);
-  assertEquals(await store.noteTurn(NOON - 1), []);
+  assertEquals(await store.noteTurn(NOON + 5_000, TURN), [{ fromMs: NOON, untilMs: NOON + 5_000 }]);
+  assertEquals(await store.noteTurn(NOON - 1, TURN), []);
 });
 
 Deno.test("clock: several absences are kept, the latest 20", async () => {
   await using temp = await TempStore.open();
   const store = createClockStore(temp.store, MINUTE);
   let absences: readonly Absence[] = [];
-  for (let n = 0; n < 25; n++) absences = await store.noteTurn(NOON + n * 2 * MINUTE);
+  for (let n = 0; n < 25; n++) absences = await store.noteTurn(NOON + n * 2 * MINUTE, TURN);
   assertEquals(absences.length, 20);
   assertEquals(absences.at(-1), { fromMs: NOON + 46 * MINUTE, untilMs: NOON + 48 * MINUTE });
 });
