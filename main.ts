@@ -105,7 +105,7 @@ function listen(): RunningServer | Promise<never> {
   const { drainMs } = platform;
   try {
     const isAddressOverridden = overriddenBy !== null;
-    return serve(service.app.fetch, host, port, { memory, isAddressOverridden, drainMs });
+    return serve(service.app.fetch, host, port, { isAddressOverridden, drainMs });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     // A port below 1024 needs a right; a busy port, or an address that is not up, needs time.

@@ -1,7 +1,8 @@
-/** The HTTP server, from listening to the last response. */
+/**
+ * The HTTP server, from listening to the last response. It is the runtime's own, on every platform:
+ * a proxy in front bounds connections that send nothing, as `docs/OPERATIONS.md` says.
+ */
 import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
-import type { Memory } from "../domain/core/memory.ts";
-import { type ConnectionLimits, Connections, type ServeRequest } from "./connections.ts";
 import { BrokenOff } from "../routes/http/paced_streams.ts";
 
 /** Milliseconds of the drain time reserved for commits in progress. */
@@ -20,19 +21,8 @@ interface Cohort {
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** A listening server. */
-interface Listening {
-  readonly addr: Deno.Addr;
-  /** Stops accepting connections; resolves when all responses are sent. */
-  readonly close: () => Promise<void>;
-}
-
 interface ServeOptions {
-  /** Memory target above which long responses are ended; without it they never are. */
-  readonly memory?: Memory;
-  /** Idle limits of connections. */
-  readonly limits?: ConnectionLimits;
-  /** True if the runtime replaces the address; it does so only for its own server. */
+  /** True if the runtime replaces the address. */
   readonly isAddressOverridden?: boolean;
   /** Maximum milliseconds of a drain, with the time to close the store. */
   readonly drainMs?: number;
@@ -42,21 +32,16 @@ export function serve(
   fetch: (request: Request, connection: Deno.ServeHandlerInfo) => Response | Promise<Response>,
   hostname: string,
   port: number,
-  options: ServeOptions = {},
+  { isAddressOverridden = false, drainMs = DRAIN_MS_MAX }: ServeOptions = {},
 ) {
-  const { drainMs = DRAIN_MS_MAX } = options;
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
-  const listening = listen(hostname, port, options, async (request, info, connection) => {
+  const address = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX };
+  const server = Deno.serve({ ...address, onListen() {}, onError }, async (request, info) => {
     const mine = cohort;
     mine.count++;
-    connection?.begin(request, info);
-    let status = 500;
     try {
-      const response = await fetch(request, info);
-      status = response.status;
-      return response;
+      return await fetch(request, info);
     } finally {
-      connection?.end(request, status);
       if (--mine.count === 0 && mine !== cohort) mine.done.resolve();
     }
   });
@@ -65,12 +50,12 @@ export function serve(
     const before = cohort;
     cohort = { count: 0, done: Promise.withResolvers() };
     if (before.count > 0) await before.done.promise;
-    await listening.close();
+    await server.shutdown();
   }
 
   return {
     /** URL or other address that the server listens on. */
-    url: urlOf(listening.addr, options.isAddressOverridden ? null : hostname),
+    url: urlOf(server.addr, isAddressOverridden ? null : hostname),
     /** Stops accepting requests and waits for those in progress, at most the drain time. */
     async drain() {
       const { promise: late, resolve } = Promise.withResolvers<void>();
@@ -80,29 +65,6 @@ export function serve(
       clearTimeout(timer);
     },
   };
-}
-
-/**
- * Starts listening. No single connection is closed if the runtime cannot serve them separately, or
- * chooses the address.
- */
-function listen(
-  hostname: string,
-  port: number,
-  { memory, limits, isAddressOverridden = false }: ServeOptions,
-  answer: ServeRequest,
-): Listening {
-  const address = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX };
-  if (isAddressOverridden || !Connections.isPossible) {
-    const server = Deno.serve(
-      { ...address, onListen() {}, onError },
-      (request, info) => answer(request, info, null),
-    );
-    return { addr: server.addr, close: () => server.shutdown() };
-  }
-  const listener = Deno.listen(address);
-  const connections = new Connections(listener, answer, onError, memory, limits);
-  return { addr: listener.addr, close: () => connections.close() };
 }
 
 /** Returns the address as a URL; a socket without a port has none, and is named instead. */

@@ -180,6 +180,12 @@ Deno.test("architecture: the root holds only what it is known to hold", () => {
   assertEquals(names.filter((name) => !(name in LAYERS) && !ROOT_ENTRIES.has(name)), []);
 });
 
+Deno.test("architecture: no file calls what the runtime does not document", () => {
+  const internals = /\bDeno(?:\.internal\b|\[)|\binternal\?: symbol|__bootstrap/;
+  const text = (file: string) => Deno.readTextFileSync(new URL(file, ROOT));
+  assertEquals([...all.keys()].filter((file) => internals.test(text(file))), []);
+});
+
 Deno.test("architecture: only the program of the KV engine loads a native addon", () => {
   // A static import; `import()` runs only in a program.
   const addon = /\bfrom\s*"(?:[^"]*\/)?(?:@?deno[\/_]kv(?:\.ts)?|kv_engine\.ts)"/;

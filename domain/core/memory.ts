@@ -68,17 +68,17 @@ export interface MemoryUse {
 /** Memory budget of one process, with its registered holders. */
 export class Memory {
   /** Target resident size of the process in bytes. */
-  readonly targetBytes: number;
+  readonly #targetBytes: number;
   readonly #holders: { readonly share: MemoryShare; readonly bytes: () => number }[] = [];
 
   /** Creates a budget without holders. */
   constructor(targetMb: number = MEMORY_MB.default) {
-    this.targetBytes = targetMb * BYTES_PER_MB;
+    this.#targetBytes = targetMb * BYTES_PER_MB;
   }
 
   /** Returns the maximum bytes of a share. */
   bytesMax(share: MemoryShare): number {
-    return Math.floor(this.targetBytes * MEMORY_SHARES[share] / 1_000);
+    return Math.floor(this.#targetBytes * MEMORY_SHARES[share] / 1_000);
   }
 
   /** Registers a holder, so that metrics and tests see its usage. */

@@ -115,22 +115,25 @@ Deno.test("shutdown: two simultaneous signals count as one, a later one ends it 
   });
 });
 
-/** Opens a connection that requests the live stream and reads none of it. */
-async function openUnreadStream(url: string): Promise<Deno.TcpConn> {
+/** Opens a connection, sends a request that is answered with 200, and reads none of its body. */
+async function openUnread(url: string, path: string): Promise<Deno.TcpConn> {
   const socket = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port) });
-  const head = `GET /v1/live HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
+  const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
   await socket.write(new TextEncoder().encode(head));
   assertStringIncludes(await readText(socket), "200 OK");
   return socket;
 }
 
-Deno.test("shutdown: live streams and waiting calls end immediately, and delay nothing", async () => {
+Deno.test("shutdown: live streams, waiting calls and idle connections end immediately, and delay nothing", async () => {
   await withFolder(async (folder) => {
     const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
     await using process = await Process.start(settings);
     const headers = { Authorization: `Bearer ${KEY}` };
     await using listener = await Listener.open(process.url, KEY);
-    const socket = await openUnreadStream(process.url);
+    using _stream = await openUnread(process.url, "/v1/live");
+    using _idle = await openUnread(process.url, "/healthz");
+    using half = await openUnread(process.url, "/healthz");
+    await half.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nHo"));
     const opened = await fetch(`${process.url}/v1/runs`, {
       method: "POST",
       headers,
@@ -154,6 +157,5 @@ Deno.test("shutdown: live streams and waiting calls end immediately, and delay n
       await answer.body?.cancel();
       assert(answer.status === 200 || answer.status === 503, `${answer.status}`);
     }
-    socket.close();
   });
 });
