@@ -59,7 +59,7 @@ import { createAlerts } from "./alerts.ts";
 import { createMetrics } from "./metrics.ts";
 import type { ServiceOptions } from "./service_options.ts";
 
-/** Milliseconds between the worker's looks for work that other instances leave. */
+/** Milliseconds between the worker's looks for work where no bell rings for it. */
 const LOOK_MS = 500;
 
 /** Milliseconds within which the lease of a killed instance is free, and taken. */
@@ -107,7 +107,8 @@ export function createService(options: ServiceOptions) {
     stages,
     jobs: [reprices, deletions],
     onUpdated: (team) => notices.updated(team),
-    lookMs: lease === null ? null : LOOK_MS,
+    lookMs: options.looks ?? lease !== null ? LOOK_MS : null,
+    calls: () => store.workerSignal.raised,
     turn,
     ...(failurePauseMs === undefined ? {} : { failurePauseMs }),
     now,

@@ -16,6 +16,8 @@ export interface ServiceOptions
   readonly timers: Timers;
   /** True if other instances may use the store; then one of them does the background work. */
   readonly isShared?: boolean;
+  /** True if no bell rings for the worker, so that it looks for work; as `isShared` when absent. */
+  readonly looks?: boolean;
   /** Maximum milliseconds that a response may send nothing; no limit when absent. */
   readonly silentMsMax?: number;
   /** Milliseconds without a turn of the clock that are an absence; 60,000 when absent. */

@@ -46,7 +46,9 @@ export async function openLedger(config: Config, memory: Memory): Promise<OpenSt
   if (kv.kind === "platform" && !hasAttachedKv) return await fatal(EXIT.store, [NO_KV]);
   if (kv.kind === "url") Deno.env.delete(PREFIX_VARIABLE);
   if (config.dev && nameOf(kv) === KV_DEFAULT) await makeFolder(dirname(KV_DEFAULT));
-  return await withAccessToken(kvToken, () => openStore(kv, memory))
+  // With a prefix the runtime would open a file or a URL instead of memory.
+  const hasBell = !isShared(kv) && Deno.env.get(PREFIX_VARIABLE) === undefined;
+  return await withAccessToken(kvToken, () => openStore(kv, memory, { hasBell }))
     .catch((error) => refuseStore(config, error));
 }
 

@@ -2,7 +2,7 @@
  * The worker: updates pending runs, and runs the stages after finish.
  *
  * Closed runs go first, because a client waits for their cost, but open runs get a turn too. The
- * worker sleeps until it is woken: by a commit of this process, by a signal of another process, by
+ * worker sleeps until it is woken: by a commit of this process, by the bell that the commit rings, by
  * the clock each minute, or because a stage is due. Work that fails on its own is postponed, so it
  * does not block other work.
  */
@@ -35,8 +35,10 @@ export interface WorkerDeps extends JobDeps {
   readonly onUpdated?: (team: TeamId) => void;
   /** Milliseconds to wait after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number;
-  /** Milliseconds between looks for other instances' work; null or absent if there are none. */
+  /** Milliseconds between looks for work; null or absent if each commit wakes the worker. */
   readonly lookMs?: number | null;
+  /** Number of commits with work so far, which shows whether calls arrive. */
+  readonly calls: () => number;
 }
 
 /**
@@ -71,8 +73,6 @@ export class Worker {
   readonly #deps: WorkerDeps;
   readonly #loop: Loop;
   readonly #stages: StageTurns;
-  /** Number of wake-ups so far, which shows whether calls arrived. */
-  #signals = 0;
   #restMs = 0;
   /** Callers for whom the worker does not rest. */
   #hurries = 0;
@@ -106,7 +106,6 @@ export class Worker {
 
   /** Signals that there may be work. */
   wake(): void {
-    this.#signals++;
     this.#loop.waker.wake();
   }
 
@@ -164,12 +163,12 @@ export class Worker {
       const rows = await this.#deps.store.takePending(lane, this.#runsMax[lane]);
       this.#closedTurns = lane === "open" ? 0 : this.#closedTurns + 1;
       if (rows.isEmpty) continue;
-      const [startMs, signals] = [performance.now(), this.#signals];
+      const [startMs, calls] = [performance.now(), this.#deps.calls()];
       await this.#bringUpToDate(rows);
       const tookMs = performance.now() - startMs;
       this.#fitRunsMax(lane, tookMs);
       const isFull = rows.runs.length >= this.#runsMax[lane];
-      if (this.#signals > signals && !isFull) {
+      if (this.#deps.calls() > calls && !isFull) {
         this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
       }
       return true;

@@ -9,6 +9,7 @@ import { Memory } from "../domain/core/memory.ts";
 import { TIMERS } from "./base/deadline.ts";
 import { fileBytesOf, watchFiles } from "./base/files.ts";
 import { keys } from "./base/keys.ts";
+import { openBell } from "./writer/bell.ts";
 import { WorkerSignal } from "./writer/signal.ts";
 import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
 import { createStore, type Store, type StoreDeps } from "./store.ts";
@@ -33,6 +34,8 @@ interface OpenOptions {
   readonly limits?: BackEnd;
   /** Replaces {@link ANSWER_MS_MAX}, for tests. */
   readonly answerMsMax?: number;
+  /** True to wake the worker by the runtime's queue too: the runtime can open a KV in memory. */
+  readonly hasBell?: boolean;
 }
 
 /**
@@ -45,12 +48,12 @@ interface OpenOptions {
 export async function openStore(
   location: KvLocation | string,
   memory: Memory,
-  { limits, answerMsMax }: OpenOptions = {},
+  options: OpenOptions = {},
 ): Promise<OpenStore> {
   const at = locationOf(location);
-  const backEnd = limits ?? backEndOf(at);
+  const { limits = backEndOf(at), answerMsMax } = options;
   // A second handle on ":memory:" would be a second database; on a URL, a second connection.
-  if (at.kind !== "file") return await openSingleHandle(at, memory, backEnd, answerMsMax);
+  if (at.kind !== "file") return await openSingleHandle(at, memory, { ...options, limits });
   using opened = new DisposableStack();
   const { path, lock } = await lockLedger(at.path);
   opened.use(lock);
@@ -60,7 +63,8 @@ export async function openStore(
   const isNew = await requireFormat(at, reader, opened, answerMsMax);
   shrinkExpiryIndex(at.path, path);
   const files = { inPlace: watchFiles(at.path, path), fileBytes: () => fileBytesOf(path) };
-  return openHandles({ kv, reader, limits: backEnd, memory, ...files }, isNew, opened.move());
+  const workerSignal = await openSignal(options, opened);
+  return openHandles({ kv, reader, limits, memory, workerSignal, ...files }, isNew, opened.move());
 }
 
 /**
@@ -72,21 +76,31 @@ export async function openStore(
 export async function openUnlocked(location: KvLocation | string): Promise<OpenStore> {
   const at = locationOf(location);
   await requireLedger(at);
-  return await openSingleHandle(at, new Memory(), backEndOf(at));
+  return await openSingleHandle(at, new Memory(), { limits: backEndOf(at) });
 }
 
 /** Opens a single handle, without the lock. */
 async function openSingleHandle(
   at: KvLocation,
   memory: Memory,
-  limits: BackEnd,
-  answerMsMax?: number,
+  { limits, answerMsMax, ...options }: OpenOptions & { readonly limits: BackEnd },
 ): Promise<OpenStore> {
   using opened = new DisposableStack();
   const kv = opened.use(await openKv(at, pathOf(at), answerMsMax));
   const isNew = await requireFormat(at, kv, opened, answerMsMax);
-  const files = { inPlace: () => true, fileBytes: () => null };
-  return openHandles({ kv, reader: kv, limits, memory, ...files }, isNew, opened.move());
+  const workerSignal = await openSignal(options, opened);
+  const rest = { inPlace: () => true, fileBytes: () => null, workerSignal };
+  return openHandles({ kv, reader: kv, limits, memory, ...rest }, isNew, opened.move());
+}
+
+/** Opens the worker's signal, and its bell if it has one. */
+async function openSignal(
+  { hasBell }: OpenOptions,
+  opened: DisposableStack,
+): Promise<WorkerSignal> {
+  const bell = hasBell === true ? await openBell() : null;
+  opened.defer(() => bell?.close());
+  return new WorkerSignal(bell);
 }
 
 /** Returns what the runtime opens; undefined for the KV that the platform attaches. */
@@ -149,12 +163,12 @@ export async function withAccessToken<T>(
 
 /** Builds a store over handles; closing it closes `opened`. */
 function openHandles(
-  handles: Omit<StoreDeps, "deadlines" | "workerSignal">,
+  handles: Omit<StoreDeps, "deadlines">,
   isNew: boolean,
   opened: DisposableStack,
 ): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
-  const store = createStore({ ...handles, deadlines, workerSignal: new WorkerSignal() });
+  const store = createStore({ ...handles, deadlines });
   return {
     ...store,
     isNew,

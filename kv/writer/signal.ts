@@ -1,22 +1,29 @@
 /**
  * Wakes the worker when a commit leaves it work to do.
  *
- * A commit immediately wakes the worker of its own process. The runtime's queue is not used: with a
- * file, commits and worker share one process; a shared KV has no queues; and the runtime ends the
- * process when its queue meets a full disk. The pending set is the source of truth: the worker
- * finds another process's work within a minute.
+ * A commit wakes the worker of its own process at once, and rings the bell. The pending set is the
+ * source of truth: without a bell the worker looks for work each half second.
  *
  * @module
  */
+import type { Bell } from "./bell.ts";
 
 /** Signals the worker. */
 export class WorkerSignal {
+  /** Null where the runtime has no queue of its own in memory. */
+  readonly bell: Bell | null;
   #wake: () => void = () => {};
   #raised = 0;
+
+  /** Creates a signal that wakes nothing yet. */
+  constructor(bell: Bell | null = null) {
+    this.bell = bell;
+  }
 
   /** Sets the callback for each signal. */
   listen(wake: () => void): void {
     this.#wake = wake;
+    this.bell?.listen(wake);
   }
 
   /** Number of signals; shows whether requests arrive. */
@@ -27,6 +34,7 @@ export class WorkerSignal {
   /** Wakes the worker after a commit with pending marks is on disk. */
   raise(): void {
     this.#raised++;
+    this.bell?.ring();
     this.#wake();
   }
 }

@@ -57,6 +57,8 @@ export interface HarnessOptions {
   readonly rateClock?: () => number;
   /** Milliseconds without a turn of the clock that are an absence; as in the service by default. */
   readonly absenceMs?: number;
+  /** True if the worker looks for work, as where no bell rings. */
+  readonly looks?: boolean;
   /** True if another program opens the file. */
   readonly onDisk?: boolean;
   /** URL of a shared KV of the test's own, for a single instance. */
@@ -122,6 +124,7 @@ export class Instance {
       log,
       draining,
       ...(absenceMs === undefined ? {} : { absenceMs }),
+      ...(options.looks === undefined ? {} : { looks: options.looks }),
       parts: deps,
     });
     const { team } = await ensureFirstTeam(store, environment, { region, key, tier });

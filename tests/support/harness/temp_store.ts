@@ -19,11 +19,14 @@ export class TempStore implements AsyncDisposable {
   }
 
   /** Opens a store on a new file, or on a copy of another store's closed file. */
-  static async open(copied?: Uint8Array): Promise<TempStore> {
+  static async open(
+    copied?: Uint8Array,
+    { hasBell = false }: { readonly hasBell?: boolean } = {},
+  ): Promise<TempStore> {
     const folder = await makeMemoryFolder();
     const path = `${folder}/test.kv`;
     if (copied !== undefined) await Deno.writeFile(path, copied);
-    return new TempStore(folder, path, await openStore(path, new Memory()));
+    return new TempStore(folder, path, await openStore(path, new Memory(), { hasBell }));
   }
 
   get store(): OpenStore {

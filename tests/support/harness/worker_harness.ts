@@ -18,6 +18,8 @@ import { TempStore } from "./temp_store.ts";
 export interface WorkerHarnessOptions {
   readonly stages?: readonly RunnableStage[];
   readonly failurePauseMs?: number;
+  /** True to open the store with a bell. */
+  readonly hasBell?: boolean;
   /** Replaces methods of the worker's store, for faults. */
   readonly wrap?: (store: ProcessingStore) => ProcessingStore;
 }
@@ -42,7 +44,7 @@ export class WorkerHarness implements AsyncDisposable {
   }
 
   static async open(options: WorkerHarnessOptions = {}): Promise<WorkerHarness> {
-    return new WorkerHarness(await TempStore.open(), options);
+    return new WorkerHarness(await TempStore.open(undefined, options), options);
   }
 
   get store(): OpenStore {
@@ -58,6 +60,7 @@ export class WorkerHarness implements AsyncDisposable {
       store,
       stages,
       jobs,
+      calls: () => this.store.workerSignal.raised,
       now: this.now,
       log: (line) => this.log.push(line),
       ...(failurePauseMs === undefined ? {} : { failurePauseMs }),

@@ -1,10 +1,17 @@
 /** Worker signal: commits with marks wake the worker of their process, and no message is stored. */
+import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { Memory } from "../../../domain/core/memory.ts";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
+import { TIMERS } from "../../../kv/base/deadline.ts";
 import { openStore } from "../../../kv/open.ts";
-import { finish, runsOf } from "../../support/builders/stored_runs.ts";
+import { openBell } from "../../../kv/writer/bell.ts";
+import { finish, run, runsOf } from "../../support/builders/stored_runs.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
+import { WorkerHarness } from "../../support/harness/worker_harness.ts";
+
+/** Milliseconds of R42 within which a finish is final, and as long again for a busy machine. */
+const FINAL_MS_MAX = 2_000;
 
 Deno.test("worker signal: a commit that changes a run wakes this process's worker immediately", async () => {
   await using temp = await TempStore.open();
@@ -34,14 +41,46 @@ Deno.test("worker signal: a write that lost its check sends no signal", async ()
   assertEquals([lost, wakes], [null, 0]);
 });
 
-Deno.test("worker signal: the runtime's queue, which ends the process on a full disk, is never used", async () => {
+Deno.test("worker signal: the runtime's queue in the ledger's file, which ends the process on a full disk, is never used", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
-    const store = await openStore(path, new Memory());
+    const store = await openStore(path, new Memory(), { hasBell: true });
     for (let n = 0; n < 5; n++) await finish(runsOf(store), n);
     await store.close();
     using database = new DatabaseSync(path, { readOnly: true });
     const count = database.prepare("SELECT count(*) AS messages FROM queue").get();
     assertEquals(count?.messages, 0);
   });
+});
+
+Deno.test("R42: a finish is final within a second by the bell alone, and the close leaves nothing", async () => {
+  await using h = await WorkerHarness.open({ hasBell: true });
+  const { bell } = h.store.workerSignal;
+  assert(bell !== null);
+  // The direct wake is switched off.
+  h.store.workerSignal.listen(() => {});
+  bell.listen(() => h.worker.wake());
+  h.worker.start();
+  await h.worker.idle();
+  await finish(h.runs, 1);
+  using deadlines = new Deadlines(FINAL_MS_MAX, TIMERS);
+  await deadlines.within(h.settled(run(1)), () => {
+    throw new Error(`not final in ${FINAL_MS_MAX} ms`);
+  });
+});
+
+Deno.test("R42: a bell that is rung often has one message, and rings again after it", async () => {
+  const bell = await openBell();
+  let rings = 0;
+  for (let round = 1; round <= 3; round++) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bell.listen(() => {
+      rings++;
+      resolve();
+    });
+    for (let n = 0; n < 100; n++) bell.ring();
+    await promise;
+  }
+  bell.close();
+  assertEquals(rings, 3);
 });
