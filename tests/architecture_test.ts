@@ -70,7 +70,7 @@ const ORDER: Record<string, readonly string[]> = {
     "metrics",
     "transfer",
   ],
-  routes: ["http", "openapi", "docs", "api", "dashboard", "."],
+  routes: ["std", "http", "openapi", "docs", "api", "dashboard", "."],
 };
 
 /** What the root holds besides the folders of {@link LAYERS}. */

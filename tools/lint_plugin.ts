@@ -19,7 +19,7 @@ const MAY_IMPORT: Record<
   kv: { folders: ["kv", "domain"], packages: /^(node:|lru-cache$|@std\/ulid$)/ },
   routes: {
     folders: ["routes", "domain"],
-    packages: /^(node:|zod$|hono(\/|$)|htmx\.org\/|markdown-it$)/,
+    packages: /^(node:|zod$|@std\/http$|hono(\/|$)|htmx\.org\/|markdown-it$)/,
   },
   jobs: { folders: ["jobs", "domain"], packages: /^node:/ },
 };

@@ -3,7 +3,7 @@ import { type ErrorCode, ERRORS, type Problem } from "../../domain/core/errors.t
 import { type RawJson, rawOf } from "../../domain/core/raw_json.ts";
 import type { Losses } from "../../domain/core/losses.ts";
 import type { RequestContext } from "./context.ts";
-import { createHash } from "node:crypto";
+import { eTag, ifNoneMatch } from "@std/http";
 
 /** Path whose errors are plain text (contract 9). */
 export const PING_PATH = "/v1/ping";
@@ -30,10 +30,10 @@ export function answer(
 }
 
 /** Answers with a record and its ETag, or with 304 when `If-None-Match` lists that ETag. */
-export function answerTagged(c: RequestContext, json: RawJson): Response {
+export async function answerTagged(c: RequestContext, json: RawJson): Promise<Response> {
   // A long text is encoded once, for both its hash and its response.
   const text = json.length > LONG_CHARS ? encoder.encode(`${json}\n`) : `${json}\n`;
-  const tag = tagOf(text);
+  const tag = await eTag(text);
   if (isKnown(c, tag)) return answerText(c, 304, null, null, { "ETag": tag });
   return answerText(c, 200, text, "application/json", { "ETag": tag });
 }
@@ -128,20 +128,9 @@ function refusalHeaders({ code }: Problem): Headers {
   };
 }
 
-/** Hex digits of an ETag: 128 bits. */
-const TAG_CHARS = 32;
-
-/** Returns the ETag of a text or of its bytes. */
-export function tagOf(text: string | Uint8Array): string {
-  return `"${createHash("sha256").update(text).digest("hex").slice(0, TAG_CHARS)}"`;
-}
-
-/** Returns whether `If-None-Match` lists an ETag; weak ones count, since proxies that compress weaken it. */
+/** Returns whether the client has the version with an ETag. */
 export function isKnown(c: RequestContext, tag: string): boolean {
-  const header = c.req.raw.headers.get("if-none-match");
-  if (header === null) return false;
-  return header.trim() === "*" ||
-    header.split(",").some((listed) => listed.trim().replace(/^W\//, "") === tag);
+  return !ifNoneMatch(c.req.raw.headers.get("if-none-match"), tag);
 }
 
 /** Returns an empty stream as body for HEAD, where the length of the real stream is unknown. */

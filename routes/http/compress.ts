@@ -1,9 +1,10 @@
 /** Compressed responses: of reads at each request, of static texts once. */
+import { eTag } from "@std/http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Handle, RequestContext } from "./context.ts";
 import type { Handler, HandlerDeps } from "./admission.ts";
-import { isKnown, tagOf } from "./answer.ts";
+import { isKnown } from "./answer.ts";
 
 const deflated = promisify(gzip);
 
@@ -105,7 +106,7 @@ function headersOf(c: RequestContext, headers: Record<string, string>): Record<s
 
 /** Answers with a text that is rendered at the first request, since most processes never need it. */
 export function staticResponse(make: (deps: HandlerDeps) => Promise<StaticContent>): Handler {
-  let content: Promise<ReturnType<typeof withBytes>> | undefined;
+  let content: ReturnType<typeof withBytes> | undefined;
   return async (c, deps) => {
     const { bytes, tag, headers } = await (content ??= make(deps).then(withBytes));
     // A strong ETag identifies the uncompressed bytes; compressed ones get a weak ETag.
@@ -116,7 +117,7 @@ export function staticResponse(make: (deps: HandlerDeps) => Promise<StaticConten
   };
 }
 
-function withBytes({ type, text, headers }: StaticContent) {
+async function withBytes({ type, text, headers }: StaticContent) {
   const own = { "Content-Type": type, "Cache-Control": "public, max-age=300" };
-  return { bytes: new StaticBytes(text), tag: tagOf(text), headers: { ...own, ...headers } };
+  return { bytes: new StaticBytes(text), tag: await eTag(text), headers: { ...own, ...headers } };
 }

@@ -5,7 +5,7 @@ import { fail, PING_PATH } from "./answer.ts";
 import type { Authenticate } from "./access.ts";
 import { addressOf, type AppDeps, type RequestContext } from "./context.ts";
 import { queryOf } from "./query.ts";
-import { parse, serialize } from "hono/utils/cookie";
+import { getCookies, setCookie } from "@std/http";
 import { SESSION } from "../../domain/core/limits.ts";
 import { networkOf } from "../../domain/core/network.ts";
 
@@ -107,13 +107,14 @@ const COOKIE = "__Host-runledger";
 
 /** Returns the session token of a request; null without one. */
 export function tokenOf(c: RequestContext): string | null {
-  const header = c.req.raw.headers.get("cookie");
-  return header === null ? null : parse(header, COOKIE)[COOKIE] ?? null;
+  return getCookies(c.req.raw.headers)[COOKIE] ?? null;
 }
 
-/** Returns the header that sets the cookie to a token; null deletes the cookie. */
-export function cookieOf(token: string | null): string {
-  return serialize(COOKIE, token ?? "", {
+/** Sets the cookie of a response to a token; null deletes the cookie. */
+export function setToken({ headers }: Response, token: string | null): void {
+  setCookie(headers, {
+    name: COOKIE,
+    value: token ?? "",
     path: "/",
     secure: true,
     httpOnly: true,

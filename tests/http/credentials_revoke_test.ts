@@ -1,5 +1,6 @@
 /** Propagation of a revocation, here and in other instances (decision 4). */
 import { assert, assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
@@ -19,9 +20,8 @@ function anotherInstance(h: Harness): CredentialStore {
 
 /** Moves the monotonic clock, which expires cached credentials, until disposed. */
 function monotonicClockAheadBy(ms: number): Disposable {
-  const original = performance.now;
-  performance.now = () => original.call(performance) + ms;
-  return { [Symbol.dispose]: () => void (performance.now = original) };
+  const { now } = performance;
+  return stub(performance, "now", () => now.call(performance) + ms);
 }
 
 async function makeKey(h: Harness): Promise<{ id: string; secret: string }> {

@@ -21,7 +21,7 @@ for (const [path, change] of Object.entries(RECORDS)) {
     await h.post("/v1/runs", aRun(1));
     const first = await h.getSettled(path);
     const tag = first.headers.get("etag") ?? "";
-    assertMatch(tag, /^"[0-9a-f]{32}"$/);
+    assertMatch(tag, /^"[^"]+"$/);
     for (const knownTag of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
       const same = await h.get(path, { headers: { "If-None-Match": knownTag } });
       assertEquals([same.status, same.text, same.headers.get("etag")], [304, "", tag], knownTag);

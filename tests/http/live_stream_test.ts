@@ -1,5 +1,6 @@
 /** One live stream and its team's reader, tested without a socket. */
 import { assert, assertEquals } from "@std/assert";
+import { FakeTime } from "@std/testing/time";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import type { LiveBatch } from "../../domain/feed/live.ts";
@@ -162,18 +163,12 @@ Deno.test("stream: dropped changes are reported with the feed positions between 
 
 /** Requires that a quiet stream sends a keep-alive with its position once in an interval. */
 async function keepsAlive(keepAliveMs: number): Promise<void> {
-  const { setInterval } = globalThis;
-  let tick = () => Promise.resolve();
-  globalThis.setInterval = ((look: () => Promise<void>) => {
-    tick = look;
-    return 0;
-  }) as unknown as typeof setInterval;
+  using time = new FakeTime();
   const { stream } = aStream(undefined, keepAliveMs);
-  globalThis.setInterval = setInterval;
   stream.begin(3);
   await stream.catchUp(3, pagesOf([]));
   const seconds = async (count: number) => {
-    for (let n = 0; n < count; n++) await tick();
+    for (let n = 0; n < count; n++) await time.tickAsync(1_000);
   };
   await seconds(keepAliveMs / 1_000 - 1);
   stream.take(batchOf(await changes(4, 4)));

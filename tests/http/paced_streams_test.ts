@@ -1,5 +1,6 @@
 /** Streams generated on demand: their limits, without a server. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { BrokenOff, PacedStreams } from "../../routes/http/paced_streams.ts";
 
 const STANDSTILL_MS = 30_000;
@@ -23,13 +24,8 @@ class Lines implements AsyncIterator<Uint8Array> {
 
 /** Advances the monotonic clock until disposed. */
 function skip(ms: number): Disposable {
-  const real = performance.now;
-  performance.now = () => real.call(performance) + ms;
-  return {
-    [Symbol.dispose]() {
-      performance.now = real;
-    },
-  };
+  const { now } = performance;
+  return stub(performance, "now", () => now.call(performance) + ms);
 }
 
 Deno.test("streams: each part is generated on demand, one per pull", async () => {

@@ -1,5 +1,5 @@
 /** What a browser prefers: theme, time zone, UTC. Cookies hold it; none of it is a secret. */
-import { parse, serialize } from "hono/utils/cookie";
+import { getCookies, setCookie } from "@std/http";
 import { exactText } from "../assets/time.js";
 import type { RequestContext } from "../../http/context.ts";
 
@@ -19,7 +19,7 @@ export interface Preferences {
 
 /** Reads the preferences of a browser. */
 export function readPreferences(c: RequestContext): Preferences {
-  const cookies = parse(c.req.raw.headers.get("cookie") ?? "");
+  const cookies = getCookies(c.req.raw.headers);
   return {
     theme: THEMES.find((theme) => theme === cookies[THEME]) ?? null,
     zone: zoneOf(cookies[ZONE] ?? ""),
@@ -46,14 +46,11 @@ function zoneOf(name: string): string | null {
 /** Value of a form that removes a preference: the system's theme. */
 const NO_PREFERENCE = "system";
 
-/** Returns the headers that store the preferences of a form; other fields are ignored. */
-export function preferenceCookies(form: URLSearchParams): string[] {
-  const pairs = [[THEME, form.get("theme")], [TIME, form.get("time")]] as const;
-  return pairs.flatMap(([name, value]) =>
-    value === null || !/^[a-z]{1,10}$/.test(value) ? [] : serialize(name, value, {
-      path: "/",
-      sameSite: "Lax",
-      maxAge: value === NO_PREFERENCE ? 0 : 34_560_000,
-    })
-  );
+/** Stores the preferences of a form in the cookies of a response; other fields are ignored. */
+export function storePreferences({ headers }: Response, form: URLSearchParams): void {
+  for (const [name, value] of [[THEME, form.get("theme")], [TIME, form.get("time")]] as const) {
+    if (value === null || !/^[a-z]{1,10}$/.test(value)) continue;
+    const maxAge = value === NO_PREFERENCE ? 0 : 34_560_000;
+    setCookie(headers, { name, value, path: "/", sameSite: "Lax", maxAge });
+  }
 }

@@ -9,7 +9,7 @@ import {
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { addressOf, type AppDeps, type RequestContext } from "../../http/context.ts";
-import { atFixedTime, clientOf, cookieOf, tokenOf } from "../../http/credential.ts";
+import { atFixedTime, clientOf, setToken, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, ownPage, SIGN_IN } from "../layout/paths.ts";
@@ -43,7 +43,9 @@ const signIn: Handler = async (c, deps) => {
 /** Ends the session on the server and in the browser. */
 const signOut: Handler = async (c, { sessions }) => {
   await sessions.end(tokenOf(c) ?? "");
-  return seeOther(SIGN_IN, { "Set-Cookie": cookieOf(null) });
+  const response = seeOther(SIGN_IN);
+  setToken(response, null);
+  return response;
 };
 
 /**
@@ -67,8 +69,9 @@ async function signInWith(
   const refused = suspensionOf(principal) ?? refusalOf(principal, teamKeyOrOperator("read"));
   if (refused !== null) return fail(c, refused);
   const query = new URLSearchParams({ kept: "", next });
-  const cookie = cookieOf(await deps.sessions.start(secret.value, principal.team.id));
-  return seeOther(`${SIGN_IN}?${query}`, { "Set-Cookie": cookie });
+  const response = seeOther(`${SIGN_IN}?${query}`);
+  setToken(response, await deps.sessions.start(secret.value, principal.team.id));
+  return response;
 }
 
 /** Returns the secret of the printed sign-in link, only for requests from this machine. */

@@ -1,4 +1,5 @@
 /** Injects faults at commits of a world: one at a chosen commit, or as a sequence generates them. */
+import { stub } from "@std/testing/mock";
 import fc from "fast-check";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { BACK_ENDS, LOCKED_RETRY } from "../../../kv/base/limits.ts";
@@ -70,9 +71,9 @@ export class OneFault implements Plan {
 
 /** Makes timers fire immediately, so that waits for a lock or a job take no time. */
 export function hurriedTimers(): Disposable {
-  const original = globalThis.setTimeout;
-  globalThis.setTimeout = ((callback: () => void) => original(callback, 0)) as typeof setTimeout;
-  return { [Symbol.dispose]: () => void (globalThis.setTimeout = original) };
+  const { setTimeout } = globalThis;
+  const hurried = (callback: () => void) => setTimeout(callback, 0);
+  return stub(globalThis, "setTimeout", hurried as typeof setTimeout);
 }
 
 /** Opens a world whose commits follow a plan. */

@@ -1,5 +1,6 @@
 /** Turns of stages end in time, also if those of one team take long. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { ProcessingStore, StageTask } from "../../../domain/runs/processing.ts";
@@ -32,20 +33,16 @@ function turnsOf(tasks: readonly StageTask[], work: (run: RunId) => Promise<void
 Deno.test("stage turns: after half a second none begins, and each team has begun some", async () => {
   const { now } = performance;
   let passedMs = 0;
-  performance.now = () => now.call(performance) + passedMs;
-  try {
-    const busy = Array.from({ length: 9 }, (_, n) => taskOf("busy", n));
-    const { turns, completed } = turnsOf([...busy, taskOf("other", 9)], async (id) => {
-      if (id !== run(9)) passedMs += 600;
-      await Promise.resolve();
-    });
-    assert(await turns.begin());
-    await turns.end();
-    assertEquals(completed.sort(), ["busy", "busy", "other"]);
-    assert(turns.isResting);
-  } finally {
-    performance.now = now;
-  }
+  using _clock = stub(performance, "now", () => now.call(performance) + passedMs);
+  const busy = Array.from({ length: 9 }, (_, n) => taskOf("busy", n));
+  const { turns, completed } = turnsOf([...busy, taskOf("other", 9)], async (id) => {
+    if (id !== run(9)) passedMs += 600;
+    await Promise.resolve();
+  });
+  assert(await turns.begin());
+  await turns.end();
+  assertEquals(completed.sort(), ["busy", "busy", "other"]);
+  assert(turns.isResting);
 });
 
 Deno.test("stage turns: the next one rejects with the error of the last, and later ones go on", async () => {

@@ -1,6 +1,7 @@
 /** The nightly job: its schedule, that each night is swept once, and that calls take priority. */
 import { addCounts } from "../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
+import { FakeTime } from "@std/testing/time";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
@@ -12,7 +13,6 @@ import {
 import { SweepJob } from "../../../jobs/sweep.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { FakeSweeps } from "../../support/fakes/fake_sweeps.ts";
-import { FakeTime } from "../../support/fakes/fake_time.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
 import { run } from "../../support/builders/stored_runs.ts";
@@ -164,22 +164,39 @@ Deno.test("sweep job: the next check finishes an interrupted delete, also if the
   assertEquals(await strayRows(temp.store), []);
 });
 
+/** Lets the time pass until work is done. */
+async function passUntil(time: FakeTime, work: Promise<unknown>): Promise<void> {
+  let isDone = false;
+  work.finally(() => isDone = true);
+  while (!isDone) await time.nextAsync();
+}
+
 Deno.test("sweep job: under load it pauses nine times the duration of each step, otherwise never", async () => {
   for (const comeIn of [true, false]) {
     using time = new FakeTime();
-    const store = new FakeSweeps(25, () => time.nowMs += 7);
+    const pauses: number[] = [];
+    let endMs = time.now;
+    const notePause = () => void (time.now > endMs && pauses.push(time.now - endMs));
+    const store = new FakeSweeps(25, () => {
+      notePause();
+      time.tick(7);
+      endMs = time.now;
+    });
     let calls = 0;
     const job = new SweepJob({
       store,
       now: () => NOON,
-      processMs: () => performance.now(),
+      processMs: () => time.now,
       calls: () => comeIn ? calls++ : calls,
       log: () => {},
     });
-    const report = await job.sweepIfDue();
+    const sweeping = job.sweepIfDue();
+    await passUntil(time, sweeping);
+    notePause();
+    const report = await sweeping;
     // For two teams: 25 steps of payloads, one per other class, and one of sessions.
     assertEquals(report?.counts.payloads, 56);
-    assertEquals(time.waits, comeIn ? Array(57).fill(63) : []);
+    assertEquals(pauses, comeIn ? Array(57).fill(63) : []);
   }
 });
 
@@ -216,25 +233,23 @@ Deno.test("sweep job: processes that live five seconds each complete a night, on
 });
 
 Deno.test("sweep job: it starts with the current night, then runs at exactly 02:00 UTC, night by night", async () => {
-  let nowMs = Date.UTC(2028, 1, 29, 1, 30);
+  using time = new FakeTime(Date.UTC(2028, 1, 29, 1, 30));
   const store = new FakeSweeps(1);
-  store.clockMs = nowMs - DAY_MS;
-  const { promise: enough, resolve } = Promise.withResolvers<void>();
-  using _time = new FakeTime((ms) => {
-    assert(ms <= 60_000, `it does not look at the clock for ${ms} ms`);
-    nowMs += ms;
-    if (store.known.size === 3) resolve();
-  });
+  store.clockMs = time.now - DAY_MS;
   const job = new SweepJob({
     store,
-    now: () => nowMs,
+    now: () => time.now,
     // The pause has always passed: this test is about the nights.
-    processMs: () => 60 * performance.now(),
+    processMs: () => 60 * time.now,
     calls: () => 0,
     log: () => {},
   });
   job.start();
-  await enough;
+  while (store.known.size < 3) {
+    const beforeMs = time.now;
+    await time.nextAsync();
+    assert(time.now - beforeMs <= 60_000, `no look at the clock for ${time.now - beforeMs} ms`);
+  }
   await job.stop();
   assertEquals((await store.reports()).map(({ night, startedAt }) => [night, startedAt]), [
     ["2028-02-28", Date.UTC(2028, 1, 29, 1, 30)],
@@ -244,7 +259,7 @@ Deno.test("sweep job: it starts with the current night, then runs at exactly 02:
 });
 
 Deno.test("sweep job: it resumes when the store works again, and a failed night within two minutes", async () => {
-  let nowMs = NOON;
+  using time = new FakeTime(NOON);
   const store = new FakeSweeps(1);
   store.failures = 3;
   const report = {
@@ -257,20 +272,15 @@ Deno.test("sweep job: it resumes when the store works again, and a failed night 
   };
   const counts = { ...EMPTY_SWEEP, records: 5 };
   await store.saveReport(null, { ...report, counts });
-  const { promise: done, resolve } = Promise.withResolvers<void>();
-  using _time = new FakeTime((ms) => {
-    nowMs += ms;
-    if (store.known.get(NIGHT)?.report.finishedAt) resolve();
-  });
   const job = new SweepJob({
     store,
-    now: () => nowMs,
-    processMs: () => performance.now(),
+    now: () => time.now,
+    processMs: () => time.now,
     calls: () => 0,
     log: () => {},
   });
   job.start();
-  await done;
+  while (!store.known.get(NIGHT)?.report.finishedAt) await time.nextAsync();
   await job.stop();
   const [finished] = await store.reports();
   assertEquals(finished?.counts, addCounts(counts, { ...EMPTY_SWEEP, payloads: 8 }));
