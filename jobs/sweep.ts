@@ -133,9 +133,9 @@ export class SweepJob {
    */
   async sweepIfDue(): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
-    // Finish a deletion that a killed process left incomplete.
-    await store.resume();
     const nowMs = now();
+    // Finish what a killed process left incomplete.
+    await store.resume(nowMs);
     const [stored, clock] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
     const mayMove = this.#mayMove(clock, nowMs);
     if (clock === null) {
@@ -157,8 +157,8 @@ export class SweepJob {
    */
   async sweepNow(): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
-    await store.resume();
     const nowMs = now();
+    await store.resume(nowMs);
     const [stored, from] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
     return await this.#begin(nowMs, nowMs, stored, { from, toMs: nowMs });
   }

@@ -6,7 +6,7 @@
 import type { Deadlines } from "../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
-import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
+import { type Blob, chunksOf, intoChunks, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
 import { groupsOf } from "./base/groups.ts";
 import type { fileBytesOf } from "./base/files.ts";
@@ -18,7 +18,7 @@ import { READS, Reads } from "./base/reads.ts";
 import { RecentHeads } from "./recent_heads.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
-import type { Write } from "./writer/write.ts";
+import type { KvSet, Write } from "./writer/write.ts";
 
 export { newRowName } from "./base/names.ts";
 
@@ -198,6 +198,27 @@ export async function* eachRow<T = unknown>(
   }
 }
 
+/**
+ * Yields the distinct key prefixes that are `parts` longer than `prefix`: one read each, however
+ * many keys there are.
+ */
+export async function* namesBelow(
+  store: Store,
+  prefix: Deno.KvKey,
+  parts: number,
+): AsyncGenerator<Deno.KvKey> {
+  // `true` sorts after every other key part.
+  const end = [...prefix, true];
+  let start: Deno.KvKey = prefix;
+  while (true) {
+    const [first] = await listRows(store, { start, end }, { limit: 1 });
+    if (first === undefined) return;
+    const name = first.key.slice(0, prefix.length + parts);
+    yield name;
+    start = [...name, true];
+  }
+}
+
 function batched(options: Deno.KvListOptions): Deno.KvListOptions {
   return { ...options, batchSize: Math.min(options.limit ?? Infinity, ROWS_PER_READ_MAX) };
 }
@@ -206,49 +227,40 @@ function batched(options: Deno.KvListOptions): Deno.KvListOptions {
 export interface BlobWrite {
   /** Sets for the caller's own commit. */
   readonly sets: NonNullable<Write["sets"]>;
-  /** Chunks that do not fit there; {@link stage} stores them first. */
+  /** Chunks that do not fit there; they are staged first, see `staging.ts`. */
   readonly staged: NonNullable<Write["sets"]>;
 }
 
 /** Prepares a text for a key of a run. */
 export function blobWrite(team: TeamId, run: RunId, key: Deno.KvKey, text: string): BlobWrite {
-  const blob: Blob = packBlob(text, newRowName);
-  const head = { key, value: blob.head };
-  if (blob.chunks.length === 0) return { sets: [head], staged: [] };
-  const pieces = blob.chunks.map((value, i) => ({
-    key: keys.chunk(team, run, blob.name, i),
-    value,
-  }));
-  const bytes = blob.chunks.reduce((total, chunk) => total + chunk.length, blob.head.length);
-  return bytes <= COMMIT_BYTES_MAX
-    ? { sets: [...pieces, head], staged: [] }
-    : { sets: [head], staged: pieces };
+  const { heads: [head], chunks, staged } = blobRows(team, run, [packBlob(text, newRowName)]);
+  return { sets: [...chunks, { key, value: head }], staged };
 }
 
-/** Chunks per commit. */
-const CHUNKS_PER_COMMIT = 10;
-
-/**
- * Stores chunks before the commit that makes them visible, for the rare text that exceeds one
- * commit. Until that commit they cannot be read: only the head has their name.
- */
-export async function stage(
-  store: Store,
-  team: TeamId,
-  pieces: BlobWrite["staged"],
-): Promise<void> {
-  for (const sets of groupsOf(pieces, CHUNKS_PER_COMMIT)) {
-    await store.writer.commit({ team, sets });
-  }
+/** Rows of the blobs of one commit. */
+export interface BlobRows {
+  /** Values for the keys of the blobs, in their order. */
+  readonly heads: readonly Uint8Array[];
+  /** Further chunks for the same commit. */
+  readonly chunks: readonly KvSet[];
+  /** Chunks to stage before it. */
+  readonly staged: readonly KvSet[];
 }
 
-/** Removes staged chunks after their commit conflicted. */
-export async function unstage(
-  store: Store,
-  team: TeamId,
-  pieces: BlobWrite["staged"],
-): Promise<void> {
-  if (pieces.length > 0) await store.writer.commit({ team, deletes: pieces.map(({ key }) => key) });
+/** Divides blobs into rows: if they exceed one commit, all their bytes are staged. */
+export function blobRows(team: TeamId, run: RunId, packed: readonly Blob[]): BlobRows {
+  const bytes = packed.reduce((sum, blob) => sum + bytesOf(blob), 0);
+  const isStaged = bytes > COMMIT_BYTES_MAX;
+  const blobs = isStaged ? packed.map((blob) => intoChunks(blob, newRowName)) : packed;
+  const sets = blobs.flatMap(({ name, chunks }) =>
+    chunks.map((value, i) => ({ key: keys.chunk(team, run, name, i), value }))
+  );
+  const heads = blobs.map(({ head }) => head);
+  return { heads, chunks: isStaged ? [] : sets, staged: isStaged ? sets : [] };
+}
+
+function bytesOf({ head, chunks }: Blob): number {
+  return chunks.reduce((sum, { length }) => sum + length, head.length);
 }
 
 /** Reads the text of a blob from its head; `null` if there is none. */

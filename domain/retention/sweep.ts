@@ -26,6 +26,12 @@ export const SWEEP_GAP_MS = 20 * HOUR_MS;
 /** Milliseconds without progress after which a sweep counts as aborted and another process resumes it. */
 export const SWEEP_SILENCE_MS = 20_000;
 
+/**
+ * Age in milliseconds from which chunks of a write that was not committed are removed: no write takes
+ * as long.
+ */
+export const STAGED_MS_MAX = 10 * 60_000;
+
 /** Counts of an empty sweep. */
 export const EMPTY_SWEEP = {
   /** Runs whose payload was removed, completely or in part. */
@@ -126,8 +132,11 @@ export interface SweepStep {
 export interface SweepStore {
   /** Iterates over the teams after one; over all if it is null. */
   teams(after: TeamId | null): AsyncIterable<Team>;
-  /** Completes removals that a killed process left unfinished. */
-  resume(): Promise<void>;
+  /**
+   * Completes removals that a killed process left unfinished, and removes what it staged for a write
+   * that it did not commit.
+   */
+  resume(nowMs: number): Promise<void>;
   /**
    * Checks the next due runs of a team and removes their expired data.
    *

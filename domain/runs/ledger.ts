@@ -10,7 +10,7 @@ import { type EventScores, scoresOfEvents, type ScoreSum } from "./scores.ts";
 import type { RunEvent } from "./event.ts";
 import { addToPage, type EventIdSet, PACKED_ID_BYTES } from "./event_ids.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "./event_totals.ts";
-import { type BatchPrices, NO_PRICES, priceEvents } from "../pricing/price_events.ts";
+import { type BatchPrices, priceEvents } from "../pricing/price_events.ts";
 import type { RateCard } from "../pricing/rates.ts";
 import { monthOf } from "../core/time.ts";
 import type { EventId } from "../core/ids.ts";
@@ -89,6 +89,12 @@ export const ID_PAGES_MAX = 128;
 /** Maximum batches per page that holds no ids. */
 export const PAGE_BATCHES_MAX = 256;
 
+/**
+ * Maximum payload characters of one stored batch: to compress more would block other calls too long.
+ * A larger batch is stored as several, in one commit.
+ */
+export const BATCH_CHARS_MAX = 1_048_576;
+
 /** The empty ledger. */
 export const EMPTY_LEDGER: EventLedger = {
   sealed: 0,
@@ -103,6 +109,13 @@ export const EMPTY_LEDGER: EventLedger = {
   months: {},
 };
 
+/** Events that are stored together, with their prices. */
+export interface NewBatch {
+  /** Events in the order sent. */
+  readonly events: readonly RunEvent[];
+  readonly prices: BatchPrices;
+}
+
 /** Result of appending a batch. */
 export interface AppendDecision {
   /** Events to store, in the order sent. If empty, nothing is written. */
@@ -111,8 +124,8 @@ export interface AppendDecision {
   readonly duplicates: number;
   /** Scores among the new events. */
   readonly scores: EventScores;
-  /** Prices of the new events. */
-  readonly prices: BatchPrices;
+  /** The new events as the ledger numbers them: one batch, several if it is large. */
+  readonly batches: readonly NewBatch[];
   /** The ledger to write. */
   readonly ledger: EventLedger;
   /** Page to seal if this batch fills it. */
@@ -134,7 +147,7 @@ export function hasRowIds({ sealed }: Pick<EventLedger, "sealed">): boolean {
  * (decisions 19 to 21).
  *
  * @param stored ids of the ledger's sealed pages, and ids of this batch that have a row
- * @param pricing the card that prices model calls, or the prices that an import has
+ * @param pricing the card that prices model calls, or the prices of a batch that was stored before
  */
 export function decideAppend(
   ledger: EventLedger,
@@ -149,23 +162,29 @@ export function decideAppend(
   const duplicates = batch.length - fresh.length;
   if (fresh.length === 0) {
     const scores = { added: [], dropped: 0, sum: ledger.scores };
-    return { fresh, duplicates, scores, prices: NO_PRICES, ledger, sealedPage: null, rowIds: [] };
+    return { fresh, duplicates, scores, batches: [], ledger, sealedPage: null, rowIds: [] };
   }
 
   const inRows = hasRowIds(ledger);
   const ids = inRows ? tail.ids : packed;
-  const page = { ids, batches: [...tail.batches, entryOf(fresh, receivedAt)] };
+  const batches = "costs" in pricing
+    ? [{ events: fresh, prices: pricing }]
+    : splitBatch(fresh).map((events) => ({ events, prices: priceEvents(events, pricing) }));
+  const entries = batches.map(({ events }) => entryOf(events, receivedAt));
+  const page = { ids, batches: [...tail.batches, ...entries] };
   const full = inRows
     ? page.batches.length >= PAGE_BATCHES_MAX
     : ids.length >= PAGE_IDS_MAX * PACKED_ID_BYTES;
-  const prices = "costs" in pricing ? pricing : priceEvents(fresh, pricing);
   const scores = scoresOfEvents(ledger.scores, fresh, receivedAt);
   const next: EventLedger = {
     ...ledger,
     sealed: ledger.sealed + (full ? 1 : 0),
-    batches: ledger.batches + 1,
+    batches: ledger.batches + batches.length,
     tail: full ? EMPTY_LEDGER.tail : page,
-    totals: addEvents(ledger.totals, fresh, prices),
+    totals: batches.reduce(
+      (totals, { events, prices }) => addEvents(totals, events, prices),
+      ledger.totals,
+    ),
     oldestAt: ledger.oldestAt ?? receivedAt,
     // The clock may have been set back; the first and latest arrivals only ever widen.
     firstAt: Math.min(ledger.firstAt ?? receivedAt, receivedAt),
@@ -177,11 +196,26 @@ export function decideAppend(
     fresh,
     duplicates,
     scores,
-    prices,
+    batches,
     ledger: next,
     sealedPage: full ? page : null,
     rowIds: inRows ? fresh.map(({ id }) => id) : [],
   };
+}
+
+/** Splits events into batches of at most {@link BATCH_CHARS_MAX}; one of nearly every batch. */
+function splitBatch(events: readonly RunEvent[]): readonly (readonly RunEvent[])[] {
+  const batches: RunEvent[][] = [];
+  let chars = Infinity;
+  for (const event of events) {
+    chars += event.data.length;
+    if (chars > BATCH_CHARS_MAX) {
+      batches.push([]);
+      chars = event.data.length;
+    }
+    batches.at(-1)?.push(event);
+  }
+  return batches;
 }
 
 /** Returns the index entry of a page whose last batch precedes `endBatch`. */

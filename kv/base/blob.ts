@@ -81,6 +81,17 @@ export function packBlob(text: string, newName: () => string): Blob {
   return { head, chunks, name };
 }
 
+/** Moves all bytes of a blob into chunks, so that its head has a few bytes only. */
+export function intoChunks({ head, chunks, name }: Blob, newName: () => string): Blob {
+  const first = head.subarray(HEADER_BYTES + name.length);
+  const newNamed = name === "" ? newName() : name;
+  const bare = new Uint8Array(HEADER_BYTES + NAME_BYTES);
+  bare[0] = head[0] ?? PLAIN;
+  bare[1] = chunks.length + 1;
+  bare.set(encoder.encode(newNamed), HEADER_BYTES);
+  return { head: bare, chunks: [first, ...chunks], name: newNamed };
+}
+
 function compress(plain: Uint8Array): Uint8Array {
   if (plain.length < COMPRESS_BYTES_MIN) return plain;
   return formatOf(plain) === ZSTD

@@ -100,7 +100,11 @@ export const keys = {
   /** Price of a heartbeat after a repricing. */
   price: (team: TeamId, run: RunId) => ["run", run, team, "price"],
   summary: (team: TeamId, run: RunId) => ["run", run, team, "summary"],
+  /** All chunks, by run. */
+  allChunks: () => ["chunk"],
   chunks: (team: TeamId, run: RunId) => ["chunk", run, team],
+  /** The chunks of one value. */
+  blob: (team: TeamId, run: RunId, blob: string) => ["chunk", run, team, blob],
   /** A further chunk of a value too large for one key. */
   chunk: (
     team: TeamId,
@@ -108,6 +112,11 @@ export const keys = {
     blob: string,
     chunk: number,
   ) => ["chunk", run, team, blob, chunk],
+  /** All writes whose chunks are staged, by run. */
+  allStaged: () => ["staged"],
+  stagedOf: (team: TeamId, run: RunId) => ["staged", run, team],
+  /** The chunks of a write that is not committed yet; see `kv/staging.ts`. */
+  staged: (team: TeamId, run: RunId, name: string) => ["staged", run, team, name],
   pendingLane: (lane: PendingLane) => ["dirty", lane],
   pending: (lane: PendingLane, name: string) => ["dirty", lane, name],
   /**
@@ -290,6 +299,10 @@ export const keyParts = {
     team: team as TeamId,
     row: String(row),
   }),
+  /** Run and team of a chunk, or of a mark of staged chunks. */
+  chunk: ([, run, team]: Deno.KvKey) => ({ run: run as RunId, team: team as TeamId }),
+  /** Name of the blob that a chunk belongs to. */
+  blob: (key: Deno.KvKey) => String(key[3]),
   /** Team of a key whose second part it is: of `ofTeams`, roll-up versions, purges, dead stages. */
   team: (key: Deno.KvKey) => key[1] as TeamId,
   /** Run of a key that ends with it: in indexes, the feed, expiry, purges, stages. */

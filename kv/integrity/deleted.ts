@@ -5,7 +5,6 @@
  */
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../base/keys.ts";
-import { eventKeys } from "../retention/removal.ts";
 import type { RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf, tombstoneRow } from "../runs/tombstone.ts";
 import { getMany, listRows } from "../store.ts";
@@ -13,8 +12,8 @@ import { type Mismatch, NONE } from "./mismatch.ts";
 
 /**
  * Verifies a deleted run: all its tombstones are stored, its expiry entry will free the id, and no
- * other row is left. A purge mark allows event rows to remain. A run that expired has only the
- * mark.
+ * other row is left; chunks are verified for all runs. A purge mark allows event rows to remain. A run
+ * that expired has only the mark.
  */
 export async function verifyDeleted(run: RunAt, deleted: RunDeletion): Promise<Mismatch[]> {
   const { store, team, id } = run;
@@ -31,7 +30,8 @@ export async function verifyDeleted(run: RunAt, deleted: RunDeletion): Promise<M
   }
   const head = await listRows(store, { prefix: keys.run(team, id) });
   const isLeft = head.some(({ value }) => tombstoneOf([value]) === null) ||
-    !purgeMark?.versionstamp && (await eventKeys(run, 1)).length > 0;
+    !purgeMark?.versionstamp &&
+      (await listRows(store, { prefix: keys.events(team, id) }, { limit: 1 })).length > 0;
   if (isLeft) mismatches.push({ what: `rows of deleted ${id}`, expected: NONE, found: "stored" });
   return mismatches;
 }

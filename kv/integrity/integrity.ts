@@ -8,13 +8,14 @@
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { verifyRun } from "./run.ts";
+import { verifyChunks } from "./chunks.ts";
 import { countIdleDeadlines } from "./idle.ts";
 import { MISMATCHES_MAX, TeamSums } from "./team.ts";
 import type { Mismatch } from "./mismatch.ts";
 import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RunAt } from "../runs/heads.ts";
-import { eachRow, listRows, type Store } from "../store.ts";
+import { eachRow, namesBelow, type Store } from "../store.ts";
 
 /** Runs verified concurrently. */
 const RUNS_AT_ONCE = 16;
@@ -171,28 +172,10 @@ async function sumTeams(
     if (group.length === RUNS_AT_ONCE) await verifyGroup();
   }
   await verifyGroup();
+  for await (const { team, mismatches } of verifyChunks(store)) {
+    if (isSelected(team)) sumsOf(team).note(mismatches);
+  }
   const deadlines = await countIdleDeadlines(store);
   for (const [team, sums] of teams) await sums.compare(store, deadlines.get(team) ?? 0);
   return teams;
-}
-
-/**
- * Yields the distinct key prefixes that are `parts` longer than `prefix`: one read each, however
- * many keys there are.
- */
-export async function* namesBelow(
-  store: Store,
-  prefix: Deno.KvKey,
-  parts: number,
-): AsyncGenerator<Deno.KvKey> {
-  // `true` sorts after every other key part.
-  const end = [...prefix, true];
-  let start: Deno.KvKey = prefix;
-  while (true) {
-    const [first] = await listRows(store, { start, end }, { limit: 1 });
-    if (first === undefined) return;
-    const name = first.key.slice(0, prefix.length + parts);
-    yield name;
-    start = [...name, true];
-  }
 }

@@ -57,7 +57,7 @@ export class TeamSums {
     const { summary, checks, usage, isInFeed, hasDeadline, events, mismatches } = run;
     this.runs++;
     this.events += events;
-    this.#note(mismatches);
+    this.note(mismatches);
     this.#checks.add(id, summary, checks);
     for (const [month, by] of usage) count(this.#usage, month, by);
     if (isInFeed) this.#inFeed++;
@@ -83,7 +83,7 @@ export class TeamSums {
   async compare(store: Store, deadlines: number): Promise<void> {
     if (deadlines < this.#deadlines) {
       const expected = `at least ${this.#deadlines}`;
-      this.#note([{ what: "deadlines of open runs", expected, found: `${deadlines}` }]);
+      this.note([{ what: "deadlines of open runs", expected, found: `${deadlines}` }]);
     }
     await this.#addRemoved(store);
     await this.#compareRollups(store);
@@ -92,9 +92,9 @@ export class TeamSums {
     await this.#compareIndex(store);
     await this.#compareFeed(store);
     await this.#checkExpiryBlocks(store);
-    this.#note(await this.#checks.compare(store));
-    this.#note(await verifyIncidents(store, this.#team));
-    this.#note(await verifyDeliveries(store, this.#team));
+    this.note(await this.#checks.compare(store));
+    this.note(await verifyIncidents(store, this.#team));
+    this.note(await verifyDeliveries(store, this.#team));
   }
 
   /** Adds the totals of removed runs. */
@@ -130,7 +130,7 @@ export class TeamSums {
     }
     for (const row of this.#rows.values()) {
       const what = `roll-up ${rollupKey(this.#team, row).slice(2).join(" ")}`;
-      this.#note([{ what, expected: `runs ${row.measures.runs}`, found: NONE }]);
+      this.note([{ what, expected: `runs ${row.measures.runs}`, found: NONE }]);
     }
   }
 
@@ -143,11 +143,11 @@ export class TeamSums {
   ): void {
     const expected = rows.get(name);
     rows.delete(name);
-    if (expected === undefined) return this.#note([{ what, expected: NONE, found: "stored" }]);
+    if (expected === undefined) return this.note([{ what, expected: NONE, found: "stored" }]);
     try {
-      this.#note(compare(expected));
+      this.note(compare(expected));
     } catch (error) {
-      this.#note([{ what, expected: "readable", found: String(error) }]);
+      this.note([{ what, expected: "readable", found: String(error) }]);
     }
   }
 
@@ -159,7 +159,7 @@ export class TeamSums {
     for (const month of new Set([...this.#usage.keys(), ...Object.keys(stored)])) {
       const expected = this.#usage.get(month) ?? 0;
       const what = `usage of ${month}`;
-      this.#note(mismatch(what, { calls: expected }, { calls: stored[month] ?? 0 }));
+      this.note(mismatch(what, { calls: expected }, { calls: stored[month] ?? 0 }));
     }
   }
 
@@ -167,28 +167,28 @@ export class TeamSums {
   async #compareIndex(store: Store): Promise<void> {
     const stored = new Map<string, number>();
     for await (const row of entryRows(store, keys.teamRunsBy(this.#team))) {
-      this.#note(row.mismatches);
+      this.note(row.mismatches);
       count(stored, keyParts.name(row.key), row.values.length);
     }
     const [expected, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
-    this.#note(mismatch("entries of the index", expected ?? {}, found ?? {}));
+    this.note(mismatch("entries of the index", expected ?? {}, found ?? {}));
   }
 
   /** Compares the number of feed entries, without those of deletions. */
   async #compareFeed(store: Store): Promise<void> {
     let found = 0;
     for await (const row of entryRows(store, keys.changes(this.#team))) {
-      this.#note(row.mismatches);
+      this.note(row.mismatches);
       found += row.values.filter((value) => value === true).length;
     }
-    this.#note(mismatch("entries of the feed", { runs: this.#inFeed }, { runs: found }));
+    this.note(mismatch("entries of the feed", { runs: this.#inFeed }, { runs: found }));
   }
 
   /** Checks the blocks of expiry orders. Outdated entries stay until they are due. */
   async #checkExpiryBlocks(store: Store): Promise<void> {
     for (const retentionClass of RETENTION_CLASSES) {
       const order = keys.expiryOrder(this.#team, retentionClass);
-      for await (const { mismatches } of blockRows(store, order)) this.#note(mismatches);
+      for await (const { mismatches } of blockRows(store, order)) this.note(mismatches);
     }
   }
 
@@ -201,15 +201,15 @@ export class TeamSums {
     ]);
     const found = { agents: count?.value ?? 0, archived: archive?.value ?? 0 };
     const expected = { agents: slugs.size, archived: archived.size };
-    this.#note(mismatch("count of agents", expected, found));
+    this.note(mismatch("count of agents", expected, found));
     for (const slug of slugs.intersection(archived)) {
-      this.#note([{ what: `agent ${slug}`, expected: "in use or archived", found: "both" }]);
+      this.note([{ what: `agent ${slug}`, expected: "in use or archived", found: "both" }]);
     }
     for (const slug of this.#agents.keys()) {
       if (slugs.has(slug) || archived.has(slug)) continue;
-      this.#note([{ what: `agent ${slug}`, expected: "stored", found: NONE }]);
+      this.note([{ what: `agent ${slug}`, expected: "stored", found: NONE }]);
     }
-    this.#note(await verifyMonitors(store, this.#team, slugs.union(archived)));
+    this.note(await verifyMonitors(store, this.#team, slugs.union(archived)));
     const activities = { prefix: keys.agentActivities(this.#team) };
     for await (const { key, value } of eachRow<AgentActivity>(store, activities)) {
       const slug = keyParts.name(key);
@@ -223,11 +223,12 @@ export class TeamSums {
     }
     for (const [slug, { runs }] of this.#agents) {
       const what = `activity of agent ${slug}`;
-      this.#note([{ what, expected: `runs ${runs}`, found: NONE }]);
+      this.note([{ what, expected: `runs ${runs}`, found: NONE }]);
     }
   }
 
-  #note(mismatches: readonly Mismatch[]): void {
+  /** Adds mismatches. */
+  note(mismatches: readonly Mismatch[]): void {
     this.count += mismatches.length;
     const remaining = MISMATCHES_MAX - this.mismatches.length;
     this.mismatches.push(...mismatches.slice(0, remaining));

@@ -123,10 +123,13 @@ export function usageSums(
   }));
 }
 
-/** Reads the keys of a run's chunks and events, at most `limit`. */
+/**
+ * Reads the keys of a run's chunks and events, at most `limit`. Marks of staged chunks are read after
+ * the chunks: a write whose chunks are removed loses its mark.
+ */
 export async function eventKeys({ store, team, id }: RunAt, limit: number): Promise<Deno.KvKey[]> {
   const rowKeys: Deno.KvKey[] = [];
-  for (const prefix of [keys.chunks(team, id), keys.events(team, id)]) {
+  for (const prefix of [keys.chunks(team, id), keys.stagedOf(team, id), keys.events(team, id)]) {
     if (rowKeys.length === limit) break;
     const rows = await listRows(store, { prefix }, { limit: limit - rowKeys.length });
     rowKeys.push(...rows.map(({ key }) => key));

@@ -9,6 +9,7 @@ import { planOfTeam } from "../../domain/teams/plans.ts";
 import { cutoffOf, expiryEntryOf, type RetentionClass } from "../../domain/retention/retention.ts";
 import {
   EMPTY_SWEEP,
+  STAGED_MS_MAX,
   type SweepCounts,
   type SweepReport,
   type SweepStep,
@@ -25,6 +26,7 @@ import { forgetFlips } from "../monitors/flips.ts";
 import { forgetRefusals } from "../refusals/refusal_store.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
+import { removeOldStaged } from "../staging.ts";
 import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -51,7 +53,10 @@ export function createSweepStore(store: Store, commits: RunUpdater): SweepStore 
       const range = rowsAfter(keys.teams(), after && keys.team(after));
       for await (const { value } of eachRow<Team>(store, range)) yield value;
     },
-    resume: () => purgeAll(store),
+    async resume(nowMs) {
+      await purgeAll(store);
+      await removeOldStaged(store, nowMs - STAGED_MS_MAX);
+    },
     step: (team, retentionClass, nowMs, from, dryRun) =>
       step({ store, commits, team, nowMs, dryRun }, retentionClass, from as Cursor | null),
     forgetSessions: (nowMs) => forgetSessions(store, nowMs),

@@ -7,6 +7,7 @@ import type { Team } from "../../domain/teams/team.ts";
 import { HASH_NUMBERS, packEventIds } from "../../domain/runs/event_ids.ts";
 import {
   type AppendDecision,
+  BATCH_CHARS_MAX,
   decideAppend,
   EMPTY_LEDGER,
   EventIdSet,
@@ -24,14 +25,15 @@ import type { AppendOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
-import { encodeBatch } from "../base/codec.ts";
 import { encodeLedger } from "../base/codec_ledger.ts";
+import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { BatchRows } from "./batch_rows.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./directory.ts";
 import type { RunAt } from "./heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { blobWrite, getAll, getEntry, listRows, stage, type Store, unstage } from "../store.ts";
+import { getAll, getEntry, listRows, type Store } from "../store.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 import type { KvSet } from "../writer/write.ts";
 
@@ -67,6 +69,18 @@ export interface Append {
   readonly drop: (team: Team, id: RunId) => void;
 }
 
+/** A call that adds a batch to a run. */
+interface Call {
+  readonly team: Team;
+  readonly run: RunAt;
+  /** Pending name of the run. */
+  readonly name: string;
+  readonly batch: readonly RunEvent[];
+  readonly receivedAt: number;
+  /** Rows of its batches, for all attempts of its commit. */
+  readonly rows: BatchRows;
+}
+
 /** Creates the operation of {@link RunStore} that stores events. */
 export function createAppend(store: Store, cards: RateCards): Append {
   const live = createByteCache<string, LiveLedger>({
@@ -74,27 +88,27 @@ export function createAppend(store: Store, cards: RateCards): Append {
     share: "ledgers",
     bytesOf: (ledger, name) => name.length * BYTES_PER_CHAR + bytesOf(ledger),
   });
-  async function appendPart(
-    team: Team,
-    id: RunId,
-    part: readonly RunEvent[],
-    receivedAt: number,
-  ): Promise<AppendOutcome> {
-    const run = { store, team: team.id, id };
-    const name = pendingName(team.id, id);
+  const largeBatches = new KeyedMutex(store.deadlines);
+
+  /** Returns how a batch changes a ledger. */
+  async function decide(call: Call, current: LiveLedger): Promise<AppendDecision> {
+    const { team, run, batch, receivedAt } = call;
     const loaded = cards.card(team);
     const card = loaded instanceof Promise ? await loaded : loaded;
+    const knownIds = hasRowIds(current.ledger)
+      ? await withRows(run, current.sealed, batch)
+      : current.sealed;
+    return decideAppend(current.ledger, knownIds, batch, receivedAt, card);
+  }
+
+  async function appendBatch(call: Call): Promise<AppendOutcome> {
+    const { name, run, rows } = call;
     let current = live.get(name) ?? noEvents();
     return await untilCommitted("append events", async () => {
-      const knownIds = hasRowIds(current.ledger)
-        ? await withRows(run, current.sealed, part)
-        : current.sealed;
-      const decision = decideAppend(current.ledger, knownIds, part, receivedAt, card);
-      const { fresh, duplicates, ledger, sealedPage, scores } = decision;
+      const decision = await decide(call, current);
+      const { fresh, duplicates, sealedPage, ledger, scores } = decision;
       if (fresh.length === 0 && await isUnchanged(run, current)) return storedOf(0, duplicates, 0);
-      const version = fresh.length === 0
-        ? null
-        : await commitBatch(run, current, decision, receivedAt);
+      const version = fresh.length === 0 ? null : await commitBatch(call, current, decision);
       if (version !== null) {
         const { sealed } = current;
         if (sealedPage !== null) sealed.addPage(sealedPage.ids);
@@ -105,68 +119,58 @@ export function createAppend(store: Store, cards: RateCards): Append {
       }
       const stored = await readLedger(run);
       if (stored === null) return DELETED;
+      // The ledger is the assumed one, so the conflict was about staged chunks that were removed.
+      if (stored.version === current.version) await rows.remove();
       current = stored;
       live.set(name, current);
       return LOST;
     });
   }
 
+  /**
+   * Stages a large batch without the run's lock, which other calls need. Large batches of a run take
+   * turns: a repeated one finds the first one stored, instead of staging it too.
+   */
+  function appendLarge(call: Call): Promise<AppendOutcome> {
+    const { name, run, rows } = call;
+    return largeBatches.take(name, async () => {
+      const current = live.get(name) ?? await readLedger(run);
+      if (current !== null) {
+        if (!live.has(name)) live.set(name, current);
+        await rows.prepare(await decide(call, current));
+      }
+      return await store.runLocks.take(name, () => appendBatch(call));
+    });
+  }
+
   return {
-    append(team, id, batch, receivedAt) {
+    async append(team, id, batch, receivedAt) {
       const name = pendingName(team.id, id);
-      const append = (part: readonly RunEvent[]) =>
-        store.runLocks.take(name, () => appendPart(team, id, part, receivedAt));
-      return fitsOneCommit(batch) ? append(batch) : appendParts(batch, append);
+      const run = { store, team: team.id, id };
+      const rows = new BatchRows(run, receivedAt);
+      const call = { team, run, name, batch, receivedAt, rows };
+      try {
+        return isLarge(batch)
+          ? await appendLarge(call)
+          : await store.runLocks.take(name, () => appendBatch(call));
+      } finally {
+        await rows.remove();
+      }
     },
     drop: (team, id) => void live.delete(pendingName(team.id, id)),
   };
 }
 
-/** Stores a large batch in several commits. */
-async function appendParts(
-  batch: readonly RunEvent[],
-  append: (part: readonly RunEvent[]) => Promise<AppendOutcome>,
-): Promise<AppendOutcome> {
-  let [accepted, duplicates, scoresDropped] = [0, 0, 0];
-  for (const part of partsOf(batch)) {
-    const outcome = await append(part);
-    if (outcome.kind === "conflict") return outcome;
-    accepted += outcome.accepted;
-    duplicates += outcome.duplicates;
-    scoresDropped += outcome.scoresDropped ?? 0;
-  }
-  return storedOf(accepted, duplicates, scoresDropped);
+/** Returns whether a batch is stored as several. */
+function isLarge(batch: readonly RunEvent[]): boolean {
+  let chars = 0;
+  for (const { data } of batch) chars += data.length;
+  return chars > BATCH_CHARS_MAX;
 }
 
 function storedOf(accepted: number, duplicates: number, scoresDropped: number): AppendOutcome {
   const drops = scoresDropped === 0 ? {} : { scoresDropped };
   return { kind: "stored", accepted, duplicates, ...drops };
-}
-
-/** Maximum payload characters per commit: compressing more blocks the event loop too long. */
-const COMMIT_CHARS_MAX = 1_048_576;
-
-/** Returns whether a batch needs no splitting, like nearly every one. */
-function fitsOneCommit(batch: readonly RunEvent[]): boolean {
-  let chars = 0;
-  for (const { data } of batch) chars += data.length;
-  return chars <= COMMIT_CHARS_MAX;
-}
-
-/**
- * Splits a large batch into parts for separate commits, in order. Events are deduplicated by id,
- * so a retry completes a partly stored batch.
- */
-function* partsOf(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
-  let [start, chars] = [0, 0];
-  for (const [at, { data }] of batch.entries()) {
-    if (at > start && chars + data.length > COMMIT_CHARS_MAX) {
-      yield batch.slice(start, at);
-      [start, chars] = [at, 0];
-    }
-    chars += data.length;
-  }
-  yield batch.slice(start);
 }
 
 /** Returns an upper bound of a ledger's bytes in memory. */
@@ -237,27 +241,33 @@ async function readLedger(run: RunAt): Promise<LiveLedger | null> {
   return { ...none, version: entry.versionstamp, ledger, row };
 }
 
+/** Commits a decision: the one commit by which readers see its events. */
 async function commitBatch(
-  run: RunAt,
+  { run, rows, name, receivedAt }: Call,
   current: LiveLedger,
   decision: AppendDecision,
-  receivedAt: number,
 ): Promise<string | null> {
   const { store, team, id } = run;
-  const { fresh, prices, ledger } = decision;
-  const batchKey = keys.batch(team, id, ledger.batches - 1);
-  const blob = blobWrite(team, id, batchKey, encodeBatch(fresh, receivedAt, prices));
-  if (blob.staged.length > 0) await stage(store, team, blob.staged);
-  const rows = ledgerRows(run, current, decision);
+  const { fresh, ledger } = decision;
+  await rows.prepare(decision);
   const ledgerKey = keys.ledger(team, id);
-  const committed = await store.heads.noting(team, id, { ledger }, () =>
-    store.writer.commit({
-      team,
-      checks: [{ key: ledgerKey, versionstamp: current.version }],
-      sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
-      sets: [...blob.sets, ...rows, { key: ledgerKey, value: encodeLedger(ledger) }],
-      pending: [{ lane: "open", name: pendingName(team, id) }],
-    }));
-  if (committed === null) await unstage(store, team, blob.staged);
+  const write = rows.joinTo({
+    team,
+    checks: [{ key: ledgerKey, versionstamp: current.version }],
+    sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
+    sets: [
+      ...rows.setsFrom(ledger.batches - decision.batches.length),
+      ...ledgerRows(run, current, decision),
+      { key: ledgerKey, value: encodeLedger(ledger) },
+    ],
+    pending: [{ lane: "open", name }],
+  });
+  const committed = await store.heads.noting(
+    team,
+    id,
+    { ledger },
+    () => store.writer.commit(write),
+  );
+  if (committed !== null) rows.keep();
   return committed;
 }

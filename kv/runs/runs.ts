@@ -24,7 +24,8 @@ import { readHead } from "./heads.ts";
 import { type Call, joinWrites, partsWrite } from "./parts_write.ts";
 import { OpenPings } from "./open_pings.ts";
 import { RecentIds } from "./recent_ids.ts";
-import { stage, type Store, unstage } from "../store.ts";
+import { Staging } from "../staging.ts";
+import type { Store } from "../store.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
 import { useAgent } from "../agents/rows.ts";
 import { readSnapshot, readWithAgent } from "./snapshot.ts";
@@ -214,13 +215,16 @@ class RunWriter {
     decision: Decision,
     { write, staged }: ReturnType<typeof partsWrite>,
   ): Promise<boolean> {
-    await stage(this.#store, call.team.id, staged);
-    if (await this.#commit(call, decision, write) === null) {
-      await unstage(this.#store, call.team.id, staged);
-      return false;
+    const staging = new Staging(this.#store, call.team.id, call.id);
+    try {
+      await staging.put(staged, call.receivedAt);
+      if (await this.#commit(call, decision, staging.joinTo(write)) === null) return false;
+      staging.keep();
+      this.#remember(call, decision);
+      return true;
+    } finally {
+      await staging.remove();
     }
-    this.#remember(call, decision);
-    return true;
   }
 
   /** Caches a write. The cache never answers a request; it only selects the first attempt. */

@@ -12,8 +12,7 @@ import {
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { VERSION } from "../../domain/core/version.ts";
 import { keys } from "../base/keys.ts";
-import { namesBelow } from "../integrity/integrity.ts";
-import { eachRow, listRows, type Store } from "../store.ts";
+import { eachRow, listRows, namesBelow, type Store } from "../store.ts";
 import { rowLine, UNLISTED } from "./rows.ts";
 import { runLines } from "./runs.ts";
 

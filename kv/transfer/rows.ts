@@ -44,8 +44,9 @@ const DERIVED = [
   "dead_stage",
 ] as const;
 
-/** Families of processes and of people who sign in again. */
+/** Families of processes, of writes that were not committed, and of people who sign in again. */
 const LEFT_OUT = [
+  "staged",
   "format",
   "lease",
   "receipt",

@@ -131,7 +131,8 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     },
     summary: "Append events",
     description:
-      "Stores a batch atomically: one invalid event rejects the batch. The run need not be open yet " +
+      "Stores a batch atomically: one invalid event rejects the batch, and readers see all of its " +
+      "events or none. The run need not be open yet " +
       "and may already be finished. An event's id is unique within its run; events that are already " +
       "stored are dropped and counted as duplicates. Each stored event counts as one event.",
     pathFields,

@@ -14,8 +14,11 @@ const CLIENTS = 6;
 /** Run numbers of this part. */
 const FIRST = 4_000_000_000;
 
-/** Events of a batch, and characters of an event and of an output: they compress badly. */
-const EVENTS = 4, EVENT_CHARS = 250_000, OUTPUT_CHARS = 500_000;
+/**
+ * Events of a batch, and characters of an event and of an output: they compress badly. The batch is
+ * stored as several.
+ */
+const EVENTS = 8, EVENT_CHARS = 250_000, OUTPUT_CHARS = 500_000;
 
 const FINAL_MS_MAX = 15_000;
 

@@ -3,6 +3,7 @@
  */
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRateCard } from "../../../domain/pricing/rate_card.ts";
+import { NO_PRICES } from "../../../domain/pricing/price_events.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { EventId, RunId } from "../../../domain/core/ids.ts";
 import {
@@ -47,15 +48,15 @@ export async function fillRun(
   let ledger = EMPTY_LEDGER;
   for (const { events, at } of batches) {
     const decision = decideAppend(ledger, eventIds, events, at, CARD);
-    const { fresh, prices, rowIds, sealedPage } = decision;
+    const { batches: [batch], rowIds, sealedPage } = decision;
     ledger = decision.ledger;
-    const text = encodeBatch(fresh, at, prices);
+    const text = encodeBatch(batch?.events ?? [], at, batch?.prices ?? NO_PRICES);
     sets.push(...blobWrite(team.id, id, keys.batch(team.id, id, ledger.batches - 1), text).sets);
     for (const rowId of rowIds) {
       sets.push({ key: keys.eventId(team.id, id, packEventIds([rowId])), value: true });
     }
     eventIds.addPage(packEventIds(rowIds));
-    months.set(monthOf(at), (months.get(monthOf(at)) ?? 0n) + BigInt(fresh.length));
+    months.set(monthOf(at), (months.get(monthOf(at)) ?? 0n) + BigInt(decision.fresh.length));
     if (sealedPage !== null) seal(sealedPage);
   }
   function seal(page: LedgerPage): void {

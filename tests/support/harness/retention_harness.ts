@@ -65,7 +65,7 @@ export class RetentionHarness {
    */
   async sweep(dryRun = false, attemptsMax = 1): Promise<SweepCounts> {
     let counts = EMPTY_SWEEP;
-    if (!dryRun) await this.sweeps.resume();
+    if (!dryRun) await this.sweeps.resume(this.nowMs);
     for await (const team of this.sweeps.teams(null)) {
       for (const retentionClass of RETENTION_CLASSES) {
         let from: object | null = null;

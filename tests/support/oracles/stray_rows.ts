@@ -6,7 +6,9 @@ import { chunksOf } from "../../../kv/base/blob.ts";
 import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { ledgerOf, tombstoneOf } from "../../../kv/runs/tombstone.ts";
+import { stagedChunks, type StagedMark } from "../../../kv/staging.ts";
 import type { Store } from "../../../kv/store.ts";
+import { keyText } from "../../../kv/writer/group.ts";
 
 type Row = Deno.KvEntry<unknown>;
 
@@ -15,6 +17,7 @@ const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]
   run: [1, 2],
   events: [1, 2],
   chunk: [1, 2],
+  staged: [1, 2],
   run_by: [5, 1],
   expiry: [4, 1],
   change: [3, 1],
@@ -44,8 +47,8 @@ class StoredRun {
 /**
  * Returns the rows of a store that belong to no stored run, or to none of its parts.
  *
- * A deleted run may have rows for its next retention check; they are removed when they are due.
- * Each entry of a block counts as a row.
+ * A deleted run may have rows for its next retention check; they are removed when they are due. So are
+ * chunks that a write has staged, with their mark. Each entry of a block counts as a row.
  */
 export async function strayRows(store: Store): Promise<string[]> {
   const runs = new Map<string, StoredRun>();
@@ -63,7 +66,10 @@ export async function strayRows(store: Store): Promise<string[]> {
   }
   for (const run of runs.values()) {
     const ownedChunks = piecesOf([...run.parts.values(), ...run.rows.map(({ value }) => value)]);
-    stray.push(...run.rows.filter((row) => isStray(run, row, ownedChunks)).map(({ key }) => key));
+    const marks = run.rows.filter(({ key }) => key[0] === "staged") as Deno.KvEntry<StagedMark>[];
+    const staged = new Set(marks.flatMap((mark) => [mark.key, ...stagedChunks(mark)].map(keyText)));
+    const rows = run.rows.filter(({ key }) => !staged.has(keyText(key)));
+    stray.push(...rows.filter((row) => isStray(run, row, ownedChunks)).map(({ key }) => key));
   }
   return stray.map((key) => key.join(" "));
 }
