@@ -59,17 +59,26 @@ class LargeRun {
   async verify(access: Access): Promise<void> {
     const endMs = performance.now() + FINAL_MS_MAX;
     for (;;) {
-      const { status, json } = await certain(access, "GET", `${this.path}?events_limit=100`);
-      assertEquals(status, 200, this.path);
-      if (json.cost.state !== "final") {
-        assert(performance.now() < endMs, `${this.path} is still not final`);
-        continue;
-      }
-      assert(json.output === this.#output, `${this.path}: another output`);
-      const texts = json.events.map(({ data }: { data: { text: string } }) => data.text);
-      assert(this.#batch.every(({ data }, i) => data.text === texts[i]), `${this.path}: events`);
-      return;
+      const { json } = await this.#read(access, "");
+      if (json.cost.state === "final") break;
+      assert(performance.now() < endMs, `${this.path} is still not final`);
     }
+    const texts: string[] = [];
+    for (let cursor = "";;) {
+      const { json } = await this.#read(access, cursor);
+      assert(json.output === this.#output, `${this.path}: another output`);
+      texts.push(...json.events.map(({ data }: { data: { text: string } }) => data.text));
+      if (json.events_cursor === null) break;
+      cursor = `&events_cursor=${json.events_cursor}`;
+    }
+    assertEquals(texts.length, EVENTS);
+    assert(this.#batch.every(({ data }, i) => data.text === texts[i]), `${this.path}: events`);
+  }
+
+  async #read(access: Access, cursor: string) {
+    const answer = await certain(access, "GET", `${this.path}?events_limit=100${cursor}`);
+    assertEquals(answer.status, 200, this.path);
+    return answer;
   }
 }
 
