@@ -210,6 +210,18 @@ Deno.test("large batch: two clients that send it at once store it once, in one p
   }
 });
 
+Deno.test("large batch: while it is staged, other calls of its run are stored", async () => {
+  await using h = await openWorld();
+  const outcomes: string[] = [];
+  afterCommits(h.world, async (n) => {
+    // Without its lock: with it, the small batch would wait for the large one, and that for this.
+    if (n === 2) outcomes.push((await send(h.world.runs, h.team, [aCall(100)])).kind);
+  });
+  assertEquals(await send(h.world.runs, h.team), ALL);
+  assertEquals(outcomes, ["stored"]);
+  assertEquals((await storedEvents(h.world.runs, h.team)).length, 1 + BATCH.length);
+});
+
 Deno.test("large batch: it is staged once, however often another process adds to its run meanwhile", async () => {
   await using h = await openWorld();
   await using process = await openOldLedger(h.temp.path);
