@@ -164,21 +164,29 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     handler: async (c, { runs, environment }) => {
       const id = parseRunId(c.req.param("id") ?? "");
       if (!id.ok) return fail(c, id.problem);
-      const parsed = parseFinish(c.get("body"), parseContext(c));
-      if (!parsed.ok) return fail(c, parsed.problem);
-      const { request, losses } = parsed.value;
       const { team } = c.get("principal");
+      const recordOf = (closing: Closing) => finishRecord.write({ ...closing, id: id.value });
+      const parsed = parseFinish(c.get("body"), parseContext(c));
+      if (!parsed.ok) {
+        // A first finish is never read before it is written; a further one may say anything (R35).
+        const stored = (await runs.read(team, id.value, null, 0))?.parts.closing ?? null;
+        return stored === null || stored.closedBy === "idle"
+          ? fail(c, parsed.problem)
+          : answerWrite(c, "replayed", recordOf(stored), null);
+      }
+      const { request, losses } = parsed.value;
       const outcome = await runs.finish(team, id.value, request, environment.now());
       if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
       const { closing } = outcome.parts;
       // A finish is always closed, whether stored or replayed.
       if (closing === null) throw new TypeError("A finished run has no close");
-      return answerWrite(c, outcome.kind, finishRecord.write({ ...closing, id: id.value }), losses);
+      return answerWrite(c, outcome.kind, recordOf(closing), losses);
     },
     summary: "Finish a run",
     description:
       "The first finish wins: every later one returns the record of the first, whatever " +
-      "its content. The run need not be open yet. Counts as one event.",
+      "its object says, also one that is invalid as a first finish. The run need not be open yet. " +
+      "Counts as one event.",
     pathFields,
     body: finishBody.meta({ id: "FinishRequest" }),
     answers: written(finishRecord, LOSS_HEADERS),

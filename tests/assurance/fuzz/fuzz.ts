@@ -57,9 +57,9 @@ export async function fuzz(
   return outcome();
 }
 
-/** A refused request must be refused again, unless it reads objects that may exist by now. */
+/** A refused request must be refused again, unless it may be answered by what is stored by now. */
 function repeated(shot: Shot): Shot {
-  return { ...shot, mustRefuse: !shot.isRead };
+  return { ...shot, mustRefuse: shot.mustRefuse || !shot.mayPassLater };
 }
 
 function draw(random: Random, cookie: string): Shot {

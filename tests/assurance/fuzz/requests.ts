@@ -70,7 +70,8 @@ export function write(kind: string, draft: Draft, writing: Writing): Shot {
   const lines = [`${method} ${target} HTTP/1.1`, ...host, ...headers, ...framed.header, "", ""];
   const isHead = method === "HEAD";
   const isRead = (method === "GET" || isHead) && draft.path !== PING_PATH;
-  const more = { isHead, isRead, mustRefuse, patient };
+  const mayPassLater = isRead || draft.path.endsWith("/finish");
+  const more = { isHead, mayPassLater, mustRefuse, patient };
   return shot(kind, [lines.join("\r\n"), ...framed.chunks], more);
 }
 

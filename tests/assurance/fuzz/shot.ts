@@ -7,8 +7,8 @@ export interface Shot {
   readonly bytes: Uint8Array;
   /** True if its response has no body. */
   readonly isHead: boolean;
-  /** True if it can never store anything. */
-  readonly isRead: boolean;
+  /** True if it may be answered once others are stored: a read, or a further finish (R35). */
+  readonly mayPassLater: boolean;
   /** True if a success would be a vulnerability. Some of the others are valid requests. */
   readonly mustRefuse: boolean;
   /**
@@ -34,7 +34,7 @@ export function shot(
   const bytes = joined(
     chunks.map((chunk) => typeof chunk === "string" ? encoder.encode(chunk) : chunk),
   );
-  const usual = { isHead: false, isRead: false, mustRefuse: false, patient: false };
+  const usual = { isHead: false, mayPassLater: false, mustRefuse: false, patient: false };
   return { kind, bytes, ending: "keep", ...usual, ...more };
 }
 

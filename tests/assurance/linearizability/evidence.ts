@@ -23,9 +23,10 @@ const NOTHING: Evidence = { sees: [], misses: [] };
 export function evidenceOf({ call, outcome }: Operation, end: End): Evidence | string {
   if (outcome.kind === "strange") return outcome.why;
   if (outcome.kind === "unknown") return NOTHING;
-  if (outcome.kind === "refused" || call.flawed) {
-    if (outcome.kind === "refused" && call.flawed) return NOTHING;
-    return call.flawed ? "was accepted despite its flaw" : "was refused without a flaw";
+  if (outcome.kind === "refused") return evidenceOfRefusal(call);
+  // A further finish may say anything (R35).
+  if (call.flawed && !(call.kind === "finish" && outcome.kind === "again")) {
+    return "was accepted despite its flaw";
   }
   if (outcome.kind === "seen") return evidenceOfRead(outcome.view, end);
   if (outcome.kind === "appended") {
@@ -39,6 +40,11 @@ export function evidenceOf({ call, outcome }: Operation, end: End): Evidence | s
   return call.kind === "finish"
     ? evidenceOfFinish(call, outcome, end)
     : evidenceOfOpening(call, outcome, end);
+}
+
+function evidenceOfRefusal({ kind, flawed }: Call): Evidence | string {
+  if (!flawed) return "was refused without a flaw";
+  return { sees: [], misses: kind === "finish" ? ["closing"] : [] };
 }
 
 function evidenceOfRead(view: View, end: End): Evidence | string {

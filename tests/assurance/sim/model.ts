@@ -81,7 +81,15 @@ export function step(state: State, request: Request, now: number): [State, Answe
 function decide(state: State, sent: Request, now: number): [State, Answer] {
   const { request, dropped: lost, ignored, flags } = normalized(sent);
   const problem = problemOf(request);
-  if (problem !== null) return [state, refused(400, problem.error, problem.field)];
+  if (problem !== null) {
+    const { closing } = state.runs[request.id ?? ""] ?? NOTHING;
+    if (sent.call !== "finish" || closing === undefined) {
+      return [state, refused(400, problem.error, problem.field)];
+    }
+    // A further finish may say anything (R35).
+    const body = finishBody(String(request.id), closing);
+    return [state, { status: 200, body, replayed: true, dropped: {}, ignored: [] }];
+  }
   const { call, fields } = request;
   const id = request.id ?? request.minted ?? String(fields.id);
   const run = state.runs[id] ?? NOTHING;
@@ -141,12 +149,7 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   finish(id, run, sent, now) {
     const details = pick(sent, "output", "scores", "metadata", "flags", "ignored");
     const closing = run.closing ?? { ...endOf(String(sent.status), sent, now), ...details };
-    const times = {
-      finished_at: instant(closing.finished_at),
-      received_at: instant(closing.received_at),
-    };
-    const { status, output = null, scores = null } = closing as Fields;
-    return [run.closing ? null : { closing }, { id, status, ...times, output, scores }];
+    return [run.closing ? null : { closing }, finishBody(id, closing)];
   },
   heartbeat(id, run, sent, now) {
     const status = RUN_STATUSES[String(sent.status ?? "ok")] ?? "";
@@ -268,6 +271,15 @@ function startOf(sent: Fields, now: number, status = "running") {
 
 function endOf(status: string, sent: Fields, now: number): Closing {
   return { status, finished_at: parseInstant(sent.finished_at) ?? now, received_at: now };
+}
+
+/** Returns a close in the form of a finish (decision 22). */
+function finishBody(id: string, closing: Closing): Fields {
+  const { status, finished_at, received_at, output = null, scores = null } = closing as
+    & Closing
+    & Fields;
+  const times = { finished_at: instant(finished_at), received_at: instant(received_at) };
+  return { id, status, ...times, output, scores };
 }
 
 /** Returns a run in the form of a heartbeat (decisions 28 to 30). */

@@ -185,7 +185,6 @@ Deno.test("decisions, section 2: a 4xx changes no byte of the store", async () =
     "/v1/runs",
     "/v1/heartbeats",
     `/v1/runs/${runId(1)}/events`,
-    `/v1/runs/${runId(1)}/finish`,
     `/v1/runs/${runId(2)}/finish`,
     "/v1/runs/run_xx_1/events",
     `/v1/runs/${runId(1, "fr")}/finish`,
