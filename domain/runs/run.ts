@@ -42,12 +42,9 @@ export const STATUS_OF_HEARTBEAT = {
   start: "running",
 } as const satisfies Record<HeartbeatStatus, RunStatus>;
 
-/**
- * Returns a run's status in heartbeat vocabulary; `cancelled` has no equivalent and is returned as
- * is.
- */
-export function heartbeatStatusOf(status: RunStatus): HeartbeatStatus | "cancelled" {
-  return HEARTBEAT_STATUSES.find((word) => STATUS_OF_HEARTBEAT[word] === status) ?? "cancelled";
+/** Returns a run's status in heartbeat vocabulary, where a cancelled run is `fail` (R37). */
+export function heartbeatStatusOf(status: RunStatus): HeartbeatStatus {
+  return HEARTBEAT_STATUSES.find((word) => STATUS_OF_HEARTBEAT[word] === status) ?? "fail";
 }
 
 /** Usage and cost reported by a heartbeat. */

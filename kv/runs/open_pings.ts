@@ -7,7 +7,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { DAY_MS } from "../../domain/core/time.ts";
 import type { HeartbeatRequest } from "../../domain/runs/decide.ts";
-import { heartbeatStatusOf, statusOf } from "../../domain/runs/run.ts";
+import { STATUS_OF_HEARTBEAT, statusOf } from "../../domain/runs/run.ts";
 import type { CappedOutcome, PingOutcome } from "../../domain/runs/store.ts";
 import { BURST, KeyedMutex } from "../base/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
@@ -97,7 +97,7 @@ export class OpenPings {
       // With a `rid`, the same status again is a retry. Another one is another run, so that no failure
       // is taken for a success.
       const isRetry = rid !== undefined && outcome.kind === "replayed" &&
-        heartbeatStatusOf(statusOf(outcome.parts)) === status;
+        STATUS_OF_HEARTBEAT[status] === statusOf(outcome.parts);
       if (outcome.kind === "stored" || outcome.kind === "refused" || isRetry) {
         return { id: run.id, outcome };
       }

@@ -163,16 +163,19 @@ for (const [word, stored] of Object.entries(CLOSES)) {
   });
 }
 
-const ANSWERED = { success: "ok", failed: "fail", timeout: "timeout", cancelled: "cancelled" };
+const ANSWERED = { success: "ok", failed: "fail", timeout: "timeout", cancelled: "fail" };
 
 for (const [status, answered] of Object.entries(ANSWERED)) {
-  Deno.test(`decisions 27 and 28: finish ${status} closes a start, read as ${answered}`, async () => {
+  Deno.test(`decisions 27 and 28, R37: finish ${status} closes a start, read as ${answered}`, async () => {
     await using h = await Harness.open();
     await beat(h, { status: "start" });
     assertEquals((await finish(h, { status })).status, 202);
     const late = await beat(h, { status: "timeout" });
     const { status: said, finished_at, duration_ms } = late.json;
     assertEquals([late.status, said, finished_at, duration_ms], [200, answered, at(5_000), 5_000]);
+    const headers = { Accept: "application/json" };
+    const ping = await h.get(`/v1/ping?id=${runId(1)}&agent=nightly`, { headers });
+    assertEquals([ping.status, ping.json.status], [200, answered]);
     assertEquals((await recordOf(h)).status, status);
     assertEquals(await h.usage(), 2);
   });
@@ -226,7 +229,7 @@ Deno.test("decisions 16 and 27: a heartbeat opens a run whose finish came first"
   await finish(h, { status: "cancelled", finished_at: at(2_000) });
   const response = await beat(h, { status: "ok", cost_usd: 4 });
   const { status, finished_at, duration_ms } = response.json;
-  assertEquals([response.status, status], [202, "cancelled"]);
+  assertEquals([response.status, status], [202, "fail"]);
   assertEquals([finished_at, duration_ms], [at(2_000), 2_000]);
   const run = await recordOf(h);
   assertEquals([run.status, run.cost_usd, run.kind], ["cancelled", 4, "heartbeat"]);

@@ -15,6 +15,7 @@ import { ignoredText, parsePingQuery, readPing } from "../../../domain/ingest/pi
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import {
   durationOf,
+  type HeartbeatStatus,
   heartbeatStatusOf,
   type Opening,
   reportedBy,
@@ -168,7 +169,7 @@ function reportsCost(parts: RunParts): boolean {
 
 const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
 
-const status = shape.wire<string>(heartbeatStatus);
+const status = shape.wire<HeartbeatStatus>(heartbeatStatus);
 
 const heartbeat = shape.objectValue<HeartbeatResult>("Heartbeat", {
   id: shape.idValue("run")("id"),

@@ -98,7 +98,10 @@ function evidenceOfOpening(call: Call, { kind, reported }: Written, end: End): E
   if (agent !== facts.agent || startedAt !== facts.startedAt) {
     return "got a response with another opening than the final one";
   }
-  return withStatus(touches, reported, kind === "again" || closes, facts.status);
+  // Heartbeats have no word for a cancelled run (R37).
+  const isUnnamed = call.kind !== "open" && facts.status === "cancelled";
+  const final = isUnnamed ? "failed" : facts.status;
+  return withStatus(touches, reported, kind === "again" || closes, final);
 }
 
 /** Adds the evidence of the status in a response; a first opening shows nothing about a close. */

@@ -59,7 +59,9 @@ export class ModelRun {
     const isFirst = [opens, closes && this.#store("closing", by)].some((stored) => stored);
     if (kind === "ping") return { kind: isFirst ? "first" : "again", reported: {} };
     // The response to an opening contains the opening alone.
-    const status = isFirst && !closes ? "running" : this.#status();
+    const stored = this.#status();
+    const word = kind !== "open" && stored === "cancelled" ? "failed" : stored;
+    const status = isFirst && !closes ? "running" : word;
     const reported = { agent, startedAt: this.#view().facts.startedAt ?? "", status };
     return { kind: isFirst ? "first" : "again", reported };
   }

@@ -20,7 +20,7 @@ import {
 } from "./shape.ts";
 import { durationOf, REPORTED, reportedCost } from "./values.ts";
 
-/** Run statuses by heartbeat status; `cancelled` is the same in both (decision 28). */
+/** Run statuses by heartbeat status (decision 28). */
 const RUN_STATUSES: Readonly<Record<string, string>> = {
   ok: "success",
   fail: "failed",
@@ -282,7 +282,7 @@ function finishBody(id: string, closing: Closing): Fields {
   return { id, status, ...times, output, scores };
 }
 
-/** Returns a run in the form of a heartbeat (decisions 28 to 30). */
+/** Returns a run in the form of a heartbeat (decisions 28 to 30); one that was cancelled failed (R37). */
 function heartbeatBody(id: string, run: Run): Fields {
   const { opening, closing } = run;
   if (opening === undefined) throw new TypeError("A stored heartbeat has no opening");
@@ -290,7 +290,7 @@ function heartbeatBody(id: string, run: Run): Fields {
   return {
     id,
     agent: opening.agent,
-    status: closing === undefined ? "start" : word ?? closing.status,
+    status: closing === undefined ? "start" : word ?? "fail",
     started_at: instant(opening.started_at),
     finished_at: closing === undefined ? null : instant(closing.finished_at),
     received_at: instant((closing ?? opening).received_at),
