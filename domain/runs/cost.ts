@@ -1,5 +1,5 @@
 /**
- * Cost and usage of a run: the totals of its events plus, for a heartbeat, the usage it reports.
+ * Cost and usage of a run: those of its events and, for a heartbeat, those that it reports.
  *
  * @module
  */
@@ -20,6 +20,7 @@ import {
   heartbeatPrice,
   heartbeatUsage,
   isStated,
+  reportedCall,
   reportedCost,
   type ReportedPrice,
   reportedTokens,
@@ -76,13 +77,16 @@ export type RunUsage = Omit<
   "cost" | "cachedExceedsInput" | "fullRateBatchCalls" | "flags" | "models"
 >;
 
-/** Computes a run's cost. A stated cost overrides all pricing (pricing rule 1). */
+/**
+ * Computes a run's cost. A stated cost overrides all pricing (pricing rule 1), and both it and the
+ * tokens of a heartbeat override the calls of events (R34).
+ */
 export function costOfRun(head: RunHead): CostSum {
   const { parts, totals, repriced } = head;
-  const stated = isStated(parts);
+  const isCovered = coversCalls(parts);
   const own = reportedUsage(head);
-  // With a stated cost, the calls count as usage only; they add no cost.
-  const ofEvents = stated
+  // Calls that a heartbeat covers count as usage only; they add no cost.
+  const ofEvents = isCovered
     ? totals.models.map((line) => ({ ...line, priced: true, cost: 0n }))
     : totals.models;
   const models = [...ofEvents, ...own === null ? [] : [own]]
@@ -90,7 +94,7 @@ export function costOfRun(head: RunHead): CostSum {
     .sort((a, b) => Number(isRest(a)) - Number(isRest(b)))
     .reduce<readonly ModelUsage[]>(addModelUsage, []);
   return {
-    amount: reportedCost(parts, repriced) + (stated ? 0n : totals.cost),
+    amount: reportedCost(parts, repriced) + (isCovered ? 0n : totals.cost),
     models,
     calls: totals.llmCalls + (own === null ? 0 : 1),
     ...own === null ? {} : { reported: lineNameOf(models, own) },
@@ -103,6 +107,14 @@ export function costOfRun(head: RunHead): CostSum {
 function lineNameOf(lines: readonly ModelUsage[], call: ModelUsage): ModelName {
   const { provider, model } = lines.find((line) => isSameModel(line, call)) ?? REST;
   return { provider, model };
+}
+
+/**
+ * Returns whether heartbeats say what their run costs, by a stated cost or by the tokens of a model:
+ * then the calls of its events add no cost (R34).
+ */
+export function coversCalls(parts: RunParts): boolean {
+  return isStated(parts) || reportedCall(heartbeatUsage(parts)) !== null;
 }
 
 /** Returns the sorted names of models without a price among a run's lines. */

@@ -12,7 +12,6 @@ import { DERIVED_START_MS_MAX } from "../core/limits.ts";
 import {
   type Closing,
   type HeartbeatStatus,
-  isOneCall,
   type Opening,
   type PartDetails,
   priceReported,
@@ -77,45 +76,25 @@ export type Outcome =
 export interface Decision {
   /** Response to the caller, valid once the parts are on disk. */
   readonly outcome: Outcome;
-  /** Opening to insert, or to replace the stored one with. */
+  /** Opening to insert. */
   readonly opening?: Opening;
-  /** Present if `opening` replaces the opening of a heartbeat. */
-  readonly replaces?: {
-    /** True if the stored opening already counts as a separate event. */
-    readonly isCounted: boolean;
-  };
   /** Close to insert. */
   readonly closing?: Closing;
 }
 
 /**
- * Decides `POST /v1/runs`: the first call wins, and an identical call is a replay. The call
- * replaces the opening of a heartbeat, so the record does not depend on which of the two arrived
- * first (R18).
+ * Decides `POST /v1/runs`: the opening stored first counts, also that of a heartbeat, and a call that
+ * agrees with it is a replay (R34).
  */
 export function decideOpen(
   stored: RunParts,
   request: OpenRequest,
   receivedAt: number,
 ): Decision {
-  const replaced = stored.opening;
-  if (replaced !== null) {
-    // A heartbeat without a start time cannot conflict on `started_at`.
-    const { agent, startedAt } = request;
-    const claim = replaced.isStartAssumed === true ? { agent } : { agent, startedAt };
-    const compared = compare(stored, replaced, claim);
-    if (compared.kind === "conflict" || replaced.kind === "run") return { outcome: compared };
-  }
-  // A heartbeat that opened and closed the run in one call counts only as its close. Any other
-  // heartbeat already counts as the opening, so this call counts nothing and is answered like a
-  // replay.
-  const isCounted = replaced !== null && !isOneCall(stored);
-  const opening = openingOfRun(request, isCounted ? replaced.receivedAt : receivedAt);
+  if (stored.opening !== null) return { outcome: compare(stored, stored.opening, request) };
+  const opening = openingOfRun(request, receivedAt);
   // An earlier close appears in the next response; this response reports only this call's effect.
-  const outcome: Outcome = isCounted
-    ? { kind: "replayed", parts: { ...stored, opening } }
-    : { kind: "stored", parts: { opening, closing: null } };
-  return replaced === null ? { outcome, opening } : { outcome, opening, replaces: { isCounted } };
+  return { outcome: { kind: "stored", parts: { opening, closing: null } }, opening };
 }
 
 /**
@@ -135,7 +114,8 @@ export function decideFinish(
  * Decides a heartbeat: opens the run if it is not open, and closes it if it is not closed.
  *
  * A `start` never closes and never reopens; the first close wins (decisions 24 to 27). The part
- * written last carries the price of the usage that all parts report (pricing rule 2).
+ * written last carries the price of the usage that all parts report (pricing rule 2). On a run that
+ * `POST /v1/runs` opened, reported usage is not stored (pricing rule 4).
  *
  * @param card prices the tokens
  */
@@ -183,8 +163,7 @@ function compare(
 function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean): Opening {
   const startedAt = request.startedAt ?? assumedStart(request, receivedAt);
   const { agent, trace } = request;
-  const isStartAssumed = request.startedAt === undefined ? true : undefined;
-  const own = { kind: "heartbeat", agent, startedAt, isStartAssumed, receivedAt, trace } as const;
+  const own = { kind: "heartbeat", agent, startedAt, receivedAt, trace } as const;
   return alone ? { ...own, ...detailsOf(request) } : own;
 }
 
@@ -211,7 +190,7 @@ function closingOf(
   const details = detailsOf(request);
   const closing: Closing = {
     ...{ status, finishedAt, receivedAt, durationMs, closedBy: "heartbeat" },
-    ...details,
+    ...opening.kind === "heartbeat" ? details : { ...details, reported: undefined },
   };
   return priced(closing, { opening, closing }, card);
 }

@@ -16,17 +16,18 @@ import {
   reportedCall,
   reportedCost,
   reportedTokens,
+  type RunParts,
 } from "./run.ts";
 import { isPriceable } from "../pricing/price_events.ts";
 import { type CostLine, costLines, isApart } from "../pricing/price.ts";
 import type { CallTokens, RateMatch } from "../pricing/rates.ts";
-import { type CostFlag, costOfRun, type RunHead, usageOfRun } from "./cost.ts";
+import { type CostFlag, costOfRun, coversCalls, type RunHead, usageOfRun } from "./cost.ts";
 
 /**
  * An anomaly of a call's cost: one of a run's, or that the call costs nothing because the run's
- * heartbeat states the total cost (pricing rule 1).
+ * heartbeat says what all of it costs, by a cost or by its tokens (R34).
  */
-export type CallFlag = CostFlag | "covered_by_stated_cost";
+export type CallFlag = CostFlag | "covered_by_stated_cost" | "covered_by_tokens";
 
 /** Cost of a call and how it was computed. */
 export interface ExplainedCall extends Pick<LlmCall, "provider" | "model" | "counted"> {
@@ -68,7 +69,7 @@ export function costByModel(head: RunHead): readonly ModelCost[] {
   const isNothing = Object.values(rest).every((measure) => measure === 0 || measure === 0n);
   return isNothing
     ? models
-    : [...models, { provider: null, model: null, priced: isStated(head.parts), ...rest }];
+    : [...models, { provider: null, model: null, priced: coversCalls(head.parts), ...rest }];
 }
 
 /**
@@ -81,18 +82,24 @@ export function costByModel(head: RunHead): readonly ModelCost[] {
  */
 export function explainCalls(page: RunPage, isFirst: boolean): ExplainedCall[] {
   const own = isFirst ? explainReported(page) : null;
-  const covered = isStated(page.parts);
+  const covered = coverOf(page.parts);
   const calls = page.events.flatMap((event) => explainEvent(event, covered) ?? []);
   return own === null ? calls : [own, ...calls];
 }
 
-function explainEvent(event: PagedEvent, covered: boolean): ExplainedCall | null {
+/** Returns why the calls of events cost nothing; null if they cost something. */
+function coverOf(parts: RunParts): CallFlag | null {
+  if (!coversCalls(parts)) return null;
+  return isStated(parts) ? "covered_by_stated_cost" : "covered_by_tokens";
+}
+
+function explainEvent(event: PagedEvent, covered: CallFlag | null): ExplainedCall | null {
   const call = storedCall(event.type, event.data);
   if (call === undefined) return null;
   const { provider, model, counted } = call;
   const flags = flagsOf(call);
   const own = { eventId: event.id, ts: event.ts, provider, model, counted, ...NOT_PRICED, flags };
-  if (covered) return { ...own, flags: [...flags, "covered_by_stated_cost"] };
+  if (covered !== null) return { ...own, flags: [...flags, covered] };
   if (event.pricedBy === null) return { ...own, unpriced: isPriceable(call) };
   return { ...own, ...explainPrice(event.pricedBy, call, event.cost) };
 }

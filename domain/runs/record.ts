@@ -190,15 +190,15 @@ export function isProcessed(stored: StoredRun): boolean {
 const SETTLED: ReadonlySet<StageState> = new Set(["done", "skipped", "dead"]);
 
 /**
- * Returns the clock skew: the client's start of a run, or end of a closing heartbeat, compared with
- * its arrival.
+ * Returns the clock skew: the client's start of a run compared with its arrival. A heartbeat that
+ * arrives with or after the close may have a start that its duration sets, so there it is the end.
  */
 function clockSkewOf({ opening, closing }: RunParts): number | null {
-  const endsNow = opening?.kind === "heartbeat" && closing?.receivedAt === opening.receivedAt;
-  const skew = endsNow
+  if (opening === null) return null;
+  const endsFirst = opening.kind === "heartbeat" && closing !== null &&
+    closing.receivedAt <= opening.receivedAt;
+  const skew = endsFirst
     ? closing.finishedAt - closing.receivedAt
-    : opening === null || opening.isStartAssumed === true
-    ? 0
     : opening.startedAt - opening.receivedAt;
   return Math.abs(skew) > CLOCK_SKEW_MS_MAX ? skew : null;
 }

@@ -99,8 +99,6 @@ export interface Opening extends PartDetails {
   readonly agent: string;
   /** Start by the client's clock, unix milliseconds. */
   readonly startedAt: number;
-  /** True if the client sent no start: it is the arrival, or the end minus the duration (R26). */
-  readonly isStartAssumed?: true | undefined;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;
   /** Goal of the run. */

@@ -17,7 +17,7 @@ import {
   type RepriceSpec,
   type RepriceSum,
 } from "../../domain/repricing/reprice.ts";
-import { isStated } from "../../domain/runs/run.ts";
+import { coversCalls } from "../../domain/runs/cost.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
 import { encodeLedger } from "../base/codec_ledger.ts";
@@ -61,9 +61,9 @@ export async function repriceStep(target: RepriceTarget, fromBatch: number): Pro
   const run = await readHead(target);
   const { parts } = run.head;
   const agent = parts.opening?.agent ?? null;
-  if (isStated(parts)) return { ...NOTHING, agent };
   const heartbeat = fromBatch === 0 ? heartbeatStep(target, run) : NOTHING;
-  const events = await eventsStep(target, run, fromBatch);
+  // Calls that a heartbeat covers add no cost, whatever their price.
+  const events = coversCalls(parts) ? NOTHING : await eventsStep(target, run, fromBatch);
   return {
     agent,
     checks: [...heartbeat.checks, ...events.checks],

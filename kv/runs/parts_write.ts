@@ -10,7 +10,7 @@ import type { Opening, RunParts } from "../../domain/runs/run.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { keys } from "../base/keys.ts";
-import { type BlobWrite, blobWrite, chunkKeys } from "../store.ts";
+import { type BlobWrite, blobWrite } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
 import type { StoredParts } from "./snapshot.ts";
@@ -37,15 +37,14 @@ export interface Call {
  */
 export function partsWrite(
   { team, id, receivedAt, others }: Call,
-  { opening, closing, replaces }: Decision,
+  { opening, closing }: Decision,
   stored: StoredParts | null,
 ): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
   const openingKey = keys.opening(team.id, id);
   const closingKey = keys.closing(team.id, id);
   const checks: Deno.AtomicCheck[] = [];
-  if (opening !== undefined) {
-    checks.push({ key: openingKey, versionstamp: stored?.opening.versionstamp ?? null });
-  }
+  // The opening that is stored first counts (R34).
+  if (opening !== undefined) checks.push({ key: openingKey, versionstamp: null });
   checks.push({ key: closingKey, versionstamp: stored?.closing.versionstamp ?? null });
   const blob = closing === undefined
     ? blobWrite(team.id, id, openingKey, encodePart(opening as Opening))
@@ -55,13 +54,11 @@ export function partsWrite(
       closingKey,
       opening === undefined ? encodePart(closing) : encodeOneCall(closing, opening),
     );
-  const deletes = replaces === undefined ? [] : chunkKeys(team.id, id, stored?.opening.value);
-  const isCounted = replaces?.isCounted === true;
-  const sums = isCounted ? [] : [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
+  const sums = [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
   const lane = closing === undefined ? "open" : "closed";
   const pending = [{ lane, name: pendingName(team.id, id) }] as const;
   const { sets, staged } = blob;
-  const write = { team: team.id, checks, sums, sets, deletes, pending };
+  const write = { team: team.id, checks, sums, sets, pending };
   return { write: others === undefined ? write : joinWrites(write, others), staged };
 }
 

@@ -190,17 +190,6 @@ Deno.test("decision 27: start on a run that is open is a replay of it", async ()
   assertEquals(await h.dump(), stored);
 });
 
-Deno.test("R18: POST /v1/runs on a heartbeat's id is a replay in run vocabulary, and opens its run", async () => {
-  await using h = await Harness.open();
-  await beat(h, { status: "start" });
-  const running = await open(h);
-  assertEquals([running.status, running.json.status], [200, "running"]);
-  await beat(h, { status: "fail" });
-  const failed = await open(h);
-  assertEquals([failed.status, failed.json.status], [200, "failed"]);
-  assertEquals((await recordOf(h)).kind, "run");
-});
-
 Deno.test("decision 27: only agent and started_at conflict, whichever call came first", async () => {
   await using h = await Harness.open();
   await open(h);

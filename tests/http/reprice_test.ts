@@ -1,6 +1,6 @@
 /** `/v1/rate-card/reprice`: cost of stored calls by the current card. */
 import { assertEquals } from "@std/assert";
-import { anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const ATLAS = { provider: "in-house", model: "atlas-70b" };
@@ -52,4 +52,20 @@ Deno.test("a new price changes nothing until calls are repriced, and a dry run o
   const again = await h.post("/v1/rate-card/reprice", { model: "atlas-70b" });
   assertEquals([again.json.runs_changed, again.json.difference_usd], [0, 0]);
   assertEquals(await costOf(h, 1), [0.003, "final", 2, [], 0.003]);
+});
+
+Deno.test("R34: of a run with a heartbeat that has tokens, the tokens are repriced and no other call", async () => {
+  await using h = await Harness.open();
+  const tokens = { ...ATLAS, input_tokens: 2_000 };
+  await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(0), ...tokens }));
+  await h.worker.idle();
+  const data = { ...ATLAS, input_tokens: 1_000, output_tokens: 100 };
+  const events = [anEvent(1, { type: "llm_call", data })];
+  await h.post(`/v1/runs/${runId(1)}/events`, { events });
+  assertEquals(await costOf(h, 1), [0, "final", 2, ["atlas-70b"], 0]);
+  await h.request("PUT", "/v1/rate-card", { body: PRICE });
+  const { json } = await h.post("/v1/rate-card/reprice", { model: "atlas-70b" });
+  assertEquals([json.state, json.llm_calls, json.new_cost_usd], ["done", 1, 0.004]);
+  assertEquals(await costOf(h, 1), [0.004, "final", 3, [], 0]);
+  assertEquals(await spent(h), [0.004, 0]);
 });

@@ -64,6 +64,19 @@ Deno.test("cost of a heartbeat: a stated cost replaces all others, also the run'
   await assertAddsUp(h);
 });
 
+Deno.test("R34: calls that the tokens of a heartbeat cover are priced, with a model or without", async () => {
+  await using h = await Harness.open();
+  await putPrice(h, ATLAS);
+  await h.post("/v1/heartbeats", aHeartbeat(1, { model: "atlas", input_tokens: 10 }));
+  await sendEvents(h, aCall(1, { model: "x", input_tokens: 8 }), aCall(2, { input_tokens: 5 }));
+  const { json } = await h.get(PATH);
+  assertEquals(
+    json.by_model.map((line: Answer["json"]) => [line.model, line.priced, line.cost_usd]),
+    [["atlas", true, 0.000025], ["x", true, 0], [null, true, 0]],
+  );
+  assertEquals((await assertAddsUp(h)).length, 3);
+});
+
 Deno.test("cost of a heartbeat: a cost stated without a model belongs to none", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 0.000000000001, input_tokens: 3 }));

@@ -129,26 +129,25 @@ Deno.test("cost of a run: a later price change does not alter the explanation of
 
 Deno.test("cost of a run: repriced calls are explained by their current row", async () => {
   await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 4 }), aCall(2, { model: "x" }));
-  const tokens = { model: "atlas", input_tokens: 6 };
-  await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(), ...tokens }));
+  await h.post("/v1/heartbeats", aHeartbeat(2, { model: "atlas", input_tokens: 6 }));
   const row = await putPrice(h, ATLAS);
   await h.post("/v1/rate-card/reprice", { model: "atlas" });
-  const rowsOf = async () =>
-    (await h.get(PATH)).json.calls.map((call: Answer["json"]) => [
-      call.row?.id ?? null,
-      call.cost_usd,
-      call.unpriced,
-    ]);
+  const rowsOf = async () => {
+    const answers = await Promise.all([1, 2].map((n) => h.get(`/v1/runs/${runId(n)}/cost`)));
+    return answers.flatMap(({ json }) => json.calls)
+      .map(({ row, cost_usd, unpriced }) => [row?.id ?? null, cost_usd, unpriced]);
+  };
   assertEquals(await rowsOf(), [
-    [row, 0.000015, false],
     [row, 0.00001, false],
     [null, 0, false],
+    [row, 0.000015, false],
   ]);
   await assertAddsUp(h);
   await h.request("DELETE", `/v1/rate-card/${row}`);
   await h.post("/v1/rate-card/reprice", { model: "atlas" });
-  assertEquals(await rowsOf(), [[null, 0, true], [null, 0, true], [null, 0, false]]);
+  assertEquals(await rowsOf(), [[null, 0, true], [null, 0, false], [null, 0, true]]);
   await assertAddsUp(h);
 });
 

@@ -1,26 +1,19 @@
 /** `POST /v1/heartbeats`, and `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
 import { z } from "zod";
-import type { Environment } from "../../../domain/core/environment.ts";
-import { isOfStore, type Parsed } from "../../../domain/core/errors.ts";
-import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
+import { isOfStore } from "../../../domain/core/errors.ts";
 import { Losses } from "../../../domain/core/losses.ts";
 import {
-  type HeartbeatBody,
   heartbeatBody,
   heartbeatStatus,
   parseHeartbeat,
 } from "../../../domain/ingest/heartbeat.ts";
 import type { MonitorSettings } from "../../../domain/monitors/monitor.ts";
 import { ignoredText, parsePingQuery, readPing } from "../../../domain/ingest/ping.ts";
-import type { Picodollars } from "../../../domain/pricing/money.ts";
 import {
   durationOf,
   type HeartbeatStatus,
   heartbeatStatusOf,
-  type Opening,
   reportedBy,
-  reportedCost,
-  type RunParts,
   statusOf,
 } from "../../../domain/runs/run.ts";
 import { IGNORED_PARAMETER } from "../../../domain/refusals/refusals.ts";
@@ -35,53 +28,8 @@ import { recordRefusal } from "../../http/refusal_notes.ts";
 import { answered, endpoints, LOSS_HEADERS, textBody, written } from "../../openapi/describe.ts";
 import { traceparent } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
-import { conflictProblem } from "../runs/runs.ts";
 import { pingQuery } from "./ping_query.ts";
-
-/** A durably stored heartbeat. */
-interface HeartbeatResult {
-  readonly kind: "stored" | "replayed";
-  readonly id: RunId;
-  readonly opening: Opening;
-  readonly parts: RunParts;
-}
-
-/**
- * Stores a heartbeat under its id, or a minted one (decision 33).
- *
- * @param ping present for a ping, which without an id may close another run (R23)
- */
-async function writeHeartbeat(
-  { runs, region, environment }: AppDeps,
-  c: RequestContext,
-  body: HeartbeatBody,
-  ping?: { readonly rid: string | undefined },
-): Promise<Parsed<HeartbeatResult>> {
-  const { team } = c.get("principal");
-  const receivedAt = environment.now();
-  const request = { ...body, id: body.id ?? mintRunId(region, environment, receivedAt) };
-  const { id, outcome } = ping === undefined || body.id !== undefined
-    ? { id: request.id, outcome: await runs.heartbeat(team, request, receivedAt) }
-    : await runs.ping(team, request, ping.rid, receivedAt);
-  switch (outcome.kind) {
-    case "refused":
-      return { ok: false, problem: outcome.problem };
-    case "conflict":
-      return { ok: false, problem: conflictProblem(id, outcome) };
-    case "stored":
-    case "replayed": {
-      const { kind, parts } = outcome;
-      if (parts.opening === null) throw new TypeError("A stored heartbeat has no opening");
-      return { ok: true, value: { kind, id, opening: parts.opening, parts } };
-    }
-    default:
-      return outcome satisfies never;
-  }
-}
-
-function mintRunId(region: Region, environment: Environment, nowMs: number): RunId {
-  return `run_${region}_${uuid7Hex(nowMs, environment.random(10))}` as RunId;
-}
+import { type HeartbeatResult, writeHeartbeat } from "./write_heartbeat.ts";
 
 const ping: Handler = async (c, deps) => {
   const principal = c.get("principal");
@@ -97,7 +45,8 @@ const ping: Handler = async (c, deps) => {
   const { body, rid, note, monitor, losses } = read.value;
   const parsed = parseHeartbeat(body, context, losses);
   if (!parsed.ok) return fail(c, parsed.problem);
-  const outcome = await writeHeartbeat(deps, c, { ...parsed.value.request, note }, { rid });
+  const request = { ...parsed.value.request, note };
+  const outcome = await writeHeartbeat(deps, c, request, losses, { rid });
   if (!outcome.ok) return fail(c, outcome.problem);
 
   const { id, kind } = outcome.value;
@@ -157,14 +106,9 @@ function receivedAtOf({ opening, parts }: HeartbeatResult): number {
   return parts.closing?.receivedAt ?? opening.receivedAt;
 }
 
-/** Returns the cost of a heartbeat; 0 while the run is open (decision 29). */
-function costOf({ parts }: HeartbeatResult): Picodollars {
-  return parts.closing === null ? 0n : reportedCost(parts);
-}
-
-function reportsCost(parts: RunParts): boolean {
+function hasCost({ opening, parts }: HeartbeatResult): boolean {
   const { cost, model } = reportedBy(parts);
-  return cost !== undefined || model !== undefined;
+  return opening.kind === "run" || cost !== undefined || model !== undefined;
 }
 
 const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
@@ -181,7 +125,11 @@ const heartbeat = shape.objectValue<HeartbeatResult>("Heartbeat", {
     "Null after a `start`.",
   ),
   received_at: shape.instantValue(receivedAtOf),
-  cost_usd: shape.dollarsValue(costOf, "The reported cost, else the price of the tokens, else 0."),
+  cost_usd: shape.dollarsValue(
+    "cost",
+    "The reported cost, else the price of the tokens, else 0. If `POST /v1/runs` opened the run, " +
+      "what its events cost.",
+  ),
   duration_ms: shape.integerValue.orNull(
     ({ opening, parts }) => durationOf(opening, parts.closing),
     "Null after a `start`.",
@@ -201,8 +149,8 @@ const pinged = shape.objectValue<PingResult>("Ping", {
   received_at: shape.instantValue(receivedAtOf),
   // Left out unless the ping reported a cost or a model, to keep plain responses short.
   cost_usd: shape.dollarsValue.optional(
-    (result) => reportsCost(result.parts) ? costOf(result) : undefined,
-    "Only if the ping has `cost_usd` or `model`.",
+    (result) => hasCost(result) ? result.cost : undefined,
+    "Only if the ping has `cost_usd` or `model`, or `POST /v1/runs` opened the run.",
   ),
   ignored: shape.listValue(shape.textValue).optional(
     ({ ignored }) => ignored.length > 0 ? ignored : undefined,
@@ -225,18 +173,20 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       const body = c.get("body");
       const refused = agentRefusalOf(principal, body.value.agent);
       if (refused !== null) return fail(c, refused);
-      const parsed = parseHeartbeat(body, parseContext(c), new Losses());
+      const losses = new Losses();
+      const parsed = parseHeartbeat(body, parseContext(c), losses);
       if (!parsed.ok) return fail(c, parsed.problem);
-      const outcome = await writeHeartbeat(deps, c, parsed.value.request);
+      const outcome = await writeHeartbeat(deps, c, parsed.value.request, losses);
       if (!outcome.ok) return fail(c, outcome.problem);
       const json = heartbeat.write(outcome.value);
-      return answerWrite(c, outcome.value.kind, json, parsed.value.losses);
+      return answerWrite(c, outcome.value.kind, json, losses.isEmpty ? null : losses);
     },
     summary: "Record a complete run",
     description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +
       "`id` closes it. The first close wins, and no heartbeat reopens a run. Returns 409 when the `id` " +
-      "is stored with another `agent` or, if one was sent, another `started_at`. Counts as one " +
-      "event.",
+      "is stored with another `agent` or, if one was sent, another `started_at`. On a run that " +
+      "`POST /v1/runs` opened, the cost and the tokens of a heartbeat do not count, and " +
+      "`Runledger-Dropped` names them. Counts as one event.",
     headers: traceparent,
     body: heartbeatBody.meta({ id: "HeartbeatRequest" }),
     answers: written(heartbeat, LOSS_HEADERS),

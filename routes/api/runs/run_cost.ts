@@ -55,7 +55,11 @@ const pricedCall = shape.objectValue<ExplainedCall>("PricedCall", {
   lines: shape.listValue(line)("lines", "Tokens times rate, for each kind with tokens."),
   unpriced: shape.booleanValue("unpriced"),
   flags: shape.listValue(
-    shape.oneOfValue("CallFlag", ["cached_exceeds_input", "covered_by_stated_cost"]),
+    shape.oneOfValue("CallFlag", [
+      "cached_exceeds_input",
+      "covered_by_stated_cost",
+      "covered_by_tokens",
+    ]),
   )(
     "flags",
   ),

@@ -83,8 +83,8 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     summary: "Open a run",
     description: "Clients may send the run's events and finish without waiting for the response; " +
       "they may arrive first. Returns 200 with the current status when the run is stored with the " +
-      "same `agent` and `started_at`, and 409 when either differs. It replaces an opening by a " +
-      "heartbeat. An unknown `agent` is created. Counts as one event.",
+      "same `agent` and `started_at`, also by a heartbeat, and 409 when either differs. The run " +
+      "stays as it was opened first. An unknown `agent` is created. Counts as one event.",
     headers: traceparent,
     body: openBody.meta({ id: "OpenRunRequest" }),
     answers: written(openedRun, LOSS_HEADERS),

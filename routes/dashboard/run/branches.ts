@@ -4,7 +4,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
-import { isStated } from "../../../domain/runs/run.ts";
+import { coversCalls } from "../../../domain/runs/cost.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED, ROWS_PER_PAGE, type TraceView, UNFOLDED_STEPS_MAX } from "./paths.ts";
@@ -27,8 +27,8 @@ export interface LoadedBranch extends Branch {
   readonly unread: number;
   /** Its last events, if it failed. */
   readonly end: RunEnd;
-  /** True if the run states its own cost. */
-  readonly isStated: boolean;
+  /** True if its heartbeats say what it costs, so that its calls cost nothing. */
+  readonly isCovered: boolean;
 }
 
 interface Trunk {
@@ -156,7 +156,7 @@ async function loadBranch(deps: AppDeps, team: Team, row: RunListRow) {
     calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
     unread: isCut ? Math.max(0, record.usage.events - events.length) : 0,
     end,
-    isStated: isStated(page.parts),
+    isCovered: coversCalls(page.parts),
     isRoot: false,
   };
   return { branch, children };

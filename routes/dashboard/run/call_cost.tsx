@@ -27,6 +27,8 @@ const FLAG_LABELS: Readonly<Record<CallFlag, string>> = {
   cached_exceeds_input:
     "More tokens were cached than input, so they were taken as reported apart from it.",
   covered_by_stated_cost: "It counts nothing of its own: the run states what everything cost.",
+  covered_by_tokens:
+    "It counts nothing of its own: the tokens of the run's heartbeat are its cost.",
 };
 
 interface CallProps {
@@ -92,7 +94,8 @@ function NoCost({ call, mayPrice }: CallProps) {
   if (call.unpriced && call.model !== null) {
     return <UnpricedCall {...call} mayPrice={mayPrice} />;
   }
-  if (call.flags.includes("covered_by_stated_cost") || call.pricedBy !== null) return null;
+  const isCovered = call.flags.some((flag) => flag.startsWith("covered_"));
+  if (isCovered || call.pricedBy !== null) return null;
   const reason = call.counted ? "does not name its model" : "has no token counts";
   return <p class="soft">No cost: this call {reason}.</p>;
 }

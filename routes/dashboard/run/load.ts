@@ -6,6 +6,7 @@ import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import { coversCalls } from "../../../domain/runs/cost.ts";
 import { isStated } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { traitsOf } from "../../../domain/runs/traits.ts";
@@ -68,9 +69,9 @@ export async function loadRun(
   const ownEvents = page.next === null && after === null ? page.events : null;
   const isLive = run.status === "running" || run.cost.state === "pending" || awaitsChecks(run);
   const spans = await readSpans(deps, team, [
-    { id, count: run.usage.events, events: ownEvents, isStated: isStated(page.parts) },
-    ...shown.map(({ run, record: { usage }, events, unread, isStated }) => (
-      { id: run, count: usage.events, events: unread === 0 ? events : null, isStated }
+    { id, count: run.usage.events, events: ownEvents, isCovered: coversCalls(page.parts) },
+    ...shown.map(({ run, record: { usage }, events, unread, isCovered }) => (
+      { id: run, count: usage.events, events: unread === 0 ? events : null, isCovered }
     )),
   ], SPANS_MAX[isLive ? "live" : "usual"]);
   const calls = explainCalls(page, true);

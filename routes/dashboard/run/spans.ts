@@ -19,8 +19,8 @@ export interface ShownRun {
   readonly count: number;
   /** All of its events; null if they are not read yet. */
   readonly events: readonly PositionedEvent[] | null;
-  /** True if it states its own cost: its calls cost nothing. */
-  readonly isStated: boolean;
+  /** True if its heartbeats say what it costs, so that its calls cost nothing. */
+  readonly isCovered: boolean;
 }
 
 /** Time, kind and cost of an event. */
@@ -52,10 +52,11 @@ export async function readSpans(
   return spans;
 }
 
-function spanOf({ id: run, isStated }: ShownRun, event: PositionedEvent) {
+function spanOf({ id: run, isCovered }: ShownRun, event: PositionedEvent) {
   const { id, type, data, ts, position } = event;
   const { error, latencyMs: durationMs = 0 } = storedFacts(type, data);
-  return { run, id, type, position, atMs: ts, durationMs, cost: isStated ? 0n : event.cost, error };
+  const cost = isCovered ? 0n : event.cost;
+  return { run, id, type, position, atMs: ts, durationMs, cost, error };
 }
 
 /** Returns the slowest step and the most expensive call: the first of several, null for only one. */

@@ -29,19 +29,6 @@ const KINDS = [
   ...["events", "events", "events", "events", "read", "read", "read"],
 ] as [Call["kind"], ...Call["kind"][]];
 
-/** Kinds of calls that open a run by a heartbeat. */
-const BEATS: readonly Call["kind"][] = ["start", "beat", "ping"];
-
-/**
- * Calls to one run: it is opened either by `POST /v1/runs` or by heartbeats. With both, the first
- * would replace the heartbeat's opening, and a replaced part leaves no trace of the call that
- * stored it.
- */
-function kindsOf(random: Random): readonly [Call["kind"], ...Call["kind"][]] {
-  const isOpened = random.chance(0.5);
-  return KINDS.filter((kind) => isOpened ? !BEATS.includes(kind) : kind !== "open") as typeof KINDS;
-}
-
 const ENDINGS: readonly [Ending, ...Ending[]] = ["ok", "ok", "fail", "timeout"];
 const COSTS_USD: readonly [number | null, ...(number | null)[]] = [null, null, 0, 0.0025, 0.015];
 
@@ -50,11 +37,10 @@ export function planGroup(random: Random, firstRun: number, startedAt: readonly 
   const planned: Planned[] = [];
   for (let run = firstRun; run < firstRun + RUNS_PER_GROUP; run++) {
     const calls: Call[] = [];
-    const kinds = kindsOf(random);
     for (let n = 0; n < CALLS_PER_RUN; n++) {
       const earlier = calls[random.int(0, calls.length - 1)];
       const again = earlier !== undefined && random.chance(AGAIN);
-      const call = again ? earlier : newCall(random, kinds, calls.length, startedAt);
+      const call = again ? earlier : newCall(random, calls.length, startedAt);
       if (!again) calls.push(call);
       const hasty = random.chance(HASTY);
       const patienceMs = hasty ? random.int(0, PATIENCE_MS.shortMax) : PATIENCE_MS.long;
@@ -64,16 +50,11 @@ export function planGroup(random: Random, firstRun: number, startedAt: readonly 
   return shuffled(random, planned);
 }
 
-function newCall(
-  random: Random,
-  kinds: ReturnType<typeof kindsOf>,
-  by: number,
-  startedAt: readonly string[],
-): Call {
+function newCall(random: Random, by: number, startedAt: readonly string[]): Call {
   // Usually one agent and one start, so that most calls agree.
   const agent = random.chance(0.9) ? "atlas" : "boreas";
   const start = startedAt[random.chance(0.9) ? 0 : 1] ?? "";
-  const kind = random.pick(kinds);
+  const kind = random.pick(KINDS);
   if (kind === "read") return { by, flawed: false, kind };
   const flawed = random.chance(FLAWED);
   switch (kind) {

@@ -94,7 +94,7 @@ function excessOf(run: string, stored: Run, { usd }: Fields): GroupOutcome | nul
   const parts = [opening, ...closing === undefined ? [] : [closing], ...events];
   const arrivals = parts.map(({ received_at }) => received_at).sort((a, b) => a - b);
   const max = Math.round(Number(usd) * 1e12);
-  // A cost that a heartbeat states replaces that of events, so it may also fall.
+  // What a heartbeat says it cost replaces the cost of events, so it may also fall.
   const below = arrivals.findLast((at) => !isOver(at));
   const at = arrivals.find((at) => at > (below ?? 0) && isOver(at));
   if (at === undefined) return null;

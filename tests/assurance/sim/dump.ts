@@ -129,8 +129,6 @@ function partOf(one: Opening | Closing): Fields {
     kind: part.kind,
     agent: part.agent,
     started_at: part.startedAt,
-    assumed: part.isStartAssumed,
-    alone: part.kind === "heartbeat" && part.reported !== undefined ? true : undefined,
     status: part.status,
     finished_at: part.finishedAt,
     received_at: part.receivedAt,

@@ -18,7 +18,7 @@ import {
   type State,
   TIERS,
 } from "./shape.ts";
-import { durationOf, REPORTED, reportedCost } from "./values.ts";
+import { costOf, durationOf, REPORTED, reportedCost } from "./values.ts";
 
 /** Run statuses by heartbeat status (decision 28). */
 const RUN_STATUSES: Readonly<Record<string, string>> = {
@@ -99,10 +99,15 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   }
   // A ping without an id has no start of its own if it belongs to a run (R23).
   const isChecked = call !== "finish" && request.minted === undefined;
-  const other = isChecked ? mismatch(run, fields, call) : null;
+  const other = isChecked ? mismatch(run, fields) : null;
   if (other !== null) return [state, refused(409, "id_conflict", other)];
   const [labels, labelsDropped, isCut] = keptLabels(request, TIERS[state.tier].labels);
-  const dropped = { ...lost, ...labelsDropped > 0 ? { metadata: labelsDropped } : {} };
+  const isBeat = call === "heartbeat" || call === "ping";
+  const dropped = {
+    ...lost,
+    ...labelsDropped > 0 ? { metadata: labelsDropped } : {},
+    ...isBeat && run.opening?.kind === "run" ? uncounted(fields) : {},
+  };
   const allFlags = isCut ? [...flags, "truncated"] : flags;
   const flagged = {
     ...allFlags.length > 0 ? { flags: [...new Set(allFlags)] } : {},
@@ -115,15 +120,13 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   if (parts === null) {
     return [monitored(state), { status: 200, body, replayed: true, dropped, ignored }];
   }
-  const count = call === "open" && run.opening?.alone ? 0 : 1;
   const { idle = null, ...others } = run;
   const kept = idle === null || parts.closing !== undefined ? others : run;
-  const next = store(state, id, { ...kept, ...parts }, count, now);
+  const next = store(state, id, { ...kept, ...parts }, 1, now);
   if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
-  const replayed = count === 0;
-  const status = call === "ping" || replayed ? 200 : 202;
+  const status = call === "ping" ? 200 : 202;
   const noted = withPing(next, sent, id, now);
-  return [monitored(noted), { status, body, replayed, dropped, ignored }];
+  return [monitored(noted), { status, body, replayed: false, dropped, ignored }];
 }
 
 /** Returns the parts to write, or null for none, and the response body. */
@@ -133,17 +136,13 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   open(id, run, sent, now) {
     const names = ["goal", "idle_timeout_seconds", "idle_timeout_status"];
     const labels = pick(sent, "customer_id", "feature", "metadata", "flags", "ignored", ...names);
-    const old = run.opening;
-    // Replaces the opening of a heartbeat, which may already count as an event (R18).
-    const isNew = old?.kind !== "run";
-    const receivedAt = old?.alone ? old.received_at : now;
-    const opening = isNew ? { kind: "run" as const, ...startOf(sent, receivedAt), ...labels } : old;
+    const isNew = run.opening === undefined;
+    const opening = run.opening ?? { kind: "run" as const, ...startOf(sent, now), ...labels };
     const { agent, started_at, received_at } = opening;
     const times = { started_at: instant(started_at), received_at: instant(received_at) };
     // The response to a first opening says `running`, even if the finish came before (decisions 15
     // and 16).
-    const isFirst = isNew && !old?.alone;
-    const status = isFirst ? "running" : asClosed(run).closing?.status ?? "running";
+    const status = isNew ? "running" : asClosed(run).closing?.status ?? "running";
     return [isNew ? { opening } : null, { id, agent, ...times, status }];
   },
   finish(id, run, sent, now) {
@@ -154,7 +153,8 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   heartbeat(id, run, sent, now) {
     const status = RUN_STATUSES[String(sent.status ?? "ok")] ?? "";
     const labels = ["customer_id", "feature", "metadata", "output", "note", "flags", "ignored"];
-    const reported = pick(sent, ...REPORTED, ...labels);
+    const isFull = run.opening?.kind === "run";
+    const reported = pick(sent, ...isFull ? [] : REPORTED, ...labels);
     const start = run.opening
       ? null
       : { kind: "heartbeat" as const, ...startOf(sent, now, status) };
@@ -167,7 +167,7 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
       return [parts, heartbeatBody(id, { ...run, ...parts })];
     }
     if (start === null) return [null, heartbeatBody(id, asClosed(run))];
-    const opening = { ...start, ...reported, alone: true as const };
+    const opening = { ...start, ...reported };
     // The response to a `start` covers the start alone (decision 29).
     const visible = status === "running" ? { ...NOTHING, opening } : { ...run, opening };
     return [{ opening }, heartbeatBody(id, visible)];
@@ -206,8 +206,7 @@ function append(state: State, id: string, run: Run, sent: readonly Fields[], now
 /** Stores a run and counts it in the month of the server's clock; null at the agent cap. */
 function store(state: State, id: string, run: Run, count: number, now: number): State | null {
   const month = instant(now).slice(0, 7);
-  const counted = { [month]: (state.usage[month] ?? 0) + count };
-  const usage = { ...state.usage, ...count === 0 ? {} : counted };
+  const usage = { ...state.usage, [month]: (state.usage[month] ?? 0) + count };
   const runs = { ...state.runs, [id]: run };
   const agent = run.opening?.agent ?? null;
   if (agent === null || agent in state.agents) return { ...state, runs, usage };
@@ -216,15 +215,9 @@ function store(state: State, id: string, run: Run, count: number, now: number): 
 }
 
 /** Returns the first immutable field that differs; only sent fields are compared. */
-function mismatch(
-  { opening }: Run,
-  { agent, started_at = null }: Fields,
-  call: Request["call"],
-): string | null {
+function mismatch({ opening }: Run, { agent, started_at = null }: Fields): string | null {
   if (opening === undefined) return null;
   if (agent !== opening.agent) return "agent";
-  // A heartbeat without a start time contradicts no `POST /v1/runs` (R18).
-  if (call === "open" && opening.assumed) return null;
   return started_at === null || parseInstant(started_at) === opening.started_at
     ? null
     : "started_at";
@@ -264,9 +257,8 @@ function startOf(sent: Fields, now: number, status = "running") {
   const isShort = status !== "running" && Number(sent.duration_ms) <= 31 * 86_400_000;
   const duration = isShort ? sent.duration_ms ?? null : null;
   const derived = Math.max(0, (parseInstant(sent.finished_at) ?? now) - Number(duration));
-  const assumed = sentAt === null ? { assumed: true as const } : {};
   const started_at = sentAt ?? (duration === null ? now : derived);
-  return { agent: String(sent.agent), started_at, ...assumed, received_at: now };
+  return { agent: String(sent.agent), started_at, received_at: now };
 }
 
 function endOf(status: string, sent: Fields, now: number): Closing {
@@ -282,6 +274,13 @@ function finishBody(id: string, closing: Closing): Fields {
   return { id, status, ...times, output, scores };
 }
 
+/** Returns a count of each field of a heartbeat that a full run ignores (R34, pricing rule 4). */
+function uncounted(fields: Fields): Record<string, number> {
+  const names = ["cost_usd", "input_tokens", "output_tokens", "cached_input_tokens"];
+  const sent = names.filter((name) => (fields[name] ?? null) !== null);
+  return Object.fromEntries(sent.map((name) => [name, 1]));
+}
+
 /** Returns a run in the form of a heartbeat (decisions 28 to 30); one that was cancelled failed (R37). */
 function heartbeatBody(id: string, run: Run): Fields {
   const { opening, closing } = run;
@@ -294,7 +293,12 @@ function heartbeatBody(id: string, run: Run): Fields {
     started_at: instant(opening.started_at),
     finished_at: closing === undefined ? null : instant(closing.finished_at),
     received_at: instant((closing ?? opening).received_at),
-    cost_usd: closing === undefined ? 0 : reportedCost(run) / 1e12,
+    cost_usd: closing === undefined ? 0 : answeredCost(run) / 1e12,
     duration_ms: durationOf(run),
   };
+}
+
+/** A heartbeat answers what heartbeats report, but on a full run what the run costs (R34). */
+function answeredCost(run: Run): number {
+  return run.opening?.kind === "run" ? costOf(run) : reportedCost(run);
 }

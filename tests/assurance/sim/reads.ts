@@ -5,7 +5,7 @@
 import { asClosed, type Event, type Fields, instant, type Labels, type Opening } from "./shape.ts";
 import type { Run, State } from "./shape.ts";
 import { type Call, callOf, costOf, durationOf, eventCall, eventCalls } from "./values.ts";
-import { priceOf, reportedOf, unreadableOf } from "./values.ts";
+import { priceOf, reportedOf, saysCost, unreadableOf } from "./values.ts";
 
 /**
  * Returns `GET /v1/runs/{id}` with all events, without fields that depend on arrival order alone.
@@ -138,7 +138,7 @@ function ownCall(run: Run): Call | null {
 function unpricedOf(run: Run): Call[] {
   if (reportedOf(run).cost_usd !== undefined) return [];
   const own = ownCall(run);
-  return [...eventCalls(run), ...own === null ? [] : [own]]
+  return [...saysCost(run) ? [] : eventCalls(run), ...own === null ? [] : [own]]
     .filter((call) => call.model !== null && call.isCounted && priceOf(call) === null);
 }
 

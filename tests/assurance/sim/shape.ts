@@ -59,10 +59,6 @@ export interface Opening extends Part {
   readonly kind: "run" | "heartbeat";
   readonly agent: string;
   readonly started_at: number;
-  /** True if its start was not sent. */
-  readonly assumed?: true;
-  /** True if a heartbeat stored it without a close. */
-  readonly alone?: true;
 }
 export interface Closing extends Part {
   readonly status: string;

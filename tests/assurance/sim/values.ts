@@ -81,9 +81,16 @@ export function eventCalls({ events }: Run): Call[] {
   return events.map(eventCall).filter((call) => call !== null);
 }
 
-/** Returns a run's cost in picodollars: a cost that the client states replaces that of events. */
+/** Returns whether heartbeats say the cost of their run, so that its events add none (R34). */
+export function saysCost(run: Run): boolean {
+  const reported = reportedOf(run);
+  const { model, isCounted } = callOf(reported);
+  return reported.cost_usd !== undefined || (model !== null && isCounted);
+}
+
+/** Returns a run's cost in picodollars: what heartbeats say replaces the cost of events. */
 export function costOf(run: Run): number {
-  const ofEvents = reportedOf(run).cost_usd === undefined ? eventCalls(run) : [];
+  const ofEvents = saysCost(run) ? [] : eventCalls(run);
   return ofEvents.reduce((sum, call) => sum + (priceOf(call) ?? 0), reportedCost(run));
 }
 

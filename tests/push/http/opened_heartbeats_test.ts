@@ -1,4 +1,4 @@
-/** A heartbeat's cost counts unless `POST /v1/runs` opened its run, in any order of arrival. */
+/** Openings, heartbeats and finishes on one id, in any order: the first opening sets the record. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -6,16 +6,17 @@ import { SEED } from "../../support/harness/seed.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
 import { type Answer, Harness } from "../../support/harness/harness.ts";
 
-const AGENT = { agent: "researcher" };
 const GPT = { provider: "openai", model: "gpt-4o" };
-const STATED = { cost_usd: 7, input_tokens: 1_000, output_tokens: 10, finished_at: at(5_000) };
+const BEAT = {
+  ...{ agent: "researcher", started_at: at(), finished_at: at(5_000), cost_usd: 7 },
+  ...{ ...GPT, input_tokens: 1_000, output_tokens: 10 },
+};
 
-/** Calls of one run by name; all closing calls agree. */
+/** Calls of one run by name; all openings have one start, and all closing calls agree. */
 const CALLS: Readonly<Record<string, (h: Harness, run: number) => Promise<Answer>>> = {
   open: (h, run) => h.post("/v1/runs", aRun(run, { goal: "g", metadata: { a: 1 } })),
-  start: (h, run) =>
-    h.post("/v1/heartbeats", aHeartbeat(run, { ...AGENT, ...GPT, status: "start", ...STATED })),
-  ok: (h, run) => h.post("/v1/heartbeats", aHeartbeat(run, { ...AGENT, ...STATED })),
+  start: (h, run) => h.post("/v1/heartbeats", aHeartbeat(run, { ...BEAT, status: "start" })),
+  ok: (h, run) => h.post("/v1/heartbeats", aHeartbeat(run, BEAT)),
   finish: (h, run) => h.post(`/v1/runs/${runId(run)}/finish`, aFinish()),
   events: (h, run) => {
     const data = { ...GPT, input_tokens: 1_000, output_tokens: 100 };
@@ -38,6 +39,17 @@ async function finalRecord(h: Harness, run: number) {
   return { ...record, closed_by: null, cost, events, processing };
 }
 
+/** Stores a run of each kind, and returns their records by kind. */
+async function recordsByKind(h: Harness) {
+  await send(h, 0, ["open", "events", "finish"]);
+  await send(h, 1, ["ok", "events"]);
+  const records = [await finalRecord(h, 0), await finalRecord(h, 1)] as const;
+  const kinds = records.map(({ kind, cost_usd, goal }) => [kind, cost_usd, goal]);
+  assertEquals(kinds, [["run", 0.0035, "g"], ["heartbeat", 7, null]]);
+  assertEquals(records.map(({ usage }) => usage.input_tokens), [1_000, 2_000]);
+  return { run: records[0], heartbeat: records[1] };
+}
+
 async function send(h: Harness, run: number, names: readonly string[], isPaced = false) {
   for (const name of names) {
     h.nowMs += 10;
@@ -47,19 +59,10 @@ async function send(h: Harness, run: number, names: readonly string[], isPaced =
   }
 }
 
-async function spent(h: Harness) {
-  await h.worker.idle();
-  const { totals } = (await h.get("/v1/spend?from=2026-11-01&to=2026-11-30")).json;
-  return [totals.runs, totals.cost_usd, totals.input_tokens];
-}
-
-Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, gives one record", async () => {
+Deno.test("R34: any order of opening, heartbeats and finish gives the record of the first opening", async () => {
   await using h = await Harness.open();
-  await send(h, 0, ["open", "events", "finish"]);
-  const record = await finalRecord(h, 0);
-  assertEquals([record.kind, record.cost_usd, record.goal], ["run", 0.0035, "g"]);
-  assertEquals(record.usage.input_tokens, 1_000);
-  let run = 1;
+  const records = await recordsByKind(h);
+  let [run, cost, tokens] = [2, 7.0035, 3_000];
   const more = fc.array(fc.constantFrom(...NAMES), { maxLength: 4 });
   const orders = more.chain((added) =>
     fc.shuffledSubarray([...NAMES, ...added], { minLength: NAMES.length + added.length })
@@ -68,71 +71,36 @@ Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, gi
     fc.asyncProperty(orders, fc.boolean(), async (order, isPaced) => {
       const before = await h.usage();
       await send(h, run, order, isPaced);
-      assertEquals(await finalRecord(h, run), record);
-      // The opening, the close and the event: nothing is counted twice.
-      assertEquals(await h.usage() - before, 3);
+      const first = order.find((name) => ["open", "start", "ok"].includes(name));
+      const expected = records[first === "open" ? "run" : "heartbeat"];
+      assertEquals(await finalRecord(h, run), expected);
+      // A heartbeat that opens and closes is one call. Nothing is counted twice.
+      const isOneCall = order.find((name) => name !== "events") === "ok";
+      assertEquals(await h.usage() - before, isOneCall ? 2 : 3);
       run++;
+      cost += expected.cost_usd;
+      tokens += expected.usage.input_tokens;
     }),
     { seed: SEED, numRuns: 60 },
   );
-  const cost = Number((0.0035 * run).toFixed(4));
-  assertEquals(await spent(h), [run, cost, 1_000 * run]);
+  await h.worker.idle();
+  const { totals } = (await h.get("/v1/spend?from=2026-11-01&to=2026-11-30")).json;
+  assertEquals(
+    [totals.runs, totals.cost_usd, totals.input_tokens],
+    [run, Number(cost.toFixed(4)), tokens],
+  );
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R18: concurrent calls give the same record", async () => {
+Deno.test("R34: of concurrent calls one opens the run, and the record is that of its kind", async () => {
   await using h = await Harness.open();
-  await send(h, 0, ["open", "events", "finish"]);
-  const record = await finalRecord(h, 0);
-  for (let run = 1; run <= 20; run++) {
+  const records = await recordsByKind(h);
+  for (let run = 2; run <= 20; run++) {
     const order = [...NAMES, ...NAMES].sort((a, b) => a.length * run % 7 - b.length * run % 7);
     const answers = await Promise.all(order.map((name) => CALLS[name]?.(h, run)));
     assertEquals(answers.map((answer) => (answer?.status ?? 0) < 300).includes(false), false);
-    assertEquals(await finalRecord(h, run), record);
+    const record = await finalRecord(h, run);
+    assertEquals(record, records[record.kind as keyof typeof records]);
   }
-  assertEquals(await h.usage(), 21 * 3);
   assertEquals((await verifyStore(h.store)).differences, []);
-});
-
-Deno.test("R18: an opening after a heartbeat is stored once, replaces its start and removes the cost", async () => {
-  await using h = await Harness.open();
-  await send(h, 1, ["ok"]);
-  assertEquals(await spent(h), [1, 7, 1_000]);
-  const path = `/v1/runs/${runId(1)}`;
-  assertEquals((await h.get(path)).json.cost.revision, 1);
-  const response = await h.post("/v1/runs", aRun(1, { started_at: at(-60_000) }));
-  assertEquals([response.status, response.json.status], [202, "running"]);
-  assertEquals(response.json.started_at, at(-60_000));
-  const again = await h.post("/v1/runs", aRun(1, { started_at: at(-60_000) }));
-  assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
-  const { status, headers } = await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT }));
-  assertEquals([status, headers.get("idempotent-replayed")], [200, "true"]);
-  assertEquals(await spent(h), [1, 0, 0]);
-  const { kind, cost, cost_usd, started_at } = (await h.get(path)).json;
-  assertEquals([kind, cost_usd, cost.revision, started_at], ["run", 0, 2, at(-60_000)]);
-  const [listed] = (await h.get("/v1/runs?kind=run")).json.runs;
-  assertEquals([listed.id, listed.cost_usd], [runId(1), 0]);
-  assertEquals((await h.get("/v1/runs?kind=heartbeat")).json.runs, []);
-  assertEquals((await verifyStore(h.store)).differences, []);
-});
-
-Deno.test("R18: another start conflicts with a heartbeat that states the run's start", async () => {
-  await using h = await Harness.open();
-  await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT, started_at: at() }));
-  const other = await h.post("/v1/runs", aRun(1, { started_at: at(1) }));
-  assertEquals([other.status, other.json.field], [409, "started_at"]);
-  assertEquals((await h.post("/v1/runs", aRun(1))).status, 202);
-});
-
-Deno.test("R18: the pieces of a large output are removed with their opening", async () => {
-  await using h = await Harness.open();
-  // Random bytes do not compress.
-  const noise = [1, 2, 3].map(() => crypto.getRandomValues(new Uint8Array(60_000)).toHex());
-  const large = { noise };
-  await h.post("/v1/heartbeats", aHeartbeat(1, { ...AGENT, status: "start", output: large }));
-  const pieces = async () =>
-    (await Array.fromAsync(h.store.reader.list({ prefix: ["chunk"] }))).length;
-  const before = await pieces();
-  await h.post("/v1/runs", aRun(1));
-  assertEquals([before > 0, await pieces()], [true, 0]);
 });

@@ -109,7 +109,7 @@ const scripts = fc.tuple(
   sweep,
 ).map(([steps, last]) => [...steps, last]);
 
-/** A heartbeat's opening loses its payload, and is replaced by one with a payload of its age. */
+/** A heartbeat's opening loses its payload, and a later opening adds none. */
 const OPENED_AFTER_SWEEP: Step[] = [
   { afterMs: 0, n: 3, kind: "beat", ends: false, payload: true },
   { afterMs: 0, n: 0, kind: "sweep", part: 0, offsetMs: 1 },
@@ -131,14 +131,13 @@ class Life {
     const current = this.model.runs[step.n] ?? new RunModel();
     const at = this.archive.nowMs;
     const before = current.arrivals.length;
-    const opened = step.kind === "open" ? current.open(at, step.payload) : null;
     const outcome = await this.#call(step, current, at);
     if (outcome === null) return;
     const accepted = "accepted" in outcome ? outcome.accepted : 1;
     const stored = outcome.kind === "stored" ? accepted : 0;
     const expected = step.kind === "batch"
       ? current.append(step.events.map((n) => eventId(n) as EventId), at)
-      : opened ?? Number(current.arrivals.length > before);
+      : Number(current.arrivals.length > before);
     assertEquals(stored, expected, `${step.kind} of run ${step.n}, ${this.team.tier}`);
     this.model.count(at, expected);
   }
@@ -149,6 +148,7 @@ class Life {
     switch (step.kind) {
       case "open": {
         const { payload, customer } = step;
+        known.opening ??= { at, payload };
         const texts = payload ? { goal: "a goal", metadata: [["env", "prod"] as const] } : {};
         return await runs.open(team, { ...own, customerId: customer, ...texts }, at);
       }
@@ -215,9 +215,9 @@ function beat(known: RunModel, at: number, ends: boolean, payload: boolean): voi
   if (known.opening !== null) {
     if (ends) known.closing ??= { at, payload };
   } else if (!ends || known.closing !== null) {
-    known.opening = { at, payload, isAlone: true };
+    known.opening = { at, payload };
   } else {
-    known.opening = { at, payload: false, isAlone: false };
+    known.opening = { at, payload: false };
     known.closing = { at, payload };
   }
 }

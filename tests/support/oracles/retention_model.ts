@@ -15,8 +15,6 @@ export interface PartModel {
   payload: boolean;
   /** True if they were removed. */
   isStripped?: boolean;
-  /** For a heartbeat's opening: true if the heartbeat stored no close with it. */
-  readonly isAlone?: boolean;
 }
 
 /** A batch of events; without its ids after its payload was removed. */
@@ -36,16 +34,6 @@ export class RunModel {
   get isStripped(): boolean {
     return [this.opening, this.closing].some((part) => part?.isStripped === true) ||
       this.batches.some(({ ids }) => ids === null);
-  }
-
-  /** Opens the run by `POST /v1/runs`; returns the number of events that counts. */
-  open(at: number, payload: boolean): number {
-    const current = this.opening;
-    if (current !== null && current.isAlone === undefined) return 0;
-    // Replaces a heartbeat's opening, which already counts unless the close counts for both.
-    const isCounted = current?.isAlone === true;
-    this.opening = { at: isCounted ? current.at : at, payload };
-    return isCounted ? 0 : 1;
   }
 
   /** Stores events; returns the new ones. */

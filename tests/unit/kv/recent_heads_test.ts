@@ -45,21 +45,6 @@ Deno.test("recent heads: a run that changes after it was closed and summarized c
   await process.assertExact({ 1: ["success", 2, 1, costOf(1)] });
 });
 
-for (const isStart of [true, false]) {
-  Deno.test(`recent heads: POST /v1/runs replaces the opening of a heartbeat (${isStart})`, async () => {
-    await using temp = await TempStore.open();
-    const process = await StoreProcess.ready(temp.store);
-    const reported = { cost: 7n };
-    await beat(process, 1, isStart ? "start" : "ok", { reported });
-    await append(process, 1, 1);
-    await process.work();
-    await open(process.runs, 1, { customerId: "acme" });
-    await process.work();
-    await finish(process.runs, 1);
-    await process.assertExact({ 1: ["success", isStart ? 1 : 2, 1, costOf(1)] });
-  });
-}
-
 Deno.test("recent heads: a part whose head was evicted is read", async () => {
   await using temp = await TempStore.open();
   // Space for about 20 heads.
@@ -130,19 +115,6 @@ Deno.test("recent heads: an earlier process had a clock that was ahead", async (
   await process.pipeline.takePending("closed", 10);
   await process.pipeline.project(TEAM.id, [run(1)]);
   await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
-});
-
-Deno.test("recent heads: an opening is replaced after a restart, when the rest is summarized", async () => {
-  await using temp = await TempStore.open();
-  const earlier = await StoreProcess.ready(temp.store);
-  await beat(earlier, 1, "start", { reported: { cost: 7n } });
-  await append(earlier, 1, 1);
-  await earlier.work();
-  const process = await StoreProcess.ready(temp.store);
-  await open(process.runs, 1);
-  await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
-  await finish(process.runs, 1);
-  await process.assertExact({ 1: ["success", 1, 1, costOf(1)] });
 });
 
 const SCORE = { id: "score" as ScoreId, name: "quality", value: 1, source: "api" };

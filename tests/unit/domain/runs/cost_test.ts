@@ -84,16 +84,28 @@ Deno.test("pricing rule 1: a stated cost belongs to the model it names, which ne
 Deno.test("pricing rule 2: a heartbeat's tokens are one call at the price in force when it was stored", () => {
   const reported = { model: "m", inputTokens: 4, price: { cost: 12n, by: MATCH } };
   const sum = costOfRun(head(opened("heartbeat"), closed(reported), { totals: TOTALS }));
-  assertEquals([sum.amount, sum.calls, sum.unpricedModels], [42n, 3, []]);
-  assertEquals(sum.models.map(({ model, calls, cost }) => [model, calls, cost]), [["m", 3, 42n]]);
+  assertEquals([sum.amount, sum.calls, sum.unpricedModels], [12n, 3, []]);
+  assertEquals(sum.models.map(({ model, calls, cost }) => [model, calls, cost]), [["m", 3, 12n]]);
 });
 
 Deno.test("pricing rule 3: a model without a price costs nothing and is named once", () => {
   const line = { ...LINE, model: "b", priced: false, cost: 0n };
   const totals = { ...TOTALS, models: [{ ...line, model: "a" }, line], cost: 0n };
-  const run = head(opened("heartbeat"), closed({ model: "b", outputTokens: 1 }), { totals });
-  const sum = costOfRun(run);
-  assertEquals([sum.amount, sum.unpricedModels], [0n, ["a", "b"]]);
+  const of = (reported: Reported) => {
+    const sum = costOfRun(head(opened("heartbeat"), closed(reported), { totals }));
+    return [sum.amount, sum.unpricedModels];
+  };
+  assertEquals(of({ model: "b" }), [0n, ["a", "b"]]);
+  // The tokens of a heartbeat say what all of its run costs.
+  assertEquals(of({ model: "b", outputTokens: 1 }), [0n, ["b"]]);
+});
+
+Deno.test("R34: calls count where heartbeats say neither a cost nor the tokens of a model", () => {
+  const amounts = [{}, { model: "m" }, { inputTokens: 4 }, { model: "m", inputTokens: 4 }]
+    .map((reported) =>
+      costOfRun(head(opened("heartbeat"), closed(reported), { totals: TOTALS })).amount
+    );
+  assertEquals(amounts, [30n, 30n, 30n, 0n]);
 });
 
 Deno.test("pricing: a heartbeat that names only a model is not a call", () => {

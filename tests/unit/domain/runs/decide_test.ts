@@ -60,8 +60,7 @@ function heartbeat(status: HeartbeatStatus, fields: Partial<HeartbeatRequest>): 
 
 /** `+opening` and `+closing` are stored; a state that is not listed gives `otherwise`. */
 const TABLE: Record<keyof typeof CALLS, Partial<Record<keyof typeof STATES, string>>> = {
-  // It replaces the opening of a heartbeat (R18); a start's opening already counts.
-  "open": row("+opening", "replayed", "replayed", "+opening", "replayed", "+opening"),
+  "open": row("+opening", "replayed", "replayed", "+opening", "replayed", "replayed"),
   "open, other agent": conflicts("agent", "+opening"),
   "open, other start": conflicts("started_at", "+opening"),
   "open, both other": conflicts("agent", "+opening"),
@@ -142,6 +141,14 @@ Deno.test("decision 25: details are stored with the close, or with the opening i
   assertEquals([started.opening?.reported, started.opening?.metadata], [{ cost: 7n }, [["k", 1]]]);
   const late = heartbeat("ok", input)(STATES["finish first"]);
   assertEquals(late.opening?.reported, { cost: 7n });
+});
+
+Deno.test("R34: the close of a run that POST /v1/runs opened stores no cost and no tokens", () => {
+  const input = { reported: { cost: 7n, inputTokens: 1 }, note: "done" };
+  const { closing } = heartbeat("ok", input)(STATES["open run"]);
+  assertEquals([closing?.reported, closing?.note], [undefined, "done"]);
+  const own = heartbeat("ok", input)(STATES.started).closing;
+  assertEquals([own?.reported, own?.note], [input.reported, "done"]);
 });
 
 Deno.test("contract 6: a start never closes a run, whatever it carries", () => {
