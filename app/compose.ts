@@ -241,7 +241,6 @@ export function createService(options: ServiceOptions) {
     /** Stops the background jobs. Call it before the store closes. */
     async stop() {
       await Promise.all([stopJobs(), live.stop()]);
-      await updater.notifier.stop();
       bodyDeadlines[Symbol.dispose]();
     },
   };

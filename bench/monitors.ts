@@ -64,7 +64,6 @@ async function measureLooks(store: OpenStore, teams: number): Promise<number> {
   await clock.idle();
   const seconds = (performance.now() - beginMs) / 1_000;
   await clock.stop();
-  await changes.notifier.stop();
   return seconds;
 }
 

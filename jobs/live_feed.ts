@@ -1,12 +1,13 @@
 /**
  * Delivers the changes of teams to live listeners.
  *
- * Each followed team has one reader, however many listeners it has. The reader rests between reads,
- * so that it uses only a small share of the time while calls arrive. If changes accumulate beyond a
- * limit, it skips them and reports the gap; the feed of changes still has them.
+ * Each followed team has one reader, however many listeners it has. It reads the feed once a second,
+ * which finds the changes of other processes, and after each commit of its own. It rests between
+ * reads, so that it uses only a small share of the time while calls arrive. If changes accumulate
+ * beyond a limit, it skips them and reports the gap; the feed of changes still has them.
  */
 import type { TeamId } from "../domain/core/ids.ts";
-import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
+import type { ChangeStore } from "../domain/feed/changes.ts";
 import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -22,8 +23,8 @@ const CHANGES_PER_READ = 50;
  */
 const REST = { factor: 40, msPerListener: 5, msMin: 20, msMax: 1_000 } as const;
 
-/** Milliseconds to wait after a store failure. */
-const FAILURE_PAUSE_MS = 1_000;
+/** Milliseconds between two reads without a commit of this process, and after a store failure. */
+const LOOK_MS = 1_000;
 
 export interface LiveDeps extends JobDeps {
   readonly changes: ChangeStore;
@@ -84,33 +85,34 @@ export class LiveJob implements LiveFeed {
 class Reader {
   readonly listeners = new Set<(batch: LiveBatch) => void>();
   readonly #deps: LiveDeps;
-  readonly #watch: ChangeWatch;
   readonly #team: TeamId;
   readonly #listenersOfAll: () => number;
-  readonly #ended = new AbortController();
   readonly #loop: Loop;
   /** Resolves once the first change to deliver is known. */
   readonly started = Promise.withResolvers<void>();
   #position = 0;
+  #isFailing = false;
 
   constructor(deps: LiveDeps, team: TeamId, listenersOfAll: () => number) {
     this.#deps = deps;
     this.#listenersOfAll = listenersOfAll;
     this.#team = team;
-    this.#watch = deps.changes.watch(team);
     this.#loop = new Loop(() => this.#step(), (error) => {
-      deps.log(jobLine(deps.now(), { live: "The feed of a team cannot be read" }, error));
-      return FAILURE_PAUSE_MS;
+      const failure = { live: "The feed of a team cannot be read" };
+      // Once for an outage: each second, all followed teams would fail.
+      if (!this.#isFailing) deps.log(jobLine(deps.now(), failure, error));
+      this.#isFailing = true;
+      return LOOK_MS;
     });
   }
 
   end(): void {
-    this.#ended.abort();
     void this.#loop.stop();
   }
 
   async run(): Promise<void> {
-    using _ = this.#watch;
+    const { waker } = this.#loop;
+    using _listening = this.#deps.changes.listen(this.#team, null, () => waker.wake());
     try {
       this.#position = await this.#deps.changes.last(this.#team);
       this.started.resolve();
@@ -121,18 +123,19 @@ class Reader {
     await this.#loop.start();
   }
 
-  /** Delivers the available changes and rests; waits if there are none. */
+  /** Delivers the next changes, waits unless there are more, and rests. */
   async #step(): Promise<void> {
-    const [startMs, calls] = [performance.now(), this.#deps.calls()];
+    const [startMs, calls, position] = [performance.now(), this.#deps.calls(), this.#position];
     const isMore = await this.#readNext();
     const endMs = performance.now();
-    if (!isMore) await this.#watch.next(this.#ended.signal);
-    if (this.#ended.signal.aborted) return;
-    const isBusy = this.#deps.calls() > calls;
+    this.#isFailing = false;
+    if (!isMore) await this.#loop.wait(LOOK_MS);
+    // A read that finds nothing delays no change after it.
+    const isBusy = this.#position > position && this.#deps.calls() > calls;
     const { factor, msPerListener, msMin, msMax } = REST;
     const shareMs = Math.max(factor * (endMs - startMs), msPerListener * this.#listenersOfAll());
     const restMs = isBusy ? Math.min(msMax, shareMs) : 0;
-    await this.#loop.wait(Math.max(msMin, endMs + restMs - performance.now()));
+    await this.#loop.rest(Math.max(msMin, endMs + restMs - performance.now()));
   }
 
   /** Delivers the next changes; returns whether there are more. */

@@ -42,15 +42,6 @@ export interface ChangePage {
   readonly hasMore: boolean;
 }
 
-/** One caller's watch on a team or one of its runs. Declare it with `using`. */
-export interface ChangeWatch extends Disposable {
-  /**
-   * Resolves when something may have changed since the last call or the start of the watch. Also
-   * resolves when the signal is aborted.
-   */
-  next(signal: AbortSignal): Promise<void>;
-}
-
 /** Store of all teams' feeds. Methods reject with `StorageUnavailable` when the store fails. */
 export interface ChangeStore {
   /**
@@ -67,6 +58,11 @@ export interface ChangeStore {
   ): Promise<ChangePage | null>;
   /** Returns the number of the latest change; 0 before the first. */
   last(team: TeamId): Promise<number>;
-  /** Watches a team, or one run including the stages after its close. */
-  watch(team: TeamId, run?: RunId): ChangeWatch;
+  /**
+   * Returns a text that differs after each change of the team, or of one run and the stages after
+   * its close.
+   */
+  version(team: TeamId, run: RunId | null): Promise<string>;
+  /** Calls back after each such commit of this process, until disposed. */
+  listen(team: TeamId, run: RunId | null, changed: () => void): Disposable;
 }

@@ -4,15 +4,17 @@
  * @module
  */
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
 import { groupsOf } from "../base/groups.ts";
 import { ENTRIES_PER_COMMIT_MAX, type StoredEntry } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
+import { outsideScope } from "../base/read_scope.ts";
 import { listEntries } from "../entries.ts";
 import { readSummaries, type TeamAt } from "../runs/heads.ts";
 import { lastChangeOf } from "../spend/rollup_cache.ts";
-import { getValue, type Store } from "../store.ts";
+import { getAll, getValue, type Store } from "../store.ts";
 import type { ChangeNotifier } from "./change_notifier.ts";
 
 /** Changes whose summaries are read in one batch. */
@@ -29,12 +31,22 @@ export function createChangeStore(store: Store, notifier: ChangeNotifier): Chang
     page: (team, after, limit, charsMax = CHANGES_PAGE_CHARS_MAX) =>
       store.reads.run(team, () => readPage({ store, team }, after, limit, charsMax)),
     last: (team) => store.reads.run(team, () => readLast({ store, team })),
-    watch: (team, run) => notifier.watch(team, run),
+    // The number of looks depends on the wait: they are not debited from the team's request rate.
+    version: (team, run) =>
+      outsideScope(() => store.reads.run(team, () => readVersion({ store, team }, run))),
+    listen: (team, run, changed) => notifier.listen(team, run, changed),
   };
 }
 
 async function readLast({ store, team }: TeamAt): Promise<number> {
   return lastChangeOf(await getValue(store, keys.rollupVersion(team)));
+}
+
+async function readVersion({ store, team }: TeamAt, run: RunId | null): Promise<string> {
+  const rows = run === null
+    ? [keys.rollupVersion(team)]
+    : [keys.summary(team, run), keys.processing(team, run)];
+  return (await getAll(store, rows)).map(({ versionstamp }) => versionstamp).join();
 }
 
 async function readPage(

@@ -84,8 +84,8 @@ interface UpdateSteps {
 
 /** Changes runs of teams. All code that changes runs in one process shares it. */
 export class RunUpdater implements TeamChanges {
-  /** Notifies the watchers of a team's changes. */
-  readonly notifier: ChangeNotifier;
+  /** Notifies those who wait for a change of a team or a run. */
+  readonly notifier = new ChangeNotifier();
   /** Counts the results of checks that were stored. */
   readonly judged = new CheckMetrics();
   readonly #store: Store;
@@ -101,7 +101,6 @@ export class RunUpdater implements TeamChanges {
   constructor(store: Store, making: (() => Making) | null) {
     const caches = createTeamCaches(store, making);
     this.#store = store;
-    this.notifier = new ChangeNotifier(store);
     this.#rollups = caches.rollups;
     this.#configs = caches.configs;
     this.#writes = new RunWriter(caches);
@@ -266,8 +265,7 @@ export class RunUpdater implements TeamChanges {
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
       after = remember(version);
-      const versions = { before: rollups.version, after: version };
-      this.notifier.notify(team, changes.map(({ run }) => run.id), versions);
+      this.notifier.notify(team, changes.map(({ run }) => run.id));
       committed = summaries;
     }
     steps.done(runs, committed, stored);

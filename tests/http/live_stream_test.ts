@@ -1,7 +1,7 @@
 /** One live stream and its team's reader, tested without a socket. */
 import { assert, assertEquals } from "@std/assert";
 import { FakeTime } from "@std/testing/time";
-import type { TeamId } from "../../domain/core/ids.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import type { LiveBatch } from "../../domain/feed/live.ts";
 import {
@@ -14,6 +14,7 @@ import { LiveJob } from "../../jobs/live_feed.ts";
 import { changeCursor } from "../../routes/api/feed/changes.ts";
 import { BytesInFlight } from "../../routes/http/bytes_in_flight.ts";
 import { LiveStream, type ReadPage } from "../../routes/api/feed/live_stream.ts";
+import { ChangeNotifier } from "../../kv/feed/change_notifier.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
 import { open, processAll, run, runsOf, TEAM } from "../support/builders/stored_runs.ts";
 import { TempStore } from "../support/harness/temp_store.ts";
@@ -185,43 +186,106 @@ Deno.test("stream: a quiet stream sends a keep-alive every 15 seconds, or sooner
   for (const ms of [LIVE_KEEP_ALIVE_MS, 4_000]) await keepsAlive(ms);
 });
 
+/** A feed whose changes up to `last` are committed, and its reader. */
+class Feed implements AsyncDisposable {
+  last = 0;
+  reads = 0;
+  isDown = false;
+  readonly log: string[] = [];
+  readonly notifier = new ChangeNotifier();
+  readonly job: LiveJob;
+  #read = Promise.withResolvers<void>();
+
+  constructor(readonly all: readonly RunChange[]) {
+    const changes: ChangeStore = {
+      last: () => Promise.resolve(this.last),
+      page: (_, after, limit) => this.#page(after, limit),
+      version: () => Promise.resolve(""),
+      listen: (...listener) => this.notifier.listen(...listener),
+    };
+    const log = (line: string) => void this.log.push(line);
+    this.job = new LiveJob({ changes, calls: () => 0, now: () => Date.now(), log });
+  }
+
+  /** Resolves at the next read of a page. */
+  read(): Promise<void> {
+    return this.#read.promise;
+  }
+
+  #page(after: number, limit: number): Promise<ChangePage> {
+    this.reads++;
+    this.#read.resolve();
+    this.#read = Promise.withResolvers();
+    if (this.isDown) return Promise.reject(new StorageUnavailable("The test lets it fail"));
+    const rows = this.all.slice(after, Math.min(this.last, after + limit));
+    const hasMore = rows.length === limit;
+    return Promise.resolve({ changes: rows, next: hasMore ? after + limit : this.last, hasMore });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.job.stop();
+  }
+}
+
 Deno.test("reader: it delivers every change in order, and drops the excess", async () => {
-  const all = await changes(1, 3_000);
-  let [last, waits] = [0, 0];
-  const rung = Promise.withResolvers<void>();
-  const store: ChangeStore = {
-    last: () => Promise.resolve(last),
-    page(_, after, limit): Promise<ChangePage> {
-      const rows = all.slice(after, Math.min(last, after + limit));
-      const hasMore = rows.length === limit;
-      return Promise.resolve({ changes: rows, next: hasMore ? after + limit : last, hasMore });
-    },
-    watch: () => ({
-      async next(signal) {
-        if (signal.aborted) return;
-        const over = new Promise<void>((resolve) =>
-          signal.addEventListener("abort", () => resolve())
-        );
-        await Promise.race([waits++ === 0 ? rung.promise : over, over]);
-      },
-      [Symbol.dispose]() {},
-    }),
-  };
-  const job = new LiveJob({ changes: store, calls: () => 0, now: () => Date.now(), log: () => {} });
+  await using feed = new Feed(await changes(1, 3_000));
+  const { all } = feed;
   const batches: LiveBatch[] = [];
   const done = Promise.withResolvers<void>();
-  using _listening = await job.listen("team" as TeamId, (batch) => {
+  using _listening = await feed.job.listen(TEAM.id, (batch) => {
     batches.push(batch);
     if (batch.upTo === 3_000) done.resolve();
   });
-  last = 3_000;
-  rung.resolve();
+  feed.last = 3_000;
+  feed.notifier.notify(TEAM.id, []);
   await done.promise;
-  await job.stop();
   assertEquals(batches.map(({ after, upTo }) => [after, upTo]), [[0, 50], [3_000, 3_000]]);
   assertEquals(
     batches[0]?.changes.map((change) => change.number),
     all.slice(0, 50).map((c) => c.number),
   );
   assert(3_000 - 50 > LIVE_CHANGES_LAG_MAX);
+});
+
+Deno.test("reader: it reads once a second for all listeners of a team, for none without listeners", async () => {
+  await using feed = new Feed(await changes(1, 2));
+  const received: number[] = [];
+  const isReceived = [1, 2].map(() => Promise.withResolvers<void>());
+  const listeners = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      feed.job.listen(TEAM.id, ({ upTo }) => {
+        received.push(upTo);
+        if (received.length % 20 === 0) isReceived[upTo - 1]?.resolve();
+      })),
+  );
+  const startMs = performance.now();
+  while (feed.reads < 3) await feed.read();
+  const passedMs = performance.now() - startMs;
+  assert(passedMs > 1_900, `3 reads in ${passedMs} ms`);
+  // The commit of another process: nobody is notified.
+  feed.last = 1;
+  await isReceived[0]?.promise;
+  // The commit of this one is read before the next look.
+  const { reads } = feed;
+  const notifiedMs = performance.now();
+  feed.last = 2;
+  feed.notifier.notify(TEAM.id, []);
+  await isReceived[1]?.promise;
+  assert(performance.now() - notifiedMs < 900);
+  assertEquals([feed.reads, received], [reads + 1, [...Array(20).fill(1), ...Array(20).fill(2)]]);
+  for (const listener of listeners) listener[Symbol.dispose]();
+  feed.notifier.notify(TEAM.id, []);
+  await feed.job.stop();
+  assertEquals(feed.reads, reads + 1);
+});
+
+Deno.test("reader: an outage of the store is logged once, and its changes arrive after it", async () => {
+  await using feed = new Feed(await changes(1, 1));
+  const done = Promise.withResolvers<number>();
+  using _listening = await feed.job.listen(TEAM.id, ({ upTo }) => done.resolve(upTo));
+  feed.isDown = true;
+  feed.last = 1;
+  while (feed.reads < 3) await feed.read();
+  feed.isDown = false;
+  assertEquals([await done.promise, feed.log.length], [1, 1]);
 });

@@ -9,6 +9,7 @@ import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
+import { waitForChange } from "../../http/wait_for_change.ts";
 import { cursor } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
 import { runRow } from "../runs/run_json.ts";
@@ -26,24 +27,22 @@ export const listChanges: Handler = async (c, { changes, admission }) => {
   const { after, limit, waitSeconds } = query.value;
   const team = c.get("principal").team.id;
 
-  /** Answers with a page if it has changes or may be empty; null otherwise. */
-  async function answerPage(mayBeEmpty: boolean): Promise<Response | null> {
-    const page = await changes.page(team, after, limit);
-    if (page === null) return fail(c, UNKNOWN_CURSOR);
-    const hasChanges = page.changes.length > 0 || page.hasMore;
-    return hasChanges || mayBeEmpty ? answer(c, 200, changePage.write(page)) : null;
-  }
-
-  return await answerPage(waitSeconds === 0) ??
-    await admission.park(c, waitSeconds * 1_000, async (signal) => {
-      using watch = changes.watch(team);
-      for (;;) {
-        const response = await answerPage(signal.aborted);
-        if (response !== null) return response;
-        await watch.next(signal);
-      }
-    });
+  const read = () => changes.page(team, after, limit);
+  const show = (page: ChangePage | null) =>
+    page === null ? fail(c, UNKNOWN_CURSOR) : answer(c, 200, changePage.write(page));
+  let page = await read();
+  if (waitSeconds === 0 || !isEmpty(page)) return show(page);
+  return await admission.park(c, waitSeconds * 1_000, async (signal) => {
+    const isFilled = async () => !isEmpty(page = await read());
+    const isDone = await waitForChange(changes, { team, run: null }, signal, isFilled);
+    return show(isDone ? page : await read());
+  });
 };
+
+/** Returns whether a page may be delayed: it has no change, and its cursor is known. */
+function isEmpty(page: ChangePage | null): boolean {
+  return page !== null && page.changes.length === 0 && !page.hasMore;
+}
 
 /** Refuses a cursor that no page of this ledger returned: continuing from it could skip changes. */
 export const UNKNOWN_CURSOR = {

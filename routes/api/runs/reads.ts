@@ -11,6 +11,7 @@ import { teamKey } from "../../http/access.ts";
 import type { HandlerDeps } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
+import { waitForChange } from "../../http/wait_for_change.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
 import { COST, EVENT, RECORD, RUN } from "./examples.ts";
@@ -103,8 +104,8 @@ export const RUN_READS = endpoints("Runs", {
       const { team } = c.get("principal");
       if (await isFinal(deps, team, id.value)) return await answerRun(c, deps);
       return await deps.admission.park(c, wait.value * 1_000, async (signal) => {
-        using watch = deps.changes.watch(team.id, id.value);
-        while (!signal.aborted && !await isFinal(deps, team, id.value)) await watch.next(signal);
+        const waited = { team: team.id, run: id.value };
+        await waitForChange(deps.changes, waited, signal, () => isFinal(deps, team, id.value));
         return await answerRun(c, deps);
       });
     },

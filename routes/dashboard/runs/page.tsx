@@ -7,6 +7,7 @@ import { isSessionStillLive } from "../../http/credential.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Refuse, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
+import { waitForChange } from "../../http/wait_for_change.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { commandTarget } from "../components/first_command.tsx";
 import { type DashboardPage, get } from "../layout/page.ts";
@@ -35,7 +36,6 @@ import {
   type TailCursor,
   tailCursorOf,
   tailCursorText,
-  whenChanged,
 } from "./tail.ts";
 import { exportRuns } from "../../api/exports/exports.ts";
 
@@ -59,7 +59,9 @@ const showRuns: Handler = async (c, deps) => {
   // Without a free slot the page polls instead.
   if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
   return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
-    await whenChanged(changes, id, seen.change, signal);
+    const waited = { team: id, run: null };
+    const isChanged = async () => await changes.last(id) !== seen.change;
+    await waitForChange(changes, waited, signal, isChanged);
     return await show();
   });
 };

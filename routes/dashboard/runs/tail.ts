@@ -2,8 +2,7 @@
  * Live updates of the run list: a request sends what the browser has seen, waits for a change, and
  * reports which runs of the page are new.
  */
-import type { RunId, TeamId } from "../../../domain/core/ids.ts";
-import type { ChangeStore } from "../../../domain/feed/changes.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
 import type { RunListQuery } from "./filters.tsx";
@@ -63,15 +62,4 @@ export function newOf(rows: readonly RunListRow[], seen: TailCursor | null): Rea
   // None of the seen runs is left: all runs are new, or the list was empty.
   const above = last < 0 ? ids : ids.slice(0, last);
   return new Set(above.filter((id) => !seen.marks.has(markOf(id))));
-}
-
-/** Waits until a team's latest change differs from the seen one, or the signal is aborted. */
-export async function whenChanged(
-  changes: ChangeStore,
-  team: TeamId,
-  seen: number,
-  signal: AbortSignal,
-): Promise<void> {
-  using watch = changes.watch(team);
-  while (!signal.aborted && await changes.last(team) === seen) await watch.next(signal);
 }

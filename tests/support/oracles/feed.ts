@@ -19,7 +19,7 @@ export class Follower {
 
   /** Continues from its position to the current end of the feed. */
   async readOn(store: Store, limit = 3): Promise<void> {
-    const changes = createChangeStore(store, new ChangeNotifier(store));
+    const changes = createChangeStore(store, new ChangeNotifier());
     for (;;) {
       const page = await changes.page(this.team, this.at, limit);
       assert(page !== null, `the feed has not reached ${this.at}`);

@@ -34,7 +34,7 @@ Deno.test("feed: pages may end within a commit, and one near the end reads few r
     const numbers = Array.from({ length: count }, (_, n) => n + 1);
     assertEquals(follower.received.map(({ number }) => number), numbers);
   }
-  const changes = createChangeStore(store, new ChangeNotifier(store));
+  const changes = createChangeStore(store, new ChangeNotifier());
   const scope = new ReadScope(new AbortController().signal);
   await readScopes.run(scope, () => changes.page(TEAM.id, count - 2, 500));
   // The last two summaries, the number, and the blocks that could hold such changes.

@@ -27,7 +27,7 @@ Deno.test("feed: a page reads little of each run, however large its output is", 
     await runs.finish(TEAM, run(n), request, NOON);
   }
   await processAll(store);
-  const changes = createChangeStore(store, new ChangeNotifier(store));
+  const changes = createChangeStore(store, new ChangeNotifier());
   const scope = new ReadScope(new AbortController().signal);
   const readers = 20;
   const pages = await readScopes.run(
@@ -56,7 +56,7 @@ Deno.test("feed: a page of runs with the longest names ends early, and nothing i
     await runs.append(TEAM, run(n), calls, NOON);
   }
   await processAll(store);
-  const changes = createChangeStore(store, new ChangeNotifier(store));
+  const changes = createChangeStore(store, new ChangeNotifier());
   const page = await changes.page(TEAM.id, 0, CHANGES_PER_PAGE.max);
   const chars = JSON.stringify(page, (_, value) => typeof value === "bigint" ? `${value}` : value);
   assertEquals(page?.hasMore, true);

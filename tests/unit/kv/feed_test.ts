@@ -240,7 +240,7 @@ Deno.test("feed: a ledger from before the feed lists each run at its next change
 Deno.test("feed: a position that it has not reached is distinguished from its end", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const changes = createChangeStore(store, new ChangeNotifier(store));
+  const changes = createChangeStore(store, new ChangeNotifier());
   assertEquals(await changes.page(TEAM.id, 0, 10), { changes: [], next: 0, hasMore: false });
   assertEquals(await changes.page(TEAM.id, 1, 10), null);
   await open(runsOf(store), 1);
