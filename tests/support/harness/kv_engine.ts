@@ -14,13 +14,6 @@ interface Handle {
   readonly napi: {
     snapshotRead(db: number, request: Uint8Array, debug: boolean): Promise<Uint8Array>;
     atomicWrite(db: number, request: Uint8Array, debug: boolean): Promise<Uint8Array>;
-    startWatch(db: number, request: Uint8Array, debug: boolean): Promise<number>;
-    dequeueNextWatchMessage(
-      db: number,
-      id: number,
-      debug: boolean,
-    ): Promise<Uint8Array | undefined>;
-    endWatch(db: number, id: number, debug: boolean): void;
   };
   readonly dbId: number;
   close(): void;
@@ -37,9 +30,6 @@ export class LocalEngine implements KvEngine {
     return {
       snapshotRead: (request) => napi.snapshotRead(dbId, request, false),
       atomicWrite: (request) => napi.atomicWrite(dbId, request, false),
-      startWatch: (request) => napi.startWatch(dbId, request, false),
-      dequeueNextWatchMessage: (id) => napi.dequeueNextWatchMessage(dbId, id, false),
-      endWatch: (id) => napi.endWatch(dbId, id, false),
     };
   }
 
@@ -55,11 +45,10 @@ class Answers {
 
   constructor(readonly engine: KvEngine) {}
 
-  /** Returns the answer of a call; null if it has none. */
-  async of(frame: Frame): Promise<Frame | null> {
+  /** Returns the answer of a call. */
+  async of(frame: Frame): Promise<Frame> {
     try {
-      const answer = await this.#call(frame);
-      return answer === null ? null : { kind: "done", call: frame.call, ...answer };
+      return { kind: "done", call: frame.call, ...await this.#call(frame) };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return { kind: "failed", call: frame.call, body: new TextEncoder().encode(message) };
@@ -67,8 +56,8 @@ class Answers {
   }
 
   async #call(
-    { kind, db = 0, watch = 0, body = new Uint8Array() }: Frame,
-  ): Promise<Partial<Frame> | null> {
+    { kind, db = 0, body = new Uint8Array() }: Frame,
+  ): Promise<Partial<Frame>> {
     if (kind === "open") {
       const database = await this.engine.open(new TextDecoder().decode(body));
       return { db: this.#databases.push(database) - 1 };
@@ -79,15 +68,6 @@ class Answers {
       case "snapshotRead":
       case "atomicWrite":
         return { body: await database[kind](body) };
-      case "startWatch":
-        return { watch: await database.startWatch(body) };
-      case "dequeueNextWatchMessage": {
-        const message = await database.dequeueNextWatchMessage(watch);
-        return message === undefined ? { kind: "nothing" } : { body: message };
-      }
-      case "endWatch":
-        database.endWatch(watch);
-        return null;
       default:
         throw new Error(`${kind} is not a call.`);
     }
@@ -101,11 +81,7 @@ if (import.meta.main) {
   const engine = new LocalEngine();
   const answers = new Answers(engine);
   for await (const frame of readFrames(connection)) {
-    answers.of(frame).then((answer) => {
-      if (answer !== null) sender.send(answer);
-    });
+    answers.of(frame).then((answer) => sender.send(answer));
   }
   await engine[Symbol.asyncDispose]();
-  // Reads of watches that have ended never settle; they would keep the process alive.
-  Deno.exit();
 }

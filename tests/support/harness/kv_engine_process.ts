@@ -11,11 +11,6 @@ export interface KvEngine extends AsyncDisposable {
 export interface KvDatabase {
   snapshotRead(request: Uint8Array): Promise<Uint8Array>;
   atomicWrite(request: Uint8Array): Promise<Uint8Array>;
-  /** Returns the number of the watch. */
-  startWatch(request: Uint8Array): Promise<number>;
-  /** Resolves to the next message; undefined when the watch has ended. */
-  dequeueNextWatchMessage(watch: number): Promise<Uint8Array | undefined>;
-  endWatch(watch: number): void;
 }
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
@@ -62,12 +57,6 @@ export class EngineProcess implements KvEngine {
     return {
       snapshotRead: (body) => bytes({ kind: "snapshotRead", body }),
       atomicWrite: (body) => bytes({ kind: "atomicWrite", body }),
-      startWatch: async (body) => (await this.#call({ kind: "startWatch", db, body })).watch ?? 0,
-      dequeueNextWatchMessage: async (watch) => {
-        const answer = await this.#call({ kind: "dequeueNextWatchMessage", db, watch });
-        return answer.kind === "nothing" ? undefined : answer.body;
-      },
-      endWatch: (watch) => this.#sender.send({ kind: "endWatch", call: ++this.#calls, db, watch }),
     };
   }
 

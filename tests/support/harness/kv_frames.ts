@@ -5,11 +5,7 @@ export const KINDS = [
   "open",
   "snapshotRead",
   "atomicWrite",
-  "startWatch",
-  "dequeueNextWatchMessage",
-  "endWatch",
   "done",
-  "nothing",
   "failed",
 ] as const;
 
@@ -20,23 +16,21 @@ export interface Frame {
   readonly call: number;
   /** Number of a database. */
   readonly db?: number;
-  /** Number of a watch of that database. */
-  readonly watch?: number;
   readonly body?: Uint8Array;
 }
 
-/** Bytes of the numbers before a body: its length, then kind, call, database and watch. */
-const HEADER_BYTES = 20;
+/** Bytes of the numbers before a body: its length, then kind, call and database. */
+const HEADER_BYTES = 16;
 
 /** Maximum bytes of one read. */
 const READ_BYTES = 65_536;
 
 /** Encodes a frame. */
-function encodeFrame({ kind, call, db = 0, watch = 0, body }: Frame): Uint8Array {
+function encodeFrame({ kind, call, db = 0, body }: Frame): Uint8Array {
   const length = body?.length ?? 0;
   const bytes = new Uint8Array(HEADER_BYTES + length);
   const view = new DataView(bytes.buffer);
-  [length, KINDS.indexOf(kind), call, db, watch].forEach((n, i) => view.setUint32(i * 4, n));
+  [length, KINDS.indexOf(kind), call, db].forEach((n, i) => view.setUint32(i * 4, n));
   if (body !== undefined) bytes.set(body, HEADER_BYTES);
   return bytes;
 }
@@ -105,7 +99,6 @@ function decodeFrame(bytes: Uint8Array): Frame {
     kind,
     call: view.getUint32(8),
     db: view.getUint32(12),
-    watch: view.getUint32(16),
     body: bytes.subarray(HEADER_BYTES),
   };
 }

@@ -16,8 +16,6 @@ export interface KvServerKnobs {
   delayMs: number;
   /** Decides about the answer of each commit. */
   answer: () => CommitAnswer;
-  /** True to refuse new watches. */
-  refusesWatches: boolean;
   /** Requests that get no answer: none, all after a client has opened the database, or all. */
   hangs: "none" | "calls" | "all";
 }
@@ -30,26 +28,18 @@ export interface KvServerOptions {
   readonly port?: number;
 }
 
-/** Milliseconds between two frames of a watch that show that it is alive. */
-const PING_MS = 5_000;
-
-/** Maximum milliseconds until an expected number of watches is open. */
-const WATCHES_MS_MAX = 10_000;
-
 /** A running server. Always `await using`. */
 export class KvServer implements AsyncDisposable {
   readonly knobs: KvServerKnobs = {
     delayMs: 0,
     answer: () => "sent",
-    refusesWatches: false,
     hangs: "none",
   };
   /** Requests so far. */
-  readonly counts = { reads: 0, commits: 0, watches: 0, lost: 0 };
+  readonly counts = { reads: 0, commits: 0, lost: 0 };
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #engine: KvEngine;
   readonly #databases = new Map<string, Promise<KvDatabase>>();
-  readonly watches = new Watches();
   readonly #folder: string | null;
   /** Resolves when requests without an answer end. */
   readonly #end = Promise.withResolvers<void>();
@@ -79,7 +69,6 @@ export class KvServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.resolve();
-    this.watches.end();
     await this.#server.shutdown();
     await this.#engine[Symbol.asyncDispose]();
   }
@@ -115,12 +104,6 @@ export class KvServer implements AsyncDisposable {
         if (fate === "unavailable") return text(503, "try again");
         await this.#travel();
         return protobuf(answer);
-      }
-      case "/v2/watch": {
-        this.counts.watches++;
-        if (this.knobs.refusesWatches) return text(400, "no watches");
-        const id = await database.startWatch(body);
-        return protobuf(watch(database, id, this.watches));
       }
       default:
         return text(404, "no such call");
@@ -165,74 +148,6 @@ function protobuf(body: Uint8Array | ReadableStream<Uint8Array>): Response {
 /** A body that ends with an error before its first byte. */
 function brokenOff(): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull: (controller) => controller.error(new Error("lost")) });
-}
-
-/** Ends an open watch, with an error if there is one. */
-type EndWatch = (error?: Error) => void;
-
-/** Open watches of a server. */
-class Watches {
-  readonly #open = new Set<EndWatch>();
-  #changed = Promise.withResolvers<void>();
-
-  add(end: EndWatch): void {
-    this.#open.add(end);
-    this.#change();
-  }
-
-  delete(end: EndWatch): void {
-    this.#open.delete(end);
-    this.#change();
-  }
-
-  /** Ends all, as a lost connection does if there is an error. */
-  end(error?: Error): void {
-    for (const end of this.#open) end(error);
-  }
-
-  /** Waits until a number of watches is open; fails if that takes too long. */
-  async until(count: number): Promise<void> {
-    const { promise: isLate, reject } = Promise.withResolvers<never>();
-    const late = () => reject(new Error(`${this.#open.size} instead of ${count} watches are open`));
-    const timer = setTimeout(late, WATCHES_MS_MAX);
-    try {
-      while (this.#open.size !== count) await Promise.race([this.#changed.promise, isLate]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  #change(): void {
-    this.#changed.resolve();
-    this.#changed = Promise.withResolvers();
-  }
-}
-
-/** Sends each message of a watch with its length before it; a ping has no message. */
-function watch(database: KvDatabase, id: number, watches: Watches): ReadableStream<Uint8Array> {
-  let ping: ReturnType<typeof setInterval>;
-  let end: EndWatch;
-  return new ReadableStream({
-    start(controller) {
-      ping = setInterval(() => controller.enqueue(new Uint8Array(4)), PING_MS);
-      end = (error) => {
-        clearInterval(ping);
-        watches.delete(end);
-        database.endWatch(id);
-        if (error !== undefined) controller.error(error);
-      };
-      watches.add(end);
-    },
-    async pull(controller) {
-      const message = await database.dequeueNextWatchMessage(id).catch(() => undefined);
-      if (message === undefined) return controller.close();
-      const frame = new Uint8Array(4 + message.length);
-      new DataView(frame.buffer).setUint32(0, message.length, true);
-      frame.set(message, 4);
-      controller.enqueue(frame);
-    },
-    cancel: () => end(),
-  });
 }
 
 if (import.meta.main) {
