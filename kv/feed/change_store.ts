@@ -8,6 +8,7 @@ import type { RunId } from "../../domain/core/ids.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
 import { groupsOf } from "../base/groups.ts";
+import { inTime } from "../base/deadline.ts";
 import { ENTRIES_PER_COMMIT_MAX, type StoredEntry } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
@@ -31,9 +32,9 @@ export function createChangeStore(store: Store, notifier: ChangeNotifier): Chang
     page: (team, after, limit, charsMax = CHANGES_PAGE_CHARS_MAX) =>
       store.reads.run(team, () => readPage({ store, team }, after, limit, charsMax)),
     last: (team) => store.reads.run(team, () => readLast({ store, team })),
-    // The number of looks depends on the wait: they are not debited from the team's request rate.
+    // Its number depends on the wait: it is not debited from the request rate and takes no read slot.
     version: (team, run) =>
-      outsideScope(() => store.reads.run(team, () => readVersion({ store, team }, run))),
+      inTime(outsideScope(() => readVersion({ store, team }, run)), store.deadlines),
     listen: (team, run, changed) => notifier.listen(team, run, changed),
   };
 }

@@ -1,11 +1,16 @@
 /** Waits for a change: of this process, and of another one. */
 import { assert, assertEquals } from "@std/assert";
+import { FakeTime } from "@std/testing/time";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
+import { ReadScope } from "../../../domain/core/read_scope.ts";
 import type { ChangeStore } from "../../../domain/feed/changes.ts";
 import { keys } from "../../../kv/base/keys.ts";
+import { readScopes } from "../../../kv/base/read_scope.ts";
+import { READS } from "../../../kv/base/reads.ts";
 import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
+import { getValue } from "../../../kv/store.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { waitForChange } from "../../../routes/http/wait_for_change.ts";
 import { open, processingStoreOf, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
@@ -100,26 +105,21 @@ Deno.test("wait: a commit of this process is checked for its team and its runs, 
 
 Deno.test("wait: a commit of this process during a check is not missed; the end needs no look", async () => {
   const changes = new FakeChanges();
-  const { setTimeout } = globalThis;
   // No look follows but those after a commit of this process.
-  globalThis.setTimeout = (() => 0) as unknown as typeof setTimeout;
-  try {
-    let isDone = false;
-    const never = new AbortController().signal;
-    const wait = waitForChange(changes, { team: TEAM.id, run: null }, never, () => {
-      const was = isDone;
-      if (!isDone) changes.commit("here");
-      isDone = true;
-      return Promise.resolve(was);
-    });
-    assertEquals([await wait, changes.looks], [true, 2]);
-    const endless = new Wait(changes, null);
-    await endless.checked();
-    endless.over.abort();
-    assertEquals(await endless.isDone, false);
-  } finally {
-    globalThis.setTimeout = setTimeout;
-  }
+  using _time = new FakeTime();
+  let isDone = false;
+  const never = new AbortController().signal;
+  const wait = waitForChange(changes, { team: TEAM.id, run: null }, never, () => {
+    const was = isDone;
+    if (!isDone) changes.commit("here");
+    isDone = true;
+    return Promise.resolve(was);
+  });
+  assertEquals([await wait, changes.looks], [true, 2]);
+  const endless = new Wait(changes, null);
+  await endless.checked();
+  endless.over.abort();
+  assertEquals(await endless.isDone, false);
 });
 
 Deno.test("wait: the commits of another process are found, stages of a run after its close too", async () => {
@@ -138,6 +138,24 @@ Deno.test("wait: the commits of another process are found, stages of a run after
   for (const wait of [team, one]) wait.over.abort();
   assertEquals(await Promise.all([team.isDone, one.isDone]), [false, false]);
   assertEquals([team.checks, one.checks], [2, 3]);
+});
+
+Deno.test("wait: looks need no read slot of the team, and are not counted as its reads", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const changes = createChangeStore(store, new ChangeNotifier());
+  const end = Promise.withResolvers<void>();
+  const slots = Array.from(
+    { length: READS.file.team },
+    () => store.reads.run(TEAM.id, () => end.promise),
+  );
+  const scope = new ReadScope(new AbortController().signal);
+  await readScopes.run(scope, () => changes.version(TEAM.id, run(1)));
+  assertEquals(scope.rows, 0);
+  await readScopes.run(scope, () => getValue(store, keys.summary(TEAM.id, run(1))));
+  assertEquals(scope.rows, 1);
+  end.resolve();
+  await Promise.all(slots);
 });
 
 Deno.test("wait: looks check nothing while nothing changes, and survive a store that fails", async () => {
