@@ -42,6 +42,17 @@ Deno.test("shared KV: after a start the first calls of all agents are in time ov
   await assertExact(h);
 });
 
+Deno.test("shared KV: 150 first calls at once, each of another agent, are all stored", async () => {
+  await using server = await KvServer.start();
+  await using h = await Harness.open({ kv: server.url(), tier: "enterprise" });
+  server.knobs.delayMs = 3;
+  const answers = await callAll(h, names(150));
+  server.knobs.delayMs = 0;
+  assertEquals(countOf(answers, 202), 150, answers.find(({ status }) => status !== 202)?.text);
+  assertEquals([await storedAgents(h), await h.usage()], [150, 150]);
+  await assertExact(h);
+});
+
 Deno.test("shared KV: two instances never exceed the cap on agents together", async () => {
   await using server = await KvServer.start();
   await using one = await Harness.open({ kv: server.url(), tier: "free" });
