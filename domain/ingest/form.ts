@@ -1,5 +1,5 @@
 /**
- * Validates the body of an ingest call: fast path, repair, schema.
+ * Validates the body of an ingest call: schema, or repair and schema.
  *
  * A schema's `error` text completes the sentence "must be …". `null` in an optional field counts as
  * absent (decision 8). Field schemas are internal, because their types are Zod's.
@@ -107,24 +107,25 @@ export interface ParseContext {
 }
 
 /**
- * Creates the reader of a call's bodies.
+ * Creates the reader of a call's bodies. The schema goes first because nearly every body fits it, and
+ * repairing takes longer than validating.
  *
- * @param fast accepts bodies that are valid without repair, and returns null for all others. It adds
- *   no rules: a property test proves that it returns what the schema returns, in an eighth of the
- *   time.
- * @param mend repairs payload fields before the schema validates
- * @param schema validates bodies the fast path did not accept, and words the refusal
+ * @param mend repairs the payload fields of a body that does not fit; changes nothing in one that fits
+ * @param schema validates bodies as sent and after the repair, and words the refusal
+ * @param fast accepts only bodies that fit, with the same result, and returns null for all others
  */
 export function readerOf<T>(
-  fast: (body: JsonFields) => T | null,
   mend: Mend,
   schema: Schema<T>,
+  fast: (body: JsonFields) => T | null = () => null,
 ): (body: Body, losses: Losses) => Parsed<T> {
   const fields = fieldsOf(schema);
   return (body, losses) => {
     losses.ignoreUnknown(body.value, fields);
-    const plain = body.leftOut === undefined ? fast(body.value) : null;
-    if (plain !== null) return { ok: true, value: plain };
+    const accepted = body.leftOut === undefined ? fast(body.value) : null;
+    if (accepted !== null) return { ok: true, value: accepted };
+    const plain = body.leftOut === undefined ? schema.safeParse(body.value) : null;
+    if (plain?.success === true) return { ok: true, value: plain.data };
     const supported = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
     mend(supported, body.text, losses);
     // Fields removed by the repair are already reported.

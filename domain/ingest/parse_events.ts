@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { check, missing } from "../core/validate.ts";
+import { missing } from "../core/validate.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { type EventFlag, factsOf, type RunEvent } from "../runs/event.ts";
 import { type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
@@ -30,7 +30,7 @@ import {
   type CutEvent,
   type JsonFields,
 } from "../core/body.ts";
-import { EVENT_FIELDS, eventBody, fastEvent, mendEvent } from "./event.ts";
+import { EVENT_FIELDS, readEvent } from "./event.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
 import { cutEvent } from "./truncate.ts";
 import { runAllSlices, type TimeSliced } from "../core/time_slices.ts";
@@ -174,10 +174,7 @@ function parseEvent(
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
   const ignored = losses.ignoreUnknown(item, EVENT_FIELDS);
-  const plain = fastEvent(item);
-  const parsed = plain !== null
-    ? { ok: true as const, value: plain }
-    : check(eventBody, mendEvent(item, losses), `events[${index}].`);
+  const parsed = readEvent(item, index, losses);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
   const raw = payload === null || isEmptyArray(item.data) ? rawOf(data) : payload;
