@@ -10,16 +10,16 @@ import { z } from "zod";
 import type { Body, JsonFields, JsonObject } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { anyJson, customer, instant, oneOf, optional, text } from "../core/fields.ts";
-import { LABEL_CHARS_MAX } from "../core/limits.ts";
+import { LABEL_CHARS_MAX, WHOLE_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
-import { isObject, type RawJson } from "../core/raw_json.ts";
+import { exceedsBytes, isObject, type RawJson } from "../core/raw_json.ts";
 import { isCount } from "../core/rules.ts";
 import { parseInstant } from "../core/time.ts";
 import { parseTraceparent, type TraceParent } from "../core/traceparent.ts";
 import { check, fieldsOf, type Schema } from "../core/validate.ts";
 import { keepMetadata, type Metadata } from "../runs/metadata.ts";
 import { FINISH_STATUSES } from "../runs/run.ts";
-import { type Mend, rawMember } from "./mend.ts";
+import { isEmptyArray, type Mend, rawMember } from "./mend.ts";
 
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
@@ -122,16 +122,12 @@ export function readerOf<T>(
   const fields = fieldsOf(schema);
   return (body, losses) => {
     losses.ignoreUnknown(body.value, fields);
-    const accepted = body.leftOut === undefined ? fast(body.value) : null;
+    const accepted = fast(body.value);
     if (accepted !== null) return { ok: true, value: accepted };
-    const plain = body.leftOut === undefined ? schema.safeParse(body.value) : null;
-    if (plain?.success === true) return { ok: true, value: plain.data };
+    const plain = schema.safeParse(body.value);
+    if (plain.success) return { ok: true, value: plain.data };
     const supported = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
     mend(supported, body.text, losses);
-    // Fields removed by the repair are already reported.
-    for (const [name, lost] of body.leftOut ?? []) {
-      if (supported[name] !== undefined) losses.remove(name, lost);
-    }
     return check(schema, supported);
   };
 }
@@ -155,6 +151,10 @@ export function metadataOf(
 ): Metadata | undefined {
   if (value === undefined) return undefined;
   const raw = rawMember(body.text, "metadata") as RawJson;
+  if (!isEmptyArray(body.value.metadata) && exceedsBytes(raw, WHOLE_BODY_BYTES_MAX)) {
+    losses.remove("metadata");
+    return undefined;
+  }
   const { kept, dropped } = keepMetadata(raw, context.metadataKeysMax);
   losses.drop("metadata", dropped);
   return kept;
