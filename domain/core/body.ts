@@ -5,7 +5,6 @@
  */
 import { Losses } from "./losses.ts";
 import type { Parsed } from "./errors.ts";
-import type { RawJson } from "./raw_json.ts";
 
 /** Request body that is a JSON object, as text and as value. */
 export interface Body {
@@ -13,10 +12,10 @@ export interface Body {
   readonly text: string;
   /** The parsed object. */
   readonly value: Readonly<Record<string, unknown>>;
-  /** Events of a large batch that was split by `cutBody`. */
-  readonly events?: readonly CutEvent[];
-  /** Number of omitted values by field, in a body that was split. */
-  readonly leftOut?: ReadonlyMap<string, number>;
+  /** Texts of the events of a large batch, which are not parsed yet. */
+  readonly events?: readonly string[] | undefined;
+  /** True if values may nest too deeply. */
+  readonly mayBeDeep?: boolean;
 }
 
 /** Validated request with its losses. */
@@ -30,14 +29,6 @@ export interface CheckedRequest<T> {
 /** Wraps a validated request with its losses. */
 export function checkedRequest<T>(request: T, losses: Losses): Parsed<CheckedRequest<T>> {
   return { ok: true, value: { request, losses: losses.isEmpty ? null : losses } };
-}
-
-/** Event of a split batch. */
-export interface CutEvent {
-  /** Text of the event, small enough to parse. */
-  readonly text: RawJson;
-  /** True if its `data` is truncated. */
-  readonly isTruncated: boolean;
 }
 
 /** JSON object with arbitrary content from the user. */

@@ -13,10 +13,19 @@ export const EVENTS_PER_BATCH_MAX = 50;
 /** Maximum bytes of a batch of events, decompressed (R10). */
 export const EVENTS_BODY_BYTES_MAX = 16_777_216;
 
+/**
+ * Maximum `{`, `[` and `:` outside of strings in a batch above {@link WHOLE_BODY_BYTES_MAX}, which is
+ * what parsing costs.
+ */
+export const BATCH_STRUCTURE_MAX = 400_000;
+
 /** Maximum bytes of any other ingest body, decompressed (R10). */
 export const BODY_BYTES_MAX = 2_097_152;
 
-/** Maximum bytes of a body that is parsed in one piece (R10); the control API rejects larger ones. */
+/**
+ * Maximum bytes of a body that is parsed in one piece (R10), and of `metadata`; the control API
+ * rejects larger bodies.
+ */
 export const WHOLE_BODY_BYTES_MAX = 1_048_576;
 
 /** Maximum bytes of a dashboard form: fits the longest agent notes, percent-encoded, and other fields. */

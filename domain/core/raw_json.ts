@@ -163,14 +163,16 @@ function keyText(text: string, start: number, end: number): string {
 
 /** Returns the index after the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
-  for (let from = start + 1;;) {
-    const quote = text.indexOf('"', from);
-    if (quote < 0) return text.length;
-    let slashes = 0;
-    while (text.charCodeAt(quote - 1 - slashes) === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return quote + 1;
-    from = quote + 1;
+  const quote = text.indexOf('"', start + 1);
+  if (quote < 0) return text.length;
+  if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote + 1;
+  // One search for each of many escaped quotes would take longer.
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at++;
+    else if (code === QUOTE) return at + 1;
   }
+  return text.length;
 }
 
 /** Returns the index after the valid JSON value that starts at `start`. */

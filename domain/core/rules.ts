@@ -1,5 +1,5 @@
 /**
- * Rules of single fields, shared by the schemas, which add messages, and by the fast paths.
+ * Rules of single fields, shared by the schemas, which add messages, the repair and a fast path.
  *
  * @module
  */

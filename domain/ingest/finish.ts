@@ -1,22 +1,19 @@
 /**
- * The body of `POST /v1/runs/{id}/finish`: schema, repair, fast path and checked request.
+ * The body of `POST /v1/runs/{id}/finish`: schema, repair and checked request.
  *
  * @module
  */
 import { z } from "zod";
-import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
+import { type Body, type CheckedRequest, checkedRequest } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { optional } from "../core/fields.ts";
 import { SCORE_NAME_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
-import { isObject } from "../core/raw_json.ts";
-import { isAbsentOr, isScores } from "../core/rules.ts";
+import { isScores } from "../core/rules.ts";
 import type { FinishRequest } from "../runs/decide.ts";
-import { FINISH_STATUSES, type Score } from "../runs/run.ts";
+import type { Score } from "../runs/run.ts";
 import {
   clientInstant,
-  fastInstant,
-  fastWord,
   finishStatus,
   metadataOf,
   object,
@@ -42,7 +39,7 @@ export const finishBody = z.object({
     .describe("Merged with the run's metadata; keys sent here take precedence."),
 });
 
-const read = readerOf(fastFinish, mendFinish, finishBody);
+const read = readerOf(mendFinish, finishBody);
 
 /** Parses a `POST /v1/runs/{id}/finish`. Its fields are stored in this order. */
 export function parseFinish(
@@ -72,20 +69,6 @@ export function parseFinish(
 export function mendFinish(fields: MutableFields, text: string, losses: Losses): void {
   fields.scores = mendScores(fields.scores, text, losses);
   fields.metadata = orEmptyObject(fields.metadata);
-}
-
-/**
- * Validates a `POST /v1/runs/{id}/finish` without the schema; null if the schema must decide.
- *
- * @internal
- */
-export function fastFinish(body: JsonFields): z.output<typeof finishBody> | null {
-  const { output, scores, metadata } = body;
-  const status = fastWord(FINISH_STATUSES, body.status);
-  const finished_at = fastInstant(body.finished_at);
-  const isPlain = status !== null && finished_at !== null &&
-    isAbsentOr(isScores, scores) && isAbsentOr(isObject, metadata);
-  return isPlain ? { status, finished_at, output: output ?? undefined, scores, metadata } : null;
 }
 
 /** Schema of scores. */

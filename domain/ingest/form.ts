@@ -1,5 +1,5 @@
 /**
- * Validates the body of an ingest call: fast path, repair, schema.
+ * Validates the body of an ingest call: schema, or repair and schema.
  *
  * A schema's `error` text completes the sentence "must be …". `null` in an optional field counts as
  * absent (decision 8). Field schemas are internal, because their types are Zod's.
@@ -10,16 +10,16 @@ import { z } from "zod";
 import type { Body, JsonFields, JsonObject } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { anyJson, customer, instant, oneOf, optional, text } from "../core/fields.ts";
-import { LABEL_CHARS_MAX } from "../core/limits.ts";
+import { LABEL_CHARS_MAX, WHOLE_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
-import { isObject, type RawJson } from "../core/raw_json.ts";
+import { exceedsBytes, isObject, type RawJson } from "../core/raw_json.ts";
 import { isCount } from "../core/rules.ts";
 import { parseInstant } from "../core/time.ts";
 import { parseTraceparent, type TraceParent } from "../core/traceparent.ts";
 import { check, fieldsOf, type Schema } from "../core/validate.ts";
 import { keepMetadata, type Metadata } from "../runs/metadata.ts";
 import { FINISH_STATUSES } from "../runs/run.ts";
-import { type Mend, rawMember } from "./mend.ts";
+import { isEmptyArray, type Mend, rawMember } from "./mend.ts";
 
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
@@ -107,30 +107,27 @@ export interface ParseContext {
 }
 
 /**
- * Creates the reader of a call's bodies.
+ * Creates the reader of a call's bodies. The schema goes first because nearly every body fits it, and
+ * repairing takes longer than validating.
  *
- * @param fast accepts bodies that are valid without repair, and returns null for all others. It adds
- *   no rules: a property test proves that it returns what the schema returns, in an eighth of the
- *   time.
- * @param mend repairs payload fields before the schema validates
- * @param schema validates bodies the fast path did not accept, and words the refusal
+ * @param mend repairs the payload fields of a body that does not fit; changes nothing in one that fits
+ * @param schema validates bodies as sent and after the repair, and words the refusal
+ * @param fast accepts only bodies that fit, with the same result, and returns null for all others
  */
 export function readerOf<T>(
-  fast: (body: JsonFields) => T | null,
   mend: Mend,
   schema: Schema<T>,
+  fast: (body: JsonFields) => T | null = () => null,
 ): (body: Body, losses: Losses) => Parsed<T> {
   const fields = fieldsOf(schema);
   return (body, losses) => {
     losses.ignoreUnknown(body.value, fields);
-    const plain = body.leftOut === undefined ? fast(body.value) : null;
-    if (plain !== null) return { ok: true, value: plain };
+    const accepted = fast(body.value);
+    if (accepted !== null) return { ok: true, value: accepted };
+    const plain = schema.safeParse(body.value);
+    if (plain.success) return { ok: true, value: plain.data };
     const supported = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
     mend(supported, body.text, losses);
-    // Fields removed by the repair are already reported.
-    for (const [name, lost] of body.leftOut ?? []) {
-      if (supported[name] !== undefined) losses.remove(name, lost);
-    }
     return check(schema, supported);
   };
 }
@@ -154,6 +151,10 @@ export function metadataOf(
 ): Metadata | undefined {
   if (value === undefined) return undefined;
   const raw = rawMember(body.text, "metadata") as RawJson;
+  if (!isEmptyArray(body.value.metadata) && exceedsBytes(raw, WHOLE_BODY_BYTES_MAX)) {
+    losses.remove("metadata");
+    return undefined;
+  }
   const { kept, dropped } = keepMetadata(raw, context.metadataKeysMax);
   losses.drop("metadata", dropped);
   return kept;

@@ -1,22 +1,19 @@
 /**
- * The body of `POST /v1/runs`: schema, repair, fast path and checked request.
+ * The body of `POST /v1/runs`: schema, repair and checked request.
  *
  * @module
  */
 import { z } from "zod";
-import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
+import { type Body, type CheckedRequest, checkedRequest } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { agentSlug, idMeta, optional, runId, text } from "../core/fields.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { GOAL_CHARS_MAX, IDLE_TIMEOUT_SECONDS } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
-import { isObject } from "../core/raw_json.ts";
-import { isAbsentOr, isAgent, isCustomer, isLabel, isText } from "../core/rules.ts";
 import type { OpenRequest } from "../runs/decide.ts";
 import {
   clientInstant,
   customerId,
-  fastInstant,
   finishStatus,
   label,
   metadataOf,
@@ -57,9 +54,7 @@ export const openBody = z.object({
   idle_timeout_status: optional(finishStatus).describe("Status of that close; default `timeout`."),
 });
 
-type OpenBody = z.output<typeof openBody>;
-
-const read = readerOf(fastOpen, mendOpen, openBody);
+const read = readerOf(mendOpen, openBody);
 
 /** Parses a `POST /v1/runs`. Its fields are stored in this order. */
 export function parseOpen(body: Body, context: ParseContext): Parsed<CheckedRequest<OpenRequest>> {
@@ -97,34 +92,4 @@ export function mendOpen(fields: MutableFields, text: string, losses: Losses): v
   fields.metadata = orEmptyObject(fields.metadata);
   const others = ["parent_run_id", "idle_timeout_seconds", "idle_timeout_status"];
   removeInvalid(fields, losses, openBody, others);
-}
-
-/**
- * Validates a `POST /v1/runs` without the schema; null if it has an idle timeout or the schema must
- * decide.
- *
- * @internal
- */
-export function fastOpen(body: JsonFields): OpenBody | null {
-  const { id, agent, customer_id, feature, metadata, parent_run_id, goal } = body;
-  const { idle_timeout_seconds, idle_timeout_status } = body;
-  const started_at = fastInstant(body.started_at);
-  const isPlain = isRunId(id) && isAgent(agent) && started_at !== null &&
-    isAbsentOr(isCustomer, customer_id) && isAbsentOr(isLabel, feature) &&
-    isAbsentOr(isObject, metadata) &&
-    isAbsentOr(isRunId, parent_run_id) &&
-    (goal === undefined || isText(goal, GOAL_CHARS_MAX)) &&
-    idle_timeout_seconds === undefined && idle_timeout_status === undefined;
-  return !isPlain ? null : {
-    id,
-    agent,
-    started_at,
-    customer_id,
-    feature,
-    metadata,
-    parent_run_id,
-    goal,
-    idle_timeout_seconds,
-    idle_timeout_status,
-  };
 }

@@ -5,28 +5,25 @@
  */
 import { type Parsed, refuse } from "../core/errors.ts";
 import { idProblem } from "../core/validate.ts";
-import { cutBody, type CutShape } from "./cut_body.ts";
 import { judgeId, type RunId } from "../core/ids.ts";
 import { isObject, nestsDeeperThan } from "../core/raw_json.ts";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
 import { ownText, printable } from "../core/text.ts";
-import { runAllSlices } from "../core/time_slices.ts";
 
-/**
- * Shape of a call's body. A `whole` body is never cut, but refused if it is too large or too deep.
- */
-export type BodyShape = CutShape | "whole";
-
-/** Parses a body, which must be an object (decision 7). A body that nests too deeply is cut. */
-export function parseBody(text: string, shape: BodyShape = "whole"): Parsed<Body> {
+/** Parses a body of the control API: an object of at most 64 levels (decision 7). */
+export function parseBody(text: string): Parsed<Body> {
   if (nestsDeeperThan(text, JSON_DEPTH_MAX)) {
-    if (shape !== "whole") return runAllSlices(cutBody(new TextEncoder().encode(text), shape));
     return refuse(
       "payload_too_large",
       `The body nests deeper than ${JSON_DEPTH_MAX} levels: send a flatter one`,
     );
   }
+  return parseJson(text);
+}
+
+/** Parses a body whose nesting is bounded. */
+export function parseJson(text: string): Parsed<Body> {
   let value: unknown;
   try {
     value = JSON.parse(text);

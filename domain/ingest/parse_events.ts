@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { check, missing } from "../core/validate.ts";
+import { missing } from "../core/validate.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { type EventFlag, factsOf, type RunEvent } from "../runs/event.ts";
 import { type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
@@ -14,26 +14,22 @@ import {
   exceedsBytes,
   isKey,
   isObject,
+  nestsDeeperThan,
   type RawJson,
   rawMembers,
   rawOf,
   walkArray,
   walkMembers,
 } from "../core/raw_json.ts";
-import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../core/limits.ts";
+import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX, JSON_DEPTH_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
 import { isEmptyArray } from "./mend.ts";
-import {
-  type Body,
-  type CheckedRequest,
-  checkedRequest,
-  type CutEvent,
-  type JsonFields,
-} from "../core/body.ts";
-import { EVENT_FIELDS, eventBody, fastEvent, mendEvent } from "./event.ts";
+import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
+import { EVENT_FIELDS, readEvent } from "./event.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
-import { cutEvent } from "./truncate.ts";
-import { runAllSlices, type TimeSliced } from "../core/time_slices.ts";
+import type { Pause } from "./large_body.ts";
+import { type CutEvent, cutEvent } from "./truncate.ts";
+import { ownText } from "../core/text.ts";
 
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
 
@@ -46,11 +42,7 @@ export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
   if (!Array.isArray(events)) {
     return refuse("invalid_field", 'Field "events" must be an array of events', "events");
   }
-  if (events.length > EVENTS_PER_BATCH_MAX) {
-    const message = `The batch has ${events.length} events and the maximum is ` +
-      `${EVENTS_PER_BATCH_MAX}: send several batches`;
-    return refuse("batch_too_large", message, "events");
-  }
+  if (events.length > EVENTS_PER_BATCH_MAX) return tooMany(events.length);
   const payloads: (RawJson | null)[] = [];
   const oversized = slicePayloads(body.text, payloads);
   const checked: RunEvent[] = [];
@@ -60,28 +52,45 @@ export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
     const large = oversized?.get(index);
     const event = large === undefined
       ? parseEvent(events[index], payloads[index] ?? null, index, losses)
-      : parseCutEvent(runAllSlices(cutEvent(new TextEncoder().encode(large), 0)), index, losses);
+      : parseCutEvent(cutEvent(large), index, losses);
     if (!event.ok) return event;
     checked.push(event.value);
   }
   return checkedRequest(withIgnored(checked, ignored), losses);
 }
 
-/** Parses a batch that was cut into its events, one event per time slice. */
-export function* parseCutEvents(
+/**
+ * Parses a large batch, one event after the other.
+ *
+ * @param body the batch
+ * @param events texts of its events
+ * @param pause is called after each event
+ */
+export async function parseLargeEvents(
   body: Body,
-  events: readonly CutEvent[],
-): TimeSliced<Parsed<CheckedRequest<RunEvent[]>>> {
+  events: readonly string[],
+  pause: Pause,
+): Promise<Parsed<CheckedRequest<RunEvent[]>>> {
+  if (events.length > EVENTS_PER_BATCH_MAX) return tooMany(events.length);
   const checked: RunEvent[] = [];
   const losses = new Losses();
   const ignored = losses.ignoreUnknown(body.value, BATCH_FIELDS);
-  for (const [index, cut] of events.entries()) {
+  for (const [index, text] of events.entries()) {
+    const fits = !exceedsBytes(text, EVENT_BYTES_MAX) && !nestsDeeperThan(text, JSON_DEPTH_MAX);
+    // A copy, because a slice would retain the batch for as long as the event is in memory.
+    const cut = fits ? { text: ownText(text) as RawJson, isTruncated: false } : cutEvent(text);
     const event = parseCutEvent(cut, index, losses);
     if (!event.ok) return event;
     checked.push(event.value);
-    yield null;
+    await pause();
   }
   return checkedRequest(withIgnored(checked, ignored), losses);
+}
+
+function tooMany(count: number): Parsed<never> {
+  const message = `The batch has ${count} events and the maximum is ${EVENTS_PER_BATCH_MAX}: ` +
+    "send several batches";
+  return refuse("batch_too_large", message, "events");
 }
 
 /** Adds the unknown fields of a batch to its first event: a batch itself is not stored (R25). */
@@ -174,10 +183,7 @@ function parseEvent(
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
   const ignored = losses.ignoreUnknown(item, EVENT_FIELDS);
-  const plain = fastEvent(item);
-  const parsed = plain !== null
-    ? { ok: true as const, value: plain }
-    : check(eventBody, mendEvent(item, losses), `events[${index}].`);
+  const parsed = readEvent(item, index, losses);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
   const raw = payload === null || isEmptyArray(item.data) ? rawOf(data) : payload;

@@ -7,14 +7,16 @@ import {
   BODY_BYTES_MAX,
   EVENTS_BODY_BYTES_MAX,
   FORM_BYTES_MAX,
+  JSON_DEPTH_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../../domain/core/limits.ts";
-import { cutBody } from "../../domain/ingest/cut_body.ts";
+import { type LargeShape, parseLarge } from "../../domain/ingest/large_body.ts";
+import { nestsDeeperThan } from "../../domain/core/raw_json.ts";
 import type { Body } from "../../domain/core/body.ts";
-import { type BodyShape, parseBody } from "../../domain/ingest/parse.ts";
+import { parseBody, parseJson } from "../../domain/ingest/parse.ts";
 import { fail, OVERLOADED } from "./answer.ts";
 import type { Guard, RequestContext } from "./context.ts";
-import { inTurns, TurnClock } from "./in_turns.ts";
+import { TurnClock } from "./in_turns.ts";
 import type { Flight } from "./bytes_in_flight.ts";
 import { type Admission, LARGE_BYTES_MIN, slotInTime } from "./admission.ts";
 
@@ -43,6 +45,9 @@ const CUT_FACTOR = 8;
 
 /** Initial bytes of a buffer for a body. */
 const BUFFER_BYTES = 16_384;
+
+/** Shape of a body. A `whole` one is refused if it is too large or too deep to parse in one piece. */
+export type BodyShape = LargeShape | "whole";
 
 /** Maximum bytes of a body, by its shape. */
 const BYTES_MAX: Readonly<Record<BodyShape, number>> = {
@@ -75,12 +80,15 @@ export function readJsonBody(
     return null;
   }
   return readBody(deadlines, admission, { bytesMax: BYTES_MAX[shape], onRead }, (c, bytes) => {
-    if (bytes.length > WHOLE_BODY_BYTES_MAX && shape !== "whole") {
-      return inTurns(cutBody(bytes, shape)).then((parsed) => take(c, parsed));
+    const decodedText = decoded(bytes);
+    if (!decodedText.ok) return take(c, decodedText);
+    const text = mayLackBody && decodedText.value === "" ? "{}" : decodedText.value;
+    if (shape === "whole") return take(c, parseBody(text));
+    if (bytes.length <= WHOLE_BODY_BYTES_MAX && !nestsDeeperThan(text, JSON_DEPTH_MAX)) {
+      return take(c, parseJson(text));
     }
-    const text = decoded(bytes);
-    if (!text.ok) return take(c, text);
-    return take(c, parseBody(mayLackBody && text.value === "" ? "{}" : text.value, shape));
+    const clock = new TurnClock();
+    return parseLarge(bytes, text, shape, () => clock.pause()).then((parsed) => take(c, parsed));
   });
 }
 

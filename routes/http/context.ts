@@ -39,7 +39,7 @@ import type { MetricFamily } from "../../domain/metrics/text.ts";
 import type { ScoreStore } from "../../domain/runs/scores.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { ParseContext } from "../../domain/ingest/form.ts";
-import type { BodyShape } from "../../domain/ingest/parse.ts";
+import type { BodyShape } from "./body.ts";
 import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";

@@ -1,6 +1,5 @@
 /** Splits work that would block the event loop for too long into turns. */
 import { setTimeout } from "node:timers";
-import type { TimeSliced } from "../../domain/core/time_slices.ts";
 
 /** Milliseconds of work before the first pause, and in each later turn. */
 const TURN_MS = { first: 1, next: 5 } as const;
@@ -37,16 +36,5 @@ export class TurnClock {
   async #pause(): Promise<void> {
     await nextTurn();
     this.#endMs = performance.now() + TURN_MS.next;
-  }
-}
-
-/** Runs work in turns, yielding to the event loop after each. */
-export async function inTurns<T>(work: TimeSliced<T>): Promise<T> {
-  const clock = new TurnClock();
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    const pause = clock.pause();
-    if (pause !== null) await pause;
   }
 }

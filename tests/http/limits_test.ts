@@ -34,6 +34,14 @@ const faces = (count: number) => "\u{1f600}".repeat(count);
 const withMember = (body: unknown, member: string) =>
   `${JSON.stringify(body).slice(0, -1)},${member}}`;
 
+/** A batch above 1 MiB with this many `{`, `[` and `:` outside of texts. */
+function batchOfStructure(count: number): string {
+  const batch = JSON.stringify({ events: [anEvent(1)], text: "{[:", more: [] });
+  const used = batch.replaceAll(/"[^"]*"/g, "").replaceAll(/[^{[:]/g, "").length;
+  const more = Array(count - used).fill("{}").join();
+  return batch.replace('"more":[]', `"more":[${more}]`).padEnd(limits.WHOLE_BODY_BYTES_MAX + 1);
+}
+
 const toRuns = (field: string): Edge["send"] => (value) => [
   "POST",
   "/v1/runs",
@@ -115,6 +123,16 @@ const EDGES: readonly Edge[] = [
     ],
     most: limits.EVENTS_BODY_BYTES_MAX,
     beyond: limits.EVENTS_BODY_BYTES_MAX + 1,
+    error: "payload_too_large",
+    read: (run) => run.usage.events,
+    shown: 1,
+  },
+  {
+    limit: "BATCH_STRUCTURE_MAX",
+    what: "characters of structure in a large batch",
+    send: (count) => ["POST", `${RUN}/events`, batchOfStructure(Number(count))],
+    most: limits.BATCH_STRUCTURE_MAX,
+    beyond: limits.BATCH_STRUCTURE_MAX + 1,
     error: "payload_too_large",
     read: (run) => run.usage.events,
     shown: 1,
@@ -255,7 +273,7 @@ Deno.test("every limit of the service is tested here or listed as tested elsewhe
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
   /** In `refusals_test.ts` and `../unit/kv/refusals_test.ts`. */
   const ofRefusals = ["REFUSAL_LIMITS", "REFUSAL_CHARS_MAX"];
-  /** In `large_bodies_test.ts`, `ids_and_fields_sizes_test.ts`, `ids_and_fields_body_test.ts` and `../unit/domain/ingest/cut_body_test.ts`. */
+  /** In `large_bodies_test.ts`, `ids_and_fields_sizes_test.ts`, `ids_and_fields_body_test.ts` and `../unit/domain/ingest/large_body_test.ts`. */
   const ofPayloads = [
     "WHOLE_BODY_BYTES_MAX",
     "EVENT_BYTES_MAX",

@@ -8,14 +8,14 @@ import { finishStatus } from "../../../domain/ingest/form.ts";
 import { finishBody, parseFinish } from "../../../domain/ingest/finish.ts";
 import { openBody } from "../../../domain/ingest/open.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseCutEvents, parseEvents } from "../../../domain/ingest/parse_events.ts";
+import { parseEvents, parseLargeEvents } from "../../../domain/ingest/parse_events.ts";
 import { parseScore, scoreBody } from "../../../domain/ingest/score.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { Closing, Score } from "../../../domain/runs/run.ts";
 import { teamKey } from "../../http/access.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
 import { parseContext } from "../../http/context.ts";
-import { inTurns } from "../../http/in_turns.ts";
+import { TurnClock } from "../../http/in_turns.ts";
 import { answered, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
@@ -116,9 +116,10 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       const id = parseRunId(c.req.param("id") ?? "");
       if (!id.ok) return fail(c, id.problem);
       const body = c.get("body");
+      const clock = new TurnClock();
       const parsed = body.events === undefined
         ? parseEvents(body)
-        : await inTurns(parseCutEvents(body, body.events));
+        : await parseLargeEvents(body, body.events, () => clock.pause());
       if (!parsed.ok) return fail(c, parsed.problem);
       const { request, losses } = parsed.value;
       const { team } = c.get("principal");
@@ -134,7 +135,8 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       "Stores a batch atomically: one invalid event rejects the batch, and readers see all of its " +
       "events or none. The run need not be open yet " +
       "and may already be finished. An event's id is unique within its run; events that are already " +
-      "stored are dropped and counted as duplicates. Each stored event counts as one event.",
+      "stored are dropped and counted as duplicates. Each stored event counts as one event. A batch " +
+      "above 1 MiB may have at most 400,000 of `{`, `[` and `:` outside of texts.",
     pathFields,
     body: eventsBody,
     answers: [answered(202, "Every event of the batch is stored.", batchReceipt, ...LOSS_HEADERS)],

@@ -1,8 +1,10 @@
 /** Attacks with bodies that are too large to be parsed in one piece. */
 import {
+  BATCH_STRUCTURE_MAX,
   EVENT_BYTES_MAX,
   EVENTS_BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
+  WHOLE_BODY_BYTES_MAX,
 } from "../../../../domain/core/limits.ts";
 import { type Attack, attack } from "../attack.ts";
 import { type Attacker, RATE } from "../attacker.ts";
@@ -40,16 +42,17 @@ export const largeBodies: readonly Attack[] = [
   attack({
     name: "16 MiB of an unknown field",
     finding: null,
-    does: "batches with 16 MiB of empty objects in an ignored field",
-    run: (attacker) => paced(attacker, largest("{}")),
+    does: "batches with 16 MiB of numbers in an ignored field",
+    run: (attacker) => paced(attacker, largest("0")),
   }),
   attack({
     name: "16 MiB of levels",
     finding: null,
-    does: "batches that nest eight million levels deep, or as many values of 64 levels as fit",
+    does: "batches of as many levels as a batch may have, or of many more values of 64 levels",
     async run(attacker) {
-      const half = EVENTS_BODY_BYTES_MAX / 2 - REST_BYTES;
-      const deep = gzip(`{"more":${"[".repeat(half)}${"]".repeat(half)},"events":[]}`);
+      const half = BATCH_STRUCTURE_MAX - REST_BYTES;
+      const space = " ".repeat(WHOLE_BODY_BYTES_MAX);
+      const deep = gzip(`{"more":${"[".repeat(half)}${space}${"]".repeat(half)},"events":[]}`);
       const wide = largest(nested(JSON_DEPTH_MAX));
       let n = 0;
       await attacker.pace(RATE.ingest, () => batch(attacker, n++ % 2 ? deep : wide), 64);
@@ -58,11 +61,12 @@ export const largeBodies: readonly Attack[] = [
   attack({
     name: "one event of 16 MiB",
     finding: null,
-    does: "events of 16 MiB of empty objects, or of members of one byte, to be truncated",
+    does: "events of 16 MiB of numbers, or of as many members as a batch may have, to be truncated",
     async run(attacker) {
       const bytes = EVENTS_BODY_BYTES_MAX - 2 * REST_BYTES;
-      const wide = gzip(textOf(filled(bytes, "{}"), 1));
-      const members = gzip(textOf(`{${'"a":0,'.repeat(bytes / 6)}"b":0}`, 1));
+      const wide = gzip(textOf(filled(bytes, "0"), 1));
+      const count = BATCH_STRUCTURE_MAX - REST_BYTES;
+      const members = gzip(textOf(`{${'"a":0,'.repeat(count)}"b":0}`, 1));
       let n = 0;
       await attacker.pace(RATE.ingest, () => batch(attacker, n++ % 2 ? members : wide), 64);
     },
@@ -70,12 +74,12 @@ export const largeBodies: readonly Attack[] = [
   attack({
     name: "50 events of 256 KiB",
     finding: null,
-    does: "batches of 13 MB of noise, and of empty objects that are a few kB on the wire",
+    does: "batches of 13 MB of noise, and of numbers that are a few kB on the wire",
     async run(attacker) {
       const noisy = JSON.stringify(
         events(50, () => anEvent({ a: noise(EVENT_BYTES_MAX * 3 / 4 - REST_BYTES) })),
       );
-      const wide = gzip(textOf(filled(EVENT_BYTES_MAX - REST_BYTES, "{}"), 50));
+      const wide = gzip(textOf(filled(EVENT_BYTES_MAX - REST_BYTES, "0"), 50));
       let n = 0;
       await attacker.pace(RATE.ingest, () => batch(attacker, n++ % 2 ? noisy : wide), 16);
     },

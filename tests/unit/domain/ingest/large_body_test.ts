@@ -1,0 +1,246 @@
+/**
+ * Bodies that are too large or too deep to be parsed in one piece: which values are read, and that
+ * the complete text is checked (R7, R10).
+ */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { Losses } from "../../../../domain/core/losses.ts";
+import { parseFinish } from "../../../../domain/ingest/finish.ts";
+import { type LargeShape, parseLarge } from "../../../../domain/ingest/large_body.ts";
+import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
+import { parseOpen } from "../../../../domain/ingest/open.ts";
+import { parseLargeEvents } from "../../../../domain/ingest/parse_events.ts";
+import {
+  BATCH_STRUCTURE_MAX,
+  EVENT_BYTES_MAX,
+  EVENTS_PER_BATCH_MAX,
+  SCORE_NAME_CHARS_MAX,
+  SCORES_MAX,
+  WHOLE_BODY_BYTES_MAX,
+} from "../../../../domain/core/limits.ts";
+import { aFinish, aHeartbeat, anEvent, aRun } from "../../../support/builders/requests.ts";
+
+const encoder = new TextEncoder();
+
+const CONTEXT = { metadataKeysMax: 10, sdkWords: false };
+
+function parse(text: string, shape: LargeShape) {
+  return parseLarge(encoder.encode(text), text, shape, () => null);
+}
+
+/** Returns why a text is refused; null if it is an object. */
+async function refusal(text: string, shape: LargeShape = "fields") {
+  const parsed = await parse(text, shape);
+  return parsed.ok ? null : parsed.problem.code;
+}
+
+/** Reads a valid body as a large one. */
+async function read(text: string, shape: LargeShape) {
+  const parsed = await parse(text, shape);
+  assert(parsed.ok, JSON.stringify(parsed));
+  return parsed.value;
+}
+
+/** Returns an object as text, with one more member written by hand. */
+function withMember(fields: object, member: string): string {
+  return `${JSON.stringify(fields).slice(0, -1)},${member}}`;
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("R10: exactly what JSON.parse accepts is accepted", async () => {
+  const parts = '{}[],:"\\ \t\n01-+.eEaxu/tfn😀'.split("").concat([
+    "true",
+    "false",
+    "null",
+    '"a":',
+    "\\u00e9",
+    "\u0001",
+  ]);
+  const junk = fc.array(fc.constantFrom(...parts), { maxLength: 8 }).map((some) => some.join(""));
+  const edited = fc.tuple(fc.json(), fc.nat(), fc.constantFrom("", ...parts), fc.nat(3))
+    .map(([text, at, put, gone]) => {
+      const position = at % (text.length + 1);
+      return (text.slice(0, position) + put + text.slice(position + gone)).toWellFormed();
+    });
+  // Elements in a row, of a list or by mistake of an object, are judged apart from the rest.
+  const lists = fc.tuple(
+    fc.constantFrom("[", "{", '{"a":', '{"a":1,', "[[1],"),
+    fc.array(fc.constantFrom("1", '"x"', "null", " ", "", "01", "[]", '"b":2'), { maxLength: 6 }),
+    fc.constantFrom("]", "}", ",]", ",[2]]", ',"c":3}'),
+  ).map(([start, items, end]) => start + items.join() + end);
+  const texts = fc.oneof(fc.json(), junk, edited, lists);
+  await fc.assert(
+    fc.asyncProperty(texts, async (text) => {
+      // Any value is a member of an object here, because only an object is a body.
+      const refused = await refusal(`{"a": ${text}}`);
+      assertEquals(refused, parses(`{"a": ${text}}`) ? null : "invalid_json", text);
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+Deno.test("R10: a large batch has a bound on its structure, and a smaller one has none", async () => {
+  // The members "x" and "events" have three characters in all, and the list has one.
+  const batch = (count: number, more = "") =>
+    `{"x":["[{:",${"{},".repeat(count - 5)}1],"events":[]${more}}`;
+  const large = `,"y":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"`;
+  const most = BATCH_STRUCTURE_MAX - 1;
+  assertEquals(await refusal(batch(most, large), "events"), null);
+  assertEquals(await refusal(batch(most + 1, large), "events"), "payload_too_large");
+  assertEquals(await refusal(batch(most + 1, large), "fields"), null);
+  const dense = `{"x":${"[".repeat(BATCH_STRUCTURE_MAX)}${"]".repeat(BATCH_STRUCTURE_MAX)}}`;
+  assert(dense.length < WHOLE_BODY_BYTES_MAX);
+  assertEquals(await refusal(dense, "events"), null);
+});
+
+Deno.test("R10: a long list is parsed in several steps", async () => {
+  let steps = 0;
+  const text = `{"output":[${"0,".repeat(3 * WHOLE_BODY_BYTES_MAX)}0]}`;
+  const parsed = await parseLarge(encoder.encode(text), text, "fields", () => {
+    steps++;
+    return Promise.resolve();
+  });
+  assert(parsed.ok && steps > 6, `${steps} steps`);
+});
+
+Deno.test("R10: nesting does not use the stack", async () => {
+  const depth = 400_000;
+  assertEquals(await refusal(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`), null);
+  assertEquals(await refusal('{"a":['.repeat(depth / 2) + "]}".repeat(depth / 2)), null);
+  assertEquals(await refusal('{"a":['.repeat(depth / 2) + "}]".repeat(depth / 2)), "invalid_json");
+});
+
+Deno.test("R10: each known field is read; of a repeated field the last one counts", async () => {
+  const large = `[${"1,".repeat(1_000)}1]`;
+  const body = await read(
+    ` {"id":1,"output":${large},"x":{"id":2},"\\u0069d":"b","metadata":{"2":1,"1":[]},` +
+      `"goal":null,"feature":{"a":${large}},"agent":{"b":[1]}}`,
+    "fields",
+  );
+  assertEquals(body.value, {
+    id: "b",
+    output: [0],
+    x: null,
+    metadata: { 2: 1, 1: [] },
+    goal: null,
+    feature: {},
+    agent: { b: [1] },
+  });
+});
+
+Deno.test("R10: a field that is too large or too deep is dropped and reported", async () => {
+  const large = `[${"{},".repeat(EVENT_BYTES_MAX / 3)}{}]`;
+  const deep = "[".repeat(65) + "]".repeat(65);
+  const opened = async (member: string) => {
+    const parsed = parseOpen(await read(withMember(aRun(1), member), "fields"), CONTEXT);
+    assert(parsed.ok, JSON.stringify(parsed));
+    return [parsed.value.losses?.dropped, parsed.value.losses?.stored.flags];
+  };
+  for (const value of [`{"a":${large}}`, large, deep, `{"a":${deep}}`]) {
+    assertEquals(await opened(`"goal":${value}`), ["goal=1", ["dropped_fields"]]);
+    assertEquals(await opened(`"parent_run_id":${value}`), ["parent_run_id=1", ["dropped_fields"]]);
+  }
+  assertEquals(await opened(`"goal":${large},"goal":"g"`), [undefined, undefined]);
+  const labels = `"metadata":{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}`;
+  assertEquals(await opened(labels), ["metadata=1", ["dropped_fields"]]);
+});
+
+Deno.test("R6, R10: of scores that are too large or too deep only the bad ones are lost", async () => {
+  const of = async (scores: string) => {
+    const body = await read(withMember(aFinish(), `"scores":${scores}`), "fields");
+    const parsed = parseFinish(body, CONTEXT);
+    assert(parsed.ok, JSON.stringify(parsed));
+    return [parsed.value.request.scores, parsed.value.losses?.dropped];
+  };
+  const deep = "[".repeat(65) + "]".repeat(65);
+  const long = `"${"x".repeat(EVENT_BYTES_MAX)}"`;
+  assertEquals(await of(`{"b":1.0,"a":${deep},"1":false}`), [[["b", 1], ["1", false]], "scores=1"]);
+  assertEquals(await of(`{"b":1,${long}:1,"":1,"c":1e999,"d":null}`), [[["b", 1]], "scores=4"]);
+  assertEquals(await of(`{"a":1,"b":${long},"a":2,"c":3,"c":"x"}`), [[["a", 2]], "scores=2"]);
+  assertEquals(await of(`{"a":1${" ".repeat(EVENT_BYTES_MAX)}}`), [[["a", 1]], undefined]);
+  assertEquals(await of(`{"a":${deep},"scores":1}`), [[["scores", 1]], "scores=1"]);
+  assertEquals(await of(`[${"1,".repeat(EVENT_BYTES_MAX)}1]`), [undefined, "scores=1"]);
+  const name = "\\ud83d\\ude00".repeat(SCORE_NAME_CHARS_MAX);
+  const decoded = "😀".repeat(SCORE_NAME_CHARS_MAX);
+  assertEquals(await of(`{"${name}":1,"a":${deep}}`), [[[decoded, 1]], "scores=1"]);
+  const many = Array.from({ length: 50_000 }, (_, n) => [`n${n}`, n] as const);
+  assertEquals(await of(JSON.stringify(Object.fromEntries(many))), [
+    many.slice(0, SCORES_MAX),
+    `scores=${50_000 - SCORES_MAX}`,
+  ]);
+  // The last of repeated scores counts.
+  assertEquals(await of(`{"a":${deep},"b":1},"scores":{"c":2}`), [[["c", 2]], undefined]);
+});
+
+Deno.test("R1, R10: an empty list stays empty, and no other list becomes empty", async () => {
+  for (const list of ["[]", "[ \n]", `[${" ".repeat(WHOLE_BODY_BYTES_MAX)}]`]) {
+    const members = `"metadata":${list},"output":${list}`;
+    const parsed = parseHeartbeat(
+      await read(withMember(aHeartbeat(1), members), "fields"),
+      CONTEXT,
+      new Losses(),
+    );
+    assert(parsed.ok, JSON.stringify(parsed));
+    const { metadata, output } = parsed.value.request;
+    assertEquals([metadata, output, parsed.value.losses], [[], "{}", null]);
+  }
+  const wrong = parseOpen(await read(withMember(aRun(1), '"metadata":[ 1]'), "fields"), CONTEXT);
+  assertEquals(wrong.ok ? null : wrong.problem.field, "metadata");
+});
+
+Deno.test("R10: names of unknown fields are kept for the report, up to a limit", async () => {
+  const body = await read(`{${'"__proto__":1,"a":[1],'.repeat(2)}"id":3}`, "fields");
+  assertEquals([Object.keys(body.value), body.value.id], [["__proto__", "a", "id"], 3]);
+  const many = Array.from({ length: 5_000 }, (_, n) => `"name${n}":[${n}]`).join();
+  for (const [shape, last] of [["fields", "id"], ["events", "events"]] as const) {
+    const { value } = await read(`{${many},"${last}":null}`, shape);
+    assertEquals([Object.keys(value).length, value[last]], [33, null]);
+  }
+});
+
+Deno.test("R10: a body that is not a JSON object is refused, wherever that shows", async () => {
+  const wrong = ["", " ", "[]", "null", "{", '{"a":1', '{"a":1}}', '{"a":1} x', '{"a"1}', "{a:1}"];
+  wrong.push('{"a":[1,]}', '{"a":1,}', '{"a":[}', '{"output":{"a":tru}}', '{"x":"\u0001"}');
+  wrong.push('{"events":[{"data":{"a":01}}]}', '{"a":\u00a01}', '{"a":"\\ "}');
+  wrong.push('{"a":[1,\ufeff2,3]}');
+  for (const text of wrong) assertEquals(await refusal(text), "invalid_json", text);
+});
+
+Deno.test("R10: a batch is read as the texts of its events", async () => {
+  const { events } = await read(
+    '{"events":[7],"x":1, "ev\\u0065nts" : [ {"a":1.0} ,{},3 ] }',
+    "events",
+  );
+  assertEquals(events, ['{"a":1.0}', "{}", "3"]);
+  assertEquals((await read('{"events":[{}],"events":null}', "events")).events, undefined);
+  assertEquals((await read('{"events":{}}', "events")).value, { events: {} });
+  const codeOf = async (count: number) => {
+    const all = Array.from({ length: count }, (_, n) => JSON.stringify(anEvent(n)));
+    const body = await read(`{"events":[${all}]}`, "events");
+    const parsed = await parseLargeEvents(body, body.events ?? [], () => null);
+    return parsed.ok ? parsed.value.request.length : parsed.problem.code;
+  };
+  assertEquals(await codeOf(EVENTS_PER_BATCH_MAX), EVENTS_PER_BATCH_MAX);
+  assertEquals(await codeOf(EVENTS_PER_BATCH_MAX + 1), "batch_too_large");
+});
+
+Deno.test("R10: the events of a large batch are parsed one after the other", async () => {
+  const body = await read(
+    `{"events":[${JSON.stringify(anEvent(1))},${JSON.stringify(anEvent(2))}]}`,
+    "events",
+  );
+  let pauses = 0;
+  const parsed = await parseLargeEvents(body, body.events ?? [], () => {
+    pauses++;
+    return Promise.resolve();
+  });
+  assertEquals([parsed.ok, pauses], [true, 2]);
+});
