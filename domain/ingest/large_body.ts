@@ -27,6 +27,9 @@ import { UNKNOWN_NAMES_MAX } from "./truncate.ts";
 /** Shape of a large body: fields, or a batch of events. */
 export type LargeShape = "fields" | "events";
 
+/** Shape of a body. A `whole` one is refused if it is too large or too deep to parse in one piece. */
+export type BodyShape = LargeShape | "whole";
+
 /** Waits if the event loop should run other work; null if the work may go on. */
 export type Pause = () => Promise<void> | null;
 

@@ -10,7 +10,7 @@ import {
   JSON_DEPTH_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../../domain/core/limits.ts";
-import { type LargeShape, parseLarge } from "../../domain/ingest/large_body.ts";
+import { type BodyShape, parseLarge } from "../../domain/ingest/large_body.ts";
 import { nestsDeeperThan } from "../../domain/core/raw_json.ts";
 import type { Body } from "../../domain/core/body.ts";
 import { parseBody, parseJson } from "../../domain/ingest/parse.ts";
@@ -45,9 +45,6 @@ const CUT_FACTOR = 8;
 
 /** Initial bytes of a buffer for a body. */
 const BUFFER_BYTES = 16_384;
-
-/** Shape of a body. A `whole` one is refused if it is too large or too deep to parse in one piece. */
-export type BodyShape = LargeShape | "whole";
 
 /** Maximum bytes of a body, by its shape. */
 const BYTES_MAX: Readonly<Record<BodyShape, number>> = {
