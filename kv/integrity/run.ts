@@ -24,6 +24,7 @@ import { type ExpectedEntry, verifyEntries } from "./entries.ts";
 import { hasIdleDeadline, verifyIdleClose } from "./idle.ts";
 import { verifyLedger } from "./ledger.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
+import { hasWork } from "./work.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import {
   isStored,
@@ -50,6 +51,8 @@ export interface VerifiedRun {
   readonly isInFeed: boolean;
   /** True if the due index must have a row of the run. */
   readonly hasDeadline: boolean;
+  /** True if it has work that must be due. */
+  readonly hasWork: boolean;
   /** Number of stored events. */
   readonly events: number;
   /** Derived data that differs from the parts. */
@@ -63,6 +66,7 @@ const NOTHING: VerifiedRun = {
   usage: new Map(),
   isInFeed: false,
   hasDeadline: false,
+  hasWork: false,
   events: 0,
   mismatches: [],
 };
@@ -97,6 +101,7 @@ async function verifyReadable(run: ReadHead): Promise<VerifiedRun> {
     usage: countCalls(head.parts, events.usage),
     isInFeed: summary?.changes !== undefined,
     hasDeadline: hasIdleDeadline(run),
+    hasWork: hasWork(run),
     events: totals.events,
   };
   // A run whose projection is pending is one mismatch; roll-ups still hold its previous summary.

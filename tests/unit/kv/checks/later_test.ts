@@ -1,6 +1,7 @@
 /** Judging what is not judged at once. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { keys, OWN_FORMAT } from "../../../../kv/base/keys.ts";
+import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import { exportLines } from "../../../../kv/transfer/export.ts";
 import { importLines } from "../../../../kv/transfer/import.ts";
 import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
@@ -255,4 +256,25 @@ Deno.test("later: a run that awaits its checks does so after an export and an im
   await other.judgeAll();
   assertEquals(await outcomesOf(copy.store, 1), ["loop fail"]);
   assertEquals(await other.statesOf(1), DONE);
+});
+
+Deno.test("later: verify reports work that is not due, until it is given up", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const process = new CheckProcess(store);
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2, 3));
+  await process.work();
+  await assertVerified(store);
+  const [row] = await temp.keysBelow(["due_stage"]);
+  assert(row !== undefined);
+  await store.writer.commit({ deletes: [row] });
+  const found = async () => (await verifyStore(store)).differences.map(({ what }) => what);
+  assertEquals(await found(), [`work of ${run(1)}`]);
+  const key = keys.runFailure(TEAM.id, run(1));
+  const failure = { work: "checks", tries: 7, at: NOON, error: "Error: odd" };
+  await store.writer.commit({ sets: [{ key, value: failure }] });
+  assertEquals(await found(), [`work of ${run(1)}`]);
+  await store.writer.commit({ sets: [{ key, value: { ...failure, tries: 8 } }] });
+  await assertVerified(store);
 });
