@@ -288,15 +288,3 @@ Deno.test("section 6: the record names the incidents of the run, the oldest firs
   await h.store.writer.commit({ team: h.team.id, sets: [{ key, value: ids }] });
   assertEquals((await h.get(PATH)).json, { ...OPEN, incidents: ids });
 });
-
-Deno.test("record: alerts are done where an incident names the run, also one about a price", async () => {
-  await using h = await Harness.open();
-  await h.post("/v1/runs", aRun(1));
-  const data = { model: "no-such-model", input_tokens: 10, output_tokens: 1 };
-  await h.post(`${PATH}/events`, { events: [{ ...anEvent(1), type: "llm_call", data }] });
-  await h.post(`${PATH}/finish`, aFinish());
-  await h.worker.idle();
-  const { json } = await h.get(PATH);
-  assertEquals([json.cost.unpriced_models, json.incidents.length], [["no-such-model"], 1]);
-  assertEquals(json.processing[2], { stage: "alerts", state: "done", attempts: 1, at: at() });
-});

@@ -98,6 +98,17 @@ export class WorkerHarness implements AsyncDisposable {
   }
 }
 
+/** Replaces a store by one that cannot aggregate a run while `broken` returns true. */
+export function breaking(bad: RunId, broken: () => boolean) {
+  return (store: ProcessingStore): ProcessingStore => ({
+    ...store,
+    project: (team, runs) =>
+      broken() && runs.includes(bad)
+        ? Promise.reject(new RangeError("this run is broken"))
+        : store.project(team, runs),
+  });
+}
+
 /** A gate at which the first caller waits until the test opens it for all. */
 export class Gate {
   readonly #reached = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Work on runs after a close: retries, and giving up without delaying others. */
+/** Checks that are judged later: retries, and giving up without delaying others. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, ScoreId } from "../../../domain/core/ids.ts";
@@ -15,18 +15,7 @@ import { aCheck, outcomesOf } from "../../support/builders/checks.ts";
 import { aCall, finish, open, run, stagesOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { aTool, CheckProcess } from "../../support/harness/check_process.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
-
-/** A store that cannot aggregate one run while `broken` returns true. */
-function breaking(bad: RunId, broken: () => boolean) {
-  return (store: ProcessingStore): ProcessingStore => ({
-    ...store,
-    project: (team, runs) =>
-      broken() && runs.includes(bad)
-        ? Promise.reject(new RangeError("this run is broken"))
-        : store.project(team, runs),
-  });
-}
+import { breaking, Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
 /** A store whose judging of a run is replaced; `work` may do it. */
 function judging(work: (run: RunId, judge: () => Promise<void>) => Promise<void>) {
@@ -66,87 +55,6 @@ async function noWork({ temp }: WorkerHarness): Promise<void> {
     assertEquals(await temp.keysBelow([family]), []);
   }
 }
-
-Deno.test("cost: a run that cannot be aggregated does not delay the others of its batch", async () => {
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(3), () => true) });
-  await Promise.all([1, 2, 3, 4, 5].map((n) => finish(shop.runs, n)));
-  assertEquals((await shop.temp.keysBelow(["dirty"])).length < 5, true, "they share a row");
-  shop.worker.start();
-  await shop.worker.idle();
-  for (const n of [1, 2, 4, 5]) {
-    assertEquals(await shop.stagesOf(run(n)), ["cost done 1", ...shop.skipped]);
-  }
-  assertEquals((await shop.stagesOf(run(3)))[0], "cost retrying 1");
-  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
-  // The log has the team and the failure, but no run id.
-  assert(shop.log.some((line) => line.includes(TEAM.id) && line.includes("this run is broken")));
-  assert(!shop.log.join().includes("run_"), shop.log.join());
-});
-
-Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts, and revived", async () => {
-  let broken = true;
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => broken) });
-  await open(shop.runs, 1);
-  await finish(shop.runs, 1);
-  shop.worker.start();
-  await shop.worker.idle();
-  // Its opening and close are separate marks and were attempted immediately.
-  const [first = ""] = await shop.stagesOf(run(1));
-  let attempts = Number(first.split(" ").at(-1));
-  assert(attempts >= 1 && attempts <= 2, first);
-  for (; attempts < STAGE_ATTEMPTS_MAX; attempts++) {
-    const pauseMs = STAGE_BACKOFF_MS * 2 ** (attempts - 1);
-    await shop.after(pauseMs - 1);
-    assertEquals((await shop.stagesOf(run(1)))[0], `cost retrying ${attempts}`, "too early");
-    await shop.after(1);
-  }
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
-  const dead = await Array.fromAsync(deadStages(shop.store));
-  assertEquals(dead.map(({ team, run, failure: { work, error } }) => [team, run, work, error]), [
-    [TEAM.id, run(1), "cost", "RangeError: this run is broken"],
-  ]);
-  await shop.after(86_400_000);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8", "a dead stage was tried");
-
-  broken = false;
-  assertEquals(await revived(shop, 2), false);
-  assertEquals(await revived(shop, 1), true);
-  await shop.worker.idle();
-  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
-  assertEquals(await Array.fromAsync(deadStages(shop.store)), []);
-  assertEquals(await revived(shop, 1), false);
-  assertEquals(await shop.sumsAddUp(), 1);
-  assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
-  assertEquals(await shop.temp.keysBelow(["failed"]), []);
-});
-
-Deno.test("cost: a revived stage has all its attempts again", async () => {
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
-  await finish(shop.runs, 1);
-  shop.worker.start();
-  for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
-  await revived(shop, 1);
-  await shop.after(0);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
-});
-
-Deno.test("cost: new data for a failing run does not shorten its backoff", async () => {
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
-  await finish(shop.runs, 1);
-  shop.worker.start();
-  await shop.worker.idle();
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
-  shop.nowMs += STAGE_BACKOFF_MS / 2;
-  await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
-  await shop.worker.idle();
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
-  // When the first backoff would have ended, the second has not.
-  await shop.after(STAGE_BACKOFF_MS);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
-  await shop.after(STAGE_BACKOFF_MS);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 3");
-});
 
 Deno.test("checks: a run is judged once after its cost, and leaves no row of work", async () => {
   const states: string[] = [];
