@@ -3,7 +3,6 @@ import { Deadlines } from "../domain/core/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
-import type { RunnableStage } from "../domain/runs/processing.ts";
 import { Clock } from "../jobs/clock.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
@@ -13,7 +12,7 @@ import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createMaking } from "../kv/alerts/making.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
-import { createCheckStage } from "../kv/checks/stage.ts";
+import { createJudgeLater } from "../kv/checks/later.ts";
 import { createCheckStore } from "../kv/checks/store.ts";
 import { createCheckTrialStore } from "../kv/checks/trial.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
@@ -29,7 +28,7 @@ import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
-import { createDeadStageStore } from "../kv/runs/stages.ts";
+import { createDeadStageStore } from "../kv/runs/failures.ts";
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
@@ -91,7 +90,7 @@ export function createService(options: ServiceOptions) {
     now,
     log,
   });
-  const stages: readonly RunnableStage[] = [createCheckStage({ changes: updater, now })];
+  const judge = createJudgeLater({ changes: updater, now });
   const alerts = createAlerts({
     ...options,
     changes: updater,
@@ -103,8 +102,7 @@ export function createService(options: ServiceOptions) {
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
-    store: createProcessingStore({ store, updater, stages, now }),
-    stages,
+    store: createProcessingStore({ store, updater, judge, now }),
     jobs: [reprices, deletions],
     onUpdated: (team) => notices.updated(team),
     lookMs: options.looks ?? lease !== null ? LOOK_MS : null,

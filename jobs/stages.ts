@@ -1,10 +1,10 @@
 /**
- * Runs the stages after finish while the worker does its other work.
+ * Does work on runs that is due after finish, while the worker does its other work.
  *
  * @module
  */
 import { isOfStore } from "../domain/core/errors.ts";
-import type { ProcessingStore, RunnableStage, StageTask } from "../domain/runs/processing.ts";
+import type { DueRun, ProcessingStore } from "../domain/runs/processing.ts";
 import { allDone } from "./loop.ts";
 
 /** Stages per turn. */
@@ -25,7 +25,6 @@ const TURN_MS_MAX = 500;
 /** Dependencies of the turns. */
 export interface StageTurnsDeps {
   readonly store: ProcessingStore;
-  readonly stages: readonly RunnableStage[];
   /** Returns unix milliseconds. */
   readonly now: () => number;
   readonly logFailure: (what: string, error: unknown) => void;
@@ -64,12 +63,12 @@ export class StageTurns {
     await last?.work;
     const { store, now, ended } = this.#deps;
     const startMs = performance.now();
-    const tasks = await store.dueStages(now(), STAGES_PER_TURN);
-    if (tasks.length === 0) {
+    const rows = await store.takeDue(now(), STAGES_PER_TURN);
+    if (rows.length === 0) {
       this.#rest(startMs);
       return false;
     }
-    const teams = Map.groupBy(tasks, ({ team }) => team).values();
+    const teams = Map.groupBy(rows, ({ team }) => team).values();
     const lanes = teams.flatMap((ofTeam) => Array(LANES_PER_TEAM).fill(ofTeam));
     const work = allDone(Array.from(lanes, (ofTeam) => this.#runAll(ofTeam, startMs)));
     const turn = { isOver: false, work };
@@ -94,38 +93,34 @@ export class StageTurns {
     this.#restMs = endMs + Math.max(msMin, times * (endMs - startMs));
   }
 
-  /** Takes stages of a team, which other lanes may share. Those that it does not begin stay due. */
-  async #runAll(tasks: StageTask[], startMs: number): Promise<void> {
-    for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) {
-      await this.#runStage(task);
+  /** Takes runs of a team, which other lanes may share. Those that it does not begin stay due. */
+  async #runAll(rows: DueRun[], startMs: number): Promise<void> {
+    for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
+      await this.#work(row);
       if (performance.now() - startMs > TURN_MS_MAX) return;
     }
   }
 
-  async #runStage(task: StageTask): Promise<void> {
+  async #work(row: DueRun): Promise<void> {
     const { store, logFailure, throwIfOfStore } = this.#deps;
-    const what = `Stage ${task.stage?.stage} of a run of team ${task.team}`;
+    let what = "Work";
     try {
-      let failure: unknown = null;
+      const task = await store.begin(row);
+      if (task === null) return;
+      what = `Stage ${task.work}`;
       try {
-        await this.#work(task);
+        if (task.work === "cost") await store.project(task.team, [task.run]);
+        else await store.judge(task);
       } catch (error) {
         if (isOfStore(error)) throw error;
-        logFailure(`${what} failed`, error);
-        failure = error ?? new Error("Failed without a reason");
+        logFailure(`${what} of a run of team ${row.team} failed`, error);
+        return await store.fail(task, error ?? new Error("Failed without a reason"));
       }
-      await store.completeStage(task, failure);
+      await store.complete(task);
     } catch (error) {
       await throwIfOfStore(error);
-      logFailure(`${what} is postponed`, error);
-      store.postponeStage(task);
+      logFailure(`${what} of a run of team ${row.team} is postponed`, error);
+      store.postpone(row);
     }
-  }
-
-  async #work({ team, run, stage }: StageTask): Promise<void> {
-    if (stage === null) return;
-    const { store, stages } = this.#deps;
-    if (stage.stage === "cost") return await store.project(team, [run]);
-    await stages.find(({ name }) => name === stage.stage)?.run({ team, run });
   }
 }

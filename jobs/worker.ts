@@ -1,9 +1,9 @@
 /**
- * The worker: updates pending runs, and runs the stages after finish.
+ * The worker: updates pending runs, and does the work that is due after finish.
  *
  * Closed runs go first, because a client waits for their cost, but open runs get a turn too. The
  * worker sleeps until it is woken: by a commit of this process, by the bell that the commit rings, by
- * the clock each minute, or because a stage is due. Work that fails on its own is postponed, so it
+ * the clock each minute, or because a run is due. Work that fails on its own is postponed, so it
  * does not block other work.
  */
 import type { JobStore, TeamJob } from "../domain/core/jobs.ts";
@@ -15,7 +15,6 @@ import {
   type PendingLane,
   type PendingRun,
   type ProcessingStore,
-  type RunnableStage,
 } from "../domain/runs/processing.ts";
 import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
 import { StageTurns } from "./stages.ts";
@@ -28,7 +27,6 @@ export type Job = Pick<JobStore<TeamJob>, "work" | "hasActiveJobs">;
 
 export interface WorkerDeps extends JobDeps {
   readonly store: ProcessingStore;
-  readonly stages: readonly RunnableStage[];
   /** Jobs requested by clients; each advances one step per turn. */
   readonly jobs: readonly Job[];
   /** Called with the team of updated runs. */

@@ -1,9 +1,8 @@
 /** `deno task jobs`: lists the worker's backlog and the dead stages. */
-import { createProcessingStore } from "../kv/summaries/processing_store.ts";
-import { RunUpdater } from "../kv/summaries/run_updater.ts";
-import { type DeadStage, PENDING_LANES, type ProcessingStore } from "../domain/runs/processing.ts";
+import { type DeadStage, PENDING_LANES } from "../domain/runs/processing.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/backlog.ts";
+import { deadStages, revive } from "../kv/runs/failures.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import { type Io, processIo, runCommand, ToolFailure, UsageError } from "./command.ts";
@@ -22,22 +21,16 @@ export function jobs(args: readonly string[], io: Io, now = () => Date.now()): P
   return runCommand(io, HELP, { args: [...args], options }, async ({ values }) => {
     if (values.redrive === "") throw new UsageError("--redrive takes a run id, or all");
     return await withLedger(values.kv, async (store) => {
-      const processing = createProcessingStore({
-        store,
-        updater: new RunUpdater(store, null),
-        stages: [],
-        now,
-      });
-      if (values.redrive !== undefined) return await redrive(processing, values.redrive, io);
-      return await list(store, processing, io);
+      if (values.redrive !== undefined) return await redrive(store, values.redrive, io, now());
+      return await list(store, io);
     });
   });
 }
 
-async function list(store: OpenStore, processing: ProcessingStore, io: Io): Promise<number> {
+async function list(store: OpenStore, io: Io): Promise<number> {
   backlogLines(await readBacklog(store)).forEach((line) => io.out(line));
   let dead = 0;
-  for await (const deadStage of processing.deadStages()) {
+  for await (const deadStage of deadStages(store)) {
     if (dead++ === 0) io.out("Dead stages:");
     deadLines(deadStage).forEach((line) => io.out(line));
   }
@@ -62,21 +55,25 @@ function waitingText({ count, oldestMs }: PendingWork, verb: string): string {
   return oldestMs === null ? "none" : `${count}, the oldest ${verb} ${formatInstant(oldestMs)}`;
 }
 
-function deadLines({ team, run, stage }: DeadStage): string[] {
-  const { attempts, at, error } = stage;
+function deadLines({ team, run, failure: { work, tries, at, error } }: DeadStage): string[] {
   return [
-    `  ${run} of ${team}: ${stage.stage}, ${attempts} tries, since ${formatInstant(at)}`,
-    `    ${error ?? "no error is stored"}`,
+    `  ${run} of ${team}: ${work}, ${tries} tries, since ${formatInstant(at)}`,
+    `    ${error}`,
   ];
 }
 
-async function redrive(processing: ProcessingStore, target: string, io: Io): Promise<number> {
+async function redrive(
+  store: OpenStore,
+  target: string,
+  io: Io,
+  nowMs: number,
+): Promise<number> {
   let revived = 0;
-  for await (const deadStage of processing.deadStages()) {
+  for await (const deadStage of deadStages(store)) {
     if (target !== "all" && deadStage.run !== target) continue;
-    if (!await processing.revive(deadStage)) continue;
+    if (!await revive(store, deadStage, nowMs)) continue;
     revived++;
-    io.out(`${deadStage.run} of ${deadStage.team}: ${deadStage.stage.stage} will be retried`);
+    io.out(`${deadStage.run} of ${deadStage.team}: ${deadStage.failure.work} will be retried`);
   }
   if (revived > 0) {
     io.out("A running service retries within a minute, a stopped one when it starts.");

@@ -112,7 +112,9 @@ const LINES = z.discriminatedUnion("kind", [
     is_pending: z.literal(true).optional(),
     checks: z.array(z.looseObject({ id: name })),
     incidents: z.array(name),
-    stages: z.looseObject({}).nullable(),
+    awaits_checks: z.literal(true).optional(),
+    // Of earlier exports, and ignored: the other members tell the stages.
+    stages: z.unknown().optional(),
   }),
   z.strictObject({
     kind: z.literal("removed_events"),

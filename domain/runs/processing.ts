@@ -5,8 +5,7 @@
  */
 import type { Team } from "../teams/team.ts";
 import type { RunId, TeamId } from "../core/ids.ts";
-import type { Stage, StageProgress } from "./stages.ts";
-import type { RunSummary } from "./summary.ts";
+import type { RunFailure, RunWork } from "./stages.ts";
 
 /**
  * The queues of pending runs. Closed runs go first, because a client waits for their cost; open
@@ -39,36 +38,28 @@ export interface PendingBatch {
   ack(again?: readonly PendingRun[]): Promise<void>;
 }
 
-/** A stage after finish, with its dependencies bound. */
-export interface RunnableStage {
-  /** Name of the stage. */
-  readonly name: Stage;
-  /**
-   * Returns whether there is work to do for a run. Otherwise the stage is skipped in the commit that
-   * summarizes the run, and costs nothing. It decides by the summary and the team's rules alone; a
-   * promise is only for rules that are not in memory.
-   */
-  applies(team: TeamId, summary: RunSummary): boolean | Promise<boolean>;
-  /** Does the work for one run. It may be called again for the same run. */
-  run(run: PendingRun): Promise<void>;
-}
-
-/** A stage that is due to run. */
-export interface StageTask extends PendingRun {
-  /** Time it was due, unix milliseconds. */
+/** A row that says when to check a run; a superfluous one is harmless. */
+export interface DueRun extends PendingRun {
+  /** Due time, unix milliseconds. */
   readonly dueMs: number;
-  /** Cost revision that the stage processes. */
-  readonly revision: number;
-  /** Version of the stored stages; null for none. */
-  readonly version: string | null;
-  /** Progress of the stage; null if the run needs no stage any more. */
-  readonly stage: StageProgress | null;
+  /** Version of the row. */
+  readonly version: string;
 }
 
-/** A stage that failed permanently. */
+/** Work on a run that is due. */
+export interface RunTask extends DueRun {
+  /** The work. */
+  readonly work: RunWork;
+  /** Failure of an earlier try; null for none. */
+  readonly failure: RunFailure | null;
+  /** Versions of the failure and the summary that the task is about; null for none. */
+  readonly versions: { readonly failure: string | null; readonly summary: string | null };
+}
+
+/** Work on a run that failed permanently. */
 export interface DeadStage extends PendingRun {
-  /** Progress of the stage, with the error of its last attempt. */
-  readonly stage: StageProgress;
+  /** Failure of the last try. */
+  readonly failure: RunFailure;
 }
 
 /** Maximum dead stages listed per team. */
@@ -99,22 +90,24 @@ export interface ProcessingStore {
   project(team: TeamId, runs: readonly RunId[]): Promise<void>;
   /** Records that a run's cost could not be computed; it is retried later, or given up. */
   projectFailed(run: PendingRun, error: unknown): Promise<void>;
-  /** Returns the due stages, fairly distributed over teams. */
-  dueStages(nowMs: number, max: number): Promise<readonly StageTask[]>;
+  /** Returns rows of runs that are due, fairly distributed over teams. */
+  takeDue(nowMs: number, max: number): Promise<readonly DueRun[]>;
   /**
-   * Returns when the next stage or postponed work is due, unix milliseconds; null if nothing waits.
+   * Returns when the next run or postponed work is due, unix milliseconds; null if nothing waits.
    */
   nextDueMs(): Promise<number | null>;
-  /** Postpones a stage whose run can be neither read nor written. */
-  postponeStage(task: StageTask): void;
+  /** Returns what a run needs; null if it waits for a later row, or for an operator. */
+  begin(row: DueRun): Promise<RunTask | null>;
+  /** Judges a run by its checks, as it is now; does nothing if it awaits none. */
+  judge(task: RunTask): Promise<void>;
+  /** Removes what is left of a task that succeeded. */
+  complete(task: RunTask): Promise<void>;
+  /** Records a failure; the work is retried later, or given up. */
+  fail(task: RunTask, error: unknown): Promise<void>;
+  /** Postpones a run that can be neither read nor written. */
+  postpone(run: PendingRun): void;
   /** Returns the usual milliseconds of a commit. */
   commitMs(): number;
   /** Returns whether the store can read and write; if so, a failure was caused by the run. */
   isAlive(): Promise<boolean>;
-  /** Records the outcome of a task; `error` is null on success. */
-  completeStage(task: StageTask, error: unknown): Promise<void>;
-  /** Returns the dead stages, by team and run. */
-  deadStages(): AsyncIterable<DeadStage>;
-  /** Resets the attempts of a dead stage. Returns false if the run has none. */
-  revive(run: PendingRun): Promise<boolean>;
 }

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { CheckResult } from "./check_result.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RawJson } from "../core/raw_json.ts";
 import { CLOCK_SKEW_MS_MAX } from "../core/limits.ts";
@@ -21,28 +20,20 @@ import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from
 import type { AddedScore } from "./scores.ts";
 import { closedByOf } from "./idle.ts";
 import { flagsOf, type RunFlag } from "./flags.ts";
-import { type Processing, type StageProgress, STAGES, type StageState } from "./stages.ts";
+import { type ProcessedRun, processingOf, type StageProgress, type StageState } from "./stages.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
 
 /** Retention state of a run's payload. */
 export type PayloadState = "whole" | "partly_removed" | "removed";
 
 /** A stored run without its events. */
-export interface StoredRun extends RunHead {
+export interface StoredRun extends ProcessedRun {
   /** Earliest arrival of a batch of its events, unix milliseconds; null if there is none. */
   readonly firstBatchAt: number | null;
   /** Retention state of events, output, goal, note and metadata (decision 40). */
   readonly payload: PayloadState;
-  /** Latest summary; null until the first. */
-  readonly summary: RunSummary | null;
-  /** Progress of the stages after finish; null until the cost is final. */
-  readonly processing: Processing | null;
   /** Scores added to it, in order of arrival. */
   readonly addedScores: readonly AddedScore[];
-  /** Identifiers of the incidents that it belongs to, oldest first. */
-  readonly incidents: readonly string[];
-  /** Results of checks, by slug; empty while it is open. */
-  readonly checks: readonly CheckResult[];
 }
 
 /** A run as returned by reads (decisions, section 6); unset fields are null. */
@@ -171,20 +162,12 @@ export function runCostOf(head: RunHead, summary: RunSummary | null): RunCost {
   };
 }
 
-/** Returns the stages of a closed run; all are pending until its cost is final. */
-function processingOf({ parts, processing }: StoredRun): readonly StageProgress[] {
-  if (parts.closing === null) return [];
-  if (processing !== null) return processing.stages;
-  const at = parts.closing.receivedAt;
-  return STAGES.map((stage) => ({ stage, state: "pending", attempts: 0, at }));
-}
-
 /**
  * Returns whether all processing after finish is done or given up, so the record will not change.
  */
 export function isProcessed(stored: StoredRun): boolean {
-  return runCostOf(stored, stored.summary).state === "final" &&
-    processingOf(stored).every(({ state }) => SETTLED.has(state));
+  const stages = processingOf(stored);
+  return stages.length > 0 && stages.every(({ state }) => SETTLED.has(state));
 }
 
 const SETTLED: ReadonlySet<StageState> = new Set(["done", "skipped", "dead"]);

@@ -1,8 +1,11 @@
 /**
- * The stages after finish. They run in sequence, and each is retried until it is done or given up.
+ * The stages after finish, as a record shows them, and failures of the work on a run.
  *
  * @module
  */
+import type { CheckResult } from "./check_result.ts";
+import type { RunHead } from "./cost.ts";
+import { isCostCurrent, type RunSummary } from "./summary.ts";
 
 /** All stages, in order (contract 6). */
 export const STAGES = ["cost", "checks", "alerts", "judge"] as const;
@@ -30,12 +33,19 @@ export interface StageProgress {
   readonly error?: string | undefined;
 }
 
-/** Stages of one run, with the cost revision they process. */
-export interface Processing {
-  /** Cost revision. */
-  readonly revision: number;
-  /** All stages in order. */
-  readonly stages: readonly StageProgress[];
+/** Work on a run that can fail by itself: its projection, and checks that are judged later. */
+export type RunWork = Extract<Stage, "cost" | "checks">;
+
+/** A failure of the work on a run. */
+export interface RunFailure {
+  /** The work. */
+  readonly work: RunWork;
+  /** Failed tries; 0 after an operator asked for a retry. */
+  readonly tries: number;
+  /** Time of the last try or of the request, unix milliseconds. */
+  readonly at: number;
+  /** Error of the last try. */
+  readonly error: string;
 }
 
 /** Maximum attempts before a stage is given up. */
@@ -47,81 +57,72 @@ export const STAGE_BACKOFF_MS = 1_000;
 /** Maximum characters stored of an error message. */
 export const STAGE_ERROR_CHARS_MAX = 500;
 
-const COST: ReadonlySet<Stage> = new Set(["cost"]);
-
 /**
- * Returns the stages of a run whose cost has just become final.
+ * Returns the failure that follows a failed try.
  *
- * @param handled stages that have work to do
- * @param done stages that were done with the cost
+ * @param last stored failure, also one of other work; null for none
  */
-export function stagesAfterCost(
-  revision: number,
-  handled: ReadonlySet<Stage>,
-  nowMs: number,
-  done: ReadonlySet<Stage> = COST,
-): Processing {
-  const stages = STAGES.map((stage): StageProgress => {
-    if (done.has(stage)) return { stage, state: "done", attempts: 1, at: nowMs };
-    return { stage, state: handled.has(stage) ? "pending" : "skipped", attempts: 0, at: nowMs };
-  });
-  return { revision, stages };
-}
-
-/**
- * Returns the stage to run next, or null if there is none. A dead stage blocks the stages after it.
- */
-export function nextStage({ stages }: Processing): StageProgress | null {
-  const next = stages.find(({ state }) => state !== "done" && state !== "skipped");
-  return next === undefined || next.state === "dead" ? null : next;
-}
-
-/** Records that a stage is done. */
-export function stageDone(processing: Processing, stage: Stage, nowMs: number): Processing {
-  return change(processing, stage, (progress) => ({
-    stage,
-    state: "done",
-    attempts: progress.attempts + 1,
-    at: nowMs,
-  }));
-}
-
-/** Records that a stage failed; after the last allowed attempt it is dead. */
-export function stageFailed(
-  processing: Processing,
-  stage: Stage,
+export function failureAfter(
+  last: RunFailure | null,
+  work: RunWork,
   error: unknown,
   nowMs: number,
-): Processing {
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return change(processing, stage, (progress) => {
-    const attempts = progress.attempts + 1;
-    const state = attempts >= STAGE_ATTEMPTS_MAX ? "dead" : "retrying";
-    return { stage, state, attempts, at: nowMs, error: message.slice(0, STAGE_ERROR_CHARS_MAX) };
-  });
+): RunFailure {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const tries = (last?.work === work ? last.tries : 0) + 1;
+  return { work, tries, at: nowMs, error: text.slice(0, STAGE_ERROR_CHARS_MAX) };
 }
 
-/** Resets the attempts of a dead stage. */
-export function stageRevived(processing: Processing, stage: Stage, nowMs: number): Processing {
-  return change(
-    processing,
-    stage,
-    ({ error }) => ({ stage, state: "pending", attempts: 0, at: nowMs, error }),
-  );
+/** Returns whether work is given up. */
+export function isDead({ tries }: Pick<RunFailure, "tries">): boolean {
+  return tries >= STAGE_ATTEMPTS_MAX;
 }
 
-/** Returns the earliest time a stage may run, unix milliseconds. */
-export function stageDueAt({ state, attempts, at }: StageProgress): number {
-  return state === "retrying" ? at + STAGE_BACKOFF_MS * 2 ** (attempts - 1) : at;
+/** Returns the earliest time of the next try, unix milliseconds. */
+export function retryAt({ tries, at }: Pick<RunFailure, "tries" | "at">): number {
+  return tries === 0 ? at : at + STAGE_BACKOFF_MS * 2 ** (tries - 1);
 }
 
-function change(
-  processing: Processing,
-  stage: Stage,
-  to: (progress: StageProgress) => StageProgress,
-): Processing {
-  const stages = processing.stages.map((progress) =>
-    progress.stage === stage ? to(progress) : progress
-  );
-  return { ...processing, stages };
+/** Parts of a stored run that its stages follow from. */
+export interface ProcessedRun extends RunHead {
+  /** Latest summary; null until the first. */
+  readonly summary: RunSummary | null;
+  /** Failure of the work on it; null for none. */
+  readonly failure: RunFailure | null;
+  /** Identifiers of the incidents that it belongs to, oldest first. */
+  readonly incidents: readonly string[];
+  /** Results of checks, by slug; empty while it is open. */
+  readonly checks: readonly CheckResult[];
+}
+
+/** Returns the stages of a run; none while it is open. Those after the cost wait for it. */
+export function processingOf(run: ProcessedRun): readonly StageProgress[] {
+  const { parts: { closing }, summary, failure, incidents, checks } = run;
+  if (closing === null) return [];
+  const { receivedAt } = closing;
+  if (summary === null || !isCostCurrent(summary, run)) {
+    return STAGES.map((stage) => waiting(stage, stage === "cost" ? failure : null, receivedAt));
+  }
+  const { finalAt = receivedAt, isCounted = false, awaitsChecks = false } = summary;
+  const judgedAt = checks.reduce((latest, { at }) => Math.max(latest, at), 0);
+  return [
+    doneOrSkipped("cost", true, finalAt),
+    awaitsChecks
+      ? waiting("checks", failure, finalAt)
+      : doneOrSkipped("checks", checks.length > 0, judgedAt || finalAt),
+    doneOrSkipped("alerts", isCounted || incidents.length > 0, finalAt),
+    doneOrSkipped("judge", false, finalAt),
+  ];
+}
+
+function doneOrSkipped(stage: Stage, isDone: boolean, at: number): StageProgress {
+  return { stage, state: isDone ? "done" : "skipped", attempts: isDone ? 1 : 0, at };
+}
+
+/** @param sinceMs time since which it waits, unless it has failed */
+function waiting(stage: Stage, failure: RunFailure | null, sinceMs: number): StageProgress {
+  if (failure?.work !== stage) return { stage, state: "pending", attempts: 0, at: sinceMs };
+  const { tries, at, error } = failure;
+  const state = isDead(failure) ? "dead" : tries === 0 ? "pending" : "retrying";
+  return { stage, state, attempts: tries, at, error };
 }

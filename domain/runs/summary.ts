@@ -89,6 +89,11 @@ export interface RunSummary {
     /** Number of results with the status `fail` or `error`. */
     readonly notPassed: number;
   };
+  /**
+   * True if checks that judge the run later have not judged this state of it; absent otherwise.
+   * The commit that stores their results removes it.
+   */
+  readonly awaitsChecks?: true;
 }
 
 /** List fields that no other part of a summary holds. */

@@ -12,6 +12,7 @@ import type { Notice } from "../../domain/teams/quota_notice.ts";
 import { keys } from "../base/keys.ts";
 import { readHealths } from "../channels/health.ts";
 import { readConfig } from "../config/objects.ts";
+import { readDead } from "../runs/failures.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 
 /** Something that is true now. */
@@ -58,18 +59,13 @@ export async function serviceTroubles(
   nowMs: number,
 ): Promise<Trouble[]> {
   const count: Record<ServiceTrouble, () => Promise<number>> = {
-    dead_stage: () => deadStages(store, team),
+    dead_stage: async () => (await readDead(store, team)).length,
     dead_delivery: () => deadDeliveries(store, team, nowMs),
     broken_channel: () => brokenChannels(store, team),
   };
   const counts = await Promise.all(what.map(async (trouble) => [trouble, await count[trouble]()]));
   return (counts as [ServiceTrouble, number][]).filter(([, value]) => value > 0)
     .map(([trouble, value]) => ({ key: trouble, value, detail: trouble }));
-}
-
-async function deadStages(store: Store, team: TeamId): Promise<number> {
-  const range = { prefix: keys.deadStagesOf(team) };
-  return (await listRows(store, range, { limit: COUNTED_MAX })).length;
 }
 
 /** Counts the latest deliveries that were given up within a day. */

@@ -90,6 +90,7 @@ const SUMMARY = storedShape("summary", {
   expiry: { retentionClass: "plain", since: "plain" },
   isCounted: "optional",
   checks: { notPassed: "plain" },
+  awaitsChecks: "optional",
 });
 
 /** First value of stored event totals, and of a stored summary. */

@@ -145,14 +145,16 @@ export const keys = {
   dueTo: (toMs: number) => ({ start: ["due"], end: ["due", toMs, true] }),
   /** A row of the due index: look at an object at `atMs`, unix milliseconds. */
   due: (atMs: number, kind: DueKind, team: TeamId, name: string) => ["due", atMs, kind, team, name],
-  /** All waiting stages, by due time. */
+  /** All runs with work that waits, by due time. */
   dueStages: () => ["due_stage"],
-  /** A run whose next stage waits until `atMs`, unix milliseconds. */
+  /** A run whose next work waits until `atMs`, unix milliseconds. */
   dueStage: (atMs: number, team: TeamId, run: RunId) => ["due_stage", atMs, team, run],
-  /** All runs with a dead stage: one that used up its attempts. */
-  deadStages: () => ["dead_stage"],
-  deadStagesOf: (team: TeamId) => ["dead_stage", team],
-  deadStage: (team: TeamId, run: RunId) => ["dead_stage", team, run],
+  /** All failures of work. */
+  failures: () => ["failed"],
+  /** Failures of the work on a team's runs. */
+  runFailures: (team: TeamId) => ["failed", team, "run"],
+  /** Failure of the work on a run: its projection, or checks that are judged later. */
+  runFailure: (team: TeamId, run: RunId) => ["failed", team, "run", run],
   /** Incidents that a run belongs to. */
   runIncidents: (team: TeamId, run: RunId) => ["run", run, team, "incidents"],
   /** Results of checks; see `kv/checks/results.ts`. */
@@ -177,7 +179,6 @@ export const keys = {
     atMs: number,
     run: RunId,
   ) => ["check_failure", team, check, atMs, run],
-  processing: (team: TeamId, run: RunId) => ["run", run, team, "processing"],
   /** All runs of one index name, such as an agent or a model, by their start. */
   runsBy: (team: TeamId, kind: RunIndexKind, name: string) => ["run_by", team, kind, name],
   /** All index rows of a team's runs. */
@@ -303,9 +304,9 @@ export const keyParts = {
   chunk: ([, run, team]: Deno.KvKey) => ({ run: run as RunId, team: team as TeamId }),
   /** Name of the blob that a chunk belongs to. */
   blob: (key: Deno.KvKey) => String(key[3]),
-  /** Team of a key whose second part it is: of `ofTeams`, roll-up versions, purges, dead stages. */
+  /** Team of a key whose second part it is: of `ofTeams`, roll-up versions, purges, failures. */
   team: (key: Deno.KvKey) => key[1] as TeamId,
-  /** Run of a key that ends with it: in indexes, the feed, expiry, purges, stages. */
+  /** Run of a key that ends with it: in indexes, the feed, expiry, purges, due runs, failures. */
   run: (key: Deno.KvKey) => key.at(-1) as RunId,
   /**
    * Number before that run: its start in an index, or the number of its change in the feed; of a
@@ -323,9 +324,9 @@ export const keyParts = {
     team: team as TeamId,
     name: String(name),
   }),
-  /** Time at which a stage or a channel is due, unix milliseconds. */
+  /** Time at which a run or a channel is due, unix milliseconds. */
   dueMs: (key: Deno.KvKey) => Number(key[1]),
-  /** Team of a due stage or channel. */
+  /** Team of a due run or channel. */
   dueTeam: (key: Deno.KvKey) => key[2] as TeamId,
   /** UTC day of a roll-up, also of one of removed runs. */
   day: (key: Deno.KvKey) => String(key[3]),

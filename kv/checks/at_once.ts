@@ -26,7 +26,7 @@ const NOTHING_MISSING: MissingFacts = new Map();
 
 /**
  * How a run is judged: `none`, no check applies; `kept`, only scores were added, which no check
- * names; `judged`, at once; `later`, by the stage.
+ * names; `judged`, at once; `later`, after it.
  */
 export type Judgement =
   | { readonly kind: "none" | "kept" | "later" }

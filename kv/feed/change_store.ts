@@ -46,7 +46,7 @@ async function readLast({ store, team }: TeamAt): Promise<number> {
 async function readVersion({ store, team }: TeamAt, run: RunId | null): Promise<string> {
   const rows = run === null
     ? [keys.rollupVersion(team)]
-    : [keys.summary(team, run), keys.processing(team, run)];
+    : [keys.summary(team, run), keys.runFailure(team, run)];
   return (await getAll(store, rows)).map(({ versionstamp }) => versionstamp).join();
 }
 

@@ -12,6 +12,7 @@ import { verifyChunks } from "./chunks.ts";
 import { countIdleDeadlines } from "./idle.ts";
 import { MISMATCHES_MAX, TeamSums } from "./team.ts";
 import type { Mismatch } from "./mismatch.ts";
+import { readDueNames } from "./work.ts";
 import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RunAt } from "../runs/heads.ts";
@@ -176,6 +177,7 @@ async function sumTeams(
     if (isSelected(team)) sumsOf(team).note(mismatches);
   }
   const deadlines = await countIdleDeadlines(store);
-  for (const [team, sums] of teams) await sums.compare(store, deadlines.get(team) ?? 0);
+  const due = await readDueNames(store);
+  for (const [team, sums] of teams) await sums.compare(store, deadlines.get(team) ?? 0, due);
   return teams;
 }

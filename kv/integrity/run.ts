@@ -14,7 +14,7 @@ import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import { judgedOf, withJudged } from "../../domain/runs/judged.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
-import type { StageProgress } from "../../domain/runs/stages.ts";
+import { isDead, type RunFailure } from "../../domain/runs/stages.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/core/time.ts";
@@ -24,6 +24,7 @@ import { type ExpectedEntry, verifyEntries } from "./entries.ts";
 import { hasIdleDeadline, verifyIdleClose } from "./idle.ts";
 import { verifyLedger } from "./ledger.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
+import { hasWork } from "./work.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import {
   isStored,
@@ -50,6 +51,8 @@ export interface VerifiedRun {
   readonly isInFeed: boolean;
   /** True if the due index must have a row of the run. */
   readonly hasDeadline: boolean;
+  /** True if it has work that must be due. */
+  readonly hasWork: boolean;
   /** Number of stored events. */
   readonly events: number;
   /** Derived data that differs from the parts. */
@@ -63,6 +66,7 @@ const NOTHING: VerifiedRun = {
   usage: new Map(),
   isInFeed: false,
   hasDeadline: false,
+  hasWork: false,
   events: 0,
   mismatches: [],
 };
@@ -80,7 +84,7 @@ export async function verifyRun(run: RunAt): Promise<VerifiedRun> {
 }
 
 async function verifyReadable(run: ReadHead): Promise<VerifiedRun> {
-  const { id, head, summary, ledger, processing, tombstone, checks } = run;
+  const { id, head, summary, ledger, failure, tombstone, checks } = run;
   if (tombstone !== null) return { ...NOTHING, mismatches: await verifyDeleted(run, tombstone) };
   const events = await sumEvents(run);
   const totals = withLinesOf(events.totals, ledger.totals);
@@ -97,10 +101,11 @@ async function verifyReadable(run: ReadHead): Promise<VerifiedRun> {
     usage: countCalls(head.parts, events.usage),
     isInFeed: summary?.changes !== undefined,
     hasDeadline: hasIdleDeadline(run),
+    hasWork: hasWork(run),
     events: totals.events,
   };
   // A run whose projection is pending is one mismatch; roll-ups still hold its previous summary.
-  const pendingCost = pendingCostOf(id, processing?.stages[0]);
+  const pendingCost = pendingCostOf(id, failure);
   if (pendingCost !== null) {
     return { ...counts, summary, mismatches: [...mismatches, pendingCost] };
   }
@@ -122,9 +127,10 @@ function placedAs(expected: RunSummary, found: RunSummary | null): RunSummary {
   return { ...expected, listed: { ...expected.listed, at: found.listed.at } };
 }
 
-function pendingCostOf(id: RunId, cost: StageProgress | undefined): Mismatch | null {
-  if (cost === undefined || cost.state === "done") return null;
-  const found = `${cost.state} after ${cost.attempts} tries: ${cost.error ?? "not tried yet"}`;
+function pendingCostOf(id: RunId, failure: RunFailure | null): Mismatch | null {
+  if (failure?.work !== "cost") return null;
+  const state = isDead(failure) ? "dead" : "retrying";
+  const found = `${state} after ${failure.tries} tries: ${failure.error}`;
   return { what: `cost of ${id}`, expected: "summarized", found };
 }
 

@@ -14,6 +14,7 @@ import {
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
 import type { VerifiedRun } from "./run.ts";
+import { verifyWork } from "./work.ts";
 import { blockRows, entryRows } from "./entries.ts";
 import { CheckSums } from "./checks.ts";
 import { verifyIncidents } from "./alerts.ts";
@@ -29,7 +30,7 @@ import { eachRow, getMany, type Store } from "../store.ts";
 /** Maximum mismatches listed for a team; all are counted. */
 export const MISMATCHES_MAX = 100;
 
-/** Totals of a team's runs. It holds a row for each roll-up and each agent, and no run. */
+/** Totals of a team's runs. It holds a row for each roll-up and agent, and the ids of runs with work. */
 export class TeamSums {
   runs = 0;
   events = 0;
@@ -46,6 +47,8 @@ export class TeamSums {
   #inFeed = 0;
   /** Open runs that will be idle. */
   #deadlines = 0;
+  /** Runs that have work. */
+  readonly #waiting: RunId[] = [];
 
   constructor(team: TeamId) {
     this.#team = team;
@@ -62,6 +65,7 @@ export class TeamSums {
     for (const [month, by] of usage) count(this.#usage, month, by);
     if (isInFeed) this.#inFeed++;
     if (hasDeadline) this.#deadlines++;
+    if (run.hasWork) this.#waiting.push(id);
     for (const { order } of indexEntries(this.#team, id, summary)) {
       count(this.#indexed, keyParts.name(order));
     }
@@ -79,8 +83,9 @@ export class TeamSums {
    * Compares the totals with the stored rows of the team. Call it once, after the last run.
    *
    * @param deadlines number of its runs in the due index; rows of closed runs may remain there
+   * @param due names of runs whose work is due
    */
-  async compare(store: Store, deadlines: number): Promise<void> {
+  async compare(store: Store, deadlines: number, due: ReadonlySet<string>): Promise<void> {
     if (deadlines < this.#deadlines) {
       const expected = `at least ${this.#deadlines}`;
       this.note([{ what: "deadlines of open runs", expected, found: `${deadlines}` }]);
@@ -92,6 +97,7 @@ export class TeamSums {
     await this.#compareIndex(store);
     await this.#compareFeed(store);
     await this.#checkExpiryBlocks(store);
+    this.note(await verifyWork(store, this.#team, this.#waiting, due));
     this.note(await this.#checks.compare(store));
     this.note(await verifyIncidents(store, this.#team));
     this.note(await verifyDeliveries(store, this.#team));

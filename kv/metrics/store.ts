@@ -8,6 +8,7 @@ import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { counter, gauge, histogram, type MetricFamily } from "../../domain/metrics/text.ts";
 import type { Memory, MemoryUse } from "../../domain/core/memory.ts";
 import { PENDING_LANES, type PendingLane } from "../../domain/runs/processing.ts";
+import { isDead, type RunFailure } from "../../domain/runs/stages.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { nextDueMs } from "../clock/store.ts";
@@ -71,7 +72,7 @@ async function readRows(store: Store) {
     await Promise.all([
       readBacklog(store, ROWS_MAX),
       nextDueMs(store),
-      countRows(store, keys.deadStages()),
+      countDead(store),
       countRows(store, keys.openNotices()),
       countOpenIncidents(store),
       countRows(store, keys.deliveryQueues()),
@@ -86,6 +87,16 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
   let rows = 0;
   for await (const _ of eachRow(store, { prefix })) if (++rows >= ROWS_MAX) break;
   return rows;
+}
+
+/** Counts the work on runs that is given up. */
+async function countDead(store: Store): Promise<number> {
+  let [dead, rows] = [0, 0];
+  for await (const { value } of eachRow<RunFailure>(store, { prefix: keys.failures() })) {
+    if (isDead(value)) dead++;
+    if (++rows >= ROWS_MAX) break;
+  }
+  return dead;
 }
 
 /** Counts the incidents of all teams that are not resolved, by severity. */
@@ -129,7 +140,7 @@ function rowFamilies(rows: Rows, nowMs: number): MetricFamily[] {
     ),
     gauge(
       "runledger_stages_dead",
-      `Stages that failed permanently, up to ${ROWS_MAX}.`,
+      `Stages that failed permanently, of the first ${ROWS_MAX} that failed.`,
       deadStages,
     ),
     gauge(

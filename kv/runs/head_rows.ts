@@ -8,7 +8,7 @@ import { groupsOf } from "../base/groups.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 
-/** Rows per run and read: more than a run's maximum of 9; and maximum rows of one read. */
+/** Rows per run and read: more than a run's maximum of 8; and maximum rows of one read. */
 const ROWS = { perRun: 10, max: 500 } as const;
 
 /** Maximum concurrent reads. */

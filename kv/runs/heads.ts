@@ -10,12 +10,7 @@ import type { EventLedger } from "../../domain/runs/ledger.ts";
 import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
 import { type IdleClose, withIdleClose } from "../../domain/runs/idle.ts";
-import {
-  type Processing,
-  type Stage,
-  type StageProgress,
-  stagesAfterCost,
-} from "../../domain/runs/stages.ts";
+import type { RunFailure } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { decodeParts } from "../base/codec.ts";
@@ -55,15 +50,7 @@ export interface StoredReprice {
 }
 
 /** Rows of a head, in the order in which {@link readHead} reads them. */
-const HEAD_PARTS = [
-  "opening",
-  "closing",
-  "idle",
-  "ledger",
-  "price",
-  "summary",
-  "processing",
-] as const;
+const HEAD_PARTS = ["opening", "closing", "idle", "ledger", "price", "summary"] as const;
 
 type HeadPart = typeof HEAD_PARTS[number];
 
@@ -73,8 +60,6 @@ export interface SummarizedHead extends LedgerAt {
   readonly head: RunHead;
   /** Summary of this state or an earlier one. */
   readonly summary: RunSummary | null;
-  /** Stages after the close; null before its first projection. */
-  readonly processing: Processing | null;
   /** Idle close, also one that no longer counts; null for none. */
   readonly idle: IdleClose | null;
   /** Tombstone of a removed run. */
@@ -104,6 +89,8 @@ export interface ReadHead extends SummarizedHead {
   readonly incidents: readonly string[];
   /** Results of its checks, by slug. */
   readonly checks: readonly CheckResult[];
+  /** Failure of the work on it; null for none. */
+  readonly failure: RunFailure | null;
 }
 
 /** Reads one run. */
@@ -111,7 +98,8 @@ export async function readHead(run: RunAt): Promise<ReadHead> {
   const { store, team, id } = run;
   const changes = store.heads.changesOf(team, id);
   const parts = HEAD_PARTS.map((part) => keys[part](team, id));
-  const entries = await getMany(store, [
+  const [failed, ...entries] = await getMany(store, [
+    keys.runFailure(team, id),
     ...parts,
     keys.runIncidents(team, id),
     keys.checkResults(team, id),
@@ -122,7 +110,8 @@ export async function readHead(run: RunAt): Promise<ReadHead> {
   );
   const incidents = (rows.get("incidents")?.value ?? []) as readonly string[];
   const checks = decodeResults(rows.get("checks")?.value ?? null);
-  return { ...await headOf(run, rows, changes), incidents, checks };
+  const failure = (failed?.value ?? null) as RunFailure | null;
+  return { ...await headOf(run, rows, changes), incidents, checks, failure };
 }
 
 /** Reads distinct runs of a team. */
@@ -162,7 +151,6 @@ async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<Summ
   const parts = withIdleClose(sent, idle, ledger);
   const repriced = valueOf("price") as StoredReprice | null;
   const summary = valueOf("summary") as Uint8Array | null;
-  const decoded = summary === null ? null : decodeSums<RunSummary>(summary);
   return {
     ...run,
     head: {
@@ -174,8 +162,6 @@ async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<Summ
       repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
     },
     ledger,
-    processing: withCounted(valueOf("processing") as Processing | null, decoded) ??
-      processingOf(decoded),
     idle,
     tombstone: tombstoneOf([...rows.values()].map(({ value }) => value)),
     check: (part) => ({
@@ -184,7 +170,7 @@ async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<Summ
     }),
     // Versions sort as text.
     version: [...rows.values()].map(({ versionstamp }) => versionstamp).sort().at(-1) ?? "",
-    summary: decoded,
+    summary: summary === null ? null : decodeSums<RunSummary>(summary),
     recent: null,
     changes,
   };
@@ -224,7 +210,6 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
       repriced: undefined,
     },
     ledger,
-    processing: processingOf(summary),
     // The look that closes a run drops its head.
     idle: null,
     tombstone: null,
@@ -237,40 +222,6 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
     recent,
     changes,
   };
-}
-
-/**
- * Returns the stages of a run that has no row of them: all work was done with the cost. Null until
- * the cost is final.
- */
-export function processingOf(summary: RunSummary | null): Processing | null {
-  if (summary?.finalAt === undefined) return null;
-  return stagesAfterCost(summary.revision, NO_STAGES, summary.finalAt, doneWithCost(summary));
-}
-
-const NO_STAGES: ReadonlySet<Stage> = new Set();
-
-/**
- * Returns the stages that were done with the cost of a run that has no row of them: `checks` if it was
- * judged, `alerts` if an alert rule counts how it ended.
- */
-function doneWithCost({ checks, isCounted }: RunSummary): ReadonlySet<Stage> {
-  const done = new Set<Stage>(["cost"]);
-  if (checks !== undefined) done.add("checks");
-  if (isCounted === true) done.add("alerts");
-  return done;
-}
-
-/** Adds to the stored stages of a run what was done with its cost. */
-function withCounted(stored: Processing | null, summary: RunSummary | null): Processing | null {
-  if (stored === null || summary?.isCounted !== true) return stored;
-  const { finalAt: at = 0 } = summary;
-  const stages = stored.stages.map((each): StageProgress =>
-    each.stage === "alerts" && each.state === "skipped"
-      ? { stage: "alerts", state: "done", attempts: 1, at }
-      : each
-  );
-  return { ...stored, stages };
 }
 
 /** Decodes a run's opening and close from their stored values. */

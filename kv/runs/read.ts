@@ -25,14 +25,14 @@ export async function readRun(
   fromEnd?: number,
 ): Promise<RunPage | null> {
   const read = await readHead(run);
-  const { head, summary, ledger, processing, incidents, checks } = read;
+  const { head, summary, ledger, failure, incidents, checks } = read;
   if (!isStored(head)) return null;
   const index = await BatchIndex.read(read);
   const page = await readEvents(read, index, after, limit);
   const nearEnd = fromEnd === undefined ? null : await findNearEnd(ledger, index, fromEnd);
   const addedScores = await readScores(read);
   const payload = payloadState(head.parts, ledger);
-  const more = { payload, summary, processing, addedScores, incidents, checks };
+  const more = { payload, summary, failure, addedScores, incidents, checks };
   const stored = { firstBatchAt: ledger.firstAt, ...more };
   return { ...head, ...stored, ...page, nearEnd };
 }

@@ -1,17 +1,16 @@
 /**
  * The store of the worker that processes stored runs. It projects runs: each commit holds
- * summaries, their differences to roll-ups, and the stages to run.
+ * summaries, their differences to roll-ups, and the due rows of runs that are judged later.
  *
  * @module
  */
 import {
   PENDING_LANES,
+  type PendingRun,
   type ProcessingStore,
-  type RunnableStage,
 } from "../../domain/runs/processing.ts";
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
-import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import {
   type ExpiryEntry,
@@ -19,15 +18,17 @@ import {
   isSameExpiryEntry,
 } from "../../domain/retention/retention.ts";
 import { judgeAtOnce, type Judgement } from "../checks/at_once.ts";
+import type { JudgeLater } from "../checks/later.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { dueSet } from "../clock/due_rows.ts";
 import { Backoff } from "../base/backoff.ts";
+import { beginWork, DueRuns, endWork, workFailed } from "../runs/due_runs.ts";
+import { costFailed } from "../runs/failures.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
-import type { RunRows, RunUpdate } from "../runs/run_update.ts";
-import { completeStage, costFailed, deadStages, DueStages, revive } from "../runs/stages.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
 import { isAlive, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -41,14 +42,14 @@ export interface ProcessingDeps {
   readonly store: Store;
   /** Shared by all code that changes runs in this process. */
   readonly updater: RunUpdater;
-  /** The stages after finish that have work to do. */
-  readonly stages: readonly RunnableStage[];
+  /** Judges runs that await it. */
+  readonly judge: JudgeLater;
   /** Returns unix milliseconds. */
   readonly now: () => number;
 }
 
 export function createProcessingStore(
-  { store, updater, stages, now }: ProcessingDeps,
+  { store, updater, judge, now }: ProcessingDeps,
 ): ProcessingStore {
   // The version up to which each run is projected: most marks of a run are read together.
   const projected = createByteCache<string, string>({
@@ -74,12 +75,16 @@ export function createProcessingStore(
       }
     },
   };
-  const due = new DueStages(store, backoff);
+  const due = new DueRuns(store, backoff);
+  const ended = ({ team, run }: PendingRun) => {
+    backoff.done(pendingName(team, run));
+    updater.notifier.notify(team, [run]);
+  };
   return {
     takePending: (lane, runsMax) => queues[lane].take(runsMax),
     project: (team, ids) => {
       const oldest = [queues.closed.oldest, queues.open.oldest].sort()[0] ?? "";
-      const plan: PlanUpdate = (run, { checks }) => planProjection(run, checks, stages, now());
+      const plan: PlanUpdate = (run, { checks }) => planProjection(run, checks, now());
       const done: OnCommitted = (runs) => {
         for (const { id, version } of runs) projected.set(pendingName(team, id), version);
       };
@@ -89,26 +94,29 @@ export function createProcessingStore(
       await costFailed(store, run, error, now());
       store.heads.forget(run);
     },
-    async dueStages(nowMs, max) {
-      const tasks = await due.take(nowMs, max);
-      // A run that failed is read again: a head in memory may lack the part that cannot be read.
-      for (const task of tasks) if (task.stage?.stage === "cost") store.heads.forget(task);
-      return tasks;
-    },
+    takeDue: (nowMs, max) => due.take(nowMs, max),
     async nextDueMs() {
       const next = [await due.nextDueMs(), backoff.nextMs()].filter((ms) => ms !== null);
       return next.length === 0 ? null : Math.min(...next);
     },
-    async completeStage(task, error) {
-      await completeStage(store, task, error, now());
-      backoff.done(pendingName(task.team, task.run));
-      updater.notifier.notify(task.team, [task.run]);
+    async begin(row) {
+      const task = await beginWork(store, row);
+      // A run that failed is read again: a head in memory may lack the part that cannot be read.
+      if (task?.work === "cost") store.heads.forget(task);
+      return task;
     },
-    postponeStage: ({ team, run }) => backoff.add(pendingName(team, run)),
+    judge,
+    async complete(task) {
+      await endWork(store, task);
+      ended(task);
+    },
+    async fail(task, error) {
+      await workFailed(store, task, error, now());
+      ended(task);
+    },
+    postpone: ({ team, run }) => backoff.add(pendingName(team, run)),
     commitMs: () => store.writer.commitMs,
     isAlive: () => isAlive(store),
-    deadStages: () => deadStages(store),
-    revive: (run) => revive(store, run, now()),
   };
 }
 
@@ -116,48 +124,42 @@ export function createProcessingStore(
 export async function planProjection(
   run: SummarizedHead,
   checks: readonly CompiledCheck[],
-  stages: readonly RunnableStage[],
   nowMs: number,
 ): Promise<RunUpdate | null> {
-  const { head, ledger, summary: before } = run;
+  const { team, id, head, ledger, summary: before } = run;
   if (!isStored(head) || isCurrent(before, head)) return null;
   const summarized = summarize(head, before);
   const expiry = expiryEntryOf(head.parts, ledger);
-  const isRevised = summarized.revision > (before?.revision ?? 0);
-  const finalAt = isRevised ? nowMs : before?.finalAt;
+  const finalAt = summarized.revision > (before?.revision ?? 0) ? nowMs : before?.finalAt;
   const isFinal = summarized.seen.closing && finalAt !== undefined;
-  const after = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
-  const judging = isFinal ? judgeAtOnce(run, after, checks, nowMs) : NOT_JUDGED;
+  const final = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
+  const judging = isFinal ? judgeAtOnce(run, final, checks, nowMs) : NOT_JUDGED;
   const judgement = judging instanceof Promise ? await judging : judging;
-  const isBegun = isRevised || isFinal && isJudgedAgain(judgement, before);
-  const applying = isFinal && isBegun ? await applyingTo(run, after, stages) : [];
-  const rows = isBegun ? stageRows(run, after, judgement, applying, nowMs) : NO_ROWS;
-  const due = dueSets(run, after);
-  const added = expiryEntries(run, expiry);
+  const awaitsChecks = judgement.kind === "later" ||
+    judgement.kind === "kept" && before?.awaitsChecks === true;
+  const after: RunSummary = { ...final, ...awaitsChecks ? { awaitsChecks } : {} };
+  // A head in memory does not tell whether the run has failed before; a failed one is read.
+  const mayHaveFailed = run.recent === null || (before?.revision ?? 0) > 0;
   return {
     run,
     before,
     after,
     ...judgedBy(judgement),
     rows: {
-      ...rows,
-      sets: [...rows.sets, ...due],
+      sets: [
+        ...awaitsChecks ? [{ key: keys.dueStage(nowMs, team, id), value: true }] : [],
+        ...dueSets(run, after),
+      ],
+      deletes: mayHaveFailed ? [keys.runFailure(team, id)] : [],
       // A head in memory may not know of a summary, which then has another version.
       checks: run.recent === null ? [] : [run.check("summary")],
-      added,
+      added: expiryEntries(run, expiry),
     },
   };
 }
 
-/** Returns whether a judgement begins the stages of a run again. */
-function isJudgedAgain({ kind }: Judgement, before: RunSummary | null): boolean {
-  return kind === "judged" || kind === "later" || kind === "none" && before?.checks !== undefined;
-}
-
 /** Judgement of an open run. */
 const NOT_JUDGED: Judgement = { kind: "none" };
-
-const NO_ROWS: Pick<RunRows, "sets" | "deletes"> = { sets: [], deletes: [] };
 
 /** Returns what a judgement changes. Until a later one, the results of the former revision stay. */
 function judgedBy(judgement: Judgement): Pick<RunUpdate, "judged"> {
@@ -195,51 +197,4 @@ function expiryEntries(
   if (isSameExpiryEntry(before?.expiry ?? null, entry)) return [];
   const order = keys.expiryOrder(team, entry.retentionClass);
   return [{ order, at: entry.since, run: id, value: true, mayShare: before === null }];
-}
-
-/** Returns the stages that have work to do for a closed run. */
-async function applyingTo(
-  { team }: SummarizedHead,
-  after: RunSummary,
-  stages: readonly RunnableStage[],
-): Promise<readonly RunnableStage[]> {
-  const applies = await Promise.all(stages.map((stage) => stage.applies(team, after)));
-  return stages.filter((_, i) => applies[i]);
-}
-
-/**
- * Returns the rows that start the stages of a run over.
- *
- * @param applying stages with work to do; none for a run that was reopened. `checks` follows from the
- * judgement too
- */
-function stageRows(
-  { team, id, summary: before, check }: SummarizedHead,
-  after: RunSummary,
-  { kind }: Judgement,
-  applying: readonly RunnableStage[],
-  nowMs: number,
-): Pick<RunRows, "sets" | "deletes"> {
-  const key = keys.processing(team, id);
-  const isAgain = (before?.revision ?? 0) > 0;
-  // None of them is dead any longer.
-  const revived = isAgain ? [keys.deadStage(team, id)] : [];
-  if (applying.length === 0 && kind !== "later") {
-    // The stages follow from the summary. A head in memory does not tell whether they have a row.
-    const mayHaveRow = isAgain || check("processing").versionstamp !== null;
-    return { sets: [], deletes: mayHaveRow ? [...revived, key] : revived };
-  }
-  const names = new Set<Stage>(applying.map(({ name }) => name));
-  if (kind === "later") names.add("checks");
-  const done = new Set<Stage>(kind === "judged" ? ["cost", "checks"] : ["cost"]);
-  const begun = stagesAfterCost(after.revision, names, nowMs, done);
-  // The cost may be older than what begins the stages after it.
-  const stages = begun.stages.map((each) =>
-    each.stage === "cost" ? { ...each, at: after.finalAt ?? nowMs } : each
-  );
-  const processing = { ...begun, stages };
-  const sets: KvSet[] = [{ key, value: processing }];
-  const next = nextStage(processing);
-  if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });
-  return { sets, deletes: revived };
 }

@@ -191,7 +191,7 @@ class Importer {
           const rows = { sets, deletes: [] };
           return { run, before: null, after: null, deletion: what, rows };
         }
-        const planned = await planProjection(run, [], [], 0);
+        const planned = await planProjection(run, [], 0);
         return planned && importedUpdate(planned, what);
       });
     }

@@ -41,7 +41,7 @@ const DERIVED = [
   "delivery_at",
   "dead_delivery",
   "due_stage",
-  "dead_stage",
+  "failed",
 ] as const;
 
 /** Families of processes, of writes that were not committed, and of people who sign in again. */

@@ -22,7 +22,7 @@ import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { isStored, type LedgerAt, type ReadHead, readHead } from "../runs/heads.ts";
 import { readScores } from "../runs/scores.ts";
 import { readRemovedTotals } from "../retention/old_batches.ts";
-import { eachRow, getMany, getValue, readBlob, type Store } from "../store.ts";
+import { eachRow, getMany, readBlob, type Store } from "../store.ts";
 
 /** Returns the lines of a run; none of one that expired. */
 export async function* runLines(store: Store, team: TeamId, id: RunId): AsyncGenerator<string> {
@@ -67,7 +67,7 @@ async function headLine(run: ReadHead): Promise<string> {
     is_pending: isPending ? true : undefined,
     checks,
     incidents,
-    stages: await getValue(store, keys.processing(team, id)),
+    awaits_checks: summary?.awaitsChecks,
   };
   const [opened, closed] = await Promise.all(
     [opening, closing].map((row) => readBlob(store, team, id, row?.value)),

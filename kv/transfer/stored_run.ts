@@ -19,7 +19,6 @@ import {
   pageEntryOf,
 } from "../../domain/runs/ledger.ts";
 import type { ScoreSum } from "../../domain/runs/scores.ts";
-import { nextStage, type Processing, stageDueAt } from "../../domain/runs/stages.ts";
 import { encodeBatch } from "../base/codec.ts";
 import { encodeLedger } from "../base/codec_ledger.ts";
 import { encodeSums } from "../base/codec_sums.ts";
@@ -172,15 +171,8 @@ export function importedUpdate(planned: RunUpdate, line: LineOf<"run">): RunUpda
   const { run: { team, id }, after, rows } = planned;
   if (after === null) return planned;
   const { listed, finalAt: _, ...summary } = after;
-  const sets = [...rows.sets];
-  const stages = line.stages as Processing | null;
-  if (stages !== null) {
-    sets.push({ key: keys.processing(team, id), value: stages });
-    const next = nextStage(stages);
-    if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });
-    const isDead = stages.stages.some(({ state }) => state === "dead");
-    if (isDead) sets.push({ key: keys.deadStage(team, id), value: true });
-  }
+  const awaits = line.awaits_checks === true;
+  const due = { key: keys.dueStage(line.final_at ?? 0, team, id), value: true };
   const checks = line.checks as unknown as readonly CheckResult[];
   return {
     ...planned,
@@ -190,8 +182,9 @@ export function importedUpdate(planned: RunUpdate, line: LineOf<"run">): RunUpda
       listed: { ...listed, at: line.listed_at ?? listed.at },
       ...line.final_at === undefined ? {} : { finalAt: line.final_at },
       ...line.is_counted === undefined ? {} : { isCounted: true },
+      ...awaits ? { awaitsChecks: true } : {},
     },
     ...checks.length === 0 ? {} : { judged: checks },
-    rows: { ...rows, sets },
+    rows: awaits ? { ...rows, sets: [...rows.sets, due] } : rows,
   };
 }

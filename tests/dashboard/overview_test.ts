@@ -220,20 +220,11 @@ Deno.test("a dead stage is shown with its run, its error and the command to retr
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
-  const stage = {
-    stage: "cost",
-    state: "dead",
-    attempts: 8,
-    at: h.nowMs,
-    error: "Error: <b>no</b>",
-  };
   const run = runId(1) as RunId;
+  const failure = { work: "cost", tries: 8, at: h.nowMs, error: "Error: <b>no</b>" };
   await h.store.writer.commit({
     team: h.team.id,
-    sets: [
-      { key: keys.deadStage(h.team.id, run), value: true },
-      { key: keys.processing(h.team.id, run), value: { revision: 1, stages: [stage] } },
-    ],
+    sets: [{ key: keys.runFailure(h.team.id, run), value: failure }],
   });
   const html = await seen(h, await signedIn(h));
   assertStringIncludes(html, `href="/dashboard/runs/${run}"`);

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Incident } from "../../domain/alerts/incident.ts";
 import type { IncidentsQuery, IncidentStore } from "../../domain/alerts/store.ts";
 import type { RunId } from "../../domain/core/ids.ts";
-import { at, runId } from "../support/builders/requests.ts";
+import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { anIncident, idOfNumber } from "../support/builders/incidents.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
@@ -142,4 +142,17 @@ Deno.test("acknowledge an incident: with a note, or without a body; a bad note i
   const reader = await h.addKey({ kind: "api_key", scopes: ["read"] });
   assertEquals((await h.post(path, {}, { key: reader })).status, 403);
   assertEquals(notes.length, 6);
+});
+
+Deno.test("incidents: a run that one names shows alerts as done, also if it is about a price", async () => {
+  await using h = await Harness.open();
+  const path = `/v1/runs/${runId(1)}`;
+  await h.post("/v1/runs", aRun(1));
+  const data = { model: "no-such-model", input_tokens: 10, output_tokens: 1 };
+  await h.post(`${path}/events`, { events: [{ ...anEvent(1), type: "llm_call", data }] });
+  await h.post(`${path}/finish`, aFinish());
+  await h.worker.idle();
+  const { json } = await h.get(path);
+  assertEquals([json.cost.unpriced_models, json.incidents.length], [["no-such-model"], 1]);
+  assertEquals(json.processing[2], { stage: "alerts", state: "done", attempts: 1, at: at() });
 });

@@ -164,7 +164,7 @@ Deno.test("section 6: the record of a run with every field", async () => {
       },
     ],
     links: { parent: runId(9), children: [] },
-    processing: processed(2_000),
+    processing: processed(2_000, true),
   } as unknown);
 });
 

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { isProcessed } from "../../domain/runs/record.ts";
 import type { StoredRun } from "../../domain/runs/record.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
@@ -95,25 +96,25 @@ Deno.test("settled: a run is done when its cost is final and each stage is done,
     batchCount: 0,
     repricings: 0,
     ages: {},
-    summary: {
-      seen: { opening: false, closing: true, batches: 0, repricings: 0 },
-      revision: 1,
-      listed: { kind: "run" },
-    },
+    checks: [],
+    incidents: [],
+    failure: null,
   } as unknown as StoredRun;
-  const withStages = (...states: string[]) =>
-    isProcessed(
-      {
-        ...head,
-        processing: { revision: 1, stages: states.map((state) => ({ state })) },
-      } as unknown as StoredRun,
-    );
-  assertEquals(withStages("done", "skipped", "done"), true);
-  assertEquals(withStages("done", "dead", "pending"), false);
-  assertEquals(withStages("done", "dead"), true);
-  assertEquals(withStages("done", "retrying"), false);
-  assertEquals(isProcessed({ ...head, summary: null, processing: null }), false);
-  assertEquals(isProcessed({ ...head, parts: { opening: null, closing: null } }), false);
+  const summary = {
+    seen: { opening: false, closing: true, batches: 0, repricings: 0 },
+    revision: 1,
+    listed: { kind: "run" },
+  } as unknown as RunSummary;
+  const failure = (tries: number) => ({ work: "checks", tries, at: 0, error: "" }) as const;
+  const awaiting = { ...head, summary: { ...summary, awaitsChecks: true } } as const;
+  assertEquals(isProcessed({ ...head, summary }), true);
+  assertEquals(isProcessed(awaiting), false);
+  assertEquals(isProcessed({ ...awaiting, failure: failure(7) }), false);
+  assertEquals(isProcessed({ ...awaiting, failure: failure(8) }), true);
+  assertEquals(isProcessed({ ...head, summary: null }), false);
+  const deadCost = { ...failure(8), work: "cost" } as const;
+  assertEquals(isProcessed({ ...head, summary: null, failure: deadCost }), false);
+  assertEquals(isProcessed({ ...head, summary, parts: { opening: null, closing: null } }), false);
 });
 
 Deno.test("wait=final: an invalid request is refused before any wait", async () => {

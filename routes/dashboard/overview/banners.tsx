@@ -73,13 +73,13 @@ function DeadBanner({ stages, hasMore }: Overview["dead"]) {
         <code>deno task jobs --redrive=RUN_ID</code>.
       </p>
       <ul>
-        {stages.map(({ run, stage }) => (
+        {stages.map(({ run, failure: { work, tries, error } }) => (
           <li>
-            {stage.stage} of{" "}
+            {work} of{" "}
             <a href={runPath(run)}>
               <code>{run}</code>
             </a>{" "}
-            after {stage.attempts} tries: {stage.error ?? "no error was kept"}
+            after {tries} tries: {error}
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 /** The results of a run: output, scores, metadata, cost by model, relatives, and the stages after its end. */
 import {
+  retryAt,
   STAGE_ATTEMPTS_MAX,
-  stageDueAt,
   type StageProgress,
   type StageState,
 } from "../../../domain/runs/stages.ts";
@@ -156,8 +156,8 @@ export function Stages({ run: { id, processing }, nowMs }: LoadedRun) {
       {hasState("dead") && (
         <p>
           A stage is given up after {STAGE_ATTEMPTS_MAX}{" "}
-          tries, and those after it wait. Once its cause is fixed, the operator of the service
-          retries it: <code>deno task jobs --redrive={id}</code>
+          tries. Once its cause is fixed, the operator of the service retries it:{" "}
+          <code>deno task jobs --redrive={id}</code>
         </p>
       )}
     </Section>
@@ -169,7 +169,9 @@ function stateOf(stage: StageProgress, nowMs: number): Child {
   return (
     <>
       <span aria-hidden="true">{sign}</span> {meaning}
-      {stage.state === "retrying" && <Ago at={stageDueAt(stage)} now={nowMs} />}
+      {stage.state === "retrying" && (
+        <Ago at={retryAt({ tries: stage.attempts, at: stage.at })} now={nowMs} />
+      )}
     </>
   );
 }

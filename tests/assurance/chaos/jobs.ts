@@ -1,7 +1,7 @@
 /** Faults of the worker's jobs: interrupted, malformed or impossible ones. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
-import type { Processing } from "../../../domain/runs/stages.ts";
+import { isDead, type RunFailure } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { runId } from "../../support/builders/requests.ts";
@@ -78,16 +78,14 @@ async function poison(store: OpenStore, team: TeamId): Promise<void> {
 
 /** Removes the poisoned run so that the other runs can be verified; returns its last state. */
 async function removePoison(store: OpenStore, team: TeamId): Promise<string> {
-  const { value } = await store.reader.get<Processing>(keys.processing(team, POISONED));
-  const cost = value?.stages.find(({ stage }) => stage === "cost");
-  assert(cost !== undefined && cost.attempts > 0, "the poisoned run was never attempted");
-  assertMatch(cost.state, /^(retrying|dead)$/);
-  const deletes: Deno.KvKey[] = [keys.deadStage(team, POISONED)];
+  const { key, value } = await store.reader.get<RunFailure>(keys.runFailure(team, POISONED));
+  assert(value?.work === "cost" && value.tries > 0, "the poisoned run was never attempted");
+  const deletes: Deno.KvKey[] = [key];
   for (const prefix of [keys.run(team, POISONED), keys.dueStages()]) {
     for await (const { key } of store.reader.list({ prefix })) {
       if (key.includes(POISONED)) deletes.push(key);
     }
   }
   await store.writer.commit({ deletes });
-  return `${cost.state} after ${cost.attempts} attempts`;
+  return `${isDead(value) ? "dead" : "retrying"} after ${value.tries} attempts`;
 }

@@ -43,7 +43,6 @@ const OTHER_FAMILIES = new Set([
 const DERIVED = new Set([
   "ledger",
   "summary",
-  "processing",
   "price",
   "prices",
   "score",

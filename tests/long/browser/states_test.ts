@@ -113,18 +113,9 @@ async function trouble(h: Harness): Promise<void> {
   await h.worker.idle();
   // Wait for the notices about it, which are written asynchronously.
   while ((await h.get("/v1/usage")).json.notices.length < 2);
-  const stage = {
-    stage: "cost",
-    state: "dead",
-    attempts: 8,
-    at,
-    error: "Error: disk full",
-  } as const;
+  const failure = { work: "cost", tries: 8, at, error: "Error: disk full" };
   await writer.commit({
     team: h.team.id,
-    sets: [
-      { key: keys.deadStage(h.team.id, run), value: true },
-      { key: keys.processing(h.team.id, run), value: { revision: 1, stages: [stage] } },
-    ],
+    sets: [{ key: keys.runFailure(h.team.id, run), value: failure }],
   });
 }

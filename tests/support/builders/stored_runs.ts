@@ -11,8 +11,9 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
 import { contributionsOf, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
+import { processingOf as stagesOfRun, type StageProgress } from "../../../domain/runs/stages.ts";
 import { isCurrent, summarize } from "../../../domain/runs/summary.ts";
-import { readHeads } from "../../../kv/runs/heads.ts";
+import { readHead, readHeads } from "../../../kv/runs/heads.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { decodeRollup } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
@@ -30,7 +31,7 @@ export function runsOf(store: Store, card: RateCard = CARD): RunStore {
   return runStoreOf(store, { card: () => card });
 }
 
-/** Creates the processing store without any stage after the cost. */
+/** Creates the processing store of a process of its own. */
 export function processingStoreOf(store: Store) {
   return processingOf(store, () => NOON);
 }
@@ -69,6 +70,12 @@ export function open(runs: RunStore, n: number, fields: Record<string, unknown> 
 /** Finishes run number `n`. */
 export function finish(runs: RunStore, n: number, team = TEAM) {
   return runs.finish(team, run(n), { status: "success", finishedAt: NOON + 1 }, NOON);
+}
+
+/** Returns the stages of run number `n` as its record shows them. */
+export async function stagesOf(store: Store, n: number): Promise<readonly StageProgress[]> {
+  const { head, ...read } = await readHead({ store, team: TEAM.id, id: run(n) });
+  return stagesOfRun({ ...read, ...head });
 }
 
 /** Processes the pending runs of both lanes until none is left. */

@@ -42,7 +42,7 @@ export class AlertProcess {
     const now = () => this.nowMs;
     this.updater = new RunUpdater(store, createMaking("eu", { now, random }));
     this.runs = runsOf(store);
-    this.pipeline = processingOf(store, now, [], this.updater);
+    this.pipeline = processingOf(store, now, this.updater);
   }
 
   /** Opens and finishes a run at a time; it is not processed yet. */

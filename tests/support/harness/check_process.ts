@@ -1,15 +1,15 @@
-/** A process that judges runs, also in the stage after the cost. */
+/** A process that judges runs, also later than their cost. */
 import type { AllFacts, FactName } from "../../../domain/checks/program.ts";
 import type { EventId } from "../../../domain/core/ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { RunnableStage, StageTask } from "../../../domain/runs/processing.ts";
+import type { DueRun } from "../../../domain/runs/processing.ts";
 import { type EventFacts, factsOf, type RunEvent } from "../../../domain/runs/event.ts";
 import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";
-import { createCheckStage, type RunChanges } from "../../../kv/checks/stage.ts";
+import { createJudgeLater, type JudgeLater, type RunChanges } from "../../../kv/checks/later.ts";
 import { readHead } from "../../../kv/runs/heads.ts";
 import type { Store } from "../../../kv/store.ts";
 import { eventId } from "../builders/requests.ts";
-import { finish, open, run, TEAM } from "../builders/stored_runs.ts";
+import { finish, open, run, stagesOf, TEAM } from "../builders/stored_runs.ts";
 import { AlertProcess } from "./alert_process.ts";
 import { NOON } from "./harness.ts";
 
@@ -36,12 +36,12 @@ export function aScore(n: number, name: string, value: number, ts?: number): Run
 
 /** One process on a store that judges. */
 export class CheckProcess extends AlertProcess {
-  readonly stage: RunnableStage;
+  readonly judge: JudgeLater;
 
-  /** @param wrap replaces how the stage changes runs, for races and faults */
+  /** @param wrap replaces how judging changes runs, for races and faults */
   constructor(store: Store, wrap: (changes: RunChanges) => RunChanges = (changes) => changes) {
     super(store);
-    this.stage = createCheckStage({ changes: wrap(this.updater), now: () => this.nowMs });
+    this.judge = createJudgeLater({ changes: wrap(this.updater), now: () => this.nowMs });
   }
 
   /** Opens and finishes run number `n`, with events between. */
@@ -51,27 +51,29 @@ export class CheckProcess extends AlertProcess {
     await finish(this.runs, n);
   }
 
-  /** Summarizes pending runs, then runs the stages that are due. */
+  /** Summarizes pending runs, then does the work that is due. */
   async judgeAll(): Promise<void> {
     await this.work();
-    for (const task of await this.due()) await this.complete(task);
+    for (const row of await this.due()) await this.complete(row);
   }
 
-  /** Returns the stages that are due. */
-  due(): Promise<readonly StageTask[]> {
-    return this.pipeline.dueStages(this.nowMs, 100);
+  /** Returns the runs that are due. */
+  due(): Promise<readonly DueRun[]> {
+    return this.pipeline.takeDue(this.nowMs, 100);
   }
 
-  /** Runs a stage as the worker does. */
-  async complete(task: StageTask): Promise<void> {
-    if (task.stage !== null) await this.stage.run(task);
-    await this.pipeline.completeStage(task, null);
+  /** Does the work on a run as the worker does. */
+  async complete(row: DueRun): Promise<void> {
+    const task = await this.pipeline.begin(row);
+    if (task === null) return;
+    if (task.work === "cost") await this.pipeline.project(task.team, [task.run]);
+    else await this.judge(task);
+    await this.pipeline.complete(task);
   }
 
   /** Returns the states of the stages of run number `n`. */
   async statesOf(n: number): Promise<string[]> {
-    const { processing } = await readHead({ store: this.store, team: TEAM.id, id: run(n) });
-    return processing?.stages.map(({ state }) => state) ?? [];
+    return (await stagesOf(this.store, n)).map(({ state }) => state);
   }
 
   /** Reads facts of run number `n`. */

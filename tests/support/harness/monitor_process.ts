@@ -58,7 +58,7 @@ export class MonitorProcess {
     const known = new KnownAgents(store.memory, TIMERS.now);
     this.agents = createAgentStore(store, known, createArchiveCommit(store, this.updater));
     this.runs = runsOf(store);
-    this.pipeline = processingOf(store, () => NOON, [], this.updater);
+    this.pipeline = processingOf(store, () => NOON, this.updater);
   }
 
   /** Puts a monitor at a time. */

@@ -42,7 +42,7 @@ export class RetentionHarness {
   constructor(readonly store: Store) {
     const commits = new RunUpdater(store, null);
     this.runs = runsOf(store);
-    this.pipeline = processingOf(store, this.now, [], commits);
+    this.pipeline = processingOf(store, this.now, commits);
     this.sweeps = createSweepStore(store, commits);
     this.deletions = createDeletionStore(store, commits, this.now);
   }

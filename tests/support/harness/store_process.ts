@@ -52,7 +52,7 @@ export class StoreProcess {
     };
     this.runs = runsOf(this.store);
     this.updater = new RunUpdater(this.store, null);
-    this.pipeline = processingOf(this.store, () => NOON, [], this.updater);
+    this.pipeline = processingOf(this.store, () => NOON, this.updater);
   }
 
   /** Opens a process whose worker has nothing to do: it uses heads from now on. */

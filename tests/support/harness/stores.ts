@@ -2,13 +2,14 @@
 import type { Deadlines } from "../../../domain/core/deadlines.ts";
 import { Memory } from "../../../domain/core/memory.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
-import type { ProcessingStore, RunnableStage } from "../../../domain/runs/processing.ts";
+import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
+import { createJudgeLater } from "../../../kv/checks/later.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
@@ -61,8 +62,8 @@ export function agentStoreOf(store: Store): AgentStore {
 export function processingOf(
   store: Store,
   now: () => number,
-  stages: readonly RunnableStage[] = [],
   updater: RunUpdater = new RunUpdater(store, null),
 ): ProcessingStore {
-  return createProcessingStore({ store, updater, stages, now });
+  const judge = createJudgeLater({ changes: updater, now });
+  return createProcessingStore({ store, updater, judge, now });
 }

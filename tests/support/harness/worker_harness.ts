@@ -1,10 +1,10 @@
 /** A worker over a real file, with a clock that the test moves and a store that it may wrap. */
-import type { RunnableStage } from "../../../domain/runs/processing.ts";
 import { processingOf } from "./stores.ts";
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
+import { processingOf as stagesOfRun } from "../../../domain/runs/stages.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
 import { decodeSums } from "../../../kv/base/codec_sums.ts";
@@ -16,7 +16,6 @@ import { TempStore } from "./temp_store.ts";
 
 /** Options of the harness. */
 export interface WorkerHarnessOptions {
-  readonly stages?: readonly RunnableStage[];
   readonly failurePauseMs?: number;
   /** True to open the store with a bell. */
   readonly hasBell?: boolean;
@@ -36,8 +35,8 @@ export class WorkerHarness implements AsyncDisposable {
   readonly skipped = ["checks skipped 0", "alerts skipped 0", "judge skipped 0"];
 
   private constructor(readonly temp: TempStore, readonly options: WorkerHarnessOptions) {
-    const { stages = [], wrap = (store) => store } = options;
-    this.pipeline = processingOf(temp.store, this.now, stages);
+    const { wrap = (store) => store } = options;
+    this.pipeline = processingOf(temp.store, this.now);
     this.runs = runsOf(temp.store);
     this.worker = this.another(wrap(this.pipeline));
     temp.store.workerSignal.listen(() => this.worker.wake());
@@ -53,12 +52,11 @@ export class WorkerHarness implements AsyncDisposable {
 
   readonly now = (): number => this.nowMs;
 
-  /** Creates another worker with the same stages. */
+  /** Creates another worker. */
   another(store: ProcessingStore, jobs: WorkerDeps["jobs"] = []): Worker {
-    const { stages = [], failurePauseMs } = this.options;
+    const { failurePauseMs } = this.options;
     return new Worker({
       store,
-      stages,
       jobs,
       calls: () => this.store.workerSignal.raised,
       now: this.now,
@@ -76,9 +74,8 @@ export class WorkerHarness implements AsyncDisposable {
   /** Returns the stages of a run: name, state, attempts. */
   async stagesOf(run: RunId): Promise<string[]> {
     const stored = await this.runs.read(TEAM, run, null, 1);
-    return (stored?.processing?.stages ?? []).map(({ stage, state, attempts }) =>
-      `${stage} ${state} ${attempts}`
-    );
+    const stages = stored === null ? [] : stagesOfRun(stored);
+    return stages.map(({ stage, state, attempts }) => `${stage} ${state} ${attempts}`);
   }
 
   /** Resolves when a run is final, without waking the worker. */
@@ -99,6 +96,17 @@ export class WorkerHarness implements AsyncDisposable {
     await this.worker.stop();
     await this.temp[Symbol.asyncDispose]();
   }
+}
+
+/** Replaces a store by one that cannot aggregate a run while `broken` returns true. */
+export function breaking(bad: RunId, broken: () => boolean) {
+  return (store: ProcessingStore): ProcessingStore => ({
+    ...store,
+    project: (team, runs) =>
+      broken() && runs.includes(bad)
+        ? Promise.reject(new RangeError("this run is broken"))
+        : store.project(team, runs),
+  });
 }
 
 /** A gate at which the first caller waits until the test opens it for all. */

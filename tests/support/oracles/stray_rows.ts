@@ -22,7 +22,7 @@ const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]
   expiry: [4, 1],
   change: [3, 1],
   due_stage: [3, 2],
-  dead_stage: [2, 1],
+  failed: [3, 1],
   check_failure: [4, 1],
 };
 

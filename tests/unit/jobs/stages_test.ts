@@ -1,310 +1,299 @@
-/** Stages after a close: order, retries, and giving up without delaying others. */
+/** Checks that are judged later: retries, and giving up without delaying others. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
+import type { RunId, ScoreId } from "../../../domain/core/ids.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
-import { type Stage, STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../../domain/runs/stages.ts";
-import type { RunnableStage } from "../../../domain/runs/processing.ts";
+import {
+  type RunFailure,
+  STAGE_ATTEMPTS_MAX,
+  STAGE_BACKOFF_MS,
+} from "../../../domain/runs/stages.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { deadStages, revive } from "../../../kv/runs/failures.ts";
+import { createScoreStore } from "../../../kv/runs/scores.ts";
+import { aCheck, outcomesOf } from "../../support/builders/checks.ts";
+import { aCall, finish, open, run, stagesOf, TEAM } from "../../support/builders/stored_runs.ts";
+import { aTool, CheckProcess } from "../../support/harness/check_process.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
-import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
+import { breaking, Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
-/** A store that cannot aggregate one run while `broken` returns true. */
-function breaking(bad: RunId, broken: () => boolean) {
+/** A store whose judging of a run is replaced; `work` may do it. */
+function judging(work: (run: RunId, judge: () => Promise<void>) => Promise<void>) {
   return (store: ProcessingStore): ProcessingStore => ({
     ...store,
-    project: (team, runs) =>
-      broken() && runs.includes(bad)
-        ? Promise.reject(new RangeError("this run is broken"))
-        : store.project(team, runs),
+    judge: (task) => work(task.run, () => store.judge(task)),
   });
 }
 
-/** All stages after the cost, each with work for every run. */
-function stagesOf(work: (stage: Stage, run: RunId) => Promise<void> | void): RunnableStage[] {
-  return (["judge", "checks", "alerts"] as const).map((name) => ({
-    name,
-    applies: () => true,
-    run: async ({ run }) => void await work(name, run),
-  }));
+/** Sets up a check that must read the events of a run. */
+async function putLoopCheck({ store }: WorkerHarness): Promise<void> {
+  await new CheckProcess(store).put("check", "loop", aCheck("longest_repeat.times < 3"));
 }
 
-Deno.test("cost: a run that cannot be aggregated does not delay the others of its batch", async () => {
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(3), () => true) });
-  await Promise.all([1, 2, 3, 4, 5].map((n) => finish(shop.runs, n)));
-  assertEquals((await shop.temp.keysBelow(["dirty"])).length < 5, true, "they share a row");
-  shop.worker.start();
-  await shop.worker.idle();
-  for (const n of [1, 2, 4, 5]) {
-    assertEquals(await shop.stagesOf(run(n)), ["cost done 1", ...shop.skipped]);
-  }
-  assertEquals((await shop.stagesOf(run(3)))[0], "cost retrying 1");
-  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
-  // The log has the team and the failure, but no run id.
-  assert(shop.log.some((line) => line.includes(TEAM.id) && line.includes("this run is broken")));
-  assert(!shop.log.join().includes("run_"), shop.log.join());
-});
+/** Opens and finishes run number `n`, with two tool calls. */
+async function closeWithTools({ runs }: WorkerHarness, n: number): Promise<void> {
+  await open(runs, n);
+  await runs.append(TEAM, run(n), [aTool(1, "look"), aTool(2, "look")], NOON);
+  await finish(runs, n);
+}
 
-Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts, and revived", async () => {
-  let broken = true;
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => broken) });
-  await open(shop.runs, 1);
-  await finish(shop.runs, 1);
-  shop.worker.start();
-  await shop.worker.idle();
-  // Its opening and close are separate marks and were attempted immediately.
-  const [first = ""] = await shop.stagesOf(run(1));
-  let attempts = Number(first.split(" ").at(-1));
-  assert(attempts >= 1 && attempts <= 2, first);
-  for (; attempts < STAGE_ATTEMPTS_MAX; attempts++) {
-    const pauseMs = STAGE_BACKOFF_MS * 2 ** (attempts - 1);
-    await shop.after(pauseMs - 1);
-    assertEquals((await shop.stagesOf(run(1)))[0], `cost retrying ${attempts}`, "too early");
-    await shop.after(1);
-  }
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
-  const dead = await Array.fromAsync(shop.pipeline.deadStages());
-  assertEquals(dead.map(({ team, run, stage }) => [team, run, stage.stage, stage.error]), [
-    [TEAM.id, run(1), "cost", "RangeError: this run is broken"],
-  ]);
-  await shop.after(86_400_000);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8", "a dead stage was tried");
+async function checksOf(shop: WorkerHarness, n: number): Promise<string | undefined> {
+  return (await shop.stagesOf(run(n)))[1];
+}
 
-  broken = false;
-  assertEquals(await shop.pipeline.revive({ team: TEAM.id, run: run(2) }), false);
-  assertEquals(await shop.pipeline.revive({ team: TEAM.id, run: run(1) }), true);
-  await shop.worker.idle();
-  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
-  assertEquals(await Array.fromAsync(shop.pipeline.deadStages()), []);
-  assertEquals(await shop.pipeline.revive({ team: TEAM.id, run: run(1) }), false);
-  assertEquals(await shop.sumsAddUp(), 1);
-  assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
-});
+function revived({ store, nowMs }: WorkerHarness, n: number): Promise<boolean> {
+  return revive(store, { team: TEAM.id, run: run(n) }, nowMs);
+}
 
-Deno.test("cost: a revived stage has all its attempts again", async () => {
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
-  await finish(shop.runs, 1);
-  shop.worker.start();
+/** Lets a worker try until it has given up. */
+async function untilDead(shop: WorkerHarness): Promise<void> {
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
-  await shop.pipeline.revive({ team: TEAM.id, run: run(1) });
-  await shop.after(0);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
-});
+}
 
-Deno.test("cost: new data for a failing run does not shorten its backoff", async () => {
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
-  await finish(shop.runs, 1);
-  shop.worker.start();
-  await shop.worker.idle();
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
-  shop.nowMs += STAGE_BACKOFF_MS / 2;
-  await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
-  await shop.worker.idle();
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
-  // When the first backoff would have ended, the second has not.
-  await shop.after(STAGE_BACKOFF_MS);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
-  await shop.after(STAGE_BACKOFF_MS);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 3");
-});
+async function noWork({ temp }: WorkerHarness): Promise<void> {
+  for (const family of ["due_stage", "failed", "dirty"]) {
+    assertEquals(await temp.keysBelow([family]), []);
+  }
+}
 
-Deno.test("stages: cost, checks, alerts and judge run in sequence, each once", async () => {
-  const ran: string[] = [];
+Deno.test("checks: a run is judged once after its cost, and leaves no row of work", async () => {
+  const states: string[] = [];
   await using shop = await WorkerHarness.open({
-    stages: stagesOf(async (stage, id) => {
-      // The cost and every earlier stage are already final.
-      const before = (await shop.stagesOf(id)).filter((text) => text.includes("done")).length;
-      ran.push(`${stage} after ${before}`);
+    wrap: judging(async (id, judge) => {
+      states.push(...await shop.stagesOf(id));
+      await judge();
     }),
   });
-  await open(shop.runs, 1);
-  await finish(shop.runs, 1);
+  await putLoopCheck(shop);
+  await closeWithTools(shop, 1);
   shop.worker.start();
   await shop.worker.idle();
-  assertEquals(ran, ["checks after 1", "alerts after 2", "judge after 3"]);
-  assertEquals(
-    await shop.stagesOf(run(1)),
-    ["cost", "checks", "alerts", "judge"].map((stage) => `${stage} done 1`),
-  );
+  const [, ...others] = shop.skipped;
+  assertEquals(states, ["cost done 1", "checks pending 0", ...others]);
+  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", "checks done 1", ...others]);
+  assertEquals(await outcomesOf(shop.store, 1), ["loop pass"]);
+  await noWork(shop);
   await shop.after(86_400_000);
-  assertEquals(ran.length, 3);
-  assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
+  assertEquals(states.length, 4);
 });
 
-Deno.test("stages: none runs before the close, also after the cost failed once", async () => {
+Deno.test("checks: none judges before the close, also after the cost failed once", async () => {
   let broken = true;
-  const ran: string[] = [];
+  const judged: RunId[] = [];
   await using shop = await WorkerHarness.open({
-    wrap: breaking(run(1), () => broken),
-    stages: stagesOf((stage) => void ran.push(stage)),
+    wrap: (store) =>
+      judging((id, judge) => {
+        judged.push(id);
+        return judge();
+      })(breaking(run(1), () => broken)(store)),
   });
+  await putLoopCheck(shop);
   await open(shop.runs, 1);
   shop.worker.start();
   await shop.worker.idle();
+  assertEquals((await shop.temp.keysBelow(["failed"])).length, 1);
   broken = false;
   await shop.after(STAGE_BACKOFF_MS);
   await shop.after(86_400_000);
-  assertEquals([ran, await shop.stagesOf(run(1))], [[], []]);
+  assertEquals([judged, await shop.stagesOf(run(1))], [[], []]);
+  await noWork(shop);
+  await shop.runs.append(TEAM, run(1), [aTool(1, "look"), aTool(2, "look")], NOON);
   await finish(shop.runs, 1);
   await shop.worker.idle();
-  assertEquals(ran, ["checks", "alerts", "judge"]);
+  assertEquals(judged, [run(1)]);
 });
 
-Deno.test("stages: a failing stage is retried, later stages wait, other runs do not", async () => {
+Deno.test("checks: a run that fails is retried, and others do not wait", async () => {
   let failures = 2;
-  const ran: string[] = [];
+  const ran: RunId[] = [];
   await using shop = await WorkerHarness.open({
-    stages: stagesOf((stage, id) => {
-      ran.push(`${stage} ${Number(id.slice(-1))}`);
-      if (id === run(1) && stage === "alerts" && failures-- > 0) throw new TypeError("no answer");
+    wrap: judging(async (id, judge) => {
+      ran.push(id);
+      if (id === run(1) && failures-- > 0) throw new TypeError("no answer");
+      await judge();
     }),
   });
-  await finish(shop.runs, 1);
-  await finish(shop.runs, 2);
+  await putLoopCheck(shop);
+  await closeWithTools(shop, 1);
+  await closeWithTools(shop, 2);
   shop.worker.start();
   await shop.worker.idle();
-  assertEquals(await shop.stagesOf(run(1)), [
-    "cost done 1",
-    "checks done 1",
-    "alerts retrying 1",
-    "judge pending 0",
-  ]);
-  assertEquals((await shop.stagesOf(run(2))).at(-1), "judge done 1");
-  const stages = (await shop.runs.read(TEAM, run(1), null, 1))?.processing?.stages;
-  assertEquals(stages?.[2]?.error, "TypeError: no answer");
-  await shop.after(STAGE_BACKOFF_MS);
+  assertEquals(await checksOf(shop, 1), "checks retrying 1");
+  assertEquals(await checksOf(shop, 2), "checks done 1");
+  assertEquals((await stagesOf(shop.store, 1))[1]?.error, "TypeError: no answer");
+  await shop.after(STAGE_BACKOFF_MS - 1);
+  assertEquals(await checksOf(shop, 1), "checks retrying 1", "too early");
+  await shop.after(1);
+  assertEquals(await checksOf(shop, 1), "checks retrying 2");
   await shop.after(2 * STAGE_BACKOFF_MS);
-  assertEquals((await shop.stagesOf(run(1))).slice(1), [
-    "checks done 1",
-    "alerts done 3",
-    "judge done 1",
-  ]);
-  const ofOne = ran.filter((text) => text.endsWith("1"));
-  assertEquals(ofOne, ["checks 1", "alerts 1", "alerts 1", "alerts 1", "judge 1"]);
+  assertEquals(await checksOf(shop, 1), "checks done 1");
+  assertEquals(ran.filter((id) => id === run(1)).length, 3);
+  await noWork(shop);
 });
 
-Deno.test("stages: a handler that fails because of the store uses up no attempt", async () => {
+Deno.test("checks: a failure of the store uses up no attempt", async () => {
   let failures = 2;
   await using shop = await WorkerHarness.open({
     failurePauseMs: 1,
-    wrap: (store) => ({ ...store, isAlive: () => Promise.resolve(failures < 0) }),
-    stages: stagesOf(() => {
-      if (failures-- > 0) throw new StorageUnavailable("disk I/O error");
+    wrap: (store) => ({
+      ...judging((_, judge) =>
+        failures-- > 0 ? Promise.reject(new StorageUnavailable("disk I/O error")) : judge()
+      )(store),
+      isAlive: () => Promise.resolve(failures < 0),
+      fail: () => Promise.reject(new TypeError("it used up an attempt")),
     }),
   });
-  await finish(shop.runs, 1);
+  await putLoopCheck(shop);
+  await closeWithTools(shop, 1);
   shop.worker.start();
   await shop.worker.idle();
-  assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
+  assertEquals(await checksOf(shop, 1), "checks done 1");
+  assert(failures < 0);
 });
 
-Deno.test("stages: an unreadable stage is deferred, uses up no attempt, and the others continue", async () => {
+Deno.test("checks: an unreadable run is postponed, uses up no attempt, and the others continue", async () => {
   let broken = true;
   await using shop = await WorkerHarness.open({
-    stages: stagesOf((stage, id) => {
-      if (broken && stage === "checks" && id === run(1)) throw new StorageUnavailable("malformed");
-    }),
+    wrap: judging((id, judge) =>
+      broken && id === run(1) ? Promise.reject(new StorageUnavailable("malformed")) : judge()
+    ),
   });
-  await finish(shop.runs, 1);
+  await putLoopCheck(shop);
+  await closeWithTools(shop, 1);
   shop.worker.start();
   await shop.worker.idle();
-  await finish(shop.runs, 2);
+  await closeWithTools(shop, 2);
   await shop.worker.idle();
-  const checksOf = async (n: number) => (await shop.stagesOf(run(n)))[1];
-  assertEquals([await checksOf(1), await checksOf(2)], ["checks pending 0", "checks done 1"]);
+  assertEquals(await checksOf(shop, 1), "checks pending 0");
+  assertEquals(await checksOf(shop, 2), "checks done 1");
   assertEquals(shop.log.filter((line) => line.includes("is postponed")).length, 3);
   assert(!shop.log.join().includes("run_"), shop.log.join());
   broken = false;
   await shop.after(1_000);
-  assertEquals(await checksOf(1), "checks done 1");
+  assertEquals(await checksOf(shop, 1), "checks done 1");
 });
 
-Deno.test("stages: a new revision of the cost restarts them, also a dead one", async () => {
+Deno.test("checks: a new revision of the cost judges again, also what was given up", async () => {
   let broken = true;
-  const ran: string[] = [];
   await using shop = await WorkerHarness.open({
-    stages: stagesOf((stage) => {
-      ran.push(stage);
-      if (stage === "alerts" && broken) throw new Error("");
-    }),
+    wrap: judging((_, judge) => broken ? Promise.reject(new Error("")) : judge()),
   });
-  await finish(shop.runs, 1);
+  await putLoopCheck(shop);
+  await closeWithTools(shop, 1);
   shop.worker.start();
-  for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
-  assertEquals(await shop.stagesOf(run(1)), [
-    "cost done 1",
-    "checks done 1",
-    "alerts dead 8",
-    "judge pending 0",
-  ]);
-  const [dead] = await Array.fromAsync(shop.pipeline.deadStages());
-  assertEquals(dead?.stage.stage, "alerts");
+  await untilDead(shop);
+  assertEquals(await checksOf(shop, 1), "checks dead 8");
+  const [dead] = await Array.fromAsync(deadStages(shop.store));
+  assertEquals(dead?.failure.work, "checks");
   broken = false;
-  ran.length = 0;
-  await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await shop.after(86_400_000);
+  assertEquals(await checksOf(shop, 1), "checks dead 8", "dead work was tried");
+  await shop.runs.append(TEAM, run(1), [aCall(3)], NOON);
   await shop.worker.idle();
-  assertEquals(ran, ["checks", "alerts", "judge"]);
-  assertEquals((await shop.stagesOf(run(1))).at(-1), "judge done 1");
-  assertEquals(await Array.fromAsync(shop.pipeline.deadStages()), []);
+  assertEquals(await checksOf(shop, 1), "checks done 1");
+  await noWork(shop);
 });
+
+Deno.test("checks: what was given up is judged when it is retried by hand", async () => {
+  let broken = true;
+  await using shop = await WorkerHarness.open({
+    wrap: judging((_, judge) => broken ? Promise.reject(new Error("")) : judge()),
+  });
+  await putLoopCheck(shop);
+  await closeWithTools(shop, 1);
+  shop.worker.start();
+  await untilDead(shop);
+  broken = false;
+  assertEquals(await revived(shop, 1), true);
+  assertEquals(await checksOf(shop, 1), "checks pending 0");
+  await shop.after(0);
+  assertEquals(await checksOf(shop, 1), "checks done 1");
+  await noWork(shop);
+});
+
+for (const isGivenUp of [false, true]) {
+  const title = isGivenUp ? "was given up" : "waits";
+  Deno.test(`checks: what ${title} is judged, also if a score cannot be aggregated at first`, async () => {
+    let [isBroken, isScoreBroken] = [true, false];
+    await using shop = await WorkerHarness.open({
+      wrap: (store) =>
+        judging((_, judge) => isBroken ? Promise.reject(new Error("")) : judge())(
+          breaking(run(1), () => isScoreBroken)(store),
+        ),
+    });
+    await putLoopCheck(shop);
+    await closeWithTools(shop, 1);
+    shop.worker.start();
+    if (isGivenUp) await untilDead(shop);
+    else await shop.worker.idle();
+    isScoreBroken = true;
+    const score = { id: "scr_eu_1" as ScoreId, name: "quality", value: 1, source: "api" };
+    await createScoreStore(shop.store).add(TEAM, run(1), score, NOON + 5);
+    await shop.worker.idle();
+    const key = keys.runFailure(TEAM.id, run(1));
+    assertEquals((await shop.store.reader.get<RunFailure>(key)).value?.work, "cost");
+    [isBroken, isScoreBroken] = [false, false];
+    await shop.after(STAGE_BACKOFF_MS);
+    await shop.worker.idle();
+    assertEquals(await checksOf(shop, 1), "checks done 1");
+    await shop.after(86_400_000);
+    await noWork(shop);
+  });
+}
 
 for (const outcome of ["success", "failure"] as const) {
-  Deno.test(`stages: the ${outcome} of a stage started before a new revision does not count for it`, async () => {
+  Deno.test(`checks: the ${outcome} of work begun before a new revision does not count for it`, async () => {
     const gate = new Gate();
-    let initialBytes = 0;
+    let begun = 0;
     await using shop = await WorkerHarness.open({
-      stages: stagesOf(async (stage) => {
-        if (stage !== "checks" || ++initialBytes > 1) return;
+      wrap: judging(async (_, judge) => {
+        if (++begun > 1) return await judge();
         await gate.pass();
         if (outcome === "failure") throw new Error("about the old revision");
       }),
     });
-    await finish(shop.runs, 1);
+    await putLoopCheck(shop);
+    await closeWithTools(shop, 1);
     shop.worker.start();
     await gate.reached();
     // Another worker aggregates a late batch in the same millisecond.
-    await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
+    await shop.runs.append(TEAM, run(1), [aCall(3)], NOON);
     await shop.pipeline.project(TEAM.id, [run(1)]);
     gate.open();
     await shop.worker.idle();
     const stored = await shop.runs.read(TEAM, run(1), null, 1);
-    assertEquals([initialBytes, stored?.processing?.revision], [2, 2]);
-    assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
+    assertEquals([begun, stored?.summary?.revision], [2, 2]);
+    assertEquals(await checksOf(shop, 1), "checks done 1");
+    await noWork(shop);
   });
 }
 
-Deno.test("stages: one that does not apply is skipped in the commit of the summary, without a row", async () => {
-  const worked: RunId[] = [];
-  const checks: RunnableStage = {
-    name: "checks",
-    applies: (team, { contribution }) =>
-      Promise.resolve(team === TEAM.id && contribution?.labels.status === "failed"),
-    run: ({ run }) => Promise.resolve(void worked.push(run)),
-  };
-  await using shop = await WorkerHarness.open({ stages: [checks] });
-  for (const n of [1, 2]) await open(shop.runs, n);
-  await finish(shop.runs, 1);
-  const failed = { status: "failed", finishedAt: NOON } as const;
-  await shop.runs.finish(TEAM, run(2), failed, NOON);
+Deno.test("checks: a run that none applies to leaves no row of work", async () => {
+  await using shop = await WorkerHarness.open({
+    wrap: judging(() => Promise.reject(new Error("it was judged later"))),
+  });
+  const { store } = shop;
+  const failed = aCheck("longest_repeat.times < 3", { statuses: ["failed"] });
+  await new CheckProcess(store).put("check", "loop", failed);
+  await closeWithTools(shop, 1);
   shop.worker.start();
   await shop.worker.idle();
-  assertEquals(worked, [run(2)]);
   assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
-  assertEquals((await shop.stagesOf(run(2)))[1], "checks done 1");
-  const rows = await shop.temp.keysBelow(["run"]);
-  assertEquals(rows.filter((key) => key[3] === "processing").map((key) => key[1]), [run(2)]);
+  await noWork(shop);
 });
 
-Deno.test("stages: while one takes long, the worker updates other runs, and its stop waits for it", async () => {
+Deno.test("checks: while they take long, the worker updates other runs, and its stop waits", async () => {
   const gate = new Gate();
   let ended = 0;
-  const stages = stagesOf(async (stage) => {
-    if (stage === "checks" && ended === 0) await gate.pass();
-    ended++;
+  await using shop = await WorkerHarness.open({
+    wrap: judging(async (_, judge) => {
+      await gate.pass();
+      await judge();
+      ended++;
+    }),
   });
-  await using shop = await WorkerHarness.open({ stages });
-  await finish(shop.runs, 1);
+  await putLoopCheck(shop);
+  await closeWithTools(shop, 1);
   shop.worker.start();
   await gate.reached();
   await finish(shop.runs, 2);
@@ -314,5 +303,5 @@ Deno.test("stages: while one takes long, the worker updates other runs, and its 
   gate.open();
   await stopped;
   assert(ended > 0);
-  assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
+  assertEquals(await checksOf(shop, 1), "checks done 1");
 });

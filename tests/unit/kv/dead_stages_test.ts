@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { DEAD_STAGES_LISTED_MAX } from "../../../domain/runs/processing.ts";
-import { createDeadStageStore } from "../../../kv/runs/stages.ts";
+import { createDeadStageStore, revive } from "../../../kv/runs/failures.ts";
 import {
   finish,
   open,
@@ -13,6 +13,7 @@ import {
   runsOf,
   TEAM,
 } from "../../support/builders/stored_runs.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
@@ -32,17 +33,26 @@ Deno.test("a team sees its own dead stages with their errors, and no other team'
   await kill(temp, 1);
   await kill(temp, 2, OTHER);
   const { stages, hasMore } = await dead.ofTeam(TEAM);
-  const reported = stages.map(({ team, run, stage }) => [team, run, stage.stage, stage.attempts]);
+  const reported = stages.map((
+    { team, run, failure: { work, tries } },
+  ) => [team, run, work, tries]);
   assertEquals(reported, [[TEAM.id, run(1), "cost", 8]]);
-  assertEquals([stages[0]?.stage.error, hasMore], ["Error: no price for 1", false]);
+  assertEquals([stages[0]?.failure.error, hasMore], ["Error: no price for 1", false]);
+});
+
+Deno.test("work that is retried is not dead", async () => {
+  await using temp = await TempStore.open();
+  const failing = { team: TEAM.id, run: run(1) };
+  await processingStoreOf(temp.store).projectFailed(failing, new Error("once"));
+  const dead = createDeadStageStore(temp.store);
+  assertEquals(await dead.ofTeam(TEAM), { stages: [], hasMore: false });
 });
 
 Deno.test("a stage that is revived, or whose run is aggregated after all, is no longer dead", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
-  const pipeline = processingStoreOf(temp.store);
   await kill(temp, 1);
-  await pipeline.revive({ team: TEAM.id, run: run(1) });
+  await revive(temp.store, { team: TEAM.id, run: run(1) }, NOON);
   assertEquals((await dead.ofTeam(TEAM)).stages, []);
   const runs = runsOf(temp.store);
   await open(runs, 2);

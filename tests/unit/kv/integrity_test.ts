@@ -111,9 +111,8 @@ Deno.test("verify: a run whose cost was given up is reported once, and its roll-
   await h.worker.stop();
   await h.post(`/v1/runs/${runId(8)}/events`, { events: [anEvent(400)] });
   const marks = await Array.fromAsync(h.store.reader.list({ prefix: ["dirty"] }), (row) => row.key);
-  const cost = { stage: "cost", state: "dead", attempts: 8, at: 0, error: "TypeError: odd" };
-  const key = keys.processing(h.team.id, runId(8) as RunId);
-  const value = { revision: 0, stages: [cost] };
+  const key = keys.runFailure(h.team.id, runId(8) as RunId);
+  const value = { work: "cost", tries: 8, at: 0, error: "TypeError: odd" };
   const { differences } = await verifyDamaged(h, { sets: [{ key, value }], deletes: marks });
   assertEquals(differences.map(({ what }) => what), [`cost of ${runId(8)}`]);
   assertStringIncludes(differences[0]?.found ?? "", "TypeError: odd");

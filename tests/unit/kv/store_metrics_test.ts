@@ -62,11 +62,14 @@ Deno.test("stages and notices: pending, their age, given up and unsent are repor
   const sets = [
     keys.dueStage(10_000, TEAM, run),
     keys.dueStage(90_000, TEAM, run),
-    keys.deadStage(TEAM, run),
     keys.openNotice({ team: TEAM, month: "2026-11", percent: 80 }),
     keys.openNotice({ team: TEAM, month: "2026-11", percent: 100 }),
   ].map((key) => ({ key, value: true }));
-  await store.writer.commit({ team: TEAM, sets });
+  const failed = [8, 7].map((tries, n) => ({
+    key: keys.runFailure(TEAM, runId(n) as RunId),
+    value: { work: "checks", tries, at: 0, error: "Error: odd" },
+  }));
+  await store.writer.commit({ team: TEAM, sets: [...sets, ...failed] });
   const actual = await scrape(store, 15_000);
   const names = ["stages_waiting", "stages_overdue_seconds", "stages_dead", "notices_open"];
   assertEquals(names.map((name) => actual.value(`runledger_${name}`)), [2, 5, 1, 2]);

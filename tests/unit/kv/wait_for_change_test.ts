@@ -97,7 +97,7 @@ Deno.test("wait: a commit of this process is checked for its team and its runs, 
   await Promise.all(waits.map((wait) => wait.checked()));
   for (const wait of [team, one]) wait.enough();
   await open(runsOf(store), 1);
-  await processingOf(store, () => NOON, [], updater).project(TEAM.id, [run(1)]);
+  await processingOf(store, () => NOON, updater).project(TEAM.id, [run(1)]);
   assertEquals(await Promise.all([team.isDone, one.isDone]), [true, true]);
   other.over.abort();
   assertEquals([await other.isDone, other.checks], [false, 1]);
@@ -122,7 +122,7 @@ Deno.test("wait: a commit of this process during a check is not missed; the end 
   assertEquals(await endless.isDone, false);
 });
 
-Deno.test("wait: the commits of another process are found, stages of a run after its close too", async () => {
+Deno.test("wait: the commits of another process are found, failures of a run too", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const changes = createChangeStore(store, new ChangeNotifier());
@@ -133,7 +133,7 @@ Deno.test("wait: the commits of another process are found, stages of a run after
   await processingStoreOf(store).project(TEAM.id, [run(1)]);
   await Promise.all(opened);
   const staged = one.checked();
-  await store.writer.commit({ sets: [{ key: keys.processing(TEAM.id, run(1)), value: true }] });
+  await store.writer.commit({ sets: [{ key: keys.runFailure(TEAM.id, run(1)), value: true }] });
   await staged;
   for (const wait of [team, one]) wait.over.abort();
   assertEquals(await Promise.all([team.isDone, one.isDone]), [false, false]);

@@ -2,7 +2,7 @@
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { type Processing, STAGE_ATTEMPTS_MAX } from "../../../domain/runs/stages.ts";
+import { STAGE_ATTEMPTS_MAX } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { jobs } from "../../../tools/jobs.ts";
 import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
@@ -21,10 +21,10 @@ async function killCost(h: Harness, n: number): Promise<void> {
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await pipeline.projectFailed(run, FAILURE);
 }
 
-/** Returns the state of a run's cost. */
-async function costOf(h: Harness, n: number) {
-  const key = keys.processing(h.team.id, runId(n) as RunId);
-  return (await h.store.reader.get<Processing>(key)).value?.stages[0];
+/** Returns whether a run's cost is given up. */
+async function isDead(h: Harness, n: number): Promise<boolean> {
+  const key = keys.runFailure(h.team.id, runId(n) as RunId);
+  return (await h.store.reader.get(key)).versionstamp !== null;
 }
 
 async function run(h: Harness, ...args: string[]) {
@@ -88,8 +88,8 @@ Deno.test("jobs: the running service completes a retried run, others stay dead",
   // As the timer does each minute.
   h.worker.wake();
   await h.worker.idle();
-  assertEquals((await costOf(h, 1))?.state, "done");
-  assertEquals((await costOf(h, 2))?.state, "dead");
+  assertEquals(await isDead(h, 1), false);
+  assertEquals(await isDead(h, 2), true);
   assertStringIncludes((await run(h)).text, "1 dead");
 });
 
@@ -100,7 +100,7 @@ Deno.test("jobs: all dead stages are retried together; a second retry reports th
   assertEquals((await run(h, "--redrive=all")).code, 0);
   h.worker.wake();
   await h.worker.idle();
-  assertEquals([(await costOf(h, 1))?.state, (await costOf(h, 2))?.state], ["done", "done"]);
+  assertEquals([await isDead(h, 1), await isDead(h, 2)], [false, false]);
   const again = await run(h, "--redrive=all");
   assertEquals([again.code, again.text], [0, "No dead stages: nothing to retry."]);
   assertEquals((await run(h)).code, 0);
@@ -112,7 +112,7 @@ Deno.test("jobs: a run without a dead stage cannot be retried", async () => {
   const { code, text, failures } = await run(h, `--redrive=${runId(2)}`);
   assertEquals([code, text], [1, ""]);
   assertStringIncludes(failures[0] ?? "", `${runId(2)} has no dead stage: deno task jobs lists`);
-  assertEquals((await costOf(h, 1))?.state, "dead");
+  assertEquals(await isDead(h, 1), true);
 });
 
 Deno.test("jobs: a missing ledger, a wrong option or an unknown run is reported with advice", async () => {
@@ -140,5 +140,5 @@ Deno.test("jobs: as a task next to the running service it lists and retries", as
   h.nowMs = Math.max(NOON, Date.now());
   h.worker.wake();
   await h.worker.idle();
-  assertEquals((await costOf(h, 1))?.state, "done");
+  assertEquals(await isDead(h, 1), false);
 });

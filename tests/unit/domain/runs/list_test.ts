@@ -99,7 +99,7 @@ Deno.test("run list: a row agrees with the run's record, also when only its summ
       addedScores: [],
       incidents: [],
       checks: [],
-      processing: null,
+      failure: null,
       payload: "whole",
       summary,
     });

@@ -21,7 +21,7 @@ const NOTHING = {
   addedScores: [],
   incidents: [],
   checks: [],
-  processing: null,
+  failure: null,
 };
 
 function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {}) {

@@ -1,100 +1,139 @@
+/** The stages of a run follow from its summary, its results, its incidents and its failure. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
+import type { CheckResult } from "../../../../domain/runs/check_result.ts";
+import { EMPTY_LEDGER } from "../../../../domain/runs/ledger.ts";
+import type { Closing, Opening } from "../../../../domain/runs/run.ts";
 import {
-  nextStage,
-  type Processing,
-  type Stage,
+  failureAfter,
+  isDead,
+  type ProcessedRun,
+  processingOf,
+  retryAt,
+  type RunFailure,
   STAGE_ATTEMPTS_MAX,
   STAGE_BACKOFF_MS,
   STAGE_ERROR_CHARS_MAX,
-  stageDone,
-  stageDueAt,
-  stageFailed,
-  type StageProgress,
-  stageRevived,
   STAGES,
-  stagesAfterCost,
 } from "../../../../domain/runs/stages.ts";
+import { type RunSummary, summarize } from "../../../../domain/runs/summary.ts";
 
-const ALL: ReadonlySet<Stage> = new Set(["checks", "alerts", "judge"]);
+const opening = { kind: "run", agent: "a", startedAt: 1, receivedAt: 2 } as unknown as Opening;
+const closing = { status: "success", finishedAt: 3, receivedAt: 40 } as unknown as Closing;
 
-function stageOf({ stages }: Processing, name: Stage): StageProgress | undefined {
-  return stages.find(({ stage }) => stage === name);
+const HEAD = {
+  parts: { opening, closing },
+  totals: EMPTY_LEDGER.totals,
+  batchCount: 0,
+  ages: EMPTY_LEDGER,
+  repricings: 0,
+  repriced: undefined,
+};
+
+/** A closed run whose cost was final at 70. */
+function runOf(
+  summary: Partial<RunSummary> | null = {},
+  more: Partial<ProcessedRun> = {},
+): ProcessedRun {
+  const current = { ...summarize(HEAD, null), finalAt: 70 };
+  const stored = summary === null ? null : { ...current, ...summary };
+  return { ...HEAD, summary: stored, failure: null, incidents: [], checks: [], ...more };
 }
 
-function statesOf({ stages }: Processing): string[] {
-  return stages.map(({ state }) => state);
+/** Stages as name, state, attempts and time. */
+function textsOf(run: ProcessedRun): string[] {
+  return processingOf(run).map(({ stage, state, attempts, at }) =>
+    `${stage} ${state} ${attempts} ${at}`
+  );
 }
 
-Deno.test("stages: once the cost is final, stages without work are skipped and the others wait", () => {
-  const none = stagesAfterCost(3, new Set(), 70);
-  assertEquals(none.revision, 3);
-  assertEquals(none.stages.map(({ stage }) => stage), [...STAGES]);
-  assertEquals(statesOf(none), ["done", "skipped", "skipped", "skipped"]);
-  assertEquals(nextStage(none), null);
-  const subset = stagesAfterCost(1, new Set<Stage>(["judge"]), 70);
-  assertEquals(statesOf(subset), ["done", "skipped", "skipped", "pending"]);
-  assertEquals(nextStage(subset)?.stage, "judge");
+function failureOf(work: RunFailure["work"], tries: number): RunFailure {
+  return { work, tries, at: 500, error: "TypeError: no answer" };
+}
+
+const FINAL = [
+  "cost done 1 70",
+  "checks skipped 0 70",
+  "alerts skipped 0 70",
+  "judge skipped 0 70",
+];
+const WAITING = STAGES.map((stage) => `${stage} pending 0 40`);
+
+/** Returns the final stages with others in their places. */
+function finalWith(...others: string[]): string[] {
+  return FINAL.map((text) =>
+    others.find((other) => other[0] === text[0] && other[1] === text[1]) ?? text
+  );
+}
+
+Deno.test("stages: an open run has none, and those of a closed one wait for its cost", () => {
+  assertEquals(textsOf(runOf(null, { parts: { opening, closing: null } })), []);
+  assertEquals(textsOf(runOf(null)), WAITING);
+  // A late batch: its cost is pending again, and the others with it.
+  const checks = [{ at: 71 } as CheckResult];
+  assertEquals(textsOf(runOf({}, { batchCount: 1, checks, incidents: ["inc_1"] })), WAITING);
 });
 
-Deno.test("stages: the next stage is the first incomplete one, until all are complete", () => {
-  let processing = stagesAfterCost(1, ALL, 0);
-  for (const stage of ["checks", "alerts", "judge"] as const) {
-    assertEquals(nextStage(processing)?.stage, stage);
-    processing = stageDone(processing, stage, 5);
-    assertEquals([stageOf(processing, stage)?.attempts, stageOf(processing, stage)?.at], [1, 5]);
+Deno.test("stages: once the cost is final, a stage is done if there is something that it did", () => {
+  assertEquals(textsOf(runOf()), FINAL);
+  const checks = [{ at: 71 }, { at: 75 }, { at: 72 }] as CheckResult[];
+  assertEquals(textsOf(runOf({}, { checks })), finalWith("checks done 1 75"));
+  assertEquals(textsOf(runOf({ isCounted: true })), finalWith("alerts done 1 70"));
+  assertEquals(textsOf(runOf({}, { incidents: ["inc_1"] })), finalWith("alerts done 1 70"));
+});
+
+Deno.test("stages: checks that judge later are pending, also with the results of a former revision", () => {
+  const awaiting = { awaitsChecks: true } as const;
+  assertEquals(textsOf(runOf(awaiting)), finalWith("checks pending 0 70"));
+  const checks = [{ at: 60 } as CheckResult];
+  assertEquals(textsOf(runOf(awaiting, { checks })), finalWith("checks pending 0 70"));
+});
+
+Deno.test("stages: a failure shows in the stage that failed, with its error", () => {
+  const shown = (work: RunFailure["work"], tries: number) => {
+    const failure = failureOf(work, tries);
+    return textsOf(
+      work === "cost" ? runOf(null, { failure }) : runOf({ awaitsChecks: true }, { failure }),
+    );
+  };
+  const [, ...others] = WAITING;
+  assertEquals(shown("cost", 3), ["cost retrying 3 500", ...others]);
+  assertEquals(shown("cost", 8), ["cost dead 8 500", ...others]);
+  assertEquals(shown("cost", 0), ["cost pending 0 500", ...others]);
+  assertEquals(shown("checks", 7), finalWith("checks retrying 7 500"));
+  assertEquals(shown("checks", 9), finalWith("checks dead 9 500"));
+  const failure = failureOf("checks", 1);
+  const [, stage] = processingOf(runOf({ awaitsChecks: true }, { failure }));
+  assertEquals(stage?.error, "TypeError: no answer");
+});
+
+Deno.test("stages: a failure that is over does not show", () => {
+  assertEquals(textsOf(runOf({}, { failure: failureOf("cost", 8) })), FINAL);
+  assertEquals(textsOf(runOf({}, { failure: failureOf("checks", 8) })), FINAL);
+  assertEquals(textsOf(runOf(null, { failure: failureOf("checks", 8) })), WAITING);
+});
+
+Deno.test("failures: each one doubles the backoff, and the last allowed attempt gives up", () => {
+  let failure: RunFailure | null = null;
+  for (let tries = 1; tries < STAGE_ATTEMPTS_MAX; tries++) {
+    failure = failureAfter(failure, "checks", new TypeError("no answer"), 100);
+    assertEquals(failure, { work: "checks", tries, at: 100, error: "TypeError: no answer" });
+    assertEquals(retryAt(failure), 100 + STAGE_BACKOFF_MS * 2 ** (tries - 1));
+    assertEquals(isDead(failure), false);
   }
-  assertEquals(nextStage(processing), null);
+  failure = failureAfter(failure, "checks", "just text", 100);
+  assertEquals([failure.tries, failure.error, isDead(failure)], [8, "just text", true]);
+  // Other work has tries of its own, and a retry by hand is due at once.
+  assertEquals(failureAfter(failure, "cost", "x", 200).tries, 1);
+  assertEquals(retryAt({ ...failure, tries: 0, at: 900 }), 900);
 });
 
-Deno.test("stages: each failure doubles the backoff, and the last allowed attempt gives up", () => {
-  let processing = stagesAfterCost(1, ALL, 0);
-  for (let attempt = 1; attempt < STAGE_ATTEMPTS_MAX; attempt++) {
-    processing = stageFailed(processing, "checks", new TypeError("no answer"), 100);
-    const next = nextStage(processing);
-    assertEquals([next?.stage, next?.state, next?.attempts], ["checks", "retrying", attempt]);
-    assertEquals(next && stageDueAt(next), 100 + STAGE_BACKOFF_MS * 2 ** (attempt - 1));
-    assertEquals(next?.error, "TypeError: no answer");
-  }
-  processing = stageFailed(processing, "checks", "just text", 100);
-  assertEquals(nextStage(processing), null);
-  const dead = stageOf(processing, "checks");
-  assertEquals([dead?.state, dead?.attempts, dead?.error], ["dead", 8, "just text"]);
-  // Later stages wait until it is revived.
-  assertEquals(statesOf(processing), ["done", "dead", "pending", "pending"]);
-  const revived = stageRevived(processing, "checks", 900);
-  const next = nextStage(revived);
-  assertEquals([next?.stage, next?.attempts, next && stageDueAt(next)], ["checks", 0, 900]);
-});
-
-Deno.test("stages: success after failures clears the error", () => {
-  const failed = stageFailed(stagesAfterCost(1, ALL, 0), "checks", new Error("x"), 1);
-  const done = stageOf(stageDone(failed, "checks", 2), "checks");
-  assertEquals([done?.state, done?.attempts, done?.error], ["done", 2, undefined]);
-});
-
-Deno.test("stages: an error's text is shortened, and any thrown value is reported", () => {
+Deno.test("failures: an error's text is shortened, and any thrown value is reported", () => {
   const thrown = fc.oneof(fc.string({ maxLength: 2_000 }), fc.integer(), fc.constantFrom(null, {}));
   fc.assert(fc.property(thrown, (thrown) => {
-    const failed = stageFailed(stagesAfterCost(1, ALL, 0), "checks", thrown, 1);
-    assertEquals(stageOf(failed, "checks")?.error, String(thrown).slice(0, STAGE_ERROR_CHARS_MAX));
+    const { error } = failureAfter(null, "checks", thrown, 1);
+    assertEquals(error, String(thrown).slice(0, STAGE_ERROR_CHARS_MAX));
   }));
-  const long = stageFailed(stagesAfterCost(1, ALL, 0), "judge", new Error("x".repeat(9_999)), 1);
-  assertEquals(stageOf(long, "judge")?.error?.length, STAGE_ERROR_CHARS_MAX);
-});
-
-Deno.test("stages: changing one stage leaves the others and the revision unchanged", () => {
-  const before = stagesAfterCost(7, ALL, 0);
-  for (
-    const change of [
-      stageDone(before, "alerts", 1),
-      stageFailed(before, "alerts", "x", 1),
-      stageRevived(before, "alerts", 1),
-    ]
-  ) {
-    assertEquals(change.revision, 7);
-    for (const name of ["cost", "checks", "judge"] as const) {
-      assertEquals(stageOf(change, name), stageOf(before, name));
-    }
-  }
+  const { error } = failureAfter(null, "cost", new Error("x".repeat(9_999)), 1);
+  assertEquals(error.length, STAGE_ERROR_CHARS_MAX);
 });

@@ -1,11 +1,10 @@
 /** Signals of runs: the instances, incidents and messages that their commits make. */
 import { assert, assertEquals } from "@std/assert";
 import type { Delivery } from "../../../../domain/channels/delivery.ts";
-import { run, TEAM } from "../../../support/builders/stored_runs.ts";
+import { run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
-import { readHead } from "../../../../kv/runs/heads.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { getValue } from "../../../../kv/store.ts";
 import { eventId } from "../../../support/builders/requests.ts";
@@ -191,8 +190,8 @@ Deno.test("the stage of alerts is done for runs that a rule counts", async () =>
   await here.closeAll("gbgggg");
   const states = [];
   for (let n = 1; n <= 6; n++) {
-    const { processing } = await readHead({ store: here.store, team: TEAM.id, id: run(n) });
-    states.push(processing?.stages.find(({ stage }) => stage === "alerts")?.state);
+    const stages = await stagesOf(here.store, n);
+    states.push(stages.find(({ stage }) => stage === "alerts")?.state);
   }
   // The last bad outcome is among three for two more runs, and the third removes the instance.
   assertEquals(states, ["skipped", "done", "done", "done", "done", "skipped"]);

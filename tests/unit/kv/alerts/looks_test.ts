@@ -155,10 +155,11 @@ Deno.test("quota: both marks at once open one incident that names the higher one
 Deno.test("service: opens with a trouble, ends when none of its kind is left", async () => {
   await using temp = await TempStore.open();
   const here = new LookProcess(temp.store);
-  const dead = keys.deadStage(TEAM.id, run(1));
+  const dead = keys.runFailure(TEAM.id, run(1));
+  const failure = { work: "cost", tries: 8, at: NOON, error: "Error: odd" };
   const broken = keys.channelHealth(TEAM.id, "ops");
   await here.putMail("ops");
-  await temp.store.writer.commit({ sets: [{ key: dead, value: true }] });
+  await temp.store.writer.commit({ sets: [{ key: dead, value: failure }] });
   await here.file("*service");
   await here.until(NOON);
   assertEquals(await here.states(), ["service 1 open"]);

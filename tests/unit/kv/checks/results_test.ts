@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createDeletionStore } from "../../../../kv/retention/deletions.ts";
 import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
 import { keys } from "../../../../kv/base/keys.ts";
-import { createCheckStage } from "../../../../kv/checks/stage.ts";
+import { createJudgeLater } from "../../../../kv/checks/later.ts";
 import { createScoreStore } from "../../../../kv/runs/scores.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
 import type { IdleClose } from "../../../../domain/runs/idle.ts";
@@ -13,7 +13,7 @@ import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { aTool } from "../../../support/harness/check_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
-import { aCall, finish, open, run, TEAM } from "../../../support/builders/stored_runs.ts";
+import { aCall, finish, open, run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
 import {
   aCheck,
   assertVerified,
@@ -57,13 +57,9 @@ Deno.test("results: a closed run is judged with its cost, an open one is not", a
     `${DAY} a id_short: 0,1,0,0`,
   ]);
   assertEquals(await failuresOf(store, "id_cheap"), [1]);
+  const states = (await stagesOf(store, 1)).map(({ state }) => state);
+  assertEquals(states, ["done", "done", "skipped", "skipped"]);
   const head = await readHead({ store, team: TEAM.id, id: run(1) });
-  assertEquals(head.processing?.stages.map(({ state }) => state), [
-    "done",
-    "done",
-    "skipped",
-    "skipped",
-  ]);
   assertEquals(head.checks, await resultsOf(store, 1));
   await assertVerified(store);
 });
@@ -181,15 +177,11 @@ Deno.test("results: what must be read is judged later, and the results stay unti
   await process.runs.append(TEAM, run(1), [aTool(4, "look")], NOON + 9);
   await process.work();
   assertEquals(await resultsOf(store, 1), before);
-  const { processing, summary } = await readHead({ store, team: TEAM.id, id: run(1) });
-  assertEquals([summary?.revision, summary?.checks], [2, { notPassed: 0 }]);
-  assertEquals(processing?.stages.map(({ state }) => state), [
-    "done",
-    "pending",
-    "skipped",
-    "skipped",
-  ]);
-  assertEquals((await process.pipeline.dueStages(NOON, 10)).map(({ run }) => run), [run(1)]);
+  const { revision, checks } = await summaryOf(store, 1);
+  assertEquals([revision, checks], [2, { notPassed: 0 }]);
+  const states = (await stagesOf(store, 1)).map(({ state }) => state);
+  assertEquals(states, ["done", "pending", "skipped", "skipped"]);
+  assertEquals((await process.pipeline.takeDue(NOON, 10)).map(({ run }) => run), [run(1)]);
   await assertVerified(store);
 });
 
@@ -250,28 +242,29 @@ Deno.test("results: an added score begins the checks again, if one of them names
   await process.put("check", "scored", aCheck("scores.quality > 0.5"));
   await score(2);
   await process.work();
-  const [task, ...others] = await process.pipeline.dueStages(process.nowMs, 10);
-  assertEquals([task?.stage?.stage, others], ["checks", []]);
-  assert(task !== undefined);
-  // While the stage runs, another score begins it again at the same revision.
+  const [row, ...others] = await process.pipeline.takeDue(process.nowMs, 10);
+  assert(row !== undefined);
+  const task = await process.pipeline.begin(row);
+  assertEquals([task?.work, others], ["checks", []]);
+  assert(task !== null);
+  // While it is judged, another score begins it again at the same revision.
   await score(3);
   await process.work();
-  await process.pipeline.completeStage(task, null);
-  const [again] = await process.pipeline.dueStages(process.nowMs, 10);
-  assertEquals([again?.stage?.stage, again?.stage?.state], ["checks", "pending"]);
-  const stage = createCheckStage({ changes: process.updater, now: () => process.nowMs });
+  await process.pipeline.complete(task);
+  const [again] = await process.pipeline.takeDue(process.nowMs, 10);
   assert(again !== undefined);
-  await stage.run(again);
-  await process.pipeline.completeStage(again, null);
+  await createJudgeLater({ changes: process.updater, now: () => process.nowMs })(again);
+  assertEquals(await process.pipeline.takeDue(process.nowMs, 10), []);
   assertEquals(await outcomesOf(store, 1), [
     "cheap pass",
     "good pass",
     "scored fail",
     "short pass",
   ]);
-  const { processing, summary } = await readHead({ store, team: TEAM.id, id: run(1) });
-  assertEquals(processing?.stages.map(({ state }) => state).slice(0, 2), ["done", "done"]);
-  assertEquals([summary?.revision, summary?.listed.has], [1, ["failed_check"]]);
+  const stages = await stagesOf(store, 1);
+  assertEquals(stages.map(({ state }) => state).slice(0, 2), ["done", "done"]);
+  const { revision, listed } = await summaryOf(store, 1);
+  assertEquals([revision, listed.has], [1, ["failed_check"]]);
   await assertVerified(store);
 });
 
@@ -292,6 +285,6 @@ Deno.test("results: a run that goes on after its idle close loses them", async (
   await process.work();
   assertEquals([await outcomesOf(store, 1), await countsOf(store)], [[], []]);
   assertEquals(await failuresOf(store, "id_good"), []);
-  const { summary, processing } = await readHead({ store, team: TEAM.id, id: run(1) });
-  assertEquals([summary?.listed.has, summary?.checks, processing], [[], undefined, null]);
+  const { listed, checks } = await summaryOf(store, 1);
+  assertEquals([listed.has, checks, await stagesOf(store, 1)], [[], undefined, []]);
 });

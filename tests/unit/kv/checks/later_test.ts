@@ -1,9 +1,13 @@
-/** The stage that judges what is not judged at once. */
+/** Judging what is not judged at once. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { keys, OWN_FORMAT } from "../../../../kv/base/keys.ts";
+import { verifyStore } from "../../../../kv/integrity/integrity.ts";
+import { exportLines } from "../../../../kv/transfer/export.ts";
+import { importLines } from "../../../../kv/transfer/import.ts";
 import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
 import { createScoreStore } from "../../../../kv/runs/scores.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
-import type { RunChanges } from "../../../../kv/checks/stage.ts";
+import type { RunChanges } from "../../../../kv/checks/later.ts";
 import { aCheck, assertVerified, outcomesOf, resultsOf } from "../../../support/builders/checks.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { aScore, aTool, CheckProcess } from "../../../support/harness/check_process.ts";
@@ -18,7 +22,7 @@ const PENDING = ["done", "pending", "skipped", "skipped"];
 /** Returns tool calls with the same input. */
 const same = (...numbers: readonly number[]) => numbers.map((n) => aTool(n, "look"));
 
-Deno.test("stage: it judges what must be read, with the other checks of the run", async () => {
+Deno.test("later: it judges what must be read, with the other checks of the run", async () => {
   await using temp = await TempStore.open();
   const process = new CheckProcess(temp.store);
   await process.put("check", "a-loop", aCheck(NO_LOOP));
@@ -37,7 +41,7 @@ Deno.test("stage: it judges what must be read, with the other checks of the run"
   await assertVerified(temp.store);
 });
 
-Deno.test("stage: late events are judged again, and results are the same for every order of parts", async () => {
+Deno.test("later: late events are judged again, and results are the same for every order of parts", async () => {
   await using temp = await TempStore.open();
   const process = new CheckProcess(temp.store);
   await process.put("check", "loop", aCheck(NO_LOOP));
@@ -57,7 +61,7 @@ Deno.test("stage: late events are judged again, and results are the same for eve
   await assertVerified(temp.store);
 });
 
-Deno.test("stage: an added score is judged if a check names scores", async () => {
+Deno.test("later: an added score is judged if a check names scores", async () => {
   await using temp = await TempStore.open();
   const process = new CheckProcess(temp.store);
   const scores = createScoreStore(temp.store);
@@ -78,7 +82,7 @@ Deno.test("stage: an added score is judged if a check names scores", async () =>
   await assertVerified(temp.store);
 });
 
-Deno.test("stage: without the payload a check of events is skipped, and the run stays as it is", async () => {
+Deno.test("later: without the payload a check of events is skipped, and the run stays as it is", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const process = new CheckProcess(store);
@@ -95,7 +99,7 @@ Deno.test("stage: without the payload a check of events is skipped, and the run 
   await assertVerified(store);
 });
 
-/** Runs the stage of run 1, of two equal calls; something happens before its results are stored. */
+/** Judges run 1, of two equal calls; something happens before its results are stored. */
 async function racing(
   temp: TempStore,
   between: (other: CheckProcess) => Promise<void>,
@@ -119,17 +123,17 @@ async function racing(
   return changes;
 }
 
-Deno.test("stage: a run that another instance judges meanwhile is judged as it is then", async () => {
+Deno.test("later: a run that another instance judges meanwhile is judged as it is then", async () => {
   await using temp = await TempStore.open();
   const changes = await racing(temp, async (other) => {
     await other.runs.append(TEAM, run(1), same(3), NOON + 5);
     await other.judgeAll();
   });
-  assertEquals([changes, await outcomesOf(temp.store, 1)], [4, ["loop fail"]]);
+  assertEquals([changes, await outcomesOf(temp.store, 1)], [3, ["loop fail"]]);
   assertEquals((await resultsOf(temp.store, 1)).map(({ revision }) => revision), [2]);
 });
 
-Deno.test("stage: no text of a payload that was removed meanwhile is stored", async () => {
+Deno.test("later: no text of a payload that was removed meanwhile is stored", async () => {
   await using temp = await TempStore.open();
   const changes = await racing(temp, async ({ updater }) => {
     const atMs = NOON + 95 * DAY_MS;
@@ -139,7 +143,7 @@ Deno.test("stage: no text of a payload that was removed meanwhile is stored", as
   assertEquals([changes, result?.reason, result?.got], [4, "payload_removed", null]);
 });
 
-Deno.test("stage: a late event that is not summarized yet leaves the judgement to its projection", async () => {
+Deno.test("later: a late event that is not summarized yet leaves the judgement to its projection", async () => {
   await using temp = await TempStore.open();
   const process = new CheckProcess(temp.store);
   await process.put("check", "loop", aCheck(NO_LOOP));
@@ -155,7 +159,7 @@ Deno.test("stage: a late event that is not summarized yet leaves the judgement t
   assertEquals(await process.statesOf(1), DONE);
 });
 
-Deno.test("stage: stages that are begun again while one runs are not done by it", async () => {
+Deno.test("later: a run that began again while it was judged is judged again", async () => {
   await using temp = await TempStore.open();
   const process = new CheckProcess(temp.store);
   const scores = createScoreStore(temp.store);
@@ -163,19 +167,21 @@ Deno.test("stage: stages that are begun again while one runs are not done by it"
   await process.closeWith(1, [aScore(1, "quality", 0.1)]);
   await process.work();
   const [task] = await process.due();
-  assert(task?.stage !== null && task !== undefined);
-  await process.stage.run(task);
+  assert(task !== undefined);
+  const begun = await process.pipeline.begin(task);
+  assert(begun !== null);
+  await process.judge(task);
   // The score has the same revision of the cost, and the clock stands still.
   const score = { id: "scr_eu_1" as ScoreId, name: "quality", value: 0.9, source: "person" };
   await scores.add(TEAM, run(1), score, NOON + 5);
   await process.work();
-  await process.pipeline.completeStage(task, null);
+  await process.pipeline.complete(begun);
   assertEquals(await process.statesOf(1), PENDING);
   await process.judgeAll();
   assertEquals(await outcomesOf(temp.store, 1), ["scored pass"]);
 });
 
-Deno.test("stage: it may run twice, in two instances at once, and for runs that are gone", async () => {
+Deno.test("later: it may run twice, in two instances at once, and for runs that are gone", async () => {
   await using temp = await TempStore.open();
   const [process, other] = [new CheckProcess(temp.store), new CheckProcess(temp.store)];
   await process.put("check", "loop", aCheck(NO_LOOP));
@@ -183,15 +189,15 @@ Deno.test("stage: it may run twice, in two instances at once, and for runs that 
   await process.work();
   const [task] = await process.due();
   assert(task !== undefined);
-  await Promise.all([process.stage.run(task), other.stage.run(task), process.stage.run(task)]);
+  await Promise.all([process.judge(task), other.judge(task), process.judge(task)]);
   await process.complete(task);
   await other.complete(task);
   assertEquals(await outcomesOf(temp.store, 1), ["loop fail"]);
-  await process.stage.run({ team: TEAM.id, run: run(9) });
+  await process.judge({ ...task, run: run(9) });
   await assertVerified(temp.store);
 });
 
-Deno.test("stage: without checks that apply any more, the results go", async () => {
+Deno.test("later: without checks that apply any more, the results go", async () => {
   await using temp = await TempStore.open();
   const process = new CheckProcess(temp.store);
   await process.put("check", "loop", aCheck(NO_LOOP));
@@ -204,11 +210,12 @@ Deno.test("stage: without checks that apply any more, the results go", async () 
   await process.put("check", "loop", null);
   await process.complete(task);
   assertEquals(await outcomesOf(temp.store, 1), []);
-  assertEquals(await process.statesOf(1), DONE);
+  assertEquals(await process.statesOf(1), ["done", "skipped", "skipped", "skipped"]);
+  assertEquals(await process.due(), []);
   await assertVerified(temp.store);
 });
 
-Deno.test("stage: a failing read rejects, and stores nothing", async () => {
+Deno.test("later: a failing read rejects, and stores nothing", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   let fails = false;
@@ -228,9 +235,46 @@ Deno.test("stage: a failing read rejects, and stores nothing", async () => {
   const [task] = await process.due();
   assert(task !== undefined);
   fails = true;
-  await assertRejects(() => process.stage.run(task));
+  await assertRejects(() => process.judge(task));
   assertEquals(await outcomesOf(store, 1), []);
   fails = false;
   await process.judgeAll();
   assertEquals(await outcomesOf(store, 1), ["loop fail"]);
+});
+
+Deno.test("later: a run that awaits its checks does so after an export and an import", async () => {
+  await using temp = await TempStore.open();
+  const process = new CheckProcess(temp.store);
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2, 3));
+  await process.work();
+  await temp.store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
+  await using copy = await TempStore.open();
+  await importLines(copy.store, exportLines(temp.store));
+  const other = new CheckProcess(copy.store);
+  assertEquals(await other.statesOf(1), PENDING);
+  await other.judgeAll();
+  assertEquals(await outcomesOf(copy.store, 1), ["loop fail"]);
+  assertEquals(await other.statesOf(1), DONE);
+});
+
+Deno.test("later: verify reports work that is not due, until it is given up", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const process = new CheckProcess(store);
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(1, 2, 3));
+  await process.work();
+  await assertVerified(store);
+  const [row] = await temp.keysBelow(["due_stage"]);
+  assert(row !== undefined);
+  await store.writer.commit({ deletes: [row] });
+  const found = async () => (await verifyStore(store)).differences.map(({ what }) => what);
+  assertEquals(await found(), [`work of ${run(1)}`]);
+  const key = keys.runFailure(TEAM.id, run(1));
+  const failure = { work: "checks", tries: 7, at: NOON, error: "Error: odd" };
+  await store.writer.commit({ sets: [{ key, value: failure }] });
+  assertEquals(await found(), [`work of ${run(1)}`]);
+  await store.writer.commit({ sets: [{ key, value: { ...failure, tries: 8 } }] });
+  await assertVerified(store);
 });

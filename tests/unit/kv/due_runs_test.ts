@@ -1,8 +1,8 @@
-/** Due stages: teams take turns, and one team's backlog hides no other team's. */
+/** Due runs: teams take turns, and one team's backlog hides no other team's. */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { DueStages } from "../../../kv/runs/stages.ts";
+import { DueRuns } from "../../../kv/runs/due_runs.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import { Backoff } from "../../../kv/base/backoff.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -21,33 +21,33 @@ async function fill(temp: TempStore, count: number): Promise<void> {
   }
 }
 
-Deno.test("stages: a team with hundreds of due stages does not starve another's", async () => {
+Deno.test("due runs: a team with hundreds of them does not starve another", async () => {
   for (const [count, takes] of [[400, 1], [1_200, 3]] as const) {
     await using temp = await TempStore.open();
     await fill(temp, count);
-    const stages = new DueStages(temp.store, new Backoff(() => NOON));
+    const due = new DueRuns(temp.store, new Backoff(() => NOON));
     let rounds = 0;
     for (let done = false; !done; rounds++) {
       assert(rounds < takes, `not among the first ${takes} of ${count}`);
-      const tasks = await stages.take(NOON + 10_000, 20);
-      assertEquals(tasks.length, 20);
-      done = tasks.some(({ team }) => team === OTHER);
+      const rows = await due.take(NOON + 10_000, 20);
+      assertEquals(rows.length, 20);
+      done = rows.some(({ team }) => team === OTHER);
     }
   }
 });
 
-Deno.test("stages: deferred stages are skipped, also if they fill entire reads", async () => {
+Deno.test("due runs: deferred ones are skipped, also if they fill entire reads", async () => {
   await using temp = await TempStore.open();
   await fill(temp, 600);
   let nowMs = NOON + 10_000;
   const backoff = new Backoff(() => nowMs);
-  const stages = new DueStages(temp.store, backoff);
+  const due = new DueRuns(temp.store, backoff);
   for (let n = 0; n < 1_800; n++) backoff.add(pendingName(BUSY, run(n % 600)));
-  const tasks = await stages.take(nowMs, 20);
-  assertEquals(tasks.map(({ team }) => team), [OTHER]);
-  assertEquals(await stages.nextDueMs(), NOON + 600);
+  const rows = await due.take(nowMs, 20);
+  assertEquals(rows.map(({ team }) => team), [OTHER]);
+  assertEquals(await due.nextDueMs(), NOON + 600);
   await temp.store.writer.commit({ deletes: [keys.dueStage(NOON + 600, OTHER, run(1))] });
-  assertEquals([await stages.take(nowMs, 20), await stages.nextDueMs()], [[], null]);
+  assertEquals([await due.take(nowMs, 20), await due.nextDueMs()], [[], null]);
   nowMs += 1_000;
-  assertEquals((await stages.take(nowMs, 20)).length, 20);
+  assertEquals((await due.take(nowMs, 20)).length, 20);
 });

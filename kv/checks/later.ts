@@ -1,5 +1,5 @@
 /**
- * The stage `checks`: judges runs whose facts must be read, or whose checks take long.
+ * Judges runs whose facts must be read, or whose checks take long, after their cost.
  *
  * @module
  */
@@ -8,15 +8,17 @@ import { checksOf, judge, neededFacts } from "../../domain/checks/judge.ts";
 import { FairSlots } from "../../domain/core/fair_slots.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
-import type { PendingRun, RunnableStage } from "../../domain/runs/processing.ts";
-import { isCostCurrent } from "../../domain/runs/summary.ts";
+import type { DueRun } from "../../domain/runs/processing.ts";
+import { isCurrent } from "../../domain/runs/summary.ts";
+import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
+import { dueKey } from "../runs/due_runs.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { closedRunOf, readFacts, type RunToJudge } from "./facts.ts";
 import { placeInSample } from "./sample.ts";
 
-/** What a team has configured, as far as the stage needs it. */
+/** What a team has configured, as far as judging needs it. */
 interface TeamChecks {
   /** Enabled checks, by slug. */
   readonly checks: readonly CompiledCheck[];
@@ -36,8 +38,8 @@ export interface RunChanges {
   ): Promise<void>;
 }
 
-/** Dependencies of the stage. */
-export interface CheckStageDeps {
+/** Dependencies of judging. */
+export interface JudgeDeps {
   readonly changes: RunChanges;
   /** Returns unix milliseconds. */
   readonly now: () => number;
@@ -46,21 +48,20 @@ export interface CheckStageDeps {
 /** Runs that are judged at once: each may hold {@link EVENT_BYTES_MAX} of events in memory. */
 const SLOTS = { all: 4, team: 2, waiting: 1_000, teamWaiting: 1_000 } as const;
 
-/** Creates the stage. A projection begins it, unless it has judged the run itself. */
-export function createCheckStage(deps: CheckStageDeps): RunnableStage {
+/** Judges a run that is due; it may be called again for the same run. */
+export type JudgeLater = (due: DueRun) => Promise<void>;
+
+/** Creates the function that judges a run which awaits it: a projection judges the others. */
+export function createJudgeLater(deps: JudgeDeps): JudgeLater {
   const slots = new FairSlots(SLOTS);
   const never = new AbortController().signal;
-  return {
-    name: "checks",
-    applies: () => false,
-    async run(pending) {
-      const release = await slots.take(pending.team, never);
-      try {
-        await untilCommitted("judge a run", () => judgeRun(deps, pending));
-      } finally {
-        release();
-      }
-    },
+  return async (due) => {
+    const release = await slots.take(due.team, never);
+    try {
+      await untilCommitted("judge a run", () => judgeRun(deps, due));
+    } finally {
+      release();
+    }
   };
 }
 
@@ -71,29 +72,29 @@ interface Judging {
 }
 
 /** Judges a run as it is now; `LOST` if it changed meanwhile. */
-async function judgeRun(deps: CheckStageDeps, pending: PendingRun): Promise<void | typeof LOST> {
-  const judging = await readJudging(deps, pending);
+async function judgeRun(deps: JudgeDeps, due: DueRun): Promise<void | typeof LOST> {
+  const judging = await readJudging(deps, due);
   if (judging === null) return;
   const results = judging.checks.length === 0 ? null : await resultsOf(deps, judging);
   let isSame = true;
-  await deps.changes.change(pending.team, [pending.run], (run) => {
-    const { summary } = run;
+  await deps.changes.change(due.team, [due.run], (run) => {
     // Each other change of a run, also of its payload, stores its summary again.
     isSame = isJudgeable(run) && versionOf(run) === versionOf(judging.run);
-    if (!isSame || results === null && summary?.checks === undefined) return null;
-    const rows = { sets: [], deletes: [] };
-    return { run, before: summary, after: summary, judged: results, rows };
+    if (!isSame || run.summary === null) return null;
+    const { awaitsChecks: _, ...after } = run.summary;
+    const rows = { sets: [], deletes: [dueKey(due), keys.runFailure(due.team, due.run)] };
+    return { run, before: run.summary, after, judged: results, rows };
   });
   if (!isSame) return LOST;
 }
 
 /**
  * Reads a run and its checks in turn with its changes, so that they belong together; null if there is
- * nothing to judge. The next projection begins the stage again then.
+ * nothing to judge: then the next projection decides again.
  */
 async function readJudging(
-  { changes }: CheckStageDeps,
-  { team, run: id }: PendingRun,
+  { changes }: JudgeDeps,
+  { team, run: id }: DueRun,
 ): Promise<Judging | null> {
   let judging: Judging | null = null;
   await changes.change(team, [id], (run, { checks }) => {
@@ -107,14 +108,17 @@ function versionOf(run: SummarizedHead): string | null {
   return run.check("summary").versionstamp;
 }
 
-/** Returns whether a run is closed, and its summary has the cost of all its parts. */
+/**
+ * Returns whether a run awaits its checks, and its summary includes all its parts. Otherwise its
+ * projection is pending, or fails.
+ */
 function isJudgeable(run: SummarizedHead): run is RunToJudge {
-  return run.summary !== null && run.summary.seen.closing && isCostCurrent(run.summary, run.head);
+  return run.summary?.awaitsChecks === true && isCurrent(run.summary, run.head);
 }
 
 /** Judges a run by each of its checks. After each, other work gets at least the time that it took. */
 async function resultsOf(
-  { now }: CheckStageDeps,
+  { now }: JudgeDeps,
   { run, checks }: Judging,
 ): Promise<readonly CheckResult[]> {
   const closed = closedRunOf(run);
