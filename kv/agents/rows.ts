@@ -63,14 +63,6 @@ export function agentRows(entries: readonly Entry[]): AgentRows {
   };
 }
 
-/** Returns rows with a newer count of agents, which the commit checks; the same rows if it is older. */
-export function withCount(rows: AgentRows, newer: Entry): AgentRows {
-  const [used, archived, count, archive] = rows.entries;
-  if ((newer.versionstamp ?? "") <= (count.versionstamp ?? "")) return rows;
-  const counts = { ...rows.counts, used: Number(newer.value) };
-  return { ...rows, counts, entries: [used, archived, newer, archive] };
-}
-
 /** Joins an agent's stored rows. */
 export function recordOf(
   agent: string,
@@ -95,8 +87,8 @@ export function useAgent(team: Team, rows: AgentRows, agent: StoredAgent): Write
   if (refusal !== null) return refusal;
   const [used, archivedAgent, count, archive] = entries;
   const sets = [{ key: used.key, value: agent }, { key: count.key, value: counts.used + 1 }];
-  // The agent's rows may be older than the count, see {@link withCount}.
-  if (archived === null) return { checks: [used, archivedAgent, count], sets };
+  // Every write that adds or removes an agent changes the count: its check covers the agent's row.
+  if (archived === null) return { checks: [count], sets };
   return {
     checks: entries,
     sets: [...sets, { key: archive.key, value: counts.archived - 1 }],

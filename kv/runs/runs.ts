@@ -4,8 +4,6 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
-import type { TeamId } from "../../domain/core/ids.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import {
   decideFinish,
@@ -29,12 +27,9 @@ import { RecentIds } from "./recent_ids.ts";
 import { Staging } from "../staging.ts";
 import type { Store } from "../store.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
-import { useAgent, withCount } from "../agents/rows.ts";
-import { readSnapshot, readWithAgent, type SnapshotWithAgent } from "./snapshot.ts";
+import { useAgent } from "../agents/rows.ts";
+import { readSnapshot, readWithAgent } from "./snapshot.ts";
 import type { Write } from "../writer/write.ts";
-
-/** Teams whose count of agents is kept. */
-const TEAMS_MAX = 1_000;
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
 
@@ -103,8 +98,6 @@ class RunWriter {
   readonly #closed: RecentIds;
   /** Each new agent changes its team's count of agents, so calls with new agents take turns. */
   readonly #newAgents: KeyedMutex;
-  /** A team's count of agents as the latest such call left it. */
-  readonly #agentCounts = new LRUCache<TeamId, Deno.KvEntry<number>>({ max: TEAMS_MAX });
 
   constructor(store: Store, known: KnownAgents) {
     this.#store = store;
@@ -160,18 +153,20 @@ class RunWriter {
   /** Writes a call whose agent may be new; one that is stored, as after a start, needs no turn. */
   async #writeWithNewAgent(call: NewAgentCall): Promise<CappedOutcome> {
     const { team, agent } = call;
-    const read = await readWithAgent(this.#store, this.#known, call);
-    if (read !== null && read.agent.rows.used !== null) {
+    const isStored = async () => {
+      const read = await readWithAgent(this.#store, this.#known, call);
+      if (read === null || read.agent.rows.used === null) return false;
       this.#known.add(team.id, agent, read.agent.known);
-      return await this.#writeReading(call);
-    }
-    const outcome = await this.#newAgents.take(team.id, async () => {
-      if (this.#known.has(team.id, agent)) return null;
-      const first = read === null ? LOST : await this.#commitInTurn(call, read);
-      // Only a commit proves that what was read before the turn is still so.
-      if (first !== LOST && first.kind === "stored") return first;
-      return await untilCommitted("write a run", () => this.#attemptInTurn(call));
-    });
+      return true;
+    };
+    if (await isStored()) return await this.#writeReading(call);
+    const outcome = await this.#newAgents.take(
+      team.id,
+      () =>
+        this.#known.has(team.id, agent)
+          ? Promise.resolve(null)
+          : untilCommitted("write a run", () => this.#attemptInTurn(call)),
+    );
     return outcome ?? await this.write(call);
   }
 
@@ -189,63 +184,44 @@ class RunWriter {
       return await withIdleCloseOf(this.#store, call, decision.outcome);
     }
     const write = partsWrite(call, decision, snapshot.rows);
-    const version = await this.#commitStaged(call, decision, write);
-    return version === null ? LOST : decision.outcome;
+    return await this.#commitStaged(call, decision, write) ? decision.outcome : LOST;
   }
 
   /** Like {@link #attempt} for a call whose agent may be new. */
   async #attemptInTurn(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
     const snapshot = await readWithAgent(this.#store, this.#known, call);
-    return snapshot === null ? DELETED : await this.#commitInTurn(call, snapshot);
-  }
-
-  /**
-   * Decides and commits a call whose agent may be new. The count of agents is the one that the last
-   * turn left, if that is newer: many calls in turn read it once.
-   */
-  async #commitInTurn(
-    call: NewAgentCall,
-    { parts, rows, agent }: SnapshotWithAgent,
-  ): Promise<CappedOutcome | typeof LOST> {
-    const { team } = call;
+    if (snapshot === null) return DELETED;
+    const { parts, rows, agent } = snapshot;
     const decision = call.decide(parts);
     // A replay or a conflict takes precedence over the agent limit.
     if (!decision.opening && !decision.closing) {
       return await withIdleCloseOf(this.#store, call, decision.outcome);
     }
-    const last = this.#agentCounts.get(team.id);
-    const known = last === undefined ? agent.rows : withCount(agent.rows, last);
-    const isNew = known.used === null;
-    const created = known.archived ?? { created_at: call.receivedAt };
-    const used = isNew ? useAgent(team, known, created) : {};
+    const isNew = agent.rows.used === null;
+    const created = agent.rows.archived ?? { created_at: call.receivedAt };
+    const used = isNew ? useAgent(call.team, agent.rows, created) : {};
     if ("code" in used) return { kind: "refused", problem: used };
     const { write, staged } = partsWrite(call, decision, rows);
-    const whole = { write: joinWrites(used, write), staged };
-    const version = await this.#commitStaged(call, decision, whole);
-    if (version === null) return LOST;
-    if (isNew) {
-      const [, , { key }] = known.entries;
-      const count = { key, value: known.counts.used + 1, versionstamp: version };
-      this.#agentCounts.set(team.id, count);
+    if (!await this.#commitStaged(call, decision, { write: joinWrites(used, write), staged })) {
+      return LOST;
     }
-    this.#known.add(team.id, call.agent, agent.known);
+    this.#known.add(call.team.id, call.agent, agent.known);
     return decision.outcome;
   }
 
-  /** Commits a decision with its chunks; returns the new version, null on a conflict. */
+  /** Commits a decision with its chunks; returns whether it is stored. */
   async #commitStaged(
     call: Call,
     decision: Decision,
     { write, staged }: ReturnType<typeof partsWrite>,
-  ): Promise<string | null> {
+  ): Promise<boolean> {
     const staging = new Staging(this.#store, call.team.id, call.id);
     try {
       await staging.put(staged, call.receivedAt);
-      const version = await this.#commit(call, decision, staging.joinTo(write));
-      if (version === null) return null;
+      if (await this.#commit(call, decision, staging.joinTo(write)) === null) return false;
       staging.keep();
       this.#remember(call, decision);
-      return version;
+      return true;
     } finally {
       await staging.remove();
     }

@@ -32,11 +32,6 @@ export interface AgentSnapshot {
   readonly known: KnownTeam | null;
 }
 
-/** State of a run and of its agent at one moment. */
-export interface SnapshotWithAgent extends Snapshot {
-  readonly agent: AgentSnapshot;
-}
-
 /** Reads the state of a run; null if the run is deleted. */
 export async function readSnapshot(store: Store, team: Team, id: RunId): Promise<Snapshot | null> {
   return await snapshotOf(store, team, id, await getMany(store, keysOfRun(team, id)));
@@ -47,7 +42,7 @@ export async function readWithAgent(
   store: Store,
   known: KnownAgents,
   { team, id, agent }: { readonly team: Team; readonly id: RunId; readonly agent: string },
-): Promise<SnapshotWithAgent | null> {
+): Promise<Snapshot & { readonly agent: AgentSnapshot } | null> {
   const readAtMs = known.now();
   const keysToRead = [...keysOfRun(team, id), ...keysOfAgent(team.id, agent)];
   const entries = await getMany(store, keysToRead);

@@ -2,9 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
-import { withFolder } from "../support/harness/temp_store.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
-import { denokvCommand, KvProcess } from "../support/harness/denokv.ts";
 import { KvServer } from "../support/harness/kv_server.ts";
 
 /** Sends the first heartbeats of agents concurrently. */
@@ -42,22 +40,6 @@ Deno.test("shared KV: after a start the first calls of all agents are in time ov
   assertEquals(countOf(answers, 202), 15);
   assertEquals([await storedAgents(h), await h.usage()], [15, 30]);
   await assertExact(h);
-});
-
-const DENOKV = await denokvCommand();
-
-Deno.test({
-  name: "shared KV: 150 first calls at once, each of another agent, are all stored by denokv",
-  ignore: DENOKV === null,
-  fn: () =>
-    withFolder(async (folder) => {
-      await using server = await KvProcess.start(folder, DENOKV);
-      await using h = await Harness.open({ kv: server.url, tier: "enterprise" });
-      const answers = await callAll(h, names(150));
-      assertEquals(countOf(answers, 202), 150, answers.find(({ status }) => status !== 202)?.text);
-      assertEquals([await storedAgents(h), await h.usage()], [150, 150]);
-      await assertExact(h);
-    }),
 });
 
 Deno.test("shared KV: two instances never exceed the cap on agents together", async () => {
