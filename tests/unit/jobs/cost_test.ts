@@ -90,3 +90,15 @@ Deno.test("cost: new data for a failing run does not shorten its backoff", async
   await shop.after(STAGE_BACKOFF_MS);
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 3");
 });
+
+Deno.test("cost: a failure that is noted after another worker's success goes", async () => {
+  await using shop = await WorkerHarness.open();
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  await shop.pipeline.projectFailed({ team: TEAM.id, run: run(1) }, new Error("too late"));
+  await shop.after(STAGE_BACKOFF_MS);
+  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
+  assertEquals(await shop.temp.keysBelow(["failed"]), []);
+  assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
+});

@@ -241,8 +241,10 @@ for (const isGivenUp of [false, true]) {
   });
 }
 
-for (const outcome of ["success", "failure"] as const) {
-  Deno.test(`checks: the ${outcome} of work begun before a new revision does not count for it`, async () => {
+for (
+  const [outcome, ms] of [["success", 0], ["success", 5], ["failure", 0], ["failure", 5]] as const
+) {
+  Deno.test(`checks: the ${outcome} of work begun ${ms} ms before a new revision does not count for it`, async () => {
     const gate = new Gate();
     let begun = 0;
     await using shop = await WorkerHarness.open({
@@ -256,13 +258,16 @@ for (const outcome of ["success", "failure"] as const) {
     await closeWithTools(shop, 1);
     shop.worker.start();
     await gate.reached();
-    // Another worker aggregates a late batch in the same millisecond.
+    // Another worker aggregates a late batch.
+    shop.nowMs += ms;
     await shop.runs.append(TEAM, run(1), [aCall(3)], NOON);
     await shop.pipeline.project(TEAM.id, [run(1)]);
     gate.open();
     await shop.worker.idle();
     const stored = await shop.runs.read(TEAM, run(1), null, 1);
-    assertEquals([begun, stored?.summary?.revision], [2, 2]);
+    assertEquals(stored?.summary?.revision, 2);
+    // The row of the old revision may try once more.
+    assert(begun >= 2);
     assertEquals(await checksOf(shop, 1), "checks done 1");
     await noWork(shop);
   });
