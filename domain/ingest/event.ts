@@ -1,5 +1,5 @@
 /**
- * An item of a batch of events: schema and repair.
+ * An item of a batch of events: fast path, schema and repair.
  *
  * @module
  */
@@ -7,11 +7,13 @@ import { z } from "zod";
 import type { JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { id, name, optional } from "../core/fields.ts";
-import type { EventId } from "../core/ids.ts";
+import { type EventId, judgeId } from "../core/ids.ts";
 import { EVENT_TYPE_CHARS_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
+import { isObject } from "../core/raw_json.ts";
+import { isAbsentOr, isCount, isName } from "../core/rules.ts";
 import { check, fieldsOf } from "../core/validate.ts";
-import { clientInstant, count, label, object } from "./form.ts";
+import { clientInstant, count, fastInstant, label, object } from "./form.ts";
 import { type MutableFields, orEmptyObject, removeInvalid } from "./mend.ts";
 
 const DATA =
@@ -66,6 +68,8 @@ export const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody)
  * @param index position in the batch, for the message of a refusal
  */
 export function readEvent(item: JsonFields, index: number, losses: Losses): Parsed<EventFields> {
+  const accepted = fastEvent(item);
+  if (accepted !== null) return { ok: true, value: accepted };
   const plain = eventBody.safeParse(
     item.external_id === undefined ? item : { ...item, id: idOf(item) },
   );
@@ -83,6 +87,21 @@ export function mendEvent(item: JsonFields, losses: Losses): MutableFields {
   const fields: MutableFields = { id: idOf(item), type, ts, data: orEmptyObject(data), turn };
   removeInvalid(fields, losses, eventBody, ["turn"]);
   return fields;
+}
+
+/**
+ * Validates an event without the schema; null if the schema must decide. A run has more events than
+ * other parts: with the schema alone, one of ten events takes a tenth more CPU.
+ *
+ * @internal
+ */
+export function fastEvent(item: JsonFields): EventFields | null {
+  const { type, data, turn } = item;
+  const id = idOf(item);
+  const ts = fastInstant(item.ts);
+  const isPlain = judgeId("evt", id) === "valid" && isName(type, EVENT_TYPE_CHARS_MAX) &&
+    ts !== null && isObject(data) && turn !== 0 && isAbsentOr(isCount, turn);
+  return isPlain ? { id: id as EventId, type, ts, data, turn } : null;
 }
 
 /** SDKs send `external_id` instead of `id` (decision 19). */
