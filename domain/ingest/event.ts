@@ -56,7 +56,8 @@ export const llmCallData = z.object({
   reasoning_tokens: count,
 });
 
-type EventFields = z.output<typeof eventBody>;
+/** Fields of an event that fits its schema. */
+export type EventFields = z.output<typeof eventBody>;
 
 /** Names of an event's fields. */
 export const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);

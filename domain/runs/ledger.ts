@@ -113,6 +113,7 @@ export const EMPTY_LEDGER: EventLedger = {
 export interface NewBatch {
   /** Events in the order sent. */
   readonly events: readonly RunEvent[];
+  /** Their prices, in the same order. */
   readonly prices: BatchPrices;
 }
 
