@@ -56,8 +56,7 @@ export const llmCallData = z.object({
   reasoning_tokens: count,
 });
 
-/** Fields of an event that fits its schema. */
-export type EventFields = z.output<typeof eventBody>;
+type EventFields = z.output<typeof eventBody>;
 
 /** Names of an event's fields. */
 export const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
@@ -67,6 +66,8 @@ export const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody)
  * every event fits, and repairing takes longer than validating.
  *
  * @param index position in the batch, for the message of a refusal
+ *
+ * @internal
  */
 export function readEvent(item: JsonFields, index: number, losses: Losses): Parsed<EventFields> {
   const accepted = fastEvent(item);
