@@ -33,7 +33,9 @@ Deno.test("metrics: the operator's key reads requests, store and process of a ru
     );
     const documents = ["../../../ops/alerts.yml", "../../../docs/OPERATIONS.md"];
     for (const document of documents) {
-      const text = await Deno.readTextFile(new URL(document, import.meta.url));
+      const whole = await Deno.readTextFile(new URL(document, import.meta.url));
+      // A team's own metrics are not the process's.
+      const text = whole.replace(/team key with scope `read` sees [^]*?In `prometheus.yml`/, "");
       const names = new Set(text.match(/(?<![\w/])(runledger|process)_\w+(?=[`{\[, >])/g));
       assert(names.size >= 9, document);
       for (const name of names) {

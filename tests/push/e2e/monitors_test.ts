@@ -1,5 +1,6 @@
 /** Monitors of services over a shared KV: deadlines, killed services, one change for all. */
 import { assert, assertEquals } from "@std/assert";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Memory } from "../../../domain/core/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Flip, Monitor, MonitorState } from "../../../domain/monitors/monitor.ts";
@@ -19,6 +20,9 @@ const SHORT = { ...HOURLY, schedule: { everySeconds: 2 }, graceSeconds: 2 };
 
 /** Milliseconds within which a deadline is noticed. */
 const NOTICE_MS_MAX = 5_000;
+
+/** Milliseconds between two looks at the monitor, which another process changes. */
+const LOOK_MS = 50;
 
 /** Milliseconds within which another service replaces a killed one, and notices the deadline. */
 const REPLACED_MS_MAX = 15_000 + NOTICE_MS_MAX;
@@ -55,10 +59,11 @@ class World implements AsyncDisposable {
   async becomes(state: MonitorState, team?: TeamId): Promise<Monitor> {
     const id = team ?? (await this.store.reader.get<TeamId>(keys.firstTeam())).value;
     assert(id !== null);
-    for await (const [{ value }] of this.store.reader.watch<[Monitor]>([keys.monitor(id, "a")])) {
+    for (;;) {
+      const { value } = await this.store.reader.get<Monitor>(keys.monitor(id, "a"));
       if (value?.state === state) return value;
+      await sleep(LOOK_MS);
     }
-    throw new Error("The watch ended");
   }
 
   /** Returns the changes to late and down, with their instants. */
