@@ -1,7 +1,7 @@
 /** Process entry point: load config, open the store, serve, shut down gracefully. */
 import { helpFor } from "./app/config.ts";
-import { Memory } from "./domain/core/memory.ts";
-import { createRequestLimits } from "./domain/teams/rate_limit.ts";
+import { Memory } from "./runtime/memory.ts";
+import { createRequestLimits } from "./runtime/rate_limit.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
 import { sealKeysOf } from "./kv/channels/seal_file.ts";
 import { isShared } from "./kv/location.ts";

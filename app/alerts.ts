@@ -1,10 +1,10 @@
 /** Builds what alerts need: the stores of their objects, and the job that sends messages. */
-import { DeliveryMetrics } from "../domain/channels/metrics.ts";
+import { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
 import type { Environment } from "../domain/core/environment.ts";
 import type { Region } from "../domain/core/ids.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import { DeliveryJob } from "../jobs/deliveries.ts";
-import type { Turn } from "../jobs/loop.ts";
+import type { Turn } from "../runtime/loop.ts";
 import { createIncidentStore } from "../kv/alerts/incidents.ts";
 import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";

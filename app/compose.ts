@@ -1,12 +1,12 @@
 /** The composition root: builds the application and its background jobs over an open store. */
-import { Deadlines } from "../domain/core/deadlines.ts";
+import { Deadlines } from "../runtime/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
 import { Clock } from "../jobs/clock.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
-import { ALWAYS } from "../jobs/loop.ts";
+import { ALWAYS } from "../runtime/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";

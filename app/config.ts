@@ -10,7 +10,7 @@ import { developmentKey, isOperatorKey, isTeamKey } from "../domain/teams/creden
 import { isLoopback } from "../domain/core/loopback.ts";
 import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
-import { MEMORY_MB } from "../domain/core/memory.ts";
+import { MEMORY_MB } from "../runtime/memory.ts";
 import { VERSION } from "../domain/core/version.ts";
 import { isShared, type KvLocation, parseLocation } from "../kv/location.ts";
 import { parseSealKey, SEAL_KEY_BYTES } from "../kv/channels/seal.ts";

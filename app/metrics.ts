@@ -1,9 +1,9 @@
 /** The metrics of the service: of its requests, its store and its process. */
 import type { Environment } from "../domain/core/environment.ts";
-import type { CheckMetrics } from "../domain/checks/metrics.ts";
-import type { DeliveryMetrics } from "../domain/channels/metrics.ts";
-import { RequestMetrics } from "../domain/metrics/requests.ts";
-import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
+import type { CheckMetrics } from "../runtime/check_metrics.ts";
+import type { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
+import { RequestMetrics } from "../runtime/request_metrics.ts";
+import { gauge, type MetricFamily } from "../runtime/metric_text.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
 import type { Store } from "../kv/store.ts";
 import type { Metrics } from "../routes/http/context.ts";

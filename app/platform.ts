@@ -5,7 +5,7 @@
  */
 import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
-import { MEMORY_MB } from "../domain/core/memory.ts";
+import { MEMORY_MB } from "../runtime/memory.ts";
 import type { Sink } from "./request_log.ts";
 
 /** Differences between the places where the service runs. */

@@ -4,9 +4,9 @@
  * @module
  */
 import process from "node:process";
-import { Histogram } from "../domain/metrics/histogram.ts";
+import { Histogram } from "../runtime/histogram.ts";
 import { VERSION } from "../domain/core/version.ts";
-import { counter, gauge, histogram, type MetricFamily } from "../domain/metrics/text.ts";
+import { counter, gauge, histogram, type MetricFamily } from "../runtime/metric_text.ts";
 
 /** Milliseconds between samples of the event loop. */
 const SAMPLE_MS = 500;

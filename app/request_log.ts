@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { counter, type MetricFamily } from "../domain/metrics/text.ts";
+import { counter, type MetricFamily } from "../runtime/metric_text.ts";
 
 /** Maximum milliseconds to flush when the process ends. */
 export const FLUSH_MS_MAX = 500;

@@ -1,7 +1,7 @@
 /** Dependencies and settings of a service. */
-import type { Timers } from "../domain/core/deadlines.ts";
+import type { Timers } from "../runtime/deadlines.ts";
 import type { Mailer } from "../domain/core/mail.ts";
-import type { MetricFamily } from "../domain/metrics/text.ts";
+import type { MetricFamily } from "../runtime/metric_text.ts";
 import type { SealKeys } from "../kv/channels/seal.ts";
 import type { StoreRefused } from "../kv/refused.ts";
 import type { Store } from "../kv/store.ts";

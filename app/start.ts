@@ -7,7 +7,7 @@
 import { dirname } from "node:path";
 import type { Environment } from "../domain/core/environment.ts";
 import { isOfStore } from "../domain/core/errors.ts";
-import type { Memory } from "../domain/core/memory.ts";
+import type { Memory } from "../runtime/memory.ts";
 import { makeFolder } from "../kv/base/files.ts";
 import { adviceFor, isShared, nameOf } from "../kv/location.ts";
 import { type OpenStore, openStore, withAccessToken } from "../kv/open.ts";

@@ -5,7 +5,7 @@
 import { runStoreOf } from "../tests/support/harness/stores.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { isOfStore } from "../domain/core/errors.ts";
-import { Memory } from "../domain/core/memory.ts";
+import { Memory } from "../runtime/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { type RunEvent, storedFacts } from "../domain/runs/event.ts";
 import { type FinishStatus, HEARTBEAT_STATUSES, STATUS_OF_HEARTBEAT } from "../domain/runs/run.ts";

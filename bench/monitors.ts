@@ -1,9 +1,9 @@
 /** Measures how long the clock takes for monitors that are all due in one minute. */
-import { Memory } from "../domain/core/memory.ts";
+import { Memory } from "../runtime/memory.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { createMonitor, nextDueAt } from "../domain/monitors/monitor.ts";
 import { Clock } from "../jobs/clock.ts";
-import { ALWAYS } from "../jobs/loop.ts";
+import { ALWAYS } from "../runtime/loop.ts";
 import { keys } from "../kv/base/keys.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { dueSet } from "../kv/clock/due_rows.ts";

@@ -9,7 +9,7 @@
  * Usage: server.ts KIND FILE; prints its address to stderr.
  */
 import { runStoreOf } from "../tests/support/harness/stores.ts";
-import { Memory } from "../domain/core/memory.ts";
+import { Memory } from "../runtime/memory.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/runs/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/runs/ledger.ts";
 import type { RunStore } from "../domain/runs/store.ts";
@@ -17,7 +17,7 @@ import { createRateCard } from "../domain/pricing/rate_card.ts";
 import { openStore } from "../kv/open.ts";
 import { LineLog } from "../app/request_log.ts";
 import { serve } from "../app/server.ts";
-import { counter } from "../domain/metrics/text.ts";
+import { counter } from "../runtime/metric_text.ts";
 import {
   createBenchService,
   createTeam,

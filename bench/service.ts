@@ -2,7 +2,7 @@
 import { TIMERS } from "../kv/base/deadline.ts";
 import { createService, type Service } from "../app/compose.ts";
 import type { ServiceOptions } from "../app/service_options.ts";
-import { createRequestLimits } from "../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../runtime/rate_limit.ts";
 import { ensureFirstTeam } from "../kv/teams/credentials.ts";
 import type { Team } from "../domain/teams/team.ts";
 import type { Store } from "../kv/store.ts";

@@ -1,5 +1,5 @@
 /** Measures a ledger of millions of runs: its size, its reads, and its opens against an empty file. */
-import { Memory } from "../domain/core/memory.ts";
+import { Memory } from "../runtime/memory.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { openStore } from "../kv/open.ts";
 import { serve } from "../app/server.ts";

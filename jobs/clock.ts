@@ -15,7 +15,7 @@ import type {
 } from "../domain/clock/due.ts";
 import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import type { TeamId } from "../domain/core/ids.ts";
-import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
+import { allDone, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 export interface ClockDeps extends JobDeps {
   readonly store: ClockStore;

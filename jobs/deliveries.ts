@@ -13,7 +13,7 @@ import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { TeamId } from "../domain/core/ids.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import type { Team } from "../domain/teams/team.ts";
-import { type JobDeps, jobLine, Loop } from "./loop.ts";
+import { type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 export interface DeliveryDeps extends JobDeps {
   readonly queue: DeliveryQueue;

@@ -7,10 +7,10 @@
  *
  * @module
  */
-import type { Timers } from "../domain/core/deadlines.ts";
+import type { Timers } from "../runtime/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { LeaseStore } from "../domain/core/jobs.ts";
-import { type JobDeps, jobLine, Loop, type Turn } from "./loop.ts";
+import { type JobDeps, jobLine, Loop, type Turn } from "../runtime/loop.ts";
 
 /** Milliseconds that a lease lasts, between renewals, and between looks of other instances. */
 const LEASE = { ms: 10_000, renewMs: 4_000, lookMs: 2_000 } as const;

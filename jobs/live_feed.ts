@@ -11,7 +11,7 @@ import type { ChangeStore } from "../domain/feed/changes.ts";
 import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type JobDeps, jobLine, Loop } from "./loop.ts";
+import { type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 /** Changes per read. */
 const CHANGES_PER_READ = 50;

@@ -21,7 +21,7 @@ import { noticeText, percentsReached } from "../domain/teams/quota.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";
-import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
+import { allDone, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 export interface NoticeDeps extends JobDeps {
   readonly store: NoticeStore;

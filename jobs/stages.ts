@@ -5,7 +5,7 @@
  */
 import { isOfStore } from "../domain/core/errors.ts";
 import type { DueRun, ProcessingStore } from "../domain/runs/processing.ts";
-import { allDone } from "./loop.ts";
+import { allDone } from "../runtime/loop.ts";
 
 /** Stages per turn. */
 const STAGES_PER_TURN = 20;

@@ -26,7 +26,7 @@ import {
   type SweepStore,
   untilNextNight,
 } from "../domain/retention/sweep.ts";
-import { type JobDeps, jobLine, Loop } from "./loop.ts";
+import { type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 export interface SweepDeps extends JobDeps {
   readonly store: SweepStore;

@@ -16,7 +16,7 @@ import {
   type PendingRun,
   type ProcessingStore,
 } from "../domain/runs/processing.ts";
-import { allDone, type JobDeps, jobLine, Loop } from "./loop.ts";
+import { allDone, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 import { StageTurns } from "./stages.ts";
 
 /**

@@ -11,9 +11,9 @@ import type { TeamId } from "../domain/core/ids.ts";
 import { isOfStore, type Problem } from "../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX, type TeamJob } from "../domain/core/jobs.ts";
 import { type JobType, keyParts, keys } from "./base/keys.ts";
-import { KeyedMutex } from "./base/keyed_mutex.ts";
+import { KeyedMutex } from "../runtime/keyed_mutex.ts";
 import { LOST, untilCommitted } from "./base/retry.ts";
-import { Backoff } from "./base/backoff.ts";
+import { Backoff } from "../runtime/backoff.ts";
 import { getEntry, getValue, isAlive, listRows, type Store } from "./store.ts";
 import type { Write } from "./writer/write.ts";
 

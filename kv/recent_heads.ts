@@ -14,7 +14,7 @@
  */
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
-import type { Memory } from "../domain/core/memory.ts";
+import type { Memory } from "../runtime/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { ownText } from "../domain/core/text.ts";
 import { hasPayload } from "../domain/retention/retention.ts";
@@ -22,7 +22,7 @@ import { EMPTY_LEDGER, type EventLedger } from "../domain/runs/ledger.ts";
 import type { PendingRun } from "../domain/runs/processing.ts";
 import type { Closing, Opening } from "../domain/runs/run.ts";
 import type { RunSummary } from "../domain/runs/summary.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "./base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../runtime/byte_cache.ts";
 import { newRowName } from "./base/names.ts";
 import { pendingName } from "./writer/pending_mark.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Deadlines } from "../domain/core/deadlines.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type Blob, chunksOf, intoChunks, packBlob, unpackBlob } from "./base/blob.ts";
@@ -16,7 +16,7 @@ import { newRowName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
 import { READS, Reads } from "./base/reads.ts";
 import { RecentHeads } from "./recent_heads.ts";
-import { KeyedMutex } from "./base/keyed_mutex.ts";
+import { KeyedMutex } from "../runtime/keyed_mutex.ts";
 import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
 import type { KvSet, Write } from "./writer/write.ts";
 

@@ -10,14 +10,15 @@ const ROOT = new URL("../", import.meta.url);
 /** Folders in the order of their layers. Each imports only from itself and from those it names. */
 const LAYERS: Record<string, readonly string[]> = {
   domain: [],
-  kv: ["domain"],
-  jobs: ["domain"],
-  outbound: ["domain"],
-  routes: ["domain"],
-  app: ["domain", "kv", "jobs", "outbound", "routes"],
-  "main.ts": ["domain", "kv", "jobs", "outbound", "routes", "app"],
-  tools: ["domain", "kv", "jobs", "outbound", "routes", "app"],
-  bench: ["domain", "kv", "jobs", "outbound", "routes", "app", "tools", "tests"],
+  runtime: ["domain"],
+  kv: ["domain", "runtime"],
+  jobs: ["domain", "runtime"],
+  outbound: ["domain", "runtime"],
+  routes: ["domain", "runtime"],
+  app: ["domain", "runtime", "kv", "jobs", "outbound", "routes"],
+  "main.ts": ["domain", "runtime", "kv", "jobs", "outbound", "routes", "app"],
+  tools: ["domain", "runtime", "kv", "jobs", "outbound", "routes", "app"],
+  bench: ["domain", "runtime", "kv", "jobs", "outbound", "routes", "app", "tools", "tests"],
 };
 
 /** The project's configuration, which only this file reads: it has the version. */
@@ -28,7 +29,6 @@ const ORDER: Record<string, readonly string[]> = {
   domain: [
     "core",
     "clock",
-    "metrics",
     "teams",
     "config",
     "pricing",

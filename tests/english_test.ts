@@ -24,6 +24,7 @@ const FOLDERS = [
   "kv",
   "outbound",
   "routes",
+  "runtime",
   "tests",
 ];
 const SKIPPED = new Set(["tests/english_test.ts", "domain/pricing/default_rates.json"]);

@@ -1,5 +1,5 @@
 /** `deno task import`: makes a new ledger of an export, in a store of any kind. */
-import { Memory } from "../domain/core/memory.ts";
+import { Memory } from "../runtime/memory.ts";
 import { openStore } from "../kv/open.ts";
 import { type Imported, importLines } from "../kv/transfer/import.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";

@@ -16,12 +16,13 @@ const MAY_IMPORT: Record<
     folders: ["domain"],
     packages: /^(zod|croner|cronstrue|ipaddr\.js|@marcbachmann\/cel-js|re2js)$/,
   },
-  kv: { folders: ["kv", "domain"], packages: /^(node:|lru-cache$|@std\/ulid$)/ },
+  runtime: { folders: ["runtime", "domain"], packages: /^(node:|lru-cache$)/ },
+  kv: { folders: ["kv", "domain", "runtime"], packages: /^(node:|lru-cache$|@std\/ulid$)/ },
   routes: {
-    folders: ["routes", "domain"],
+    folders: ["routes", "domain", "runtime"],
     packages: /^(node:|zod$|@std\/http$|hono(\/|$)|htmx\.org\/|markdown-it$)/,
   },
-  jobs: { folders: ["jobs", "domain"], packages: /^node:/ },
+  jobs: { folders: ["jobs", "domain", "runtime"], packages: /^node:/ },
 };
 
 /** Globals that make a function impure. */

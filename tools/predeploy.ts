@@ -5,7 +5,7 @@
 import { flushConsole, say } from "../app/console.ts";
 import { FLUSH_MS_MAX } from "../app/request_log.ts";
 import { ensureFirstKey, openLedger, readConfig } from "../app/start.ts";
-import { Memory } from "../domain/core/memory.ts";
+import { Memory } from "../runtime/memory.ts";
 import { nameOf } from "../kv/location.ts";
 
 const config = await readConfig();

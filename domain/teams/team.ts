@@ -4,7 +4,7 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import type { Rate } from "../core/token_bucket.ts";
+import type { Rate } from "../core/rate.ts";
 import type { Planned } from "./plans.ts";
 
 /** Tenant: owns data and is billed. */

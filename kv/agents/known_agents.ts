@@ -7,8 +7,8 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Memory } from "../../domain/core/memory.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import type { Memory } from "../../runtime/memory.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 
 /** Fractions of the memory share of agents; the rest is for their activity. */
 const AGENTS_PART = 0.4, TEAMS_PART = 0.1;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Deadlines, Timers } from "../../domain/core/deadlines.ts";
+import type { Deadlines, Timers } from "../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 
 /** Monotonic clock and timers of the process. */

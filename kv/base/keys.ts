@@ -11,7 +11,7 @@ import { VERSION } from "../../domain/core/version.ts";
 import type { DueKind } from "../../domain/clock/due.ts";
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
 import type { NoticeName } from "../../domain/teams/quota_notice.ts";
-import type { Api } from "../../domain/teams/rate_limit.ts";
+import type { Api } from "../../runtime/rate_limit.ts";
 import type { PendingLane } from "../../domain/runs/processing.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
 import type { ExpiryEntry, RetentionClass } from "../../domain/retention/retention.ts";

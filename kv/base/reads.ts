@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Deadlines } from "../../domain/core/deadlines.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
-import { FairSlots, type SlotLimits } from "../../domain/core/fair_slots.ts";
+import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { currentScope, readScopes } from "./read_scope.ts";
 

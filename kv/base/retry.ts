@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Deadlines } from "../../domain/core/deadlines.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { COMMIT_ATTEMPTS_MAX } from "./limits.ts";
 

@@ -9,7 +9,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { groupsOf } from "../base/groups.ts";
 import { getAll, listRows, type Store } from "../store.ts";
-import { FairQueue } from "../writer/fair_queue.ts";
+import { FairQueue } from "../../runtime/fair_queue.ts";
 import { wakeRow } from "./delivery_rows.ts";
 import { lookAt } from "./look.ts";
 import { needSecret, release, settle, settleReport } from "./settle.ts";

@@ -5,7 +5,7 @@
  */
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { checksOf, judge, neededFacts } from "../../domain/checks/judge.ts";
-import { FairSlots } from "../../domain/core/fair_slots.ts";
+import { FairSlots } from "../../runtime/fair_slots.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { DueRun } from "../../domain/runs/processing.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../domain/checks/store.ts";
 import { matchesAgent } from "../../domain/config/match.ts";
 import { Overloaded } from "../../domain/core/errors.ts";
-import { FairSlots, type SlotLimits } from "../../domain/core/fair_slots.ts";
+import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { CHECK_STATUSES, type CheckResult } from "../../domain/runs/check_result.ts";

@@ -6,7 +6,7 @@
 import type { DueRow } from "../../domain/clock/due.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
-import { FairQueue } from "../writer/fair_queue.ts";
+import { FairQueue } from "../../runtime/fair_queue.ts";
 import type { KvSet } from "../writer/write.ts";
 
 /** Rows of the earliest times per turn, and rows after them in which other teams are found. */

@@ -5,8 +5,8 @@
  */
 import { SEVERITIES, type Severity } from "../../domain/channels/message.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import { counter, gauge, histogram, type MetricFamily } from "../../domain/metrics/text.ts";
-import type { Memory, MemoryUse } from "../../domain/core/memory.ts";
+import { counter, gauge, histogram, type MetricFamily } from "../../runtime/metric_text.ts";
+import type { Memory, MemoryUse } from "../../runtime/memory.ts";
 import { PENDING_LANES, type PendingLane } from "../../domain/runs/processing.ts";
 import { isDead, type RunFailure } from "../../domain/runs/stages.ts";
 import { inTime } from "../base/deadline.ts";

@@ -15,7 +15,7 @@ import {
 } from "../../domain/pricing/rate_body.ts";
 import type { OwnRate, PutRateOutcome } from "../../domain/pricing/rate_card.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
-import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { dueSet } from "../clock/due_rows.ts";

@@ -17,11 +17,11 @@ import {
 import { NAME_CHARS_MAX } from "../../domain/pricing/model_names.ts";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateCard, RateRow } from "../../domain/pricing/rates.ts";
-import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import type { Store } from "../store.ts";
-import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { createRateWriter, readRates, versionOf } from "./own_rates.ts";
 
 /** Cache lifetime of a card: half of the time in which another process must notice a change. */

@@ -7,11 +7,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import {
-  PendingRefusals,
-  type RefusalTally,
-  tallyBytes,
-} from "../../domain/refusals/pending_refusals.ts";
+import { PendingRefusals, type RefusalTally, tallyBytes } from "../../runtime/pending_refusals.ts";
 import {
   addRefusals,
   NO_REFUSALS,

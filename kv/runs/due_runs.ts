@@ -8,10 +8,10 @@
  */
 import type { DueRun, PendingRun, RunTask } from "../../domain/runs/processing.ts";
 import { failureAfter, isDead, retryAt, type RunFailure } from "../../domain/runs/stages.ts";
-import type { Backoff } from "../base/backoff.ts";
+import type { Backoff } from "../../runtime/backoff.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { getMany, listRows, rowsAfter, type Store } from "../store.ts";
-import { FairQueue } from "../writer/fair_queue.ts";
+import { FairQueue } from "../../runtime/fair_queue.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { failureSets } from "./failures.ts";
 

@@ -18,7 +18,7 @@ import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunParts } from "../../domain/runs/run.ts";
 import { inTime } from "../base/deadline.ts";
-import { BURST, KeyedMutex } from "../base/keyed_mutex.ts";
+import { BURST, KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { readHead } from "./heads.ts";
 import { type Call, joinWrites, partsWrite } from "./parts_write.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Deadlines } from "../../domain/core/deadlines.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
 import type { Parsed, Problem } from "../../domain/core/errors.ts";
-import { FairSlots, type SlotLimits } from "../../domain/core/fair_slots.ts";
+import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
 import { SPEND_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { currentScope, readScopes } from "../base/read_scope.ts";

@@ -8,9 +8,9 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { keys } from "../base/keys.ts";
-import { SizedMap } from "../base/sized_map.ts";
+import { SizedMap } from "../../runtime/sized_map.ts";
 import { keyText } from "../writer/group.ts";
 import { bytesOfRow } from "./rollup_days.ts";
 import { changedRow, decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";

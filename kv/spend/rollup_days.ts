@@ -8,9 +8,9 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Memory } from "../../domain/core/memory.ts";
+import type { Memory } from "../../runtime/memory.ts";
 import { groupName, type RollupKind, type RollupRow } from "../../domain/spend/rollup.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 

@@ -19,11 +19,11 @@ import {
 } from "../../domain/retention/retention.ts";
 import { judgeAtOnce, type Judgement } from "../checks/at_once.ts";
 import type { JudgeLater } from "../checks/later.ts";
-import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { dueSet } from "../clock/due_rows.ts";
-import { Backoff } from "../base/backoff.ts";
+import { Backoff } from "../../runtime/backoff.ts";
 import { beginWork, DueRuns, endWork, workFailed } from "../runs/due_runs.ts";
 import { costFailed } from "../runs/failures.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";

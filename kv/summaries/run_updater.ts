@@ -10,12 +10,12 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Making } from "../../domain/alerts/notify.ts";
-import { CheckMetrics } from "../../domain/checks/metrics.ts";
+import { CheckMetrics } from "../../runtime/check_metrics.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
 import type { AlertCache, AlertConfig } from "../alerts/state.ts";
 import { groupsOf } from "../base/groups.ts";
-import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";

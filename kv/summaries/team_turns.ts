@@ -5,7 +5,7 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { planAlerts } from "../alerts/fold.ts";
-import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BACK_ENDS } from "../base/limits.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import type { TeamChanges, TeamPlan, TeamRows } from "../monitors/team_changes.ts";

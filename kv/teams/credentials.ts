@@ -10,7 +10,7 @@ import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import { rotatedCredentials } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";

@@ -8,7 +8,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";

@@ -1,19 +1,19 @@
 /**
  * Request-rate buckets shared by several instances: one row per team and API, from which each
- * instance leases slices (`domain/teams/shared_bucket.ts`).
+ * instance leases slices (`runtime/shared_bucket.ts`).
  *
  * @module
  */
-import type { Timers } from "../../domain/core/deadlines.ts";
-import type { Api, NewBucket } from "../../domain/teams/rate_limit.ts";
+import type { Timers } from "../../runtime/deadlines.ts";
+import type { Api, NewBucket } from "../../runtime/rate_limit.ts";
 import {
   type BucketRow,
   type Lease,
   type LeaseSource,
   SharedBucket,
   WAITING_MAX,
-} from "../../domain/teams/shared_bucket.ts";
-import { LeaseTime } from "../../domain/teams/lease_time.ts";
+} from "../../runtime/shared_bucket.ts";
+import { LeaseTime } from "../../runtime/lease_time.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";

@@ -7,8 +7,8 @@
  *
  * @module
  */
-import type { SlotLimits } from "../../domain/core/fair_slots.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../base/byte_cache.ts";
+import type { SlotLimits } from "../../runtime/fair_slots.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import { Reads } from "../base/reads.ts";
 import type { Store } from "../store.ts";

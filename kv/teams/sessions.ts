@@ -7,7 +7,7 @@
  */
 import { isLive, OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { SlotLimits } from "../../domain/core/fair_slots.ts";
+import type { SlotLimits } from "../../runtime/fair_slots.ts";
 import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/core/limits.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import {

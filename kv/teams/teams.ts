@@ -8,7 +8,7 @@ import type { Team } from "../../domain/teams/team.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region, TeamId } from "../../domain/core/ids.ts";
-import type { Rate } from "../../domain/core/token_bucket.ts";
+import type { Rate } from "../../domain/core/rate.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { type AuditEntry, differenceOf, SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
 import type { PageBounds } from "../../domain/core/query.ts";

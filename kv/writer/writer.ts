@@ -10,9 +10,9 @@
  *
  * @module
  */
-import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
+import type { Deadlines, Wait } from "../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
-import type { Memory } from "../../domain/core/memory.ts";
+import type { Memory } from "../../runtime/memory.ts";
 import { groupsOf } from "../base/groups.ts";
 import type { WorkerSignal } from "./signal.ts";
 import { type CommitDeps, Commits } from "./commits.ts";
@@ -26,7 +26,7 @@ import {
   QUEUE_TEAM_PART,
   type WriteSize,
 } from "../base/limits.ts";
-import { FairQueue } from "./fair_queue.ts";
+import { FairQueue } from "../../runtime/fair_queue.ts";
 import { WriterMetrics } from "./metrics.ts";
 import type { Write } from "./write.ts";
 

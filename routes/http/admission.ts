@@ -12,7 +12,7 @@ import {
   FairSlots,
   type Slot,
   type SlotLimits,
-} from "../../domain/core/fair_slots.ts";
+} from "../../runtime/fair_slots.ts";
 import { BytesInFlight } from "./bytes_in_flight.ts";
 import { PacedStreams } from "./paced_streams.ts";
 import { setTimeout as sleep } from "node:timers/promises";

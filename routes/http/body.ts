@@ -1,7 +1,7 @@
 /** Reads request bodies, bounded in bytes, time and depth (decisions 10 and 11). */
 import { createGunzip } from "node:zlib";
 import type { Principal } from "../../domain/teams/credentials.ts";
-import type { Deadlines } from "../../domain/core/deadlines.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
 import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
 import {
   BODY_BYTES_MAX,

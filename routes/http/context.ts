@@ -28,20 +28,20 @@ import type { TeamStore } from "../../domain/teams/team_change.ts";
 import type { ChangeStore } from "../../domain/feed/changes.ts";
 import type { LiveFeed } from "../../domain/feed/live.ts";
 import type { DeadStageStore } from "../../domain/runs/processing.ts";
-import type { Deadlines } from "../../domain/core/deadlines.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
 import type { Principal, Requirement } from "../../domain/teams/credentials.ts";
 import type { Problem } from "../../domain/core/errors.ts";
-import type { Memory } from "../../domain/core/memory.ts";
+import type { Memory } from "../../runtime/memory.ts";
 import type { ReadScopes } from "../../domain/core/read_scope.ts";
 import type { Region } from "../../domain/core/ids.ts";
-import type { RequestMetrics } from "../../domain/metrics/requests.ts";
-import type { MetricFamily } from "../../domain/metrics/text.ts";
+import type { RequestMetrics } from "../../runtime/request_metrics.ts";
+import type { MetricFamily } from "../../runtime/metric_text.ts";
 import type { ScoreStore } from "../../domain/runs/scores.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { BodyShape } from "../../domain/ingest/large_body.ts";
 import type { ParseContext } from "../../domain/ingest/form.ts";
-import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
-import type { TokenBucket } from "../../domain/core/token_bucket.ts";
+import type { RequestLimits } from "../../runtime/rate_limit.ts";
+import type { TokenBucket } from "../../runtime/token_bucket.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 
 /** Returns the address that a request came from, a proxy's behind one; null where it is unknown. */

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/core/limits.ts";
-import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../../runtime/rate_limit.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
 import { setTeamRate } from "../../kv/teams/credentials.ts";

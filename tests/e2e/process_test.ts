@@ -1,7 +1,7 @@
 /** Tests the program as an operator uses it: settings, keys, and files that it must refuse. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey } from "../../domain/teams/credentials.ts";
-import { Memory } from "../../domain/core/memory.ts";
+import { Memory } from "../../runtime/memory.ts";
 import { VERSION } from "../../domain/core/version.ts";
 import { keys, LEDGER_FORMAT } from "../../kv/base/keys.ts";
 import { openStore } from "../../kv/open.ts";

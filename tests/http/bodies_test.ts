@@ -1,6 +1,6 @@
 /** Bodies are counted as they arrive: announced but unsent bytes take no memory. */
 import type { RunStore } from "../../domain/runs/store.ts";
-import { Memory } from "../../domain/core/memory.ts";
+import { Memory } from "../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";

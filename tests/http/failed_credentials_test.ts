@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../../runtime/rate_limit.ts";
 import type { RequestContext } from "../../routes/http/context.ts";
 import { clientOf } from "../../routes/http/credential.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";

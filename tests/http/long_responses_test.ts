@@ -2,7 +2,7 @@
  * Long responses: sent in parts, complete for a client that reads, and counted for one that does
  * not.
  */
-import { Memory } from "../../domain/core/memory.ts";
+import { Memory } from "../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { signedIn } from "../support/harness/dashboard.ts";

@@ -1,11 +1,6 @@
 /** The memory budget of the complete service: every cache stays within its share. */
 import { assert, assertEquals } from "@std/assert";
-import {
-  Memory,
-  MEMORY_SHARES,
-  type MemoryShare,
-  type MemoryUse,
-} from "../../domain/core/memory.ts";
+import { Memory, MEMORY_SHARES, type MemoryShare, type MemoryUse } from "../../runtime/memory.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { ofFile, ofInstance } from "../support/harness/test_kv.ts";

@@ -1,6 +1,6 @@
 /** Response metadata: length, tags, content negotiation and allowed methods. */
 import { assert, assertEquals } from "@std/assert";
-import { Deadlines } from "../../domain/core/deadlines.ts";
+import { Deadlines } from "../../runtime/deadlines.ts";
 import { TIMERS } from "../../kv/base/deadline.ts";
 import { prefersJson } from "../../routes/http/compress.ts";
 import { aRun, runId } from "../support/builders/requests.ts";

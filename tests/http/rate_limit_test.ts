@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseList } from "structured-headers";
 import type { Team } from "../../domain/teams/team.ts";
-import type { TokenBucket } from "../../domain/core/token_bucket.ts";
+import type { TokenBucket } from "../../runtime/token_bucket.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { setTeamRate } from "../../kv/teams/credentials.ts";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";

@@ -1,6 +1,6 @@
 /** `GET /v1/refusals`: wrong requests of a team's clients (R13). */
 import { assert, assertEquals } from "@std/assert";
-import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../../runtime/rate_limit.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";

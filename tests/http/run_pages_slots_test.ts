@@ -1,7 +1,7 @@
 /** Slots of the pages that show the events of runs. */
 import { assertEquals } from "@std/assert";
 import { Hono } from "hono";
-import { Memory } from "../../domain/core/memory.ts";
+import { Memory } from "../../runtime/memory.ts";
 import type { AppDeps, Env } from "../../routes/http/context.ts";
 import { Admission } from "../../routes/http/admission.ts";
 

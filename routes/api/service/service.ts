@@ -9,7 +9,7 @@ import {
   METRICS_TYPE,
   metricsText,
   type Sample,
-} from "../../../domain/metrics/text.ts";
+} from "../../../runtime/metric_text.ts";
 import {
   type MonitorPage,
   MONITORS_PER_PAGE,

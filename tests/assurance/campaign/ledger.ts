@@ -1,5 +1,5 @@
 /** Service under attack: a separate process with little memory, an operator and two teams. */
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { openStore } from "../../../kv/open.ts";

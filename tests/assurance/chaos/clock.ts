@@ -3,7 +3,7 @@
  * clock.
  */
 import { assert, assertEquals } from "@std/assert";
-import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import { TIERS } from "../../../domain/teams/plans.ts";
 import { dayOf, monthOf } from "../../../domain/core/time.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";

@@ -9,9 +9,9 @@
 import { storeOver } from "../../support/harness/stores.ts";
 import type { Envelope } from "../../../domain/channels/sender.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
+import { Deadlines, type Timers } from "../../../runtime/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
-import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";

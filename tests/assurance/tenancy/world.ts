@@ -2,7 +2,7 @@
 import { decodeResults } from "../../../kv/base/codec_checks.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
 import { type Answer, Harness, NOON } from "../../support/harness/harness.ts";

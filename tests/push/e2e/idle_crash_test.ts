@@ -1,6 +1,6 @@
 /** Tests that kill -9 while runs are being closed leaves each of them closed once, at its deadline. */
 import { assert, assertEquals } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { IdleClose } from "../../../domain/runs/idle.ts";
 import { keys } from "../../../kv/base/keys.ts";

@@ -1,7 +1,7 @@
 /** Monitors of services over a shared KV: deadlines, killed services, one change for all. */
 import { assert, assertEquals } from "@std/assert";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Flip, Monitor, MonitorState } from "../../../domain/monitors/monitor.ts";
 import type { Team } from "../../../domain/teams/team.ts";

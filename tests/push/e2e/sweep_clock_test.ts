@@ -1,7 +1,7 @@
 /**
  * Tests a process whose clock is far ahead of its ledger: it removes almost nothing at its start.
  */
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";

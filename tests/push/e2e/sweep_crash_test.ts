@@ -2,7 +2,7 @@
  * Tests that a sweep and a customer's deletion survive kill -9: both complete, and all numbers are
  * exact.
  */
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import type { Team } from "../../../domain/teams/team.ts";

@@ -34,7 +34,17 @@ const PATCH: Patch = {
 async function makeNext(folder: string): Promise<string> {
   const next = `${folder}/next`;
   await Deno.mkdir(next);
-  const parts = ["app", "domain", "jobs", "kv", "outbound", "routes", "tools", "main.ts"];
+  const parts = [
+    "app",
+    "domain",
+    "jobs",
+    "kv",
+    "outbound",
+    "routes",
+    "runtime",
+    "tools",
+    "main.ts",
+  ];
   const sources = [...parts, "deno.json", "deno.lock"].map((name) => `${ROOT}${name}`);
   const { success } = await new Deno.Command("cp", { args: ["-r", ...sources, next] }).output();
   assert(success);

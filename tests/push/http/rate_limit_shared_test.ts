@@ -1,7 +1,7 @@
 /** Rate headers when several instances share a team's bucket (decisions 36, 37). */
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import { openStore } from "../../../kv/open.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import { FakeTimers } from "../../support/fakes/fake_timers.ts";

@@ -1,6 +1,6 @@
 /** Deliveries of two processes over a shared KV that loses answers, or over `denokv`. */
 import { assertEquals } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { DELIVERED, DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";

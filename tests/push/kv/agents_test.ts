@@ -7,7 +7,7 @@ import { agentStoreOf, storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import type { AgentActivity } from "../../../domain/agents/activity.ts";

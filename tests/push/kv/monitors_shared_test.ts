@@ -1,6 +1,6 @@
 /** Monitors of two processes over a shared KV that loses answers, or over `denokv`. */
 import { assertEquals } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { denokvCommand, KvProcess } from "../../support/harness/denokv.ts";

@@ -7,7 +7,7 @@ import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { NO_CALLS } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import { keys } from "../../../kv/base/keys.ts";

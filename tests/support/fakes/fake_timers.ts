@@ -1,5 +1,5 @@
 /** A clock that the test moves, with its timers. */
-import type { Timers } from "../../../domain/core/deadlines.ts";
+import type { Timers } from "../../../runtime/deadlines.ts";
 
 export class FakeTimers implements Timers {
   nowMs = 0;

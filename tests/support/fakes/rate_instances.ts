@@ -2,8 +2,8 @@
 import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
-import { type Api, createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
+import { type Api, createRequestLimits } from "../../../runtime/rate_limit.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import { NOON } from "../harness/harness.ts";

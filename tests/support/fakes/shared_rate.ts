@@ -1,6 +1,6 @@
 /** Instances that share one team's bucket, and their common store, on a clock that a test moves. */
-import type { Rate } from "../../../domain/core/token_bucket.ts";
-import { type BucketRow, type Lease, SharedBucket } from "../../../domain/teams/shared_bucket.ts";
+import type { Rate } from "../../../domain/core/rate.ts";
+import { type BucketRow, type Lease, SharedBucket } from "../../../runtime/shared_bucket.ts";
 
 /** Maximum milliseconds of a lease before `hurry` completes it: the store is never slow here. */
 export const LEASE_MS_MAX = 100;

@@ -1,8 +1,8 @@
 /** One of several instances of the service on a shared KV, without a listener. */
-import type { Timers } from "../../../domain/core/deadlines.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import type { Timers } from "../../../runtime/deadlines.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";

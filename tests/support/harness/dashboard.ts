@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { AppDeps, Route } from "../../../routes/http/context.ts";
 import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { Admission, type HandlerDeps } from "../../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 

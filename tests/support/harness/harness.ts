@@ -7,7 +7,7 @@ import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
 import type { Grant } from "../../../domain/teams/credentials.ts";
 import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
-import type { RequestLimits } from "../../../domain/teams/rate_limit.ts";
+import type { RequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Clock } from "../../../jobs/clock.ts";
 import type { DeliveryJob } from "../../../jobs/deliveries.ts";

@@ -2,9 +2,9 @@
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Region } from "../../../domain/core/ids.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
-import { createRequestLimits, type RequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { createRequestLimits, type RequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";

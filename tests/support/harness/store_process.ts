@@ -1,6 +1,6 @@
 /** A process on a store without the rest of a service, with hooks around its commits. */
 import { assertEquals } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";

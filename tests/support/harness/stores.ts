@@ -1,6 +1,6 @@
 /** Stores over a test's handles, built without the rest of a service. */
-import type { Deadlines } from "../../../domain/core/deadlines.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import type { Deadlines } from "../../../runtime/deadlines.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RateCards } from "../../../domain/pricing/rate_card.ts";

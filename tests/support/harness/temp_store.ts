@@ -1,5 +1,5 @@
 /** Stores for tests below the HTTP stack: in a separate folder, or left by a process. */
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { assert } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";

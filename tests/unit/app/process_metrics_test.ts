@@ -1,7 +1,7 @@
 /** Process metrics describe this process. */
 import { assert, assertEquals } from "@std/assert";
 import { VERSION } from "../../../domain/core/version.ts";
-import { metricsText } from "../../../domain/metrics/text.ts";
+import { metricsText } from "../../../runtime/metric_text.ts";
 import { ProcessMetrics } from "../../../app/process_metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseConfig } from "../../../app/config.ts";
 import { openLedger } from "../../../app/start.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
 Deno.test("R42: a ledger in a file has a bell, but not where the runtime changes names of databases", async () => {

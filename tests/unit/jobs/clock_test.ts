@@ -9,7 +9,7 @@ import {
 } from "../../../domain/clock/due.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { Clock } from "../../../jobs/clock.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";

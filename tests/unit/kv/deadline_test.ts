@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { inTime, TIMERS } from "../../../kv/base/deadline.ts";
 
 Deno.test("a deadline passes on the result or failure of the work", async () => {

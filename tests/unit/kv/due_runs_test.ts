@@ -4,7 +4,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { DueRuns } from "../../../kv/runs/due_runs.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
-import { Backoff } from "../../../kv/base/backoff.ts";
+import { Backoff } from "../../../runtime/backoff.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { run } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";

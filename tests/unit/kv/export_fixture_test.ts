@@ -1,6 +1,6 @@
 /** An export that an earlier version wrote: every later version imports it (R21). */
 import { assert, assertEquals } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { openStore } from "../../../kv/open.ts";
 import { exportLines } from "../../../kv/transfer/export.ts";

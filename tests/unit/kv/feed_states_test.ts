@@ -4,7 +4,7 @@
  * shared KV, where processing takes several round trips, followers often read in between.
  */
 import { assertEquals } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { openStore } from "../../../kv/open.ts";
 import {
   aCall,

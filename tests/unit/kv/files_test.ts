@@ -1,5 +1,5 @@
 /** No commit is made or acknowledged when the files are no longer the ledger's. */
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { createReadiness, createStore } from "../../../kv/store.ts";

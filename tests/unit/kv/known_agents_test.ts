@@ -6,7 +6,7 @@ import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import type { Store } from "../../../kv/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { finish, open, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { comparePositions, type EventPosition } from "../../../domain/runs/event_page.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";

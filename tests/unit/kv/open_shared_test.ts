@@ -1,6 +1,6 @@
 /** Opening the URL of a shared KV that does not work. */
 import { assertRejects } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { openStore } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
 import { asKvClient } from "../../support/harness/kv_client.ts";

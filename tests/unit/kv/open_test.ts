@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { keys, LEDGER_FORMAT, OWN_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore, openUnlocked } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
@@ -89,7 +89,7 @@ function hrefOf(path: string): string {
 
 const OPENER = `
   import { openStore } from ${hrefOf("kv/open.ts")};
-  import { Memory } from ${hrefOf("domain/core/memory.ts")};
+  import { Memory } from ${hrefOf("runtime/memory.ts")};
   const store = await openStore(Deno.args[0], new Memory());
   await store.writer.commit({ sets: [{ key: ["from"], value: "another process" }] });
   console.log("open");

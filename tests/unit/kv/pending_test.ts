@@ -6,7 +6,7 @@ import { PENDING_LANES, type PendingLane } from "../../../domain/runs/processing
 import { keys } from "../../../kv/base/keys.ts";
 import { PendingQueue } from "../../../kv/runs/pending_queue.ts";
 import { PendingWaits } from "../../../kv/runs/pending_waits.ts";
-import { Backoff } from "../../../kv/base/backoff.ts";
+import { Backoff } from "../../../runtime/backoff.ts";
 import {
   decodePending,
   encodePending,

@@ -7,7 +7,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";

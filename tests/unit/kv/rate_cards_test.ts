@@ -1,6 +1,6 @@
 /** A team's own rows in the store, and the result of races. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
 import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_card.ts";

@@ -1,7 +1,7 @@
 /** Reads of requests: counted, bounded, fair, and ended by deadline and disconnect. */
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";

@@ -1,6 +1,6 @@
 /** Commits on a shared KV whose answers are lost, by the runtime's real client. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { keys } from "../../../kv/base/keys.ts";

@@ -3,7 +3,7 @@
  * stored.
  */
 import { assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";

@@ -1,6 +1,6 @@
 /** Changes that are retried after a conflict. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { LOST, untilCommittedInTime } from "../../../kv/base/retry.ts";
 import { FakeTimers } from "../../support/fakes/fake_timers.ts";

@@ -2,7 +2,7 @@
 import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { TIMERS } from "../../../kv/base/deadline.ts";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";

@@ -3,7 +3,7 @@ import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { metricsText } from "../../../domain/metrics/text.ts";
+import { metricsText } from "../../../runtime/metric_text.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { dueSet } from "../../../kv/clock/due_rows.ts";
 import { storeMetrics } from "../../../kv/metrics/store.ts";

@@ -1,6 +1,6 @@
 /** Exports: a ledger moves to another store and answers the same there (R21). */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { KINDS_AFTER_RUNS, KINDS_BEFORE_RUNS } from "../../../domain/core/export_format.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { openStore } from "../../../kv/open.ts";

@@ -1,6 +1,6 @@
 /** Worker signal: commits with marks wake the worker of their process, and no message is stored. */
-import { Deadlines } from "../../../domain/core/deadlines.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { TIMERS } from "../../../kv/base/deadline.ts";

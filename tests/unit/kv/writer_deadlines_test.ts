@@ -1,7 +1,7 @@
 /** The writer when callers time out: what was not sent by then is never stored. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { SEED } from "../../support/harness/seed.ts";

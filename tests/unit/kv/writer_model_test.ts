@@ -4,7 +4,7 @@ import { writerOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { BACK_ENDS, type BackEnd, QUEUE } from "../../../kv/base/limits.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";

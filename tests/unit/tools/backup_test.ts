@@ -1,5 +1,5 @@
 /** `deno task backup` and `deno task restore`; the fault tests cover a running process. */
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { backUp, CopyFailed } from "../../../kv/backup.ts";

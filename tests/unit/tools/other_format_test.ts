@@ -1,6 +1,6 @@
 /** Each tool on a ledger of another format, on an empty file, and without a file (R21). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
 import { backup } from "../../../tools/backup.ts";

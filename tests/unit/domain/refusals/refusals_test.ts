@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { REFUSAL_LIMITS } from "../../../../domain/core/limits.ts";
-import { PendingRefusals } from "../../../../domain/refusals/pending_refusals.ts";
+import { PendingRefusals } from "../../../../runtime/pending_refusals.ts";
 import { addRefusals, NO_REFUSALS, type Refusal } from "../../../../domain/refusals/refusals.ts";
 import { aRefusal } from "../../../support/builders/refusals.ts";
 import { NOON } from "../../../support/harness/harness.ts";

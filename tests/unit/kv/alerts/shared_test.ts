@@ -1,6 +1,6 @@
 /** Incidents of two processes over a shared KV that loses answers. */
 import { assertEquals } from "@std/assert";
-import { Memory } from "../../../../domain/core/memory.ts";
+import { Memory } from "../../../../runtime/memory.ts";
 import { type OpenStore, openStore } from "../../../../kv/open.ts";
 import { createIncidentStore } from "../../../../kv/alerts/incidents.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";

@@ -1,6 +1,6 @@
 /** Commits of results: large ones, racing ones, and those of teams without checks. */
 import { assert, assertEquals } from "@std/assert";
-import { Memory } from "../../../../domain/core/memory.ts";
+import { Memory } from "../../../../runtime/memory.ts";
 import type { CheckResult } from "../../../../domain/runs/check_result.ts";
 import { decodeResults, encodeResults } from "../../../../kv/base/codec_checks.ts";
 import { keys } from "../../../../kv/base/keys.ts";

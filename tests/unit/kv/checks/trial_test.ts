@@ -1,7 +1,7 @@
 /** Trials of checks: limited in time, in reads and in number, and fair between teams. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { CheckTrial } from "../../../../domain/checks/store.ts";
-import { Deadlines } from "../../../../domain/core/deadlines.ts";
+import { Deadlines } from "../../../../runtime/deadlines.ts";
 import { Overloaded } from "../../../../domain/core/errors.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { ReadScope } from "../../../../domain/core/read_scope.ts";

@@ -3,11 +3,16 @@
  *
  * @module
  */
-import type { TeamId } from "../core/ids.ts";
-import { AGENT_CHARS_MAX, REFUSAL_CHARS_MAX, REFUSAL_LIMITS } from "../core/limits.ts";
-import { ownText } from "../core/text.ts";
-import { dayOf } from "../core/time.ts";
-import { firstKeptDay, type Refusal, type RefusalCount, type Refusals } from "./refusals.ts";
+import type { TeamId } from "../domain/core/ids.ts";
+import { AGENT_CHARS_MAX, REFUSAL_CHARS_MAX, REFUSAL_LIMITS } from "../domain/core/limits.ts";
+import { ownText } from "../domain/core/text.ts";
+import { dayOf } from "../domain/core/time.ts";
+import {
+  firstKeptDay,
+  type Refusal,
+  type RefusalCount,
+  type Refusals,
+} from "../domain/refusals/refusals.ts";
 
 /** Estimated bytes of a tally without its entries, of a count, and of the longest refusal. */
 const TALLY_BYTES = 400, COUNT_BYTES = 100;

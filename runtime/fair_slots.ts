@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Overloaded } from "./errors.ts";
+import { Overloaded } from "../domain/core/errors.ts";
 
 /** Maximum concurrent holders, in total and per team. */
 export interface ConcurrencyBounds {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Team } from "./team.ts";
-import type { TeamId } from "../core/ids.ts";
+import type { Team } from "../domain/teams/team.ts";
+import type { TeamId } from "../domain/core/ids.ts";
 import {
   BYTES_BURST_SECONDS,
   CONTROL_RATE_FACTOR,
@@ -12,11 +12,12 @@ import {
   ENTERPRISE_CONTROL_FACTOR,
   RATE_TEAMS_MAX,
   READ_TOKEN,
-} from "../core/limits.ts";
-import { Memory } from "../core/memory.ts";
-import type { ReadScope } from "../core/read_scope.ts";
-import { TIERS } from "./plans.ts";
-import { type Rate, TokenBucket } from "../core/token_bucket.ts";
+} from "../domain/core/limits.ts";
+import { Memory } from "./memory.ts";
+import type { ReadScope } from "../domain/core/read_scope.ts";
+import { TIERS } from "../domain/teams/plans.ts";
+import type { Rate } from "../domain/core/rate.ts";
+import { TokenBucket } from "./token_bucket.ts";
 
 /** Returns the rate of a team; null for no limit. */
 export type RateRule = (team: Pick<Team, "tier" | "rate">) => Rate | null;

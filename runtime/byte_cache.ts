@@ -4,7 +4,7 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import type { Memory, MemoryShare } from "../../domain/core/memory.ts";
+import type { Memory, MemoryShare } from "./memory.ts";
 
 /** Bytes of a cache entry in addition to its key and value: list links and map slots. */
 export const ENTRY_BYTES = 120;

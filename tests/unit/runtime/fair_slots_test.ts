@@ -1,7 +1,7 @@
 /** Slots: bounded, shared by teams in turn, and released by aborted waiters. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { Overloaded } from "../../../../domain/core/errors.ts";
-import { FairSlots } from "../../../../domain/core/fair_slots.ts";
+import { Overloaded } from "../../../domain/core/errors.ts";
+import { FairSlots } from "../../../runtime/fair_slots.ts";
 
 const NEVER = new AbortController().signal;
 const LIMITS = { all: 2, team: 2, waiting: 5, teamWaiting: 4 };

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { Histogram } from "../../../../domain/metrics/histogram.ts";
-import { type MetricFamily, metricsText } from "../../../../domain/metrics/text.ts";
-import { Scrape } from "../../../support/oracles/prometheus.ts";
+import { Histogram } from "../../../runtime/histogram.ts";
+import { type MetricFamily, metricsText } from "../../../runtime/metric_text.ts";
+import { Scrape } from "../../support/oracles/prometheus.ts";
 
 Deno.test("text: each family has its help, type and samples, byte for byte", () => {
   const sizes = new Histogram([1, 2.5]);

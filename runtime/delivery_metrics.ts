@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { MetricFamily } from "../metrics/text.ts";
-import { CHANNEL_TYPES, type ChannelType } from "./channel.ts";
-import type { DeliveryState } from "./delivery.ts";
+import type { MetricFamily } from "./metric_text.ts";
+import { CHANNEL_TYPES, type ChannelType } from "../domain/channels/channel.ts";
+import type { DeliveryState } from "../domain/channels/delivery.ts";
 
 /** Counted states: a try ends in one of them, or a delivery ends without a try. */
 const OUTCOMES = [

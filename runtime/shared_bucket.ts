@@ -26,7 +26,8 @@
  *
  * @module
  */
-import { type Rate, TokenBucket, UNITS_PER_TOKEN } from "../core/token_bucket.ts";
+import type { Rate } from "../domain/core/rate.ts";
+import { TokenBucket, UNITS_PER_TOKEN } from "./token_bucket.ts";
 
 /** Maximum requests that wait for leases: of one bucket, and of all buckets of an instance. */
 export const WAITING_MAX = { bucket: 400, all: 500 } as const;

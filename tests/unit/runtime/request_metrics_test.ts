@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../../../domain/core/ids.ts";
-import { RequestMetrics } from "../../../../domain/metrics/requests.ts";
-import { metricsText } from "../../../../domain/metrics/text.ts";
-import { Scrape } from "../../../support/oracles/prometheus.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
+import { RequestMetrics } from "../../../runtime/request_metrics.ts";
+import { metricsText } from "../../../runtime/metric_text.ts";
+import { Scrape } from "../../support/oracles/prometheus.ts";
 
 const TOTAL = "runledger_http_requests_total";
 

@@ -7,13 +7,7 @@
  * @module
  */
 
-/** Rate limit of a bucket. */
-export interface Rate {
-  /** Tokens refilled per second; more than 0. */
-  readonly sustained: number;
-  /** Capacity in tokens; at least 1. */
-  readonly burst: number;
-}
+import type { Rate } from "../domain/core/rate.ts";
 
 /** Units of a token. One token per second is one unit per microsecond. */
 export const UNITS_PER_TOKEN = 1_000_000;

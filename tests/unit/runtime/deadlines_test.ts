@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../../domain/core/deadlines.ts";
-import { FakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
+import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 
 const never = () => Promise.withResolvers<string>().promise;
 

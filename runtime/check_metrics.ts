@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { MetricFamily } from "../metrics/text.ts";
-import { CHECK_STATUSES, type CheckResult } from "../runs/check_result.ts";
+import type { MetricFamily } from "./metric_text.ts";
+import { CHECK_STATUSES, type CheckResult } from "../domain/runs/check_result.ts";
 
 /** Counts of one process. */
 export class CheckMetrics {

@@ -1,14 +1,14 @@
 /** Requests that wait for a lease of a shared bucket, and leases that are late or fail. */
 import { assert, assertEquals } from "@std/assert";
-import type { Rate } from "../../../../domain/core/token_bucket.ts";
-import { LeaseTime } from "../../../../domain/teams/lease_time.ts";
+import type { Rate } from "../../../domain/core/rate.ts";
+import { LeaseTime } from "../../../runtime/lease_time.ts";
 import {
   LOCAL_ONLY_MS,
   SharedBucket,
   sliceOf,
   WAITING_MAX,
-} from "../../../../domain/teams/shared_bucket.ts";
-import { LATE_MS, newWorld, SharedInstance } from "../../../support/fakes/shared_rate.ts";
+} from "../../../runtime/shared_bucket.ts";
+import { LATE_MS, newWorld, SharedInstance } from "../../support/fakes/shared_rate.ts";
 
 const FREE: Rate = { sustained: 100, burst: 200 };
 

@@ -1,11 +1,12 @@
 /** The bucket against a model of the contract, on a test clock. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Team } from "../../../../domain/teams/team.ts";
-import type { TeamId } from "../../../../domain/core/ids.ts";
-import { CONTROL, createRequestLimits, RateLimiter } from "../../../../domain/teams/rate_limit.ts";
-import { MEAN_SECONDS, type Rate, TokenBucket } from "../../../../domain/core/token_bucket.ts";
-import { type Tier, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
+import { CONTROL, createRequestLimits, RateLimiter } from "../../../runtime/rate_limit.ts";
+import type { Rate } from "../../../domain/core/rate.ts";
+import { MEAN_SECONDS, TokenBucket } from "../../../runtime/token_bucket.ts";
+import { type Tier, TIER_NAMES, TIERS } from "../../../domain/teams/plans.ts";
 
 /** Rates of plans and teams, and a very slow one. */
 const rates = fc.record({

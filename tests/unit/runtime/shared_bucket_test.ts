@@ -1,15 +1,16 @@
 /** Instances that share a bucket against the team's contract, on test clocks. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type BucketRow, SharedBucket, sliceOf } from "../../../../domain/teams/shared_bucket.ts";
-import { type Rate, TokenBucket } from "../../../../domain/core/token_bucket.ts";
+import { type BucketRow, SharedBucket, sliceOf } from "../../../runtime/shared_bucket.ts";
+import type { Rate } from "../../../domain/core/rate.ts";
+import { TokenBucket } from "../../../runtime/token_bucket.ts";
 import {
   LATE_MS,
   LEASE_MS_MAX,
   newWorld,
   SharedInstance,
   type World,
-} from "../../../support/fakes/shared_rate.ts";
+} from "../../support/fakes/shared_rate.ts";
 
 const FREE: Rate = { sustained: 100, burst: 200 };
 

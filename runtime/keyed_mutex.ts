@@ -6,8 +6,8 @@
  *
  * @module
  */
-import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
-import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
+import type { Deadlines, Wait } from "./deadlines.ts";
+import { Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 
 /**
  * Maximum number of waiting tasks per name and across all names; bounded because each waiter keeps
