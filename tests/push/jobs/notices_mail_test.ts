@@ -5,7 +5,7 @@ import {
   NOTICE_BACKOFF_MS,
   NOTICE_LEASE_MS,
 } from "../../../domain/teams/quota_notice.ts";
-import { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../runtime/memory.ts";
 import { openStore } from "../../../kv/open.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { drip, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
