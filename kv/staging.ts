@@ -4,7 +4,7 @@
  *
  * A mark names the chunks. Each further commit of the write checks it, and the last one deletes it.
  * Whatever removes the chunks earlier removes the mark too, as the deletion of their run does: the
- * write then conflicts, and never names a chunk that is gone. What a killed process leaves is found
+ * write then conflicts, and never names a chunk that was removed. What a killed process leaves is found
  * by its mark.
  *
  * @module
@@ -107,7 +107,7 @@ export function stagedChunks({ key, value }: Deno.KvEntry<StagedMark>): Deno.KvK
   );
 }
 
-/** Removes chunks and their mark in one commit; nothing if the mark is gone. */
+/** Removes chunks and their mark in one commit; nothing if the mark was removed. */
 async function removeStaged(
   store: Store,
   team: TeamId,

@@ -1,5 +1,5 @@
 /**
- * Cost and usage of a run: those of its events and, for a heartbeat, those that it reports.
+ * Cost and usage of a run: the sums of its events and, for a heartbeat, the values that it reports.
  *
  * @module
  */

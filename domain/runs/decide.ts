@@ -83,7 +83,7 @@ export interface Decision {
 }
 
 /**
- * Decides `POST /v1/runs`: the opening stored first counts, also that of a heartbeat, and a call that
+ * Decides `POST /v1/runs`: the opening stored first counts, also of a heartbeat, and a call that
  * agrees with it is a replay (R34).
  */
 export function decideOpen(

@@ -18,7 +18,7 @@ import type { RunUpdate } from "../runs/run_update.ts";
 import { closedRunOf, readFacts, type RunToJudge } from "./facts.ts";
 import { placeInSample } from "./sample.ts";
 
-/** What a team has configured, as far as judging needs it. */
+/** Configuration of a team, as far as judging needs it. */
 interface TeamChecks {
   /** Enabled checks, by slug. */
   readonly checks: readonly CompiledCheck[];

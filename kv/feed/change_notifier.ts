@@ -1,6 +1,6 @@
 /**
- * Notifies those who wait in this process of its own commits. Nothing here reads the store: commits
- * of other processes are found by those who wait.
+ * Notifies listeners of this process of its own commits. Nothing here reads the store: a listener
+ * finds the commits of other processes itself.
  *
  * @module
  */

@@ -50,6 +50,18 @@ async function untilDead(shop: WorkerHarness): Promise<void> {
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
 }
 
+/** Opens a worker that has given up the checks of run 1. */
+async function openGivenUp(fault: { readonly isMended: boolean }): Promise<WorkerHarness> {
+  const shop = await WorkerHarness.open({
+    wrap: judging((_, judge) => fault.isMended ? judge() : Promise.reject(new Error(""))),
+  });
+  await putLoopCheck(shop);
+  await closeWithTools(shop, 1);
+  shop.worker.start();
+  await untilDead(shop);
+  return shop;
+}
+
 async function noWork({ temp }: WorkerHarness): Promise<void> {
   for (const family of ["due_stage", "failed", "dirty"]) {
     assertEquals(await temp.keysBelow([family]), []);
@@ -174,18 +186,12 @@ Deno.test("checks: an unreadable run is postponed, uses up no attempt, and the o
 });
 
 Deno.test("checks: a new revision of the cost judges again, also what was given up", async () => {
-  let broken = true;
-  await using shop = await WorkerHarness.open({
-    wrap: judging((_, judge) => broken ? Promise.reject(new Error("")) : judge()),
-  });
-  await putLoopCheck(shop);
-  await closeWithTools(shop, 1);
-  shop.worker.start();
-  await untilDead(shop);
+  const fault = { isMended: false };
+  await using shop = await openGivenUp(fault);
   assertEquals(await checksOf(shop, 1), "checks dead 8");
   const [dead] = await Array.fromAsync(deadStages(shop.store));
   assertEquals(dead?.failure.work, "checks");
-  broken = false;
+  fault.isMended = true;
   await shop.after(86_400_000);
   assertEquals(await checksOf(shop, 1), "checks dead 8", "dead work was tried");
   await shop.runs.append(TEAM, run(1), [aCall(3)], NOON);
@@ -195,15 +201,9 @@ Deno.test("checks: a new revision of the cost judges again, also what was given 
 });
 
 Deno.test("checks: what was given up is judged when it is retried by hand", async () => {
-  let broken = true;
-  await using shop = await WorkerHarness.open({
-    wrap: judging((_, judge) => broken ? Promise.reject(new Error("")) : judge()),
-  });
-  await putLoopCheck(shop);
-  await closeWithTools(shop, 1);
-  shop.worker.start();
-  await untilDead(shop);
-  broken = false;
+  const fault = { isMended: false };
+  await using shop = await openGivenUp(fault);
+  fault.isMended = true;
   assertEquals(await revived(shop, 1), true);
   assertEquals(await checksOf(shop, 1), "checks pending 0");
   await shop.after(0);
