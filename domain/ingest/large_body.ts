@@ -103,7 +103,9 @@ export async function parseLarge(
     if (!isJson(part)) return NOT_JSON;
   }
   await pause();
-  return { ok: true, value: shape === "events" ? readBatch(text) : readFields(text) };
+  const value = shape === "events" ? readBatch(text) : readFields(text);
+  await pause();
+  return { ok: true, value };
 }
 
 /**
