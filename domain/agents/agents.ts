@@ -30,6 +30,11 @@ export function agentCapRefusal(team: Planned, agents: number, isArchived = fals
   };
 }
 
+/** Returns whether the plan of a team limits its agents. */
+export function hasAgentCap(team: Planned): boolean {
+  return planOfTeam(team).agentsMax !== Infinity;
+}
+
 /** A stored agent with its activity. */
 export interface AgentRecord {
   /** Agent's slug. */

@@ -18,7 +18,7 @@ import {
 } from "../../domain/agents/agents.ts";
 import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { getAll, getMany, listRows, type Store } from "../store.ts";
+import { countOf, getAll, getMany, listRows, type Store } from "../store.ts";
 import { recordOf, type StoredAgent } from "./rows.ts";
 
 /** Prefix of active agents' keys. */
@@ -36,7 +36,8 @@ export async function listAgents(
   }
   const countKeys = [keys.agentCount(team.id), keys.archivedAgents(team.id)];
   const counts = await read(() => getMany(store, countKeys));
-  const [used = 0, archived = 0] = counts.map(({ value }) => Number(value ?? 0));
+  const used = counts[0] === undefined ? 0 : countOf(counts[0]);
+  const archived = Number(counts[1]?.value ?? 0);
   const problem = sortRefusal(used + (query.archived ? archived : 0));
   if (problem !== null) return { ok: false, problem };
   const shortPage = isShort(query, used, archived)

@@ -1,7 +1,9 @@
 /**
  * Rows of a team's agents: active ones, which its plan limits, and archived ones.
  *
- * An agent is changed, archived and restored here. Every write that moves one checks both counts, so that concurrent writes never exceed a limit.
+ * An agent is created, changed, archived and restored here. A write that a limit could refuse checks
+ * the count that it was decided by, so that concurrent writes never exceed a limit. Each count of
+ * active agents is a sum: where no limit exists, first calls of many agents share commits.
  *
  * @module
  */
@@ -10,11 +12,16 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { Problem } from "../../domain/core/errors.ts";
 import { type AgentTexts, archiveRefusal, patchedTexts } from "../../domain/agents/change.ts";
 import type { AgentActivity } from "../../domain/agents/activity.ts";
-import { agentCapRefusal, type AgentRecord, type AgentStore } from "../../domain/agents/agents.ts";
+import {
+  agentCapRefusal,
+  type AgentRecord,
+  type AgentStore,
+  hasAgentCap,
+} from "../../domain/agents/agents.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
-import { getMany, type Store } from "../store.ts";
+import { countOf, getMany, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import type { Write } from "../writer/write.ts";
 import type { KnownAgents } from "./known_agents.ts";
@@ -57,7 +64,7 @@ export function agentRows(entries: readonly Entry[]): AgentRows {
   return {
     used: used.value as StoredAgent | null,
     archived: archived.value as StoredAgent | null,
-    counts: { used: Number(count.value ?? 0), archived: Number(archive.value ?? 0) },
+    counts: { used: countOf(count), archived: Number(archive.value ?? 0) },
     archiveVersion: archive.versionstamp,
     entries: [used, archived, count, archive],
   };
@@ -86,11 +93,15 @@ export function useAgent(team: Team, rows: AgentRows, agent: StoredAgent): Write
   const refusal = agentCapRefusal(team, counts.used, archived !== null);
   if (refusal !== null) return refusal;
   const [used, archivedAgent, count, archive] = entries;
-  const sets = [{ key: used.key, value: agent }, { key: count.key, value: counts.used + 1 }];
-  // Every write that adds or removes an agent changes the count: its check covers the agent's row.
-  if (archived === null) return { checks: [count], sets };
+  const sets = [{ key: used.key, value: agent }];
+  const sums = [{ key: count.key, by: 1n }];
+  if (archived === null) {
+    // Every write that adds or removes an agent changes the count: its check covers both rows.
+    return { checks: hasAgentCap(team) ? [count] : [used, archivedAgent], sums, sets };
+  }
   return {
     checks: entries,
+    sums,
     sets: [...sets, { key: archive.key, value: counts.archived - 1 }],
     deletes: [archivedAgent.key],
   };
@@ -102,10 +113,10 @@ function archiveAgent({ counts, entries }: AgentRows, agent: StoredAgent): Write
   if (refusal !== null) return refusal;
   const [used, archived, count, archive] = entries;
   return {
-    checks: [used, count, archive],
+    checks: [used, archive],
+    sums: [{ key: count.key, by: -1n }],
     sets: [
       { key: archived.key, value: agent },
-      { key: count.key, value: counts.used - 1 },
       { key: archive.key, value: counts.archived + 1 },
     ],
     deletes: [used.key],

@@ -36,7 +36,7 @@ export type JobType = "deletion" | "reprice";
  * Number of the stored format. Each change of a stored shape raises it (R21);
  * `tests/unit/kv/shapes_test.ts` notices one.
  */
-export const LEDGER_FORMAT = 3;
+export const LEDGER_FORMAT = 4;
 
 /** First row of a ledger. */
 export interface LedgerFormat {

@@ -25,7 +25,7 @@ import { keyText } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { indexEntries } from "../run_list/run_index.ts";
 import { decodeRollup, rollupKey } from "../spend/rollups.ts";
-import { eachRow, getMany, type Store } from "../store.ts";
+import { countOf, eachRow, getMany, type Store } from "../store.ts";
 
 /** Maximum mismatches listed for a team; all are counted. */
 export const MISMATCHES_MAX = 100;
@@ -205,7 +205,10 @@ export class TeamSums {
       keys.agentCount(this.#team),
       keys.archivedAgents(this.#team),
     ]);
-    const found = { agents: count?.value ?? 0, archived: archive?.value ?? 0 };
+    const found = {
+      agents: count === undefined ? 0 : countOf(count),
+      archived: archive?.value ?? 0,
+    };
     const expected = { agents: slugs.size, archived: archived.size };
     this.note(mismatch("count of agents", expected, found));
     for (const slug of slugs.intersection(archived)) {

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Team } from "../../domain/teams/team.ts";
+import { hasAgentCap } from "../../domain/agents/agents.ts";
 import {
   decideFinish,
   decideHeartbeat,
@@ -96,7 +97,7 @@ class RunWriter {
   /** Ids with a recently written opening or close: a repeated request reads before it writes. */
   readonly #opened: RecentIds;
   readonly #closed: RecentIds;
-  /** Each new agent changes its team's count of agents, so calls with new agents take turns. */
+  /** Turns of calls whose agent is new, in teams whose plan limits agents. */
   readonly #newAgents: KeyedMutex;
 
   constructor(store: Store, known: KnownAgents) {
@@ -136,7 +137,7 @@ class RunWriter {
   /** Reads, decides and commits once: the caller repeats it with other rows. */
   writeOnce(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
     if (this.#known.hasOrRecheck(call.team.id, call.agent)) return this.#attempt(call);
-    return this.#newAgents.take(call.team.id, () => this.#attemptInTurn(call));
+    return this.#inTurn(call.team, () => this.#attemptWithAgent(call));
   }
 
   /** Commits the parts of a decision. */
@@ -160,14 +161,19 @@ class RunWriter {
       return true;
     };
     if (await isStored()) return await this.#writeReading(call);
-    const outcome = await this.#newAgents.take(
-      team.id,
+    const outcome = await this.#inTurn(
+      team,
       () =>
         this.#known.has(team.id, agent)
           ? Promise.resolve(null)
-          : untilCommitted("write a run", () => this.#attemptInTurn(call)),
+          : untilCommitted("write a run", () => this.#attemptWithAgent(call)),
     );
     return outcome ?? await this.write(call);
+  }
+
+  /** Runs work in the team's turn if its new agents are decided by their count. */
+  #inTurn<T>(team: Team, work: () => Promise<T>): Promise<T> {
+    return hasAgentCap(team) ? this.#newAgents.take(team.id, work) : work();
   }
 
   /** Reads, decides and commits until there is no conflict. */
@@ -188,7 +194,7 @@ class RunWriter {
   }
 
   /** Like {@link #attempt} for a call whose agent may be new. */
-  async #attemptInTurn(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
+  async #attemptWithAgent(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
     const snapshot = await readWithAgent(this.#store, this.#known, call);
     if (snapshot === null) return DELETED;
     const { parts, rows, agent } = snapshot;

@@ -81,6 +81,7 @@ export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind>): KvSe
 
 /** Compressed rows are JSON in an export, and sums have names. */
 function decoded(key: Deno.KvKey, value: unknown): unknown {
+  if (key[0] === "agent_count") return Number((value as Deno.KvU64).value);
   if (!(value instanceof Uint8Array)) return value;
   switch (key[0]) {
     case "alert":
@@ -95,6 +96,8 @@ function decoded(key: Deno.KvKey, value: unknown): unknown {
 
 function encoded(kind: RowKind, value: unknown): unknown {
   switch (kind) {
+    case "agent_count":
+      return new Deno.KvU64(BigInt(value as number));
     case "alert":
     case "incident":
       return packBlob(JSON.stringify(value), () => "").head;

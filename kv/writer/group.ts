@@ -82,7 +82,8 @@ export class Group<Member extends { readonly write: Write; readonly size: WriteS
         else sum.by += by;
       }
     }
-    for (const { key, by } of sums.values()) operation.sum(key, by);
+    // Sums wrap, so this also adds a negative amount.
+    for (const { key, by } of sums.values()) operation.sum(key, BigInt.asUintN(64, by));
     for (const { write } of this.members) {
       for (const key of write.deletes ?? []) operation.delete(key);
       for (const { key, value, expireIn } of write.sets ?? []) {

@@ -153,7 +153,7 @@ Deno.test("decision 13: an agent slug is stored and returned as sent", async () 
     assertEquals([beat.status, beat.json.agent], [202, agent]);
   }
   const { value } = await h.store.reader.get(["agent_count", h.team.id]);
-  assertEquals(value, GOOD_AGENTS.length);
+  assertEquals(value, new Deno.KvU64(BigInt(GOOD_AGENTS.length)));
 });
 
 Deno.test("decision 13: any other slug is invalid_field and creates no agent", async () => {
@@ -179,7 +179,7 @@ Deno.test("decision 13: agents that differ in case are two agents, and a retry m
   const other = await h.post("/v1/runs", aRun(1, { agent: "nightly" }));
   assertEquals([other.status, other.json.field], [409, "agent"]);
   assertEquals((await h.post("/v1/runs", aRun(2, { agent: "nightly" }))).status, 202);
-  assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, 2);
+  assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, new Deno.KvU64(2n));
 });
 
 Deno.test("decision 11, R7: lone surrogates are refused in names, replaced in labels and kept in payloads", async () => {

@@ -78,7 +78,7 @@ Deno.test("contract 6: of identical concurrent openings one is 202, the others r
   assertEquals(statuses, [...Array(11).fill(200), 202]);
   assertEquals(new Set(answers.map(({ text }) => text)).size, 1);
   assertEquals(await h.usage(), 1);
-  assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, 1);
+  assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, new Deno.KvU64(1n));
 });
 
 Deno.test("contract 6: of different concurrent openings one is 202, the others conflict", async () => {
@@ -89,7 +89,7 @@ Deno.test("contract 6: of different concurrent openings one is 202, the others c
   const winner = answers.find(({ status }) => status === 202)?.json.agent;
   assertEquals((await h.get(PATH)).json.agent, winner);
   assertEquals(await h.usage(), 1);
-  assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, 1);
+  assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, new Deno.KvU64(1n));
 });
 
 Deno.test("contract 6: of different concurrent finishes one is 202 and all return it", async () => {

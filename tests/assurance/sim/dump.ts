@@ -76,7 +76,7 @@ export async function storedState(world: World, others: readonly string[] = []):
     if (family === "events" && part === "batch") run.batches++;
     if (family === "usage") usage[owner] = Number((value as Deno.KvU64).value);
     else if (family === "agent") agents[owner] = (value as { created_at: number }).created_at;
-    else if (family === "agent_count") agentCount = Number(value);
+    else if (family === "agent_count") agentCount = Number((value as Deno.KvU64).value);
     else if (family === "events" && part === "batch") {
       run.events.push(...eventsOf(value));
       runs[name] = run;

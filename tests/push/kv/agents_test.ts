@@ -295,11 +295,13 @@ Deno.test("agents: short pages have the same last-seen order as one long page, w
 Deno.test("agents: beyond 10000 they are listed by slug only", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   await h.post("/v1/heartbeats", { agent: "a" });
-  const plant = (value: number) =>
-    h.store.writer.commit({ sets: [{ key: keys.agentCount(h.team.id), value }] });
-  await plant(10_000);
+  const plant = (value: bigint) => {
+    const key = keys.agentCount(h.team.id);
+    return h.store.writer.commit({ sets: [{ key, value: new Deno.KvU64(value) }] });
+  };
+  await plant(10_000n);
   assertEquals((await h.get("/v1/agents")).status, 200);
-  await plant(10_001);
+  await plant(10_001n);
   const { status, json } = await h.get("/v1/agents");
   assertEquals([status, json.error, json.field], [400, "invalid_field", "sort"]);
   assertEquals((await h.get("/v1/agents?sort=agent")).json.agents.length, 1);

@@ -224,7 +224,10 @@ const DAMAGES: Damages = {
   },
   "the count of agents is wrong": {
     says: "count of agents",
-    make: (h) => Promise.resolve({ sets: [{ key: keys.agentCount(h.team.id), value: 4 }] }),
+    make: (h) => {
+      const key = keys.agentCount(h.team.id);
+      return Promise.resolve({ sets: [{ key, value: new Deno.KvU64(4n) }] });
+    },
   },
   "a run has no expiry entry": {
     says: `index payload ${NOON} for ${RUN}`,

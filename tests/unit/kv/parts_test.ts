@@ -102,7 +102,7 @@ Deno.test("decision 39: racing first calls of one agent in two writers count it 
   const agents = await temp.keysBelow(["agent"]);
   assertEquals(agents.length, 10);
   const [count] = await Array.fromAsync(temp.store.reader.list({ prefix: ["agent_count"] }));
-  assertEquals(count?.value, 10);
+  assertEquals(count?.value, new Deno.KvU64(10n));
   const named = new Set(agents.map((key) => key.at(-1)));
   kinds.forEach((kind, n) => {
     assertEquals(kind, named.has(`agent-${n >> 1}`) ? "stored" : "refused");
