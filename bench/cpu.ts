@@ -5,32 +5,30 @@
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
 import { CALLS, inTurn, measure, type Measured } from "./load.ts";
-import { type Bar, type BenchOptions, print } from "./report.ts";
-import { startCheckout } from "./sides.ts";
-import { median, ratios } from "./stats.ts";
+import { startService } from "./process.ts";
+import { type Bar, type BenchOptions, median, print, ratios } from "./report.ts";
 
 const CONNECTIONS = 32;
 
 /** Compares both checkouts by call. It has no bar: the acceptable cost depends on the change. */
 export async function bench(
-  { folder, rounds = 12, seconds = 1, rest: [other] }: BenchOptions,
+  { folder, rounds = 12, seconds = 1, checkout }: BenchOptions,
 ): Promise<Bar[]> {
-  if (other === undefined) {
+  if (checkout === undefined) {
     throw new UsageError("Name the checkout to compare with: bench cpu CHECKOUT");
   }
-  await using before = await startCheckout(`${folder}/before.kv`, other);
-  await using after = await startCheckout(`${folder}/after.kv`);
+  await using old = await startService(`${folder}/before.kv`, checkout);
+  await using current = await startService(`${folder}/after.kv`);
+  const cpuUs = ({ cpuSeconds, answered }: Measured) => cpuSeconds * 1e6 / answered;
   const rows: string[][] = [];
   for (const call of CALLS) {
     const load = { call, connections: CONNECTIONS, seconds };
-    const measured = await inTurn(call, rounds, {
-      before: () => measure(before, load),
-      after: () => measure(after, load),
+    const { before, after } = await inTurn(call, rounds, {
+      before: () => measure([old], load),
+      after: () => measure([current], load),
     });
-    const usOf = (all: readonly Measured[]) => all.map(({ cpuUs }) => cpuUs ?? NaN);
-    const [old, now] = [usOf(measured.before), usOf(measured.after)];
-    const medians = [number(median(old), 1), number(median(now), 1)];
-    rows.push([call, ...medians, number(median(ratios(now, old)), 3)]);
+    const medians = [before, after].map((all) => number(median(all.map(cpuUs)), 1));
+    rows.push([call, ...medians, number(median(ratios(after, before, cpuUs)), 3)]);
   }
   print(table(["call", "before, µs", "after, µs", "ratio"], rows));
   return [];

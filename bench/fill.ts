@@ -12,6 +12,7 @@ import { type FinishStatus, HEARTBEAT_STATUSES, STATUS_OF_HEARTBEAT } from "../d
 import type { RunStore } from "../domain/runs/store.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { openStore } from "../kv/open.ts";
+import { Random } from "../tools/random.ts";
 import { number } from "../tools/table.ts";
 import { RUN_EVENTS } from "./load.ts";
 import { say } from "./report.ts";
@@ -23,6 +24,8 @@ export const SPREAD_MS = 60 * 86_400_000;
 const IN_FLIGHT = 64;
 const RUNS_PER_PART = 10_000;
 const AGENTS = 198, CUSTOMERS = 1_000, FEATURES = 7;
+/** The same for each ledger: runs are stored in the order of their numbers. */
+const random = new Random("fill");
 const MODELS = ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "o3", "o4-mini"] as const;
 
 /** Fills a file with runs of the first team. */
@@ -67,9 +70,9 @@ export function newId(kind: "run" | "evt", ms: number): string {
   return `${kind}_eu_${hex}`;
 }
 
-/** Selects one in `every` runs, deterministically and independently of other salts. */
-function isOneIn(n: number, every: number, salt: number): boolean {
-  return Math.imul(n + 1, 2_654_435_761) * salt >>> 0 < 2 ** 32 / every;
+/** Selects one in `every`. */
+function isOneIn(every: number): boolean {
+  return random.chance(1 / every);
 }
 
 /** Repeats a call as clients do: the disk may stall for longer than the service waits. */
@@ -85,22 +88,22 @@ async function repeated<T>(call: () => Promise<T>): Promise<T> {
 
 async function storeRun(runs: RunStore, team: Team, n: number, at: number): Promise<void> {
   const id = newId("run", at) as RunId;
-  const status = statusOf(n);
+  const status = statusOf();
   const labels = {
     id,
-    agent: isOneIn(n, 10_000, 19) ? "rare" : isOneIn(n, 2, 23) ? "busy" : `agent-${n % AGENTS}`,
+    agent: isOneIn(10_000) ? "rare" : isOneIn(2) ? "busy" : `agent-${n % AGENTS}`,
     startedAt: at,
     customerId: `customer-${n % CUSTOMERS}`,
-    feature: isOneIn(n, 10_000, 29) ? "new" : `feature-${n % FEATURES}`,
+    feature: isOneIn(10_000) ? "new" : `feature-${n % FEATURES}`,
   };
-  if (isOneIn(n, 2, 43)) {
+  if (isOneIn(2)) {
     const word = HEARTBEAT_STATUSES.find((word) => STATUS_OF_HEARTBEAT[word] === status) ?? "ok";
     const cost = BigInt(Math.round(10 ** (8 + n * 7 % 5_000 / 1_000)));
     await repeated(() => runs.heartbeat(team, { ...labels, status: word, reported: { cost } }, at));
     return;
   }
   const events = Array.from({ length: RUN_EVENTS }, (_, call) => modelCall(n, at + call));
-  const isOrphan = isOneIn(n, 10_000, 13), isLate = isOneIn(n, 1_000, 41);
+  const isOrphan = isOneIn(10_000), isLate = isOneIn(1_000);
   if (!isOrphan) await repeated(() => runs.open(team, labels, at));
   if (!isLate) await repeated(() => runs.append(team, id, events, at + 1_000));
   const finishedAt = at + 5_000;
@@ -110,19 +113,19 @@ async function storeRun(runs: RunStore, team: Team, n: number, at: number): Prom
   if (isLate) await repeated(() => runs.append(team, id, events, at + 9_000));
 }
 
-function statusOf(n: number): FinishStatus | null {
-  if (isOneIn(n, 20, 3)) return "failed";
-  if (isOneIn(n, 100, 5)) return "timeout";
-  if (isOneIn(n, 100, 7)) return "cancelled";
-  return isOneIn(n, 1_000, 11) ? null : "success";
+function statusOf(): FinishStatus | null {
+  if (isOneIn(20)) return "failed";
+  if (isOneIn(100)) return "timeout";
+  if (isOneIn(100)) return "cancelled";
+  return isOneIn(1_000) ? null : "success";
 }
 
 /** Builds a call of 100 to 10,000,000 tokens. */
 function modelCall(n: number, ts: number): RunEvent {
-  const isUnpriced = isOneIn(n, 1_000, 31);
+  const isUnpriced = isOneIn(1_000);
   const data = JSON.stringify({
     provider: "openai",
-    model: isUnpriced ? "in-house" : isOneIn(n, 10_000, 37) ? "o1" : MODELS[n % MODELS.length],
+    model: isUnpriced ? "in-house" : isOneIn(10_000) ? "o1" : MODELS[n % MODELS.length],
     input_tokens: Math.round(10 ** (2 + n * 7 % 5_000 / 1_000)),
     output_tokens: 340,
   }) as RawJson;

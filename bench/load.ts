@@ -1,8 +1,9 @@
-/** Measures load: wrk sends requests for some seconds, and the server's process is monitored. */
-import { run, untilIdle, usageOf } from "./process.ts";
+/** Measures load: wrk sends calls for some seconds, and the work after them is waited for. */
+import { addTo, subtractCounts } from "../domain/core/sums.ts";
+import { formatInstant } from "../domain/core/time.ts";
+import { type Side, untilIdle, usageOf } from "./process.ts";
 import { say } from "./report.ts";
-import type { Side } from "./sides.ts";
-import { ratios, rotate } from "./stats.ts";
+import { keyOf } from "./service.ts";
 
 /**
  * Loads of `load.lua`. `run` is the three calls of complete runs; `events` and `finish` are for runs
@@ -48,40 +49,72 @@ export interface WrkResult {
   readonly failures: number;
 }
 
-/** Results of one measurement; null for values that the system does not provide. */
-export interface Measured extends WrkResult {
-  /** CPU time of the server's process per request, with the work after the answer. */
-  readonly cpuUs: number | null;
-  /** Memory of the server's process at the end. */
-  readonly rssMb: number | null;
+/** A load with the work after its answers. */
+export interface Sent extends WrkResult {
+  /** Complete units. */
+  readonly units: number;
+  /** Seconds of the load, and those until its backlog was empty. */
+  readonly loadedSeconds: number;
+  readonly drainedSeconds: number;
 }
 
-const WARM_UP_SECONDS = 1;
-
-/** Sends a load before its first measurement on a server. */
-export async function warmUp(side: Side, load: Load): Promise<void> {
-  if (side.warm.has(load.call)) return;
-  await wrk(side.url, { ...load, seconds: WARM_UP_SECONDS });
-  side.warm.add(load.call);
-  await untilIdle(side.pid);
+/** Results of one measurement. */
+export interface Measured extends Sent {
+  /** CPU time of the processes, with the work after the answers; NaN if the system has no count. */
+  readonly cpuSeconds: number;
+  /** Memory of the first process at the end. */
+  readonly rssMb: number;
 }
 
-/** Loads a server, with a warm-up before the first use of a call, and waits until it is idle. */
-export async function measure(side: Side, load: Load): Promise<Measured> {
-  await warmUp(side, load);
-  const before = await usageOf(side.pid);
-  const result = await wrk(side.url, load);
-  if (result.failures > 0) say(`  ${result.failures} requests failed on "${side.kind}"`);
-  // Remaining background work or a checkpoint would slow down the next measurement.
-  await untilIdle(side.pid);
-  const after = await usageOf(side.pid);
-  if (before === null || after === null) return { ...result, cpuUs: null, rssMb: null };
-  const cpuUs = (after.cpuSeconds - before.cpuSeconds) * 1e6 / result.answered;
-  return { ...result, cpuUs, rssMb: after.rssMb };
+const WARM_UP_SECONDS = 2;
+
+/** Sends a load before its first measurement on the services over one store. */
+export async function warmUp(sides: readonly Side[], load: Load): Promise<void> {
+  if (sides[0]?.warm.has(load.call)) return;
+  await send(sides, { ...load, seconds: WARM_UP_SECONDS });
+  sides[0]?.warm.add(load.call);
 }
 
 /**
- * Alternates between several measurements, so that slow phases of the machine affect all of them.
+ * Loads the services over one store, and waits until they are idle: background work or a checkpoint
+ * would slow down the next measurement.
+ */
+export async function measure(sides: readonly Side[], load: Load): Promise<Measured> {
+  await warmUp(sides, load);
+  const before = await usageOfAll(sides);
+  const sent = await send(sides, load);
+  const { cpuSeconds, rssMb } = await usageOfAll(sides);
+  return { ...sent, cpuSeconds: cpuSeconds - before.cpuSeconds, rssMb };
+}
+
+async function usageOfAll(sides: readonly Side[]) {
+  const usages = await Promise.all(sides.map(({ pid }) => usageOf(pid)));
+  const cpuSeconds = usages.reduce((sum, usage) => sum + (usage?.cpuSeconds ?? NaN), 0);
+  return { cpuSeconds, rssMb: usages[0]?.rssMb ?? NaN };
+}
+
+/** Sends a load to the services over one store, and waits until all work is done. */
+export async function send(sides: readonly Side[], load: Load): Promise<Sent> {
+  const start = await readProgress(sides);
+  const startMs = performance.now();
+  const result = await wrk(sides, load);
+  const loadedMs = performance.now();
+  const isCounted = KINDS.some((kind) => kind === load.call) && sides[0]?.kind !== "workless";
+  const drainedMs = isCounted ? await untilDrained(sides, start, result.failures) : loadedMs;
+  for (const { pid } of sides) await untilIdle(pid);
+  const { accepted } = subtractProgress(await readProgress(sides), start);
+  if (result.failures > 0) say(`  ${result.failures} requests failed on "${sides[0]?.kind}"`);
+  return {
+    ...result,
+    units: accepted.finished,
+    loadedSeconds: (loadedMs - startMs) / 1_000,
+    drainedSeconds: (drainedMs - startMs) / 1_000,
+  };
+}
+
+/**
+ * Alternates between several measurements, so that slow phases of the machine affect all of them and
+ * none is always the first.
  */
 export async function inTurn<Way extends string, T>(
   title: string,
@@ -89,12 +122,11 @@ export async function inTurn<Way extends string, T>(
   ways: Readonly<Record<Way, () => Promise<T>>>,
 ): Promise<Record<Way, T[]>> {
   const names = Object.keys(ways) as Way[];
-  const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
-    Way,
-    T[]
-  >;
+  const results = {} as Record<Way, T[]>;
+  for (const name of names) results[name] = [];
   for (let round = 0; round < rounds; round++) {
-    for (const name of rotate(names, round)) {
+    for (const at of names.keys()) {
+      const name = names[(round + at) % names.length]!;
       say(`${title}: round ${round + 1}/${rounds}, ${name} …`);
       results[name].push(await ways[name]());
     }
@@ -102,33 +134,25 @@ export async function inTurn<Way extends string, T>(
   return results;
 }
 
-/** Returns the ratios of requests a second, round by round. */
-export function rateRatios(ours: readonly WrkResult[], theirs: readonly WrkResult[]): number[] {
-  const rates = (all: readonly WrkResult[]) =>
-    all.map(({ requestsPerSecond }) => requestsPerSecond);
-  return ratios(rates(ours), rates(theirs));
-}
-
 /** Turns between the calls of a run, for each connection. */
 const LATER_PART = 1.5;
 
-/** Runs wrk against an address, or against several with a part of the connections each. */
+/** Runs wrk against services, with a part of the connections each. */
 export async function wrk(
-  url: string,
-  load: Load,
-  others: readonly string[] = [],
+  services: readonly Pick<Side, "url">[],
+  { call, connections, seconds, pauseMs = 0 }: Load,
 ): Promise<WrkResult> {
-  const { call, connections, seconds, pauseMs = 0 } = load;
-  const hosts = others.length === 0 ? [] : [url, ...others].map((url) => new URL(url).host);
+  const urls = services.map(({ url }) => url);
   // More than the calls in progress on the connections of a thread.
-  const later = Math.ceil(LATER_PART * connections / (1 + others.length));
-  const { stderr } = await run(
-    "wrk",
-    ...[`-t${1 + others.length}`, `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"],
-    ...["-s", new URL("./load.lua", import.meta.url).pathname, url, "--"],
-    ...[call, String(pauseMs), String(later), ...hosts],
-  );
-  return parseWrk(new TextDecoder().decode(stderr));
+  const later = Math.ceil(LATER_PART * connections / urls.length);
+  const options = [`-t${urls.length}`, `-c${connections}`, `-d${seconds}s`, "--timeout", "10s"];
+  const script = ["-s", new URL("./load.lua", import.meta.url).pathname, urls[0]!, "--"];
+  const hosts = urls.length === 1 ? [] : urls.map((url) => new URL(url).host);
+  const args = [...options, ...script, call, String(pauseMs), String(later), ...hosts];
+  const { success, stderr } = await new Deno.Command("wrk", { args, stdout: "null" }).output();
+  const text = new TextDecoder().decode(stderr);
+  if (!success) throw new Error(`wrk failed: ${text.trim()}`);
+  return parseWrk(text);
 }
 
 /** Parses the line that `load.lua` prints at the end. */
@@ -146,12 +170,110 @@ export function parseWrk(output: string): WrkResult {
   };
 }
 
-/** Estimates the pause for a rate, from the rate that another pause achieved. */
-export function nextPause(
-  pauseMs: number,
-  connections: number,
-  achieved: number,
-  wantedRate: number,
-): number {
-  return Math.max(0.5, pauseMs + 1000 * connections * (1 / wantedRate - 1 / achieved));
+/** Calls of the loads of {@link KINDS} by what they add to the sums. */
+interface Counts {
+  readonly opened: number;
+  readonly batches: number;
+  readonly finished: number;
+}
+
+/**
+ * Counts of services at one time, by their API: it does not depend on how the worker finds its work,
+ * so other checkouts have it too.
+ */
+interface Progress {
+  /** Since the start of the processes. */
+  readonly accepted: Counts;
+  /** In all sums of the ledger. */
+  readonly aggregated: Counts;
+}
+
+const HEARTBEAT = ["opened", "finished"] as const;
+const ADDED: Readonly<Record<string, readonly (keyof Counts)[]>> = {
+  "POST /v1/runs": ["opened"],
+  "POST /v1/runs/:id/events": ["batches"],
+  "POST /v1/runs/:id/finish": ["finished"],
+  "POST /v1/heartbeats": HEARTBEAT,
+  "GET /v1/ping": HEARTBEAT,
+};
+
+/** Counts accepted calls in the text of `/metrics`. */
+export function parseAccepted(metrics: string): Counts {
+  const line =
+    /^runledger_http_requests_total\{method="(\w+)",route="([^"]+)",status="20\d"\} (\d+)$/gm;
+  const total = { opened: 0, batches: 0, finished: 0 };
+  for (const [, method, route, count] of metrics.matchAll(line)) {
+    for (const name of ADDED[`${method} ${route}`] ?? []) addTo(total, { [name]: Number(count) });
+  }
+  return total;
+}
+
+/** First day of the sums, so that a midnight during a measurement changes nothing. */
+const FROM = formatInstant(Date.now() - 86_400_000).slice(0, 10);
+
+/** Calls a service: reads a path, or sends a body to it; returns the text of the answer. */
+export async function call(
+  { url }: Pick<Side, "url">,
+  path: string,
+  body?: unknown,
+  key = keyOf(1),
+): Promise<string> {
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const headers = { Authorization: `Bearer ${key}` };
+  const response = await fetch(url + path, { headers, ...init });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
+  return text;
+}
+
+/** Reads the counts of the services over one store. */
+export async function readProgress(sides: readonly Side[]): Promise<Progress> {
+  // In this order, a call that is accepted in between counts as pending and never as lost.
+  const { totals } = JSON.parse(await call(sides[0]!, `/v1/spend?from=${FROM}`));
+  const metrics = await Promise.all(sides.map((side) => call(side, "/metrics")));
+  const { runs: opened, successful_runs: finished, events } = totals;
+  return {
+    accepted: parseAccepted(metrics.join("\n")),
+    aggregated: { opened, finished, batches: events / RUN_EVENTS },
+  };
+}
+
+function subtractProgress(now: Progress, start: Progress): Progress {
+  return {
+    accepted: subtractCounts(now.accepted, start.accepted),
+    aggregated: subtractCounts(now.aggregated, start.aggregated),
+  };
+}
+
+/** Pause between two reads of the counts, which take time of the server. */
+const POLL_MS = 50;
+const DRAIN_LIMIT_MS = 600_000;
+
+/**
+ * Waits until all calls accepted since `start` are aggregated, and until the services are idle.
+ *
+ * @param failures calls without a success; each may be stored nevertheless
+ * @returns the time when the backlog was empty, as of `performance.now()`
+ * @throws when a call was lost or counted twice
+ */
+async function untilDrained(
+  sides: readonly Side[],
+  start: Progress,
+  failures: number,
+): Promise<number> {
+  const endMs = performance.now() + DRAIN_LIMIT_MS;
+  const pending = async () => {
+    const { accepted, aggregated } = subtractProgress(await readProgress(sides), start);
+    return Object.values(subtractCounts(accepted, aggregated));
+  };
+  while ((await pending()).some((count) => count > 0) && performance.now() < endMs) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  const drainedMs = performance.now();
+  for (const { pid } of sides) await untilIdle(pid);
+  const left = await pending();
+  if (left.some((count) => count > 0 || count < -failures)) {
+    throw new Error(`"${sides[0]?.kind}" did not aggregate what it accepted: ${left}`);
+  }
+  return drainedMs;
 }

@@ -1,6 +1,7 @@
 /** `deno task bench`: measures the service and compares it with the bars of docs/PERFORMANCE.md. */
-import { type Io, parseOptions, processIo, runTool, UsageError } from "../tools/command.ts";
-import { describeMachine, endAll, isInstalled } from "./process.ts";
+import { type Io, processIo, runCommand, UsageError } from "../tools/command.ts";
+import { isInstalled } from "../tests/support/harness/output.ts";
+import { describeMachine, endAll } from "./process.ts";
 import { barTable, type Bench, type BenchOptions, print } from "./report.ts";
 
 /** Summaries of the benchmarks by name; the module of this name has the benchmark. */
@@ -19,83 +20,83 @@ const HELP = [
   ...Object.entries(BENCHES).map(([name, summary]) => `  ${name.padEnd(12)}${summary}`),
   "Without a name: sustained.",
   "  --quick               sustained or shared in one short round, about a minute",
-  "  --only=SETUP,…        setups of shared",
+  "  --only=SETUP,…        setups of shared: file, or services and round trip, such as 3-20ms",
   "  --rounds, --seconds   number and length of the measurements",
   "Exit codes: 0 all bars are met, 1 one is missed, 2 invalid command line, or wrk is not installed.",
 ];
 
+const OPTIONS = {
+  rounds: { type: "string" },
+  seconds: { type: "string" },
+  runs: { type: "string" },
+  connections: { type: "string" },
+  only: { type: "string", default: "" },
+  quick: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
 /** Exit code of a process that SIGINT ended. */
 const INTERRUPTED = 130;
 
-/** Parses a command line; null if it only asks for help. */
-export function parseBench(
+/**
+ * Runs the command; returns its exit code.
+ *
+ * @param measure runs a benchmark and returns the exit code
+ */
+export function runBench(
   args: readonly string[],
   io: Io,
-): { readonly name: string; readonly options: Omit<BenchOptions, "folder"> } | null {
-  const { values, positionals } = parseOptions({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      rounds: { type: "string" },
-      seconds: { type: "string" },
-      runs: { type: "string" },
-      connections: { type: "string" },
-      only: { type: "string", default: "" },
-      quick: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
+  measure: (name: string, options: Omit<BenchOptions, "folder">) => Promise<number> = measureBars,
+): Promise<number> {
+  const config = { args: [...args], options: OPTIONS, allowPositionals: true as const };
+  return runCommand(io, HELP, config, ({ values, positionals }) => {
+    const { only, quick } = values;
+    const [name = "sustained", checkout] = positionals;
+    if (!Object.hasOwn(BENCHES, name)) {
+      throw new UsageError(`Unknown benchmark "${name}": --help lists the benchmarks`);
+    }
+    const count = (option: "rounds" | "seconds" | "runs" | "connections") => {
+      const text = values[option];
+      if (text === undefined) return undefined;
+      if (/^[1-9]\d*$/.test(text)) return Number(text);
+      throw new UsageError(`--${option} takes a number above 0: got ${text}`);
+    };
+    return measure(name, {
+      rounds: count("rounds"),
+      seconds: count("seconds"),
+      runs: count("runs"),
+      connections: count("connections"),
+      only: only.split(",").filter((part) => part !== ""),
+      quick,
+      checkout,
+    });
   });
-  if (values.help) {
-    HELP.forEach((line) => io.out(line));
-    return null;
-  }
-  const [name = "sustained", ...rest] = positionals;
-  if (!Object.hasOwn(BENCHES, name)) {
-    throw new UsageError(`Unknown benchmark "${name}": --help lists the benchmarks`);
-  }
-  const options = {
-    rounds: countOf("rounds", values.rounds),
-    seconds: countOf("seconds", values.seconds),
-    runs: countOf("runs", values.runs),
-    connections: countOf("connections", values.connections),
-    only: values.only.split(",").filter((part) => part !== ""),
-    quick: values.quick,
-    rest,
-  };
-  return { name, options };
 }
 
-function countOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} takes a number above 0: got ${text}`);
-}
-
-async function main(args: readonly string[], io: Io): Promise<number> {
-  const parsed = parseBench(args, io);
-  if (parsed === null) return 0;
+async function measureBars(name: string, options: Omit<BenchOptions, "folder">): Promise<number> {
   if (!await isInstalled("wrk", "--version")) {
     throw new UsageError("wrk is not installed: apt install wrk, or brew install wrk");
   }
   const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-  let cleaned: Promise<void> | null = null;
-  // Runs once: ending a child process also ends the measurement, which then cleans up.
-  const cleanUp = () => cleaned ??= endAll().then(() => Deno.remove(folder, { recursive: true }));
+  const cleanUp = () => {
+    endAll();
+    Deno.removeSync(folder, { recursive: true });
+  };
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(signal, () => cleanUp().finally(() => Deno.exit(INTERRUPTED)));
+    Deno.addSignalListener(signal, () => {
+      cleanUp();
+      Deno.exit(INTERRUPTED);
+    });
   }
   try {
     print(`${await describeMachine(folder)}\n`);
-    const { bench }: { readonly bench: Bench } = await import(`./${parsed.name}.ts`);
-    const bars = await bench({ ...parsed.options, folder });
+    const { bench }: { readonly bench: Bench } = await import(`./${name}.ts`);
+    const bars = await bench({ ...options, folder });
     if (bars.length > 0) print(`\n${barTable(bars)}`);
     return bars.some(({ met }) => met === false) ? 1 : 0;
   } finally {
-    await cleanUp();
+    cleanUp();
   }
 }
 
-if (import.meta.main) {
-  const io = processIo();
-  Deno.exit(await runTool(io, () => main(Deno.args, io)));
-}
+if (import.meta.main) Deno.exit(await runBench(Deno.args, processIo()));

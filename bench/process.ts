@@ -1,101 +1,83 @@
-/** Starts, ends and monitors the processes of a benchmark. */
+/** Servers under load, each in a process of its own, and the use of the machine by processes. */
+import { KV_TOKEN } from "../tests/support/harness/kv_client.ts";
+import { Output } from "../tests/support/harness/output.ts";
+import { keyOf, OPERATOR_KEY, type SideKind } from "./service.ts";
+
+const ROOT = new URL("..", import.meta.url).pathname;
+
+/** Command of Deno with the memory options of `deno task start`. */
+const DENO = [
+  ...[Deno.execPath(), "run", "--frozen", "--no-prompt"],
+  "--v8-flags=--heap-growing-percent=60,--max-semi-space-size=8",
+];
 
 const live = new Set<Deno.ChildProcess>();
 
-/** Arguments of Deno for the service, with the memory options of `deno task start`. */
-export function denoArguments(...args: readonly string[]): string[] {
-  return [
-    "run",
-    "--frozen",
-    "--no-prompt",
-    "--v8-flags=--heap-growing-percent=60,--max-semi-space-size=8",
-    ...args,
-  ];
+/** A running server. Use it with `await using`. */
+export interface Side extends AsyncDisposable {
+  /** Kind of its store, or its checkout. */
+  readonly kind: string;
+  readonly url: string;
+  readonly pid: number;
+  /** Calls for which the server is warmed up. */
+  readonly warm: Set<string>;
 }
 
-/** Starts a process; {@link endAll} ends it, however the benchmark ends. */
-export function spawn(
-  command: string,
-  args: readonly string[],
-  options: Pick<Deno.CommandOptions, "cwd" | "env" | "stdout">,
-): Deno.ChildProcess {
-  const child = new Deno.Command(command, {
-    ...options,
-    args: [...args],
-    stdin: "null",
-    stderr: "piped",
-  }).spawn();
+/** Starts the complete service of this or another checkout over a file or a shared KV. */
+export function startService(store: string, cwd = ROOT): Promise<Side> {
+  const env = {
+    PORT: "0",
+    RUNLEDGER_KV: store,
+    RUNLEDGER_KEY: keyOf(1),
+    RUNLEDGER_OPERATOR_KEY: OPERATOR_KEY,
+    RUNLEDGER_TIER: "enterprise",
+  };
+  return start(cwd, [...DENO, "-N", "-E", "-R", "-W", "main.ts"], cwd, env);
+}
+
+/**
+ * Starts `server.ts` over a file or a shared KV.
+ *
+ * @param traceTo file that receives a line for each sync to disk; needs strace
+ */
+export function startSide(kind: SideKind, store: string, traceTo?: string): Promise<Side> {
+  // The kernel filter stops the server only at syncs. With `-D` the server stays a direct child of
+  // this process, and ending it ends strace.
+  const which = ["-e", "trace=fsync,fdatasync", "-e", "signal=none"];
+  const strace = traceTo === undefined
+    ? []
+    : ["strace", "-D", "-f", "--seccomp-bpf", "-qq", ...which, "-o", traceTo];
+  return start(kind, [...strace, ...DENO, "-A", "bench/server.ts", kind, store]);
+}
+
+/** Starts a server and waits until it prints its address. */
+async function start(
+  kind: string,
+  [command = "", ...args]: readonly string[],
+  cwd = ROOT,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Side> {
+  const env = { ...settings, NO_COLOR: "1", DENO_KV_ACCESS_TOKEN: KV_TOKEN };
+  const io = { stdin: "null", stdout: "null", stderr: "piped" } as const;
+  const child = new Deno.Command(command, { args, cwd, env, ...io }).spawn();
   live.add(child);
   child.status.finally(() => live.delete(child));
-  return child;
+  const output = new Output(child.stderr);
+  const end = async () => {
+    if (live.has(child)) child.kill("SIGKILL");
+    await Promise.all([child.status, output.done]);
+  };
+  const url = (await output.match(/(http:\/\/[\d.:]+)[,\n]/))?.[1];
+  if (url !== undefined) {
+    return { kind, url, pid: child.pid, warm: new Set(), [Symbol.asyncDispose]: end };
+  }
+  await end();
+  throw new Error(`The server "${kind}" did not start:\n${output.text}`);
 }
 
-/** Runs a process to its end; throws with its stderr if it fails. */
-export async function run(command: string, ...args: string[]): Promise<Deno.CommandOutput> {
-  const output = await spawn(command, args, { stdout: "piped" }).output();
-  if (output.success) return output;
-  throw new Error(`${command} failed: ${new TextDecoder().decode(output.stderr).trim()}`);
-}
-
-/** Returns whether a program can be started. */
-export async function isInstalled(program: string, versionFlag: string): Promise<boolean> {
-  try {
-    // The exit code is ignored: wrk exits with 1 after printing its version.
-    await new Deno.Command(program, { args: [versionFlag], stdout: "null", stderr: "null" })
-      .output();
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
-
-/** Ends a process and waits for its exit. */
-export async function end(child: Deno.ChildProcess): Promise<void> {
-  if (live.has(child)) child.kill("SIGKILL");
-  await child.status;
-}
-
-/** Ends all processes. */
-export async function endAll(): Promise<void> {
-  await Promise.all([...live].map(end));
-}
-
-/** Collects the output of a process, so that its pipe never fills up. */
-export class Output {
-  text = "";
-  readonly done: Promise<void>;
-  #searches: {
-    readonly pattern: RegExp;
-    readonly resolve: (match: RegExpExecArray | null) => void;
-  }[] = [];
-
-  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
-    this.done = this.#collect(stream);
-  }
-
-  /** Resolves to the first match; null if the stream ends without one. */
-  match(pattern: RegExp): Promise<RegExpExecArray | null> {
-    const { promise, resolve } = Promise.withResolvers<RegExpExecArray | null>();
-    this.#searches.push({ pattern, resolve });
-    this.#search();
-    return Promise.race([promise, this.done.then(() => pattern.exec(this.text))]);
-  }
-
-  #search(): void {
-    this.#searches = this.#searches.filter(({ pattern, resolve }) => {
-      const match = pattern.exec(this.text);
-      if (match !== null) resolve(match);
-      return match === null;
-    });
-  }
-
-  async #collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
-    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
-      this.text += part;
-      this.#search();
-    }
-  }
+/** Ends all servers. */
+export function endAll(): void {
+  for (const child of live) child.kill("SIGKILL");
 }
 
 /** CPU time of a process since its start, and its current memory. */
@@ -151,26 +133,20 @@ export async function untilIdle(pid: number): Promise<void> {
 
 /** Describes the machine in one line: absolute numbers depend on it. */
 export async function describeMachine(folder: string): Promise<string> {
-  const read = (path: string) => Deno.readTextFile(path).catch(() => "");
-  const model = /^model name\s*:\s*(.+)$/m.exec(await read("/proc/cpuinfo"))?.[1];
-  const fileSystem = fileSystemOf(folder, await read("/proc/mounts"));
+  const cpus = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
+  const fileSystem = await outputOf("stat", "-f", "-c", "%T", folder);
   return [
     `${navigator.hardwareConcurrency} cores`,
-    model ?? Deno.build.arch,
-    ...(fileSystem === null ? [] : [`files on ${fileSystem}`]),
+    /^model name\s*:\s*(.+)$/m.exec(cpus)?.[1] ?? Deno.build.arch,
+    `files on ${fileSystem.trim() || "an unknown file system"}`,
     `Deno ${Deno.version.deno}`,
     new Date().toISOString().slice(0, 10),
     `load at start ${Deno.loadavg()[0]?.toFixed(1)}`,
   ].join(", ");
 }
 
-/** Returns the file system of a folder from the list of mounts; null if unknown. */
-export function fileSystemOf(folder: string, mounts: string): string | null {
-  let best = { point: "", kind: "" };
-  for (const line of mounts.split("\n")) {
-    const [, point = "", kind = ""] = line.split(" ");
-    const holds = point !== "" && `${folder}/`.startsWith(point === "/" ? "/" : `${point}/`);
-    if (holds && point.length >= best.point.length) best = { point, kind };
-  }
-  return best.kind || null;
+/** Returns what a program prints; nothing if it is not there. */
+export async function outputOf(program: string, ...args: string[]): Promise<string> {
+  const command = new Deno.Command(program, { args, stderr: "null" });
+  return await command.output().then(({ stdout }) => new TextDecoder().decode(stdout), () => "");
 }

@@ -1,6 +1,5 @@
-/** Output of a benchmark: progress on stderr, tables and bars on stdout. */
+/** Output of a benchmark: progress on stderr, tables and bars on stdout, with their statistics. */
 import { number, table } from "../tools/table.ts";
-import { median } from "./stats.ts";
 
 const encoder = new TextEncoder();
 
@@ -28,8 +27,8 @@ export interface BenchOptions {
   /** Selected setups of the benchmark; all when empty. */
   readonly only: readonly string[];
   readonly quick: boolean;
-  /** Further arguments, such as another checkout. */
-  readonly rest: readonly string[];
+  /** Folder of another checkout to compare with. */
+  readonly checkout?: string | undefined;
 }
 
 /** Measures, prints tables and returns bars. */
@@ -45,20 +44,19 @@ export interface Bar {
 
 /** Builds a bar for the median of ratios. */
 export function atLeast(name: string, limit: number, ratios: readonly number[]): Bar {
-  const bar = `≥ ${limit}`;
-  if (ratios.length === 0) return { name, bar, measured: "not measured", met: null };
   const [middle, low, high] = [median(ratios), Math.min(...ratios), Math.max(...ratios)];
   const range = ratios.length > 1 ? ` (${number(low, 2)} to ${number(high, 2)})` : "";
-  return { name, bar, measured: `${number(middle, 2)}${range}`, met: middle >= limit };
+  const measured = `${number(middle, 2)}${range}`;
+  return { name, bar: `≥ ${limit}`, measured, met: ratios.length === 0 ? null : middle >= limit };
 }
 
-/** Builds a bar for one number; null if it was not measured. */
-export function atMost(name: string, limit: number, value: number | null): Bar {
+/** Builds a bar for one number. */
+export function atMost(name: string, limit: number, value: number): Bar {
   return {
     name,
     bar: `≤ ${number(limit, Number.isInteger(limit) ? 0 : 1)}`,
-    measured: value === null ? "not measured" : number(value, limit < 100 ? 1 : 0),
-    met: value === null ? null : value <= limit,
+    measured: number(value, limit < 100 ? 1 : 0),
+    met: value <= limit,
   };
 }
 
@@ -69,4 +67,40 @@ export function barTable(bars: readonly Bar[]): string {
     return [name, bar, measured, verdict];
   });
   return table(["name", "bar", "measured", "verdict"], rows);
+}
+
+/** A column of a table of measurements: its title, and its cell for all rounds of a row. */
+export type Column<T> = readonly [head: string, cell: (all: readonly T[]) => string];
+
+/** Builds a column of medians. */
+export function medians<T>(head: string, of: (one: T) => number, decimals = 0): Column<T> {
+  return [head, (all) => number(median(all.map(of)), decimals)];
+}
+
+/** Column of the sum of failures. */
+export const failures: Column<{ readonly failures: number }> = [
+  "failures",
+  (all) => number(all.reduce((sum, { failures }) => sum + failures, 0)),
+];
+
+/** Returns the median; of an even number of values, the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
+}
+
+/** Returns a quantile, such as 0.99. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
+}
+
+/** Divides measurements of the same round. */
+export function ratios<T>(
+  ours: readonly T[],
+  theirs: readonly T[],
+  of: (one: T) => number,
+): number[] {
+  return ours.flatMap((one, round) => theirs.slice(round, round + 1).map((b) => of(one) / of(b)));
 }

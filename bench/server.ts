@@ -1,14 +1,12 @@
 /**
- * Runs the service under load, as a separate process, over one of these stores:
+ * Runs a service other than the complete one under load, as a separate process:
  *
- * - `ours`: the ledger on disk as in production;
- * - `counted`: `ours`, which counts mutations;
- * - `workless`: `ours` without the worker;
- * - `nothing`: stores nothing, which shows the cost of everything else.
+ * - `counted`: the complete service, which counts mutations;
+ * - `workless`: without the worker;
+ * - `nothing`: without the worker, and stores nothing, which shows the cost of everything else.
  *
  * Usage: server.ts KIND FILE; prints its address to stderr.
  */
-import { runStoreOf } from "../tests/support/harness/stores.ts";
 import { Memory } from "../runtime/memory.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/runs/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/runs/ledger.ts";
@@ -21,7 +19,6 @@ import { counter } from "../runtime/metric_text.ts";
 import {
   createBenchService,
   createTeam,
-  hasWorker,
   MUTATIONS_METRIC,
   OPERATOR_KEY,
   type SideKind,
@@ -54,19 +51,17 @@ const keepNothing: RunStore = {
  */
 function countMutations(): () => number {
   let total = 0;
-  const pending = new WeakMap<Deno.AtomicOperation, number>();
+  const pending = new WeakMap<object, number>();
   const { prototype } = Deno.AtomicOperation;
-  const { commit } = prototype;
-  const count = <Args extends unknown[]>(
-    method: (this: Deno.AtomicOperation, ...args: Args) => Deno.AtomicOperation,
-  ) =>
-    function (this: Deno.AtomicOperation, ...args: Args) {
+  const methods = prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
+  for (const name of ["set", "delete", "sum"]) {
+    const method = methods[name]!;
+    methods[name] = function (this: object, ...args: unknown[]) {
       pending.set(this, (pending.get(this) ?? 0) + 1);
       return method.apply(this, args);
     };
-  prototype.set = count(prototype.set);
-  prototype.delete = count(prototype.delete);
-  prototype.sum = count(prototype.sum);
+  }
+  const { commit } = prototype;
   prototype.commit = async function () {
     const result = await commit.call(this);
     if (result.ok) total += pending.get(this) ?? 0;
@@ -75,20 +70,16 @@ function countMutations(): () => number {
   return () => total;
 }
 
-const [name = "ours", file = ":memory:"] = Deno.args;
-const kind = name as SideKind;
-const mutations = kind === "counted" ? countMutations() : null;
+const [kind, file = ":memory:"] = Deno.args as [SideKind, string?];
+const mutations = kind === "counted" ? countMutations() : () => 0;
 const store = await openStore(file, new Memory());
 await createTeam(store);
-const runs = kind === "nothing" ? keepNothing : runStoreOf(store);
 const service = createBenchService(store, {
   log: new LineLog(Deno.stdout, store.memory.bytesMax("log")).write,
-  parts: hasWorker(kind) ? {} : { runs },
-  ...(mutations === null ? {} : {
-    operatorKey: OPERATOR_KEY,
-    processFamilies: () => [counter(MUTATIONS_METRIC, "Sets, deletes and sums.", mutations())],
-  }),
+  parts: kind === "nothing" ? { runs: keepNothing } : {},
+  operatorKey: OPERATOR_KEY,
+  processFamilies: () => [counter(MUTATIONS_METRIC, "Sets, deletes and sums.", mutations())],
 });
-if (hasWorker(kind)) service.start();
+if (kind === "counted") service.start();
 const server = serve(service.app.fetch, "127.0.0.1", 0);
 Deno.stderr.writeSync(new TextEncoder().encode(`${server.url}\n`));

@@ -8,12 +8,7 @@ import type { Team } from "../domain/teams/team.ts";
 import type { Store } from "../kv/store.ts";
 
 /** Kind of a server's store; see `server.ts`. */
-export type SideKind = "ours" | "counted" | "workless" | "nothing";
-
-/** Returns whether a server of a kind has a worker. */
-export function hasWorker(kind: SideKind): boolean {
-  return kind === "ours" || kind === "counted";
-}
+export type SideKind = "counted" | "workless" | "nothing";
 
 const REGION = "eu";
 

@@ -5,37 +5,42 @@
 import { addTo, subtractCounts } from "../domain/core/sums.ts";
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
-import { readProgress, untilDrained } from "./backlog.ts";
-import { describeQuickAck, findDenokv, type KvProcess, startKv } from "./kv.ts";
-import { Link } from "./link.ts";
-import { CONNECTIONS, inTurn, type Load, nextPause, wrk, type WrkResult } from "./load.ts";
-import { lagOf } from "./probe.ts";
-import { usageOf } from "./process.ts";
-import { atLeast, atMost, type Bar, type BenchOptions, print, say } from "./report.ts";
+import { denokvCommand, KvProcess } from "../tests/support/harness/denokv.ts";
+import { KvProxy } from "../tests/support/harness/kv_proxy.ts";
+import { newId } from "./fill.ts";
+import {
+  call,
+  CONNECTIONS,
+  inTurn,
+  type Load,
+  measure,
+  type Measured,
+  RUN_EVENTS,
+  send,
+  warmUp,
+} from "./load.ts";
+import { outputOf, type Side, startService, usageOf } from "./process.ts";
+import {
+  atLeast,
+  atMost,
+  type Bar,
+  type BenchOptions,
+  type Column,
+  failures,
+  median,
+  medians,
+  print,
+  quantile,
+  ratios,
+  say,
+} from "./report.ts";
 import { OPERATOR_KEY } from "./service.ts";
-import { servicesOf, type Side, startServices } from "./sides.ts";
-import { median, medianOf, quantile, ratios } from "./stats.ts";
-import { countMutations } from "./writes.ts";
+import { countLoad } from "./writes.ts";
 
-/** A number of services over a store. */
-interface Setup {
-  readonly services: number;
-  /** Milliseconds of a round trip to the shared KV; null for a file. */
-  readonly roundTripMs: number | null;
-}
-
-/** Names of setups that a bar compares. */
+/** Setups: a service over a file, or services and milliseconds of a round trip to the shared KV. */
 const FILE = "file", NEAR = "1-0ms";
-
-const SETUPS: Readonly<Record<string, Setup>> = {
-  [FILE]: { services: 1, roundTripMs: null },
-  [NEAR]: { services: 1, roundTripMs: 0 },
-  "3-0ms": { services: 3, roundTripMs: 0 },
-  "1-20ms": { services: 1, roundTripMs: 20 },
-  "3-20ms": { services: 3, roundTripMs: 20 },
-  "1-90ms": { services: 1, roundTripMs: 90 },
-  "3-90ms": { services: 3, roundTripMs: 90 },
-};
+const SETUPS = [FILE, NEAR, "3-0ms", "1-20ms", "3-20ms", "1-90ms", "3-90ms"];
+const QUICK = [FILE, NEAR, "3-0ms", "1-90ms"];
 
 const BARS = {
   near: 0.7,
@@ -46,20 +51,17 @@ const BARS = {
   mutations: 16,
 } as const;
 
-/** Seconds of the load before a measurement, and of the load at half of the rate. */
-const WARM_UP_SECONDS = 3, HALF_SECONDS = 5;
-/** Concurrent probes of the time until a cost is final, and their pause. */
-const PROBES = 4, PROBE_PAUSE_MS = 50;
+/** Seconds of the load at half of the rate. */
+const HALF_SECONDS = 5;
+/** Concurrent probes of the time until a cost is final, their pause, and that between two reads. */
+const PROBES = 4, PROBE_PAUSE_MS = 50, POLL_MS = 5;
 
 /** Results of one setup in one round. */
-export interface Shared extends WrkResult {
-  /** Calls a second until the backlog was empty. */
-  readonly sustained: number;
-  /** Commits by outcome. */
-  readonly commits: Commits;
-  /** Processor time of a call in the services and in the KV; null for a file. */
-  readonly cpuUs: number;
-  readonly kvCpuUs: number | null;
+export interface Shared extends Measured {
+  /** Commits by outcome, and the writes in them. */
+  readonly commits: ReturnType<typeof parseCommits>;
+  /** Processor seconds of the KV; NaN for a file. */
+  readonly kvSeconds: number;
   /** Milliseconds from a finish to the final cost, at half of the rate. */
   readonly finalMs: readonly number[];
 }
@@ -68,142 +70,125 @@ export interface Shared extends WrkResult {
 export async function bench(options: BenchOptions): Promise<Bar[]> {
   const { folder, quick, connections = CONNECTIONS } = options;
   const { rounds = quick ? 1 : 3, seconds = quick ? 3 : 6 } = options;
-  const program = await findDenokv();
-  print(`KV: ${program === null ? "the tests' server" : "denokv"}, ${await describeQuickAck()}\n`);
+  const denokv = await denokvCommand();
+  const routes = await outputOf("ip", "route", "show", "table", "local");
+  // Requests of more than a packet wait for up to 40 ms a packet unless packets are confirmed at once.
+  const isQuick = /^local 127\.0\.0\.1 .*quickack 1/m.test(routes);
+  print(`KV: ${denokv ?? "the tests' server"}, quickack ${isQuick ? "on" : "off"}\n`);
   const load: Load = { call: "run", connections, seconds };
-  let files = 0;
   const ways = setupsOf(options).map((name) => {
-    const start = () => startSetup(name, `${folder}/${files++}`, program);
-    return [name, () => measure(start, load)] as const;
+    const start = async () => {
+      const place = await Deno.makeTempDir({ dir: folder });
+      return await measureSetup(parseSetup(name), place, denokv, load);
+    };
+    return [name, start] as const;
   });
   const results = await inTurn("run", rounds, Object.fromEntries(ways));
-  const head = ["services, round trip", ...COLUMNS.map(([head]) => head)];
-  const cellsOf = (all: readonly Shared[]) => COLUMNS.map(([, cell]) => cell(all));
-  print(table(head, Object.entries(results).map(([name, all]) => [name, ...cellsOf(all)])));
+  const rows = Object.entries(results)
+    .map(([name, all]) => [name, ...COLUMNS.map(([, cell]) => cell(all))]);
+  print(table(["services, round trip", ...COLUMNS.map(([head]) => head)], rows));
   say("mutations …");
-  await using kv = await startKv(program, `${folder}/counted`);
-  const mutations = await countMutations(`http://127.0.0.1:${kv.port}${kv.path}`, load);
-  return [...barsOf(results), atMost("mutations of a run, near", BARS.mutations, mutations)];
+  await using kv = await KvProcess.start(folder, denokv);
+  const { mutations, units } = await countLoad(kv.url, load);
+  return [
+    ...barsOf(results),
+    atMost("mutations of a run, near", BARS.mutations, mutations / units),
+  ];
 }
 
 /** Returns the names of the selected setups. */
-export function setupsOf({ only, quick }: BenchOptions): readonly string[] {
-  const unknown = only.find((name) => SETUPS[name] === undefined);
-  if (unknown !== undefined) throw new UsageError(`Unknown setup "${unknown}": ${NAMES}`);
-  const all = Object.keys(SETUPS);
-  if (only.length > 0) return all.filter((name) => only.includes(name));
-  return quick ? QUICK : all;
+export function setupsOf({ only, quick }: Pick<BenchOptions, "only" | "quick">): readonly string[] {
+  only.forEach(parseSetup);
+  return only.length > 0 ? only : quick ? QUICK : SETUPS;
 }
 
-const NAMES = Object.keys(SETUPS).join(", ");
-const QUICK: readonly string[] = [FILE, NEAR, "3-0ms", "1-90ms"];
-
-/** A running setup. */
-interface Running extends AsyncDisposable {
-  readonly side: Side;
-  readonly kv: KvProcess | null;
+function parseSetup(name: string) {
+  if (name === FILE) return { services: 1, roundTripMs: null };
+  const [, services, roundTripMs] = /^([1-9])-(\d{1,3})ms$/.exec(name) ?? [];
+  if (services === undefined) throw new UsageError(`Unknown setup "${name}": ${SETUPS.join(", ")}`);
+  return { services: Number(services), roundTripMs: Number(roundTripMs) };
 }
 
-async function startSetup(
-  name: string,
-  path: string,
-  program: string | null,
-): Promise<Running> {
-  const { services, roundTripMs } = SETUPS[name]!;
+async function measureSetup(
+  { services, roundTripMs }: ReturnType<typeof parseSetup>,
+  folder: string,
+  denokv: string | null,
+  load: Load,
+): Promise<Shared> {
   await using stack = new AsyncDisposableStack();
-  const kv = roundTripMs === null ? null : stack.use(await startKv(program, path));
-  let store = path;
-  if (kv !== null) {
-    const port = roundTripMs === 0 ? kv.port : stack.use(new Link(kv.port, roundTripMs!)).port;
-    store = `http://127.0.0.1:${port}${kv.path}`;
+  const kv = roundTripMs === null ? null : stack.use(await KvProcess.start(folder, denokv));
+  let store = kv?.url ?? `${folder}/ledger.kv`;
+  if (kv !== null && roundTripMs) {
+    const proxy = stack.use(new KvProxy(() => kv.origin));
+    proxy.knobs.delayMs = () => roundTripMs;
+    store = `${proxy.origin}${kv.path}`;
   }
-  const side = stack.use(await startServices(store, services));
-  const owned = stack.move();
-  return { side, kv, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-}
-
-async function measure(start: () => Promise<Running>, load: Load): Promise<Shared> {
-  await using running = await start();
-  const { side } = running;
-  await send(side, { ...load, seconds: WARM_UP_SECONDS });
-  const before = await stateOf(running);
-  const result = await send(side, load);
-  const after = await stateOf(running);
-  const usOf = (of: "services" | "kv") => (after[of] - before[of]) * 1e6 / result.answered;
+  const sides: Side[] = [];
+  // The first one creates the team.
+  while (sides.length < services) sides.push(stack.use(await startService(store)));
+  await warmUp(sides, load);
+  const before = await stateOf(sides, kv);
+  const result = await measure(sides, load);
+  const after = await stateOf(sides, kv);
+  // The load at half of the rate, from the pause-less one.
+  const rate = Math.min(result.requestsPerSecond, sustained(result));
+  const pauseMs = 1000 * load.connections * (2 / rate - 1 / result.requestsPerSecond);
   const finalMs: number[] = [];
-  const rate = result.requestsPerSecond;
-  const pauseMs = nextPause(0, load.connections, rate, Math.min(rate, result.sustained) / 2);
-  const steady = { ...load, seconds: HALF_SECONDS, pauseMs };
-  await send(side, steady, () => probes(side, finalMs));
+  await Promise.all([
+    send(sides, { ...load, seconds: HALF_SECONDS, pauseMs }),
+    probeAll(sides, finalMs),
+  ]);
   return {
     ...result,
     commits: subtractCounts(after.commits, before.commits),
-    cpuUs: usOf("services"),
-    kvCpuUs: running.kv === null ? null : usOf("kv"),
+    kvSeconds: after.kvSeconds - before.kvSeconds,
     finalMs,
   };
 }
 
-/** Sends a load and waits until its backlog is empty. */
-async function send(
-  side: Side,
-  load: Load,
-  meanwhile: () => Promise<unknown> = () => Promise.resolve(),
-): Promise<WrkResult & Pick<Shared, "sustained">> {
-  const start = await readProgress(side);
-  const startMs = performance.now();
-  const others = side.others.map(({ url }) => url);
-  const [result] = await Promise.all([wrk(side.url, load, others), meanwhile()]);
-  const drainedMs = await untilDrained(side, start, result.failures);
-  return { ...result, sustained: result.answered * 1_000 / (drainedMs - startMs) };
-}
-
 /** Measures the time until a cost is final, with all services in turn. */
-function probes(side: Side, finalMs: number[]): Promise<unknown> {
+async function probeAll(sides: readonly Side[], finalMs: number[]): Promise<void> {
   const endMs = performance.now() + HALF_SECONDS * 1_000;
-  const services = servicesOf(side);
-  return Promise.all(Array.from({ length: PROBES }, async (_, n) => {
-    const { url } = services[n % services.length]!;
+  await Promise.all(Array.from({ length: PROBES }, async (_, n) => {
     while (performance.now() < endMs) {
-      const ms = await lagOf(url).catch((error) => void say(`  a probe failed: ${error.message}`));
+      const ms = await lagOf(sides[n % sides.length]!)
+        .catch((error) => void say(`  a probe failed: ${error.message}`));
       if (ms !== undefined) finalMs.push(ms);
       await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS));
     }
   }));
 }
 
-/** Processor seconds and commits of a setup so far. */
-async function stateOf({ side, kv }: Running) {
-  const pids = servicesOf(side).map(({ pid }) => pid);
-  const secondsOf = async (pid: number) => (await usageOf(pid))?.cpuSeconds ?? NaN;
-  const services = (await Promise.all(pids.map(secondsOf))).reduce((sum, one) => sum + one, 0);
-  return {
-    services,
-    kv: kv === null ? NaN : await secondsOf(kv.pid),
-    commits: await commitsOf(side),
-  };
+/** Sends a complete run and measures the time from its finish until its cost is final. */
+async function lagOf(side: Side): Promise<number> {
+  const nowMs = Date.now();
+  const now = new Date(nowMs);
+  const path = `/v1/runs/${newId("run", nowMs)}`;
+  const data = { provider: "openai", model: "gpt-4o", input_tokens: 1_200, output_tokens: 340 };
+  const event = () => ({ id: newId("evt", nowMs), type: "llm_call", ts: now, data });
+  const events = Array.from({ length: RUN_EVENTS }, event);
+  const id = path.split("/").at(-1);
+  await call(side, "/v1/runs", { id, agent: "probe", started_at: now });
+  await call(side, `${path}/events`, { events });
+  await call(side, `${path}/finish`, { status: "success", finished_at: now });
+  const finishedMs = performance.now();
+  while (JSON.parse(await call(side, path)).cost.state !== "final") {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  return performance.now() - finishedMs;
 }
 
-/** Commits of services by outcome, and the writes in them. */
-interface Commits {
-  readonly stored: number;
-  readonly lost: number;
-  readonly failed: number;
-  readonly writes: number;
-}
-
-async function commitsOf(side: Side): Promise<Commits> {
+/** Commits of services by outcome, and the writes in them; and the processor seconds of the KV. */
+async function stateOf(sides: readonly Side[], kv: KvProcess | null) {
   const texts = await Promise.all(
-    servicesOf(side).map(async ({ url }) => {
-      const headers = { Authorization: `Bearer ${OPERATOR_KEY}` };
-      return await (await fetch(`${url}/metrics`, { headers })).text();
-    }),
+    sides.map((side) => call(side, "/metrics", undefined, OPERATOR_KEY)),
   );
-  return parseCommits(texts.join("\n"));
+  const usage = kv === null ? null : await usageOf(kv.pid);
+  return { commits: parseCommits(texts.join("\n")), kvSeconds: usage?.cpuSeconds ?? NaN };
 }
 
 /** Adds up the commits in the text of `/metrics` of some services. */
-export function parseCommits(metrics: string): Commits {
+export function parseCommits(metrics: string) {
   const sums = { stored: 0, lost: 0, failed: 0, writes: 0 };
   const line = /^runledger_(?:commits_total\{end="(stored|lost|failed)"\}|writes_total) (\d+)$/gm;
   for (const [, end = "writes", count] of metrics.matchAll(line)) {
@@ -212,55 +197,45 @@ export function parseCommits(metrics: string): Commits {
   return sums;
 }
 
-function lostPercent(all: readonly Shared[]): number {
-  return median(
-    all.map(({ commits: { stored, lost, failed } }) => 100 * lost / (stored + lost + failed)),
-  );
-}
+const rateOf = ({ requestsPerSecond }: Shared) => requestsPerSecond;
+/** Calls a second until the backlog was empty. */
+const sustained = ({ answered, drainedSeconds }: Measured) => answered / drainedSeconds;
+const lostPercent = ({ commits: { stored, lost, failed } }: Shared) =>
+  100 * lost / (stored + lost + failed);
+const finalMs = (all: readonly Shared[], part: number) =>
+  quantile(all.flatMap(({ finalMs }) => finalMs), part);
 
-function ratesOf(all: readonly Shared[]): number[] {
-  return all.map(({ requestsPerSecond }) => requestsPerSecond);
-}
-
-const finalMsOf = (all: readonly Shared[]) => all.flatMap(({ finalMs }) => finalMs);
-
-/** Columns of the measurements of a setup: medians, quantiles, and the sum of failures. */
-const COLUMNS: readonly [head: string, cell: (all: readonly Shared[]) => string][] = [
-  ["calls a second", (all) => number(median(ratesOf(all)))],
-  ["p50 ms", (all) => number(median(all.map(({ p50Ms }) => p50Ms)), 1)],
-  ["p99 ms", (all) => number(median(all.map(({ p99Ms }) => p99Ms)), 1)],
-  ["sustained", (all) => number(median(all.map(({ sustained }) => sustained)))],
-  [
-    "commits a call",
-    (all) => number(median(all.map(({ commits, answered }) => commits.stored / answered)), 2),
-  ],
-  [
-    "writes a commit",
-    (all) => number(median(all.map(({ commits }) => commits.writes / commits.stored)), 1),
-  ],
-  ["commits lost", (all) => `${number(lostPercent(all), 2)} %`],
-  ["µs a call", (all) => number(median(all.map(({ cpuUs }) => cpuUs)))],
-  ["… of the KV", (all) => number(medianOf(all.map(({ kvCpuUs }) => kvCpuUs)))],
-  ["cost final p50 ms", (all) => number(quantile(finalMsOf(all), 0.5))],
-  ["p99 ms", (all) => number(quantile(finalMsOf(all), 0.99))],
-  ["failures", (all) => number(all.reduce((sum, { failures }) => sum + failures, 0))],
+/** Columns of the measurements of a setup. */
+const COLUMNS: readonly Column<Shared>[] = [
+  medians("calls a second", rateOf),
+  medians("p50 ms", ({ p50Ms }) => p50Ms, 1),
+  medians("p99 ms", ({ p99Ms }) => p99Ms, 1),
+  medians("sustained", sustained),
+  medians("commits a call", ({ commits, answered }) => commits.stored / answered, 2),
+  medians("writes a commit", ({ commits }) => commits.writes / commits.stored, 1),
+  medians("commits lost, %", lostPercent, 2),
+  medians("µs a call", ({ cpuSeconds, answered }) => cpuSeconds * 1e6 / answered),
+  medians("… of the KV", ({ kvSeconds, answered }) => kvSeconds * 1e6 / answered),
+  ["cost final p50 ms", (all) => number(finalMs(all, 0.5))],
+  ["p99 ms", (all) => number(finalMs(all, 0.99))],
+  failures,
 ];
 
 /** Compares the setups, round by round. */
 export function barsOf(results: Readonly<Record<string, readonly Shared[]>>): Bar[] {
-  const bars: Bar[] = [];
-  const { [FILE]: file, [NEAR]: near } = results;
-  if (file !== undefined && near !== undefined) {
-    bars.push(atLeast("near ÷ file", BARS.near, ratios(ratesOf(near), ratesOf(file))));
-  }
+  const { [FILE]: file = [], [NEAR]: near = [] } = results;
+  const bars = file.length * near.length === 0
+    ? []
+    : [atLeast("near ÷ file", BARS.near, ratios(near, file, rateOf))];
   for (const [name, all] of Object.entries(results)) {
-    const { services, roundTripMs } = SETUPS[name]!;
+    const { services, roundTripMs } = parseSetup(name);
     if (services > 1) {
-      bars.push(atMost(`${name}: commits lost, %`, BARS.lostPercent, lostPercent(all)));
+      const lost = median(all.map(lostPercent));
+      bars.push(atMost(`${name}: commits lost, %`, BARS.lostPercent, lost));
     }
     if (roundTripMs === null) continue;
     const limitMs = roundTripMs < 90 ? BARS.finalMs.near : BARS.finalMs.far;
-    bars.push(atMost(`${name}: cost final p99, ms`, limitMs, quantile(finalMsOf(all), 0.99)));
+    bars.push(atMost(`${name}: cost final p99, ms`, limitMs, finalMs(all, 0.99)));
   }
   return bars;
 }

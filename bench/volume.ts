@@ -5,25 +5,25 @@ import { openStore } from "../kv/open.ts";
 import { serve } from "../app/server.ts";
 import { number, table } from "../tools/table.ts";
 import { checkpointedBytes, fillLedger, newId, SPREAD_MS } from "./fill.ts";
-import { CONNECTIONS, inTurn, type Load, measure, rateRatios } from "./load.ts";
-import { atLeast, type Bar, type BenchOptions, print, say } from "./report.ts";
+import { CONNECTIONS, inTurn, type Load, measure, type Measured } from "./load.ts";
+import { startSide } from "./process.ts";
+import { atLeast, type Bar, type BenchOptions, print, quantile, ratios, say } from "./report.ts";
 import { createBenchService, keyOf } from "./service.ts";
-import { startSide } from "./sides.ts";
-import { quantile } from "./stats.ts";
 
 const RUNS = 2_000_000;
 /** Requests of each read, and unmeasured ones before them: the first ones include compilation. */
 const READS = 100, WARM_UP_READS = 5;
 const AUTHORIZATION = { Authorization: `Bearer ${keyOf(1)}` };
 
-/** Filters of the list of runs, from common to rare ones; `fill.ts` has the share of each. */
-const FILTERS = ["", "agent=agent-3", "status=failed", "customer_id=customer-7", "has=unpriced"];
-
-/** Other reads: sums of spend, and the overview of the dashboard. */
-const OTHERS = [
-  ...["", "?group_by=agent", "?group_by=model", "?group_by=customer"].map((query) =>
-    `/v1/spend${query}`
-  ),
+/**
+ * Lists of runs, with filters from common to rare ones (`fill.ts` has the share of each), sums of
+ * spend, and the overview of the dashboard.
+ */
+const READ = [
+  ...["", "agent=agent-3", "status=failed", "customer_id=customer-7", "has=unpriced"]
+    .map((filter) => `/v1/runs?limit=50&${filter}`),
+  ...["", "?group_by=agent", "?group_by=model", "?group_by=customer"]
+    .map((query) => `/v1/spend${query}`),
   "/dashboard",
 ];
 
@@ -40,13 +40,15 @@ export async function bench(options: BenchOptions): Promise<Bar[]> {
   // Opens fill the file, so each measurement of `empty` has a new one.
   const measureOn = async (path: string) => {
     await using side = await startSide("workless", path);
-    return await measure(side, load);
+    return await measure([side], load);
   };
   const { full, empty } = await inTurn("volume: open", rounds, {
     empty: () => measureOn(`${folder}/empty-${empties++}.kv`),
     full: () => measureOn(file),
   });
-  return [atLeast(`open: ${number(runs)} stored runs ÷ empty`, 0.85, rateRatios(full, empty))];
+  const rate = ({ requestsPerSecond }: Measured) => requestsPerSecond;
+  const bar = `open: ${number(runs)} stored runs ÷ empty`;
+  return [atLeast(bar, 0.85, ratios(full, empty, rate))];
 }
 
 /** Measures reads by the server's milliseconds: pages of lists anywhere in the filled time. */
@@ -60,27 +62,17 @@ async function measureReads(file: string): Promise<void> {
   const { url } = server;
   const headers = { ...AUTHORIZATION, Cookie: await signIn(url) };
   const nowMs = Date.now();
-  const reads = [
-    ...FILTERS.map((filter) => ({
-      name: `/v1/runs?limit=50&${filter}`,
-      pathAt: (back: number) => {
-        const to = formatInstant(nowMs - Math.floor(back * SPREAD_MS));
-        return `/v1/runs?limit=50&${filter}${back === 0 ? "" : `&to=${to}`}`;
-      },
-    })),
-    ...OTHERS.map((name) => ({ name, pathAt: () => name })),
-  ].map((read) => ({ ...read, ms: [] as number[] }));
+  const reads = READ.map((path) => ({ path, ms: [] as number[] }));
   for (let round = -WARM_UP_READS; round < READS; round++) {
     // Simulate a service in use: today's data has changed since the last request.
-    const body = { id: newId("run", Date.now()), started_at: new Date(), agent: "busy" };
-    await send(`${url}/v1/runs`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ ...body, customer_id: "customer-7" }),
-    });
+    const run = { id: newId("run", Date.now()), started_at: new Date(), agent: "busy" };
+    const body = JSON.stringify({ ...run, customer_id: "customer-7" });
+    await send(`${url}/v1/runs`, { method: "POST", headers, body });
     await service.worker.idle();
-    for (const { pathAt, ms } of reads) {
-      await send(url + pathAt(Math.max(0, round) / READS), { headers });
+    const to = formatInstant(nowMs - Math.floor(Math.max(0, round) / READS * SPREAD_MS));
+    for (const { path, ms } of reads) {
+      const isPage = round > 0 && path.startsWith("/v1/runs");
+      await send(`${url}${path}${isPage ? `&to=${to}` : ""}`, { headers });
       if (round >= 0) ms.push(tookMs);
     }
     if (round % 10 === 0) say(`round ${round} of ${READS} …`);
@@ -88,8 +80,8 @@ async function measureReads(file: string): Promise<void> {
   await server.drain();
   await service.stop();
   await store.close();
-  const rows = reads.map(({ name, ms }) => [
-    name,
+  const rows = reads.map(({ path, ms }) => [
+    path,
     ...[0.5, 0.99].map((part) => number(quantile(ms, part), 1)),
   ]);
   print(table(["read", "p50 ms", "p99 ms"], rows));

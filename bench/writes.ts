@@ -1,12 +1,10 @@
 /** Counts what the complete service writes for each run; counting slows it down. */
 import { number, table } from "../tools/table.ts";
-import { subtractCounts } from "../domain/core/sums.ts";
-import { readProgress, untilDrained } from "./backlog.ts";
 import { checkpointedBytes } from "./fill.ts";
-import { CONNECTIONS, type Kind, KINDS, type Load, wrk } from "./load.ts";
+import { call, CONNECTIONS, type Kind, KINDS, type Load, send } from "./load.ts";
+import { startSide } from "./process.ts";
 import { atMost, type Bar, type BenchOptions, print, say } from "./report.ts";
 import { MUTATIONS_METRIC, OPERATOR_KEY } from "./service.ts";
-import { type Side, startSide } from "./sides.ts";
 
 /** Writes for each unit, with all work of the worker. */
 export interface Writes {
@@ -14,8 +12,8 @@ export interface Writes {
   readonly mutations: number;
   /** Growth of the file and its log after a checkpoint. */
   readonly bytes: number;
-  /** Syncs to disk; null without strace. */
-  readonly fsyncs: number | null;
+  /** Syncs to disk; NaN without strace. */
+  readonly fsyncs: number;
 }
 
 /** Maximum mutations and bytes of a unit. */
@@ -31,7 +29,7 @@ export async function bench({ folder, seconds = 6 }: BenchOptions): Promise<Bar[
   for (const kind of KINDS) {
     say(`writes: ${kind} …`);
     const load: Load = { call: kind, connections: CONNECTIONS, seconds };
-    const { mutations, bytes, fsyncs } = await countWrites(`${folder}/${kind}`, load);
+    const { mutations, bytes, fsyncs } = await countWrites(`${folder}/${kind}.kv`, load);
     rows.push([kind, number(mutations, 2), number(bytes), number(fsyncs, 3)]);
     const most = BARS[kind];
     if (most === undefined) continue;
@@ -44,70 +42,41 @@ export async function bench({ folder, seconds = 6 }: BenchOptions): Promise<Bar[
   return bars;
 }
 
-/** Counts the writes of a load on the new file `path` + ".kv". */
-export async function countWrites(path: string, load: Load): Promise<Writes> {
-  const file = `${path}.kv`, trace = `${path}.fsyncs`;
-  const emptyBytes = await newFileBytes(file);
-  await using side = await startCounted(file, trace);
-  const syncs = await syncsIn(trace);
-  const { units, mutations } = await countLoad(side, load);
-  const fsyncs = syncs === null ? null : (await syncsIn(trace) ?? NaN) - syncs;
-  // The size is read after the service has ended.
-  await side[Symbol.asyncDispose]();
-  return {
-    mutations: mutations / units,
-    bytes: (await checkpointedBytes(file) - emptyBytes) / units,
-    fsyncs: fsyncs === null ? null : fsyncs / units,
-  };
-}
-
-/** Counts the mutations of each unit on a shared KV. */
-export async function countMutations(store: string, load: Load): Promise<number> {
-  await using side = await startSide("counted", store);
-  const { units, mutations } = await countLoad(side, load);
-  return mutations / units;
-}
-
-async function countLoad(side: Side, load: Load) {
-  const [start, mutations] = [await readProgress(side), await mutationsOf(side)];
-  await wrk(side.url, load);
-  await untilDrained(side, start);
-  const { finished } = subtractCounts((await readProgress(side)).accepted, start.accepted);
-  return { units: finished, mutations: await mutationsOf(side) - mutations };
-}
-
-/** Starts the server under strace, or alone where tracing is not possible. */
-async function startCounted(file: string, traceTo: string): Promise<Side> {
-  try {
-    return await startSide("counted", file, { traceTo });
-  } catch (error) {
+/** Counts the writes of a load on a new file. */
+export async function countWrites(file: string, load: Load): Promise<Writes> {
+  // The first start creates the team.
+  await (await startSide("workless", file))[Symbol.asyncDispose]();
+  const emptyBytes = await checkpointedBytes(file);
+  const trace = `${file}.fsyncs`;
+  const { units, mutations, fsyncs } = await countLoad(file, load, trace).catch((error) => {
     say(`fsyncs: not counted: ${error instanceof Error ? error.message.trim() : error}`);
-    return await startSide("counted", file);
-  }
-}
-
-async function mutationsOf({ url }: Side): Promise<number> {
-  const response = await fetch(`${url}/metrics`, {
-    headers: { Authorization: `Bearer ${OPERATOR_KEY}` },
+    return countLoad(file, load);
   });
-  const text = await response.text();
-  const count = new RegExp(`^${MUTATIONS_METRIC} (\\d+)$`, "m").exec(text)?.[1];
-  if (count === undefined) throw new Error(`/metrics has no ${MUTATIONS_METRIC}: ${text}`);
-  return Number(count);
+  // The size is read after the service has ended.
+  const bytes = await checkpointedBytes(file) - emptyBytes;
+  return { mutations: mutations / units, bytes: bytes / units, fsyncs: fsyncs / units };
 }
 
-async function syncsIn(trace: string): Promise<number | null> {
-  const text = await Deno.readTextFile(trace).catch(() => null);
-  return text === null ? null : countSyncs(text);
+/** Counts what a load writes to a file or a shared KV. */
+export async function countLoad(store: string, load: Load, trace?: string) {
+  await using side = await startSide("counted", store, trace);
+  const counts = async () => {
+    const metrics = await call(side, "/metrics", undefined, OPERATOR_KEY);
+    const mutations = Number(new RegExp(`^${MUTATIONS_METRIC} (\\d+)$`, "m").exec(metrics)?.[1]);
+    const fsyncs = trace === undefined ? NaN : countSyncs(await Deno.readTextFile(trace));
+    return { mutations, fsyncs };
+  };
+  const before = await counts();
+  const { units } = await send([side], load);
+  const after = await counts();
+  return {
+    units,
+    mutations: after.mutations - before.mutations,
+    fsyncs: after.fsyncs - before.fsyncs,
+  };
 }
 
 /** Counts the syncs in a trace; an interrupted call has two lines. */
 export function countSyncs(trace: string): number {
   return trace.match(/\bf(?:data)?sync\(/g)?.length ?? 0;
-}
-
-/** Creates a ledger with its first team and returns its size. */
-async function newFileBytes(file: string): Promise<number> {
-  await (await startSide("ours", file))[Symbol.asyncDispose]();
-  return await checkpointedBytes(file);
 }

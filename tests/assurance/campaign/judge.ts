@@ -1,5 +1,5 @@
 /** Bars that every attack is measured against. */
-import { quantile } from "../../../bench/stats.ts";
+import { quantile } from "../../../bench/report.ts";
 import { number } from "../../../tools/table.ts";
 import type { Attacked } from "./attacking.ts";
 import type { Calls, Noticed } from "./victim.ts";

@@ -1,6 +1,6 @@
 /** Rounds of hostile requests: refused ones are resent, and must leave no trace. */
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
-import { median } from "../../../bench/stats.ts";
+import { median } from "../../../bench/report.ts";
 import { Random } from "../../../tools/random.ts";
 import { malformed, oversized } from "./malformed.ts";
 import { oddPage } from "./pages.ts";

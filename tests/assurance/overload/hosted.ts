@@ -35,7 +35,7 @@ export async function overloadHosted(connections: number, seconds: number): Prom
   let rssMb = 0;
   const sample = async () => rssMb = Math.max(rssMb, (await usageOf(service.pid))?.rssMb ?? 0);
   const timer = setInterval(sample, SAMPLE_MS);
-  const { answered, requestsPerSecond } = await wrk(service.url, {
+  const { answered, requestsPerSecond } = await wrk([service], {
     call: "open",
     connections,
     seconds,

@@ -6,9 +6,8 @@ import { uuid7Hex } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openUnlocked } from "../../../kv/open.ts";
 import { measure, wrk } from "../../../bench/load.ts";
-import { usageOf } from "../../../bench/process.ts";
+import { type Side, startService, usageOf } from "../../../bench/process.ts";
 import { print, say } from "../../../bench/report.ts";
-import { type Side, startSide } from "../../../bench/sides.ts";
 import { number } from "../../../tools/table.ts";
 import { keyOf } from "../../../bench/service.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
@@ -99,11 +98,15 @@ async function countRuns(file: string): Promise<number> {
 async function overload(folder: string, seconds: number): Promise<boolean> {
   const file = `${folder}/overload.kv`;
   const measurements = await (async () => {
-    await using side = await startSide("ours", file);
+    await using side = await startService(file);
     say("the top rate …");
-    const top = await measure(side, { call: "open", connections: CONNECTIONS.enough, seconds: 5 });
+    const top = await measure([side], {
+      call: "open",
+      connections: CONNECTIONS.enough,
+      seconds: 5,
+    });
     say(`${CONNECTIONS.many} connections for ${seconds} s …`);
-    const load = wrk(side.url, { call: "open", connections: CONNECTIONS.many, seconds });
+    const load = wrk([side], { call: "open", connections: CONNECTIONS.many, seconds });
     const [loaded, probes, rssMb] = await Promise.all([
       load,
       probeFor(side, seconds * 1000),

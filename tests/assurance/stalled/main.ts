@@ -3,9 +3,8 @@
  * nothing, and measures the effect on other clients.
  */
 import { type Load, measure } from "../../../bench/load.ts";
-import { usageOf } from "../../../bench/process.ts";
+import { type Side, startService, usageOf } from "../../../bench/process.ts";
 import { print, say } from "../../../bench/report.ts";
-import { type Side, startSide } from "../../../bench/sides.ts";
 import { number } from "../../../tools/table.ts";
 import { keyOf } from "../../../bench/service.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
@@ -32,13 +31,13 @@ async function stall(side: Side, count: number): Promise<Deno.TcpConn[]> {
 }
 
 async function stalled(folder: string, count: number): Promise<boolean> {
-  await using side = await startSide("ours", `${folder}/stalled.kv`);
+  await using side = await startService(`${folder}/stalled.kv`);
   say("calls alone …");
-  const alone = await measure(side, LOAD);
+  const alone = await measure([side], LOAD);
   const before = await usageOf(side.pid);
   say(`calls with ${number(count)} stalled connections …`);
   const connections = await stall(side, count);
-  const loaded = await measure(side, LOAD);
+  const loaded = await measure([side], LOAD);
   const after = await usageOf(side.pid);
   for (const connection of connections) connection.close();
   const met = loaded.p99Ms < P99_MS_MAX && loaded.failures === 0;

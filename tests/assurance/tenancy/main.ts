@@ -7,7 +7,7 @@
  * bound allows for noise of this machine.
  */
 import { print, say } from "../../../bench/report.ts";
-import { median } from "../../../bench/stats.ts";
+import { median } from "../../../bench/report.ts";
 import { formatPercent, number, table } from "../../../tools/table.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 import { Random } from "../../../tools/random.ts";

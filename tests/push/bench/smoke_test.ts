@@ -1,8 +1,8 @@
 /** Short real measurements: server, load generator and parsed results. */
 import { assert, assertEquals } from "@std/assert";
-import { isInstalled } from "../../../bench/process.ts";
-import { startSide } from "../../../bench/sides.ts";
-import { sustain } from "../../../bench/sustained.ts";
+import { isInstalled } from "../../support/harness/output.ts";
+import { measure } from "../../../bench/load.ts";
+import { startService } from "../../../bench/process.ts";
 import { countWrites } from "../../../bench/writes.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
@@ -13,11 +13,11 @@ Deno.test({
   ignore,
   async fn() {
     await withFolder(async (folder) => {
-      await using side = await startSide("ours", `${folder}/smoke.kv`);
-      const measured = await sustain(side, { call: "run", connections: 8, seconds: 1 });
+      await using side = await startService(`${folder}/smoke.kv`);
+      const measured = await measure([side], { call: "run", connections: 8, seconds: 1 });
       assertEquals(measured.failures, 0);
-      assert(measured.sustained > 0);
-      assert(measured.loaded >= measured.sustained);
+      assert(measured.units > 0);
+      assert(measured.loadedSeconds <= measured.drainedSeconds);
       assert(measured.p99Ms >= measured.p50Ms);
     });
   },
@@ -29,7 +29,7 @@ Deno.test({
   async fn() {
     await withFolder(async (folder) => {
       const load = { call: "heartbeat", connections: 8, seconds: 1 } as const;
-      const writes = await countWrites(`${folder}/writes`, load);
+      const writes = await countWrites(`${folder}/writes.kv`, load);
       // Each heartbeat writes its own row at least.
       assert(writes.mutations >= 1, `${writes.mutations} mutations`);
       assert(writes.bytes > 100, `${writes.bytes} bytes`);

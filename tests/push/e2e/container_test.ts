@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../../app/config.ts";
-import { isInstalled } from "../../../bench/process.ts";
+import { isInstalled } from "../../support/harness/output.ts";
 import { Process } from "../../support/harness/process.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";

@@ -1,6 +1,6 @@
 /** The README's commands, pasted in a fresh clone, do what the README says. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { Output } from "../../../bench/process.ts";
+import { Output } from "../../support/harness/output.ts";
 import { isInstalled } from "../../support/harness/commands.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;

@@ -7,7 +7,7 @@ import { Harness } from "../../support/harness/harness.ts";
 import { Process } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { EXIT } from "../../../app/console.ts";
-import { isInstalled } from "../../../bench/process.ts";
+import { isInstalled } from "../../support/harness/output.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const KEY = `apk_eu_${"5e".repeat(16)}`;

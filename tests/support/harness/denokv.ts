@@ -3,8 +3,8 @@
  *
  * It is the real `denokv` where that is installed, otherwise the {@link KvServer} as a program.
  */
-import { isInstalled, Output } from "../../../bench/process.ts";
 import { KV_TOKEN } from "./kv_client.ts";
+import { isInstalled, Output } from "./output.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
@@ -46,6 +46,11 @@ export class KvProcess implements AsyncDisposable {
   /** Name of the server for reports. */
   get name(): string {
     return this.#denokv === null ? "the engine from npm" : "denokv";
+  }
+
+  /** Id of the process; a restart changes it. */
+  get pid(): number {
+    return this.#child?.pid ?? NaN;
   }
 
   /** Path of the database on the server. */
@@ -101,7 +106,9 @@ export class KvProcess implements AsyncDisposable {
     const options = { cwd: ROOT, stdin: "null", stdout: "null", stderr: "piped" } as const;
     if (this.#denokv !== null) {
       const file = `${this.#folder}/denokv.sqlite`;
-      const args = ["--sqlite-path", file, "serve", "--addr", `127.0.0.1:${port}`];
+      // The options of docs/OPERATIONS.md.
+      const serve = ["serve", "--addr", `127.0.0.1:${port}`, "--num-workers", "4"];
+      const args = ["--sqlite-path", file, ...serve];
       const env = { DENO_KV_ACCESS_TOKEN: KV_TOKEN };
       return new Deno.Command(this.#denokv, { ...options, args, env }).spawn();
     }

@@ -1,5 +1,5 @@
 /** An instance of the program as Deno Deploy runs it: its environment, sockets and crons. */
-import { Output } from "../../../bench/process.ts";
+import { Output } from "./output.ts";
 import type { Settings } from "./process.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;

@@ -1,5 +1,5 @@
 /** The real program in a separate process, started and stopped as an operator does. */
-import { Output } from "../../../bench/process.ts";
+import { Output } from "./output.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 const ARGS = [

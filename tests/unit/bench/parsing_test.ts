@@ -1,10 +1,9 @@
 /** Parsing of tool output and system files by the benchmark. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { parseAccepted } from "../../../bench/backlog.ts";
 import { newId } from "../../../bench/fill.ts";
 import { isRunId } from "../../../domain/core/ids.ts";
-import { fileSystemOf, parseUsage } from "../../../bench/process.ts";
-import { nextPause, parseWrk } from "../../../bench/load.ts";
+import { parseUsage } from "../../../bench/process.ts";
+import { parseAccepted, parseWrk } from "../../../bench/load.ts";
 import { countSyncs } from "../../../bench/writes.ts";
 
 Deno.test("wrk: refusals are failures and do not count toward the rate", () => {
@@ -38,19 +37,6 @@ Deno.test("strace: a sync split over two lines counts once", () => {
   ].join("\n");
   assertEquals(countSyncs(trace), 3);
   assertEquals(countSyncs(""), 0);
-});
-
-Deno.test("mounts: the deepest mount that contains the folder determines the file system", () => {
-  const mounts = "/dev/a / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\ntmpfs /tmp/ot btrfs rw 0 0\n";
-  assertEquals(fileSystemOf("/tmp/other", mounts), "tmpfs");
-  assertEquals(fileSystemOf("/home/me", mounts), "ext4");
-  assertEquals(fileSystemOf("/home/me", ""), null);
-});
-
-Deno.test("a pause is adjusted by how much too long or too short a request took", () => {
-  // 64 connections at 8,000/s need 8 ms per request; 10,000/s took 6.4 ms.
-  assertEquals(Math.round(10 * nextPause(5, 64, 10_000, 8_000)), 66);
-  assertEquals(nextPause(5, 64, 1_000, 8_000), 0.5);
 });
 
 Deno.test("metrics: accepted calls count, refused ones and other routes do not", () => {
