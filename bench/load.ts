@@ -3,7 +3,7 @@ import { addTo, subtractCounts } from "../domain/core/sums.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { type Side, untilIdle, usageOf } from "./process.ts";
 import { say } from "./report.ts";
-import { keyOf } from "./service.ts";
+import { AUTHORIZATION } from "./service.ts";
 
 /**
  * Loads of `load.lua`. `run` is the three calls of complete runs; `events` and `finish` are for runs
@@ -38,33 +38,8 @@ export interface Load {
   readonly pauseMs?: number;
 }
 
-/** Counts and latencies that wrk reports. */
-export interface WrkResult {
-  /** Successful requests. */
-  readonly answered: number;
-  readonly requestsPerSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Refused requests, and requests without a response. */
-  readonly failures: number;
-}
-
-/** A load with the work after its answers. */
-export interface Sent extends WrkResult {
-  /** Complete units. */
-  readonly units: number;
-  /** Seconds of the load, and those until its backlog was empty. */
-  readonly loadedSeconds: number;
-  readonly drainedSeconds: number;
-}
-
 /** Results of one measurement. */
-export interface Measured extends Sent {
-  /** CPU time of the processes, with the work after the answers; NaN if the system has no count. */
-  readonly cpuSeconds: number;
-  /** Memory of the first process at the end. */
-  readonly rssMb: number;
-}
+export type Measured = Awaited<ReturnType<typeof measure>>;
 
 const WARM_UP_SECONDS = 2;
 
@@ -79,12 +54,18 @@ export async function warmUp(sides: readonly Side[], load: Load): Promise<void> 
  * Loads the services over one store, and waits until they are idle: background work or a checkpoint
  * would slow down the next measurement.
  */
-export async function measure(sides: readonly Side[], load: Load): Promise<Measured> {
+export async function measure(sides: readonly Side[], load: Load) {
   await warmUp(sides, load);
   const before = await usageOfAll(sides);
   const sent = await send(sides, load);
   const { cpuSeconds, rssMb } = await usageOfAll(sides);
-  return { ...sent, cpuSeconds: cpuSeconds - before.cpuSeconds, rssMb };
+  return {
+    ...sent,
+    /** CPU time of the processes, with the work after the answers; NaN if the system has no count. */
+    cpuSeconds: cpuSeconds - before.cpuSeconds,
+    /** Memory of the first process at the end. */
+    rssMb,
+  };
 }
 
 async function usageOfAll(sides: readonly Side[]) {
@@ -93,11 +74,19 @@ async function usageOfAll(sides: readonly Side[]) {
   return { cpuSeconds, rssMb: usages[0]?.rssMb ?? NaN };
 }
 
-/** Sends a load to the services over one store, and waits until all work is done. */
-export async function send(sides: readonly Side[], load: Load): Promise<Sent> {
+/**
+ * Sends a load to the services over one store, and waits until all work is done.
+ *
+ * @param meanwhile sends further calls during the load
+ */
+export async function send(
+  sides: readonly Side[],
+  load: Load,
+  meanwhile?: () => Promise<unknown>,
+) {
   const start = await readProgress(sides);
   const startMs = performance.now();
-  const result = await wrk(sides, load);
+  const [result] = await Promise.all([wrk(sides, load), meanwhile?.()]);
   const loadedMs = performance.now();
   const isCounted = KINDS.some((kind) => kind === load.call) && sides[0]?.kind !== "workless";
   const drainedMs = isCounted ? await untilDrained(sides, start, result.failures) : loadedMs;
@@ -106,7 +95,9 @@ export async function send(sides: readonly Side[], load: Load): Promise<Sent> {
   if (result.failures > 0) say(`  ${result.failures} requests failed on "${sides[0]?.kind}"`);
   return {
     ...result,
+    /** Complete units. */
     units: accepted.finished,
+    /** Seconds of the load, and those until its backlog was empty. */
     loadedSeconds: (loadedMs - startMs) / 1_000,
     drainedSeconds: (drainedMs - startMs) / 1_000,
   };
@@ -141,7 +132,7 @@ const LATER_PART = 1.5;
 export async function wrk(
   services: readonly Pick<Side, "url">[],
   { call, connections, seconds, pauseMs = 0 }: Load,
-): Promise<WrkResult> {
+) {
   const urls = services.map(({ url }) => url);
   // More than the calls in progress on the connections of a thread.
   const later = Math.ceil(LATER_PART * connections / urls.length);
@@ -156,16 +147,18 @@ export async function wrk(
 }
 
 /** Parses the line that `load.lua` prints at the end. */
-export function parseWrk(output: string): WrkResult {
+export function parseWrk(output: string) {
   const line = output.split("\n").findLast((text) => text.startsWith("{"));
   if (line === undefined) throw new Error(`wrk printed no result: ${output.trim()}`);
   const { requests, refused, lost, durationUs, p50Us, p99Us } = JSON.parse(line);
   const answered = requests - refused;
   return {
+    /** Successful requests. */
     answered,
     requestsPerSecond: answered * 1e6 / durationUs,
     p50Ms: p50Us / 1000,
     p99Ms: p99Us / 1000,
+    /** Refused requests, and requests without a response. */
     failures: refused + lost,
   };
 }
@@ -216,10 +209,9 @@ export async function call(
   { url }: Pick<Side, "url">,
   path: string,
   body?: unknown,
-  key = keyOf(1),
+  headers: HeadersInit = AUTHORIZATION,
 ): Promise<string> {
   const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  const headers = { Authorization: `Bearer ${key}` };
   const response = await fetch(url + path, { headers, ...init });
   const text = await response.text();
   if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);

@@ -55,17 +55,13 @@ export function runBench(
     if (!Object.hasOwn(BENCHES, name)) {
       throw new UsageError(`Unknown benchmark "${name}": --help lists the benchmarks`);
     }
-    const count = (option: "rounds" | "seconds" | "runs" | "connections") => {
+    const counts = (["rounds", "seconds", "runs", "connections"] as const).map((option) => {
       const text = values[option];
-      if (text === undefined) return undefined;
-      if (/^[1-9]\d*$/.test(text)) return Number(text);
+      if (text === undefined || /^[1-9]\d*$/.test(text)) return [option, text && Number(text)];
       throw new UsageError(`--${option} takes a number above 0: got ${text}`);
-    };
+    });
     return measure(name, {
-      rounds: count("rounds"),
-      seconds: count("seconds"),
-      runs: count("runs"),
-      connections: count("connections"),
+      ...Object.fromEntries(counts),
       only: only.split(",").filter((part) => part !== ""),
       quick,
       checkout,

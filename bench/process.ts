@@ -36,7 +36,7 @@ export function startService(store: string, cwd = ROOT): Promise<Side> {
 }
 
 /**
- * Starts `server.ts` over a file or a shared KV.
+ * Starts `service.ts` as a program over a file or a shared KV.
  *
  * @param traceTo file that receives a line for each sync to disk; needs strace
  */
@@ -47,7 +47,7 @@ export function startSide(kind: SideKind, store: string, traceTo?: string): Prom
   const strace = traceTo === undefined
     ? []
     : ["strace", "-D", "-f", "--seccomp-bpf", "-qq", ...which, "-o", traceTo];
-  return start(kind, [...strace, ...DENO, "-A", "bench/server.ts", kind, store]);
+  return start(kind, [...strace, ...DENO, "-A", "bench/service.ts", kind, store]);
 }
 
 /** Starts a server and waits until it prints its address. */

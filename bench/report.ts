@@ -77,6 +77,11 @@ export function medians<T>(head: string, of: (one: T) => number, decimals = 0): 
   return [head, (all) => number(median(all.map(of)), decimals)];
 }
 
+/** Returns the cells of a row. */
+export function cells<T>(columns: readonly Column<T>[], all: readonly T[]): string[] {
+  return columns.map(([, cell]) => cell(all));
+}
+
 /** Column of the sum of failures. */
 export const failures: Column<{ readonly failures: number }> = [
   "failures",

@@ -7,7 +7,7 @@ import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
 import { denokvCommand, KvProcess } from "../tests/support/harness/denokv.ts";
 import { KvProxy } from "../tests/support/harness/kv_proxy.ts";
-import { newId } from "./fill.ts";
+import { newId } from "./volume.ts";
 import {
   call,
   CONNECTIONS,
@@ -25,6 +25,7 @@ import {
   atMost,
   type Bar,
   type BenchOptions,
+  cells,
   type Column,
   failures,
   median,
@@ -34,7 +35,7 @@ import {
   ratios,
   say,
 } from "./report.ts";
-import { OPERATOR_KEY } from "./service.ts";
+import { OPERATOR } from "./service.ts";
 import { countLoad } from "./writes.ts";
 
 /** Setups: a service over a file, or services and milliseconds of a round trip to the shared KV. */
@@ -84,8 +85,7 @@ export async function bench(options: BenchOptions): Promise<Bar[]> {
     return [name, start] as const;
   });
   const results = await inTurn("run", rounds, Object.fromEntries(ways));
-  const rows = Object.entries(results)
-    .map(([name, all]) => [name, ...COLUMNS.map(([, cell]) => cell(all))]);
+  const rows = Object.entries(results).map(([name, all]) => [name, ...cells(COLUMNS, all)]);
   print(table(["services, round trip", ...COLUMNS.map(([head]) => head)], rows));
   say("mutations …");
   await using kv = await KvProcess.start(folder, denokv);
@@ -134,10 +134,8 @@ async function measureSetup(
   const rate = Math.min(result.requestsPerSecond, sustained(result));
   const pauseMs = 1000 * load.connections * (2 / rate - 1 / result.requestsPerSecond);
   const finalMs: number[] = [];
-  await Promise.all([
-    send(sides, { ...load, seconds: HALF_SECONDS, pauseMs }),
-    probeAll(sides, finalMs),
-  ]);
+  const half = { ...load, seconds: HALF_SECONDS, pauseMs };
+  await send(sides, half, () => probeAll(sides, finalMs));
   return {
     ...result,
     commits: subtractCounts(after.commits, before.commits),
@@ -181,7 +179,7 @@ async function lagOf(side: Side): Promise<number> {
 /** Commits of services by outcome, and the writes in them; and the processor seconds of the KV. */
 async function stateOf(sides: readonly Side[], kv: KvProcess | null) {
   const texts = await Promise.all(
-    sides.map((side) => call(side, "/metrics", undefined, OPERATOR_KEY)),
+    sides.map((side) => call(side, "/metrics", undefined, OPERATOR)),
   );
   const usage = kv === null ? null : await usageOf(kv.pid);
   return { commits: parseCommits(texts.join("\n")), kvSeconds: usage?.cpuSeconds ?? NaN };

@@ -1,7 +1,6 @@
 /**
  * Measures the complete service: complete runs, heartbeats and pings with the worker, until the
- * backlog is empty, next to the service without the worker (the front door), to a service that
- * stores nothing, and to another checkout.
+ * backlog is empty, next to the service without the worker (the front door), and to another checkout.
  */
 import { table } from "../tools/table.ts";
 import {
@@ -18,6 +17,7 @@ import {
   atLeast,
   type Bar,
   type BenchOptions,
+  cells,
   type Column,
   failures,
   medians,
@@ -26,12 +26,12 @@ import {
 } from "./report.ts";
 
 /** Names of the servers: {@link BEFORE} is the other checkout. */
-const COMPLETE = "complete", DOOR = "front door", NOTHING = "storing nothing", BEFORE = "before";
+const COMPLETE = "complete", DOOR = "front door", BEFORE = "before";
 
 /** Minimum ratios of the sustained rates of two servers, by unit. */
 const BARS: Readonly<Record<Kind, readonly [ours: string, theirs: string, limit: number][]>> = {
   run: [[COMPLETE, DOOR, 0.9], [COMPLETE, BEFORE, 1.5]],
-  heartbeat: [[COMPLETE, DOOR, 0.7], [COMPLETE, BEFORE, 2.5], [DOOR, NOTHING, 0.45]],
+  heartbeat: [[COMPLETE, DOOR, 0.7], [COMPLETE, BEFORE, 2.5]],
   ping: [],
 };
 
@@ -42,7 +42,6 @@ export async function bench({ folder, quick, checkout, ...options }: BenchOption
   const servers: Record<string, Side> = {
     [COMPLETE]: stack.use(await startService(`${folder}/complete.kv`)),
     [DOOR]: stack.use(await startSide("workless", `${folder}/door.kv`)),
-    [NOTHING]: stack.use(await startSide("nothing", ":memory:")),
   };
   if (checkout !== undefined) {
     servers[BEFORE] = stack.use(await startService(`${folder}/before.kv`, checkout));
@@ -80,11 +79,7 @@ const COLUMNS: readonly Column<Measured>[] = [
 
 /** Builds a row for each server. */
 export function rowsOf(kind: Kind, results: Results): string[][] {
-  return Object.entries(results).map(([server, all]) => [
-    kind,
-    server,
-    ...COLUMNS.map(([, cell]) => cell(all)),
-  ]);
+  return Object.entries(results).map(([server, all]) => [kind, server, ...cells(COLUMNS, all)]);
 }
 
 /** Compares the sustained rates of the servers, round by round. */

@@ -1,10 +1,10 @@
 /** Counts what the complete service writes for each run; counting slows it down. */
 import { number, table } from "../tools/table.ts";
-import { checkpointedBytes } from "./fill.ts";
+import { checkpointedBytes } from "./volume.ts";
 import { call, CONNECTIONS, type Kind, KINDS, type Load, send } from "./load.ts";
 import { startSide } from "./process.ts";
 import { atMost, type Bar, type BenchOptions, print, say } from "./report.ts";
-import { MUTATIONS_METRIC, OPERATOR_KEY } from "./service.ts";
+import { MUTATIONS_METRIC, OPERATOR } from "./service.ts";
 
 /** Writes for each unit, with all work of the worker. */
 export interface Writes {
@@ -61,7 +61,7 @@ export async function countWrites(file: string, load: Load): Promise<Writes> {
 export async function countLoad(store: string, load: Load, trace?: string) {
   await using side = await startSide("counted", store, trace);
   const counts = async () => {
-    const metrics = await call(side, "/metrics", undefined, OPERATOR_KEY);
+    const metrics = await call(side, "/metrics", undefined, OPERATOR);
     const mutations = Number(new RegExp(`^${MUTATIONS_METRIC} (\\d+)$`, "m").exec(metrics)?.[1]);
     const fsyncs = trace === undefined ? NaN : countSyncs(await Deno.readTextFile(trace));
     return { mutations, fsyncs };

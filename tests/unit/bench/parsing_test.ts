@@ -1,6 +1,6 @@
 /** Parsing of tool output and system files by the benchmark. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { newId } from "../../../bench/fill.ts";
+import { newId } from "../../../bench/volume.ts";
 import { isRunId } from "../../../domain/core/ids.ts";
 import { parseUsage } from "../../../bench/process.ts";
 import { parseAccepted, parseWrk } from "../../../bench/load.ts";

@@ -51,8 +51,8 @@ Deno.test({
   name: "shared: the calls of complete runs go to all services",
   ignore: !await isInstalled("wrk", "--version"),
   async fn() {
-    await using one = await startSide("nothing", ":memory:");
-    await using two = await startSide("nothing", ":memory:");
+    await using one = await startSide("workless", ":memory:");
+    await using two = await startSide("workless", ":memory:");
     const load = { call: "run", connections: 8, seconds: 1 } as const;
     const { answered, failures } = await wrk([one, two], load);
     const counts = await Promise.all([one, two].map(async (side) => {
