@@ -24,6 +24,15 @@ const LAYERS: Record<string, readonly string[]> = {
 /** The project's configuration, which only this file reads: it has the version. */
 const CONFIG = { from: "domain/core/version.ts", to: "deno.json" };
 
+/** Packages that a layer may import, for layers that may not import all. */
+const PACKAGES: Record<string, RegExp> = {
+  domain: /^(zod|croner|cronstrue|ipaddr\.js|@marcbachmann\/cel-js|re2js)$/,
+  runtime: /^(node:|lru-cache$)/,
+  kv: /^(node:|lru-cache$|@std\/ulid$)/,
+  routes: /^(node:|zod$|@std\/http$|hono(\/|$)|htmx\.org\/|markdown-it$)/,
+  jobs: /^node:/,
+};
+
 /** Folders inside a layer, in their order; `.` stands for the files of the layer's own folder. */
 const ORDER: Record<string, readonly string[]> = {
   domain: [
@@ -93,8 +102,9 @@ const ROOT_ENTRIES = new Set([
 ]);
 
 const IMPORT = /\b(?:import|export)\b[^;"']*?(?:\bfrom\s*|\(\s*|\bimport\s*)"(\.[^"]+)"/g;
+const PACKAGE = /(?:^(?:import|export|\})(?: .*)? from |^import |\bimport\()"([^".][^"]*)"/gm;
 
-/** The files of a layer with the files that each imports, all as paths from the root. */
+/** The files of a layer with what each imports: files as paths from the root, and packages. */
 function importsOf(layer: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const files = layer.endsWith(".ts") ? [layer] : [...filesIn(layer)];
@@ -103,7 +113,8 @@ function importsOf(layer: string): Map<string, string[]> {
     const targets = [...text.matchAll(IMPORT)].map(([, target = ""]) =>
       normalize(`${dirname(file)}/${target}`)
     );
-    found.set(file, targets);
+    const packages = [...text.matchAll(PACKAGE)].map(([, name = ""]) => `package ${name}`);
+    found.set(file, [...targets, ...packages]);
   }
   return found;
 }
@@ -128,6 +139,10 @@ function rankOf(file: string, order: readonly string[]): number {
 /** Says what is wrong with an import, or nothing. */
 function problemOf(from: string, to: string): string[] {
   const [layer, target] = [layerOf(from), layerOf(to)];
+  if (to.startsWith("package ")) {
+    const isAllowed = PACKAGES[layer]?.test(to.slice("package ".length)) ?? true;
+    return isAllowed ? [] : [`${from} imports the ${to}`];
+  }
   if (from === CONFIG.from && to === CONFIG.to) return [];
   if (layer !== target) {
     return LAYERS[layer]?.includes(target) ? [] : [`${from} imports ${to}: ${layer} may not`];
@@ -172,6 +187,9 @@ Deno.test("architecture: the check sees what it is to see", () => {
   assertEquals(problemOf("domain/core/text.ts", "domain/runs/run.ts").length, 1);
   assertEquals(problemOf("domain/runs/run.ts", "domain/core/text.ts"), []);
   assertEquals(problemOf("kv/store.ts", "routes/app.ts").length, 1);
+  assertEquals(problemOf("kv/store.ts", "package node:zlib"), []);
+  assertEquals(problemOf("kv/store.ts", "package hono").length, 1);
+  assertEquals([...all.values()].flat().filter((to) => to === "package zod").length > 10, true);
   assertEquals(circlesIn(new Map([["a", ["b"]], ["b", ["c"]], ["c", ["b"]]])), [["b", "c"]]);
 });
 

@@ -1,16 +1,7 @@
 /** `deno task backup`: copies a ledger while the service runs, and checks the copy. */
-import { backUp, CopyFailed, type CopyWatch } from "../kv/backup.ts";
-import { StoreRefused } from "../kv/refused.ts";
-import { LEDGER_HELP, LEDGER_OPTIONS, LedgerRefused, locationOf } from "./ledger_file.ts";
-import {
-  createProgress,
-  type Io,
-  processIo,
-  type Progress,
-  runCommand,
-  ToolFailure,
-  UsageError,
-} from "./command.ts";
+import { backUp, type CopyWatch } from "../kv/backup.ts";
+import { locationOf, runFileCommand } from "./ledger_file.ts";
+import { createProgress, type Io, processIo, type Progress } from "./command.ts";
 
 const HELP = [
   "deno task backup FILE [--kv=LEDGER]",
@@ -31,9 +22,6 @@ const PROGRESS_PAGES_MIN = 16_000;
 /** Signals that cancel the copy, so that no partial file stays. */
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-const EXIT_HELP =
-  "Exit codes: 0 copied, 1 not copied, 2 invalid command line, 3 ledger missing or in use.";
-
 /** Runs a command that copies a ledger from or to the one file it names; returns its exit code. */
 export function runCopy(
   args: readonly string[],
@@ -41,41 +29,31 @@ export function runCopy(
   help: readonly string[],
   copy: Copy,
 ): Promise<number> {
-  const config = { args: [...args], options: LEDGER_OPTIONS, allowPositionals: true as const };
-  const lines = [...help, ...LEDGER_HELP, EXIT_HELP];
-  return runCommand(io, lines, config, async ({ values, positionals }) => {
-    const [file, ...more] = positionals;
-    if (file === undefined || more.length > 0) throw new UsageError("Name one FILE: see --help");
+  return runFileCommand(args, io, help, async (file, kv) => {
     const startedMs = performance.now();
     const stopping = new AbortController();
     const stop = () => stopping.abort();
     for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
-    const shown: { progress?: Progress; pages: number } = { pages: 0 };
+    let [progress, shown] = [null as Progress | null, 0];
     const watch: CopyWatch = {
       signal: stopping.signal,
       onPages(pages, pagesOfAll) {
         if (pagesOfAll < PROGRESS_PAGES_MIN) return;
-        shown.progress ??= createProgress(io.screen, "copied, pages", pagesOfAll);
-        shown.progress.step(pages - shown.pages);
-        shown.pages = pages;
+        progress ??= createProgress(io.screen, "copied, pages", pagesOfAll);
+        progress.step(pages - shown);
+        shown = pages;
       },
       onCopied() {
-        shown.progress?.[Symbol.dispose]();
-        if (shown.progress !== undefined) io.screen.write("checking the copy\n");
+        progress?.[Symbol.dispose]();
+        if (progress !== null) io.screen.write("checking the copy\n");
       },
     };
     try {
-      const { bytes, lines } = await copy(file, locationOf(values.kv), watch);
+      const { bytes, lines } = await copy(file, locationOf(kv), watch);
       const seconds = (performance.now() - startedMs) / 1_000;
-      lines.forEach((line) => io.out(line));
-      io.out(`${bytes.toLocaleString("en")} bytes in ${seconds.toFixed(1)} s`);
-      return 0;
-    } catch (error) {
-      if (error instanceof StoreRefused) throw new LedgerRefused(error.message);
-      if (error instanceof CopyFailed) throw new ToolFailure(error.message);
-      throw error;
+      return [...lines, `${bytes.toLocaleString("en")} bytes in ${seconds.toFixed(1)} s`];
     } finally {
-      shown.progress?.[Symbol.dispose]();
+      progress?.[Symbol.dispose]();
       for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
     }
   });

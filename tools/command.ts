@@ -23,14 +23,20 @@ export interface Screen {
 /** A failure that the user can fix; the message is one line that says how. */
 export class ToolFailure extends Error {
   override readonly name: string = "ToolFailure";
-  /** Exit code of the process. */
-  readonly exitCode: number = 1;
+
+  /** @param exitCode exit code of the process */
+  constructor(message: string, readonly exitCode = 1) {
+    super(message);
+  }
 }
 
 /** The command line is invalid. */
 export class UsageError extends ToolFailure {
   override readonly name = "UsageError";
-  override readonly exitCode = 2;
+
+  constructor(message: string) {
+    super(message, 2);
+  }
 }
 
 /** Counts finished steps. Dispose it before anything else is written. */
@@ -39,56 +45,42 @@ export interface Progress extends Disposable {
   step(count?: number): void;
 }
 
-const BAR_CHARS = 24;
+/** Steps between two states of a count without a total. */
+const STEPS_PER_LINE = { terminal: 100, elsewhere: 10_000 } as const;
 
-/** Shows progress: one line redrawn on a terminal, a line for every tenth elsewhere. */
-export function createProgress(screen: Screen, what: string, total: number): Progress {
-  // One redraw for each percent is enough; one for each step would cost more than some steps.
-  const parts = screen.isTerminal ? 100 : 10;
-  return drawSteps(
-    screen,
-    (done) => Math.floor(parts * done / total),
-    (done) => progressLine(what, done, total),
-  );
-}
-
-/** Formats a state of progress; all states of one total have the same length. */
-export function progressLine(what: string, done: number, total: number): string {
-  const filled = Math.floor(BAR_CHARS * done / total);
-  const bar = "█".repeat(filled) + "░".repeat(BAR_CHARS - filled);
-  const percent = `${Math.floor(100 * done / total)}`.padStart(3);
-  return `${what} ${bar} ${percent} % (${`${done}`.padStart(`${total}`.length)}/${total})`;
-}
-
-/** Items between two displayed counts. */
-const ITEMS_PER_LINE = { terminal: 100, elsewhere: 10_000 } as const;
-
-/** Shows a count without a total: one line redrawn on a terminal, a line now and then elsewhere. */
-export function createCounter(screen: Screen, things: string): Progress {
-  const every = screen.isTerminal ? ITEMS_PER_LINE.terminal : ITEMS_PER_LINE.elsewhere;
-  return drawSteps(screen, (done) => Math.floor(done / every), (done) => `${done} ${things}`);
-}
-
-/** Draws a line whenever the mark of the finished steps changes. */
-function drawSteps(
-  { isTerminal, write }: Screen,
-  markOf: (done: number) => number,
-  lineOf: (done: number) => string,
-): Progress {
+/**
+ * Shows progress: one line, redrawn at each percent, on a terminal, and a line for every tenth
+ * elsewhere. Without a total it shows a count now and then.
+ */
+export function createProgress(screen: Screen, what: string, total?: number): Progress {
+  const { isTerminal, write } = screen;
+  const [parts, steps] = total === undefined
+    ? [1, STEPS_PER_LINE[isTerminal ? "terminal" : "elsewhere"]]
+    : [isTerminal ? 100 : 10, total];
   let [done, drawn] = [0, 0];
   return {
     step(count = 1) {
       done += count;
-      const mark = markOf(done);
+      const mark = Math.floor(parts * done / steps);
       if (mark === drawn) return;
       drawn = mark;
-      write(isTerminal ? `\r${lineOf(done)}` : `${lineOf(done)}\n`);
+      const line = total === undefined ? `${done} ${what}` : progressLine(what, done, total);
+      write(isTerminal ? `\r${line}` : `${line}\n`);
     },
     [Symbol.dispose]() {
       if (isTerminal && drawn > 0) write("\n");
       drawn = 0;
     },
   };
+}
+
+const BAR_CHARS = 24;
+
+/** Formats a state of progress; all states of one total have the same length. */
+export function progressLine(what: string, done: number, total: number): string {
+  const bar = "█".repeat(Math.floor(BAR_CHARS * done / total)).padEnd(BAR_CHARS, "░");
+  const percent = `${Math.floor(100 * done / total)}`.padStart(3);
+  return `${what} ${bar} ${percent} % (${`${done}`.padStart(`${total}`.length)}/${total})`;
 }
 
 /** Formats a count with its noun. */

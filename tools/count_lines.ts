@@ -12,39 +12,29 @@ const ROOT = new URL("../", import.meta.url).pathname;
 /** Folders without code of the project, or with its tests. */
 const SKIPPED: readonly string[] = ["tests", "data", "node_modules"];
 
+/** Lines that are comments, also those in a page. */
+const COMMENTS = /^[ \t]*(\/\/.*|\{?\/\*[^]*?\*\/.*)$/gm;
+
 /** Counts the lines of a source that are neither blank nor comments. */
 export function countLines(source: string): number {
-  let count = 0;
-  let inComment = false;
-  for (const line of source.split("\n").map((line) => line.trim())) {
-    if (inComment) {
-      inComment = !line.includes("*/");
-    } else if (line.startsWith("/*")) {
-      inComment = !line.includes("*/");
-    } else if (line !== "" && !line.startsWith("//") && !/^\{\/\*.*\*\/\}$/.test(line)) {
-      count++;
-    }
-  }
-  return count;
+  return source.replaceAll(COMMENTS, "").split("\n").filter((line) => line.trim() !== "").length;
 }
 
 /** Counts lines by top folder of a project; files at its root are counted by name. */
 export async function countFolders(root: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for await (const path of sourcesIn(root)) {
-    const top = path.slice(root.length).split("/")[0] ?? "";
-    const lines = countLines(await Deno.readTextFile(path));
-    counts.set(top, (counts.get(top) ?? 0) + lines);
-  }
+  const count = async (top: string, folder: string) => {
+    for await (const { name, isDirectory } of Deno.readDir(root + folder)) {
+      if (name.startsWith(".") || SKIPPED.includes(name)) continue;
+      const path = `${folder}${name}`;
+      if (isDirectory) await count(top || name, `${path}/`);
+      if (!/(?<!_test)\.tsx?$/.test(name)) continue;
+      const lines = countLines(await Deno.readTextFile(root + path));
+      counts.set(top || name, (counts.get(top || name) ?? 0) + lines);
+    }
+  };
+  await count("", "");
   return counts;
-}
-
-async function* sourcesIn(folder: string): AsyncGenerator<string> {
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (name.startsWith(".") || SKIPPED.includes(name)) continue;
-    if (isDirectory) yield* sourcesIn(`${folder}${name}/`);
-    else if (/(?<!_test)\.tsx?$/.test(name)) yield folder + name;
-  }
 }
 
 /** Runs the command; returns its exit code. */

@@ -2,23 +2,13 @@
 import { Memory } from "../runtime/memory.ts";
 import { openStore } from "../kv/open.ts";
 import { type Imported, importLines } from "../kv/transfer/import.ts";
-import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
-import {
-  countText,
-  createCounter,
-  type Io,
-  processIo,
-  runCommand,
-  ToolFailure,
-} from "./command.ts";
-import { asToolFailure, oneFile } from "./export.ts";
+import { runFileCommand, withLedger } from "./ledger_file.ts";
+import { countText, createProgress, type Io, processIo, ToolFailure } from "./command.ts";
 
 const HELP = [
   "deno task import FILE [--kv=LEDGER]",
   "Makes a ledger of an export in a new file or an empty shared KV, and derives its sums and lists.",
   "It sends no message. Then start the service with it.",
-  ...LEDGER_HELP,
-  "Exit codes: 0 imported, 1 not imported, 2 invalid command line, 3 ledger in use or no folder.",
 ];
 
 /** Maximum characters of a line: more than the largest batch of events has. */
@@ -26,27 +16,23 @@ const LINE_CHARS_MAX = 33_554_432;
 
 /** Runs the command; returns its exit code. */
 export function runImport(args: readonly string[], io: Io): Promise<number> {
-  const config = { args: [...args], options: LEDGER_OPTIONS, allowPositionals: true as const };
-  return runCommand(io, HELP, config, async ({ values, positionals }) => {
-    const file = oneFile(positionals);
+  return runFileCommand(args, io, HELP, async (file, kv) => {
     using input = await Deno.open(file).catch(() => {
       throw new ToolFailure(`There is no export at ${file}`);
     });
     const text = input.readable.pipeThrough(new DecompressionStream("gzip"))
       .pipeThrough(new TextDecoderStream());
-    await withLedger(
-      values.kv,
+    const open = (location: string) => openStore(location, new Memory());
+    return await withLedger(
+      kv,
       async (store, location) => {
-        using runs = createCounter(io.screen, "runs");
-        const lines = linesOf(text, file);
-        const imported = await asToolFailure(importLines(store, lines, () => runs.step()));
-        runs[Symbol.dispose]();
-        summaryOf(imported, location, file).forEach((line) => io.out(line));
+        using runs = createProgress(io.screen, "runs");
+        const imported = await importLines(store, linesOf(text, file), () => runs.step());
+        return summaryOf(imported, location, file);
       },
-      (location) => openStore(location, new Memory()),
+      open,
       { mayBeNew: true },
     );
-    return 0;
   });
 }
 

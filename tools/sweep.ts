@@ -22,7 +22,7 @@ import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import {
   countText,
-  createCounter,
+  createProgress,
   type Io,
   processIo,
   type Progress,
@@ -96,7 +96,7 @@ async function tallyOf(
   work: (store: SweepStore, tally: Tally, now: () => number) => Promise<void>,
 ): Promise<Tally> {
   const sweepStore = createSweepStore(store, new RunUpdater(store, null));
-  using counter = createCounter(io.screen, "runs");
+  using counter = createProgress(io.screen, "runs");
   const tally = new Tally(counter, now(), await sweepStore.clock());
   await work(sweepStore, tally, now);
   return tally;

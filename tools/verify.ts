@@ -5,7 +5,7 @@ import {
   verifyStore,
 } from "../kv/integrity/integrity.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
-import { countText, createCounter, type Io, processIo, runCommand } from "./command.ts";
+import { countText, createProgress, type Io, processIo, runCommand } from "./command.ts";
 
 const HELP = [
   "deno task verify [--kv=FILE]",
@@ -23,7 +23,7 @@ export function verify(args: readonly string[], io: Io): Promise<number> {
   const config = { args: [...args], options: LEDGER_OPTIONS };
   return runCommand(io, HELP, config, async ({ values }) => {
     const { result, location } = await withLedger(values.kv, async (store, location) => {
-      using runs = createCounter(io.screen, "runs");
+      using runs = createProgress(io.screen, "runs");
       return { result: await verifyStore(store, { onRun: () => runs.step() }), location };
     });
     result.teams.map(teamLine).forEach((line) => io.out(line));

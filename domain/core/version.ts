@@ -1,5 +1,5 @@
 /** Version of this service. */
-// deno-lint-ignore runledger/layers -- the version is written down once
+// The version is written down once.
 import project from "../../deno.json" with { type: "json" };
 
 /** Version of the service, such as `0.1.0`. */

@@ -1,7 +1,6 @@
 /** `deno task rates`: writes the default rate card from the price data of a pinned package. */
 import { type ModelInfo, PINNED, type Provider, waitForUpdate } from "@pydantic/genai-prices";
 import { type Io, processIo, runCommand, ToolFailure } from "../command.ts";
-import { formatted } from "../format.ts";
 import { literals, plainNames, resolve } from "./names.ts";
 import { datedPrices } from "./prices.ts";
 import { isMaker, orderOf, WELL_KNOWN_ALIASES } from "./providers.ts";
@@ -14,7 +13,7 @@ const HELP = [
 const TARGET = new URL("../../domain/pricing/default_rates.json", import.meta.url);
 
 /**
- * Generates the text of the rate card from the package's data, with notes about what is left out or
+ * Generates the rate card from the package's data, with notes about what is left out or
  * rounded; the result is deterministic.
  */
 export async function renderRates() {
@@ -27,8 +26,7 @@ export async function renderRates() {
     .map((provider) => providerEntry(provider, notes));
   const models = providers.reduce((sum, provider) => sum + provider.models.length, 0);
   notes.push(`${providers.length} providers, ${models} models`);
-  const card = JSON.stringify({ generated_from: PINNED, providers });
-  return { text: await formatted(card, "json"), notes };
+  return { card: { generated_from: PINNED, providers }, notes };
 }
 
 function providerEntry(provider: Provider, notes: string[]) {
@@ -67,12 +65,15 @@ function modelEntry(provider: Provider, model: ModelInfo, notes: string[]) {
 
 /** Writes the file; prints notes to the failure stream and the result to the other. */
 export function writeRates(args: readonly string[], io: Io): Promise<number> {
-  const options = { help: { type: "boolean", short: "h", default: false } } as const;
+  const options = { help: { type: "boolean", short: "h" } } as const;
   return runCommand(io, HELP, { args: [...args], options }, async () => {
-    const { text, notes } = await renderRates();
+    const { card, notes } = await renderRates();
     for (const note of notes) io.fail(note);
-    await Deno.writeTextFile(TARGET, text);
-    io.out(`domain/pricing/default_rates.json: ${text.length} characters`);
+    await Deno.writeTextFile(TARGET, JSON.stringify(card));
+    const format = ["fmt", "--quiet", TARGET.pathname];
+    const { success } = await new Deno.Command(Deno.execPath(), { args: format }).output();
+    if (!success) throw new ToolFailure(`deno fmt cannot format ${TARGET.pathname}`);
+    io.out(notes.at(-1) ?? "");
     return 0;
   });
 }

@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import {
-  createCounter,
   createProgress,
   progressLine,
   runTool,
@@ -43,7 +42,7 @@ Deno.test("a count without a total is redrawn each hundred; other outputs get a 
   const drawn = (isTerminal: boolean, ...counts: number[]) => {
     const recorder = new Recorder(isTerminal);
     {
-      using counter = createCounter(recorder.screen, "runs");
+      using counter = createProgress(recorder.screen, "runs");
       counts.forEach((count) => counter.step(count));
     }
     return recorder.drawn;
