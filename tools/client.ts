@@ -13,28 +13,8 @@ export interface ClientConnection {
   readonly key: string;
 }
 
-/** Response to an accepted request. */
-export interface ClientAnswer {
-  readonly status: number;
-  /** True if the server had already stored the same request. */
-  readonly replayed: boolean;
-  readonly body: ClientJson;
-}
-
 /** Calls one server with one key. */
-export interface Client extends Disposable {
-  /** Address of the server, without a slash at its end. */
-  readonly url: string;
-  /** Region of the key; ids are made in it. */
-  readonly region: Region;
-  /** Sends a write and retries it until a final response; the ids in it make it idempotent. */
-  post(path: string, body: ClientJson): Promise<ClientAnswer>;
-  /** Sends settings and retries them as a write; the same again change nothing. */
-  put(path: string, body: ClientJson): Promise<ClientAnswer>;
-  get(path: string): Promise<ClientAnswer>;
-  /** Returns a command that reads a path; it contains no key except the public development key. */
-  curl(path: string): string;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /** A request that writes. */
 export interface ClientCall {
@@ -65,6 +45,7 @@ export class Tally {
 /** The server refused the request. */
 export class Refused extends ToolFailure {
   override readonly name = "Refused";
+
   constructor(message: string, readonly status: number) {
     super(message);
   }
@@ -123,13 +104,13 @@ const ANSWER_MS_MAX = 30_000;
  *
  * @param pause waits for the given milliseconds
  */
-export function createClient(connection: ClientConnection, pause = sleep): Client {
+export function createClient(connection: ClientConnection, pause = sleep) {
   const url = baseUrl(connection.url);
   const region = regionOf(connection.key);
   const http = Deno.createHttpClient({});
   let answered = false;
 
-  async function send(method: string, path: string, body?: ClientJson): Promise<ClientAnswer> {
+  async function send(method: string, path: string, body?: ClientJson) {
     const payload = body === undefined ? {} : { body: JSON.stringify(body) };
     for (let attempt = 1;; attempt++) {
       const last = attempt === ATTEMPTS_MAX;
@@ -159,12 +140,18 @@ export function createClient(connection: ClientConnection, pause = sleep): Clien
   }
 
   return {
+    /** Address of the server, without a slash at its end. */
     url,
+    /** Region of the key; ids are made in it. */
     region,
-    post: (path, body) => send("POST", path, body),
-    put: (path, body) => send("PUT", path, body),
-    get: (path) => send("GET", path),
-    curl: (path) => `curl -sS --fail-with-body -u ${shownKey(connection.key)} "${url}${path}"`,
+    /** Sends a write and retries it until a final response; the ids in it make it idempotent. */
+    post: (path: string, body: ClientJson) => send("POST", path, body),
+    /** Sends settings and retries them as a write; the same again change nothing. */
+    put: (path: string, body: ClientJson) => send("PUT", path, body),
+    get: (path: string) => send("GET", path),
+    /** Returns a command that reads a path; it contains no key except the public development key. */
+    curl: (path: string) =>
+      `curl -sS --fail-with-body -u ${shownKey(connection.key)} "${url}${path}"`,
     [Symbol.dispose]: () => http.close(),
   };
 }
@@ -193,9 +180,10 @@ function shownKey(key: string): string {
   return REGIONS.some((region) => key === developmentKey(region)) ? `${key}:` : '"$KEY:"';
 }
 
-function answerOf(response: Response, text: string): ClientAnswer {
+function answerOf(response: Response, text: string) {
   const body = jsonObject(text);
   if (body === null) throw notRunledger(response.url, response.status);
+  /** True if the server had already stored the same request. */
   const replayed = response.headers.get("idempotent-replayed") === "true";
   return { status: response.status, replayed, body };
 }
