@@ -1,8 +1,5 @@
 /** Builds what alerts need: the stores of their objects, and the job that sends messages. */
 import { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
-import type { Environment } from "../domain/core/environment.ts";
-import type { Region } from "../domain/core/ids.ts";
-import type { Mailer } from "../domain/core/mail.ts";
 import { DeliveryJob } from "../jobs/deliveries.ts";
 import type { Turn } from "../runtime/loop.ts";
 import { createIncidentStore } from "../kv/alerts/incidents.ts";
@@ -10,31 +7,21 @@ import { createRuleStore } from "../kv/alerts/rules.ts";
 import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createDeliveryStore } from "../kv/channels/deliveries.ts";
 import { createDeliveryQueue } from "../kv/channels/queue.ts";
-import { createSealer, type SealKeys } from "../kv/channels/seal.ts";
+import { createSealer } from "../kv/channels/seal.ts";
 import { createChannelStore } from "../kv/channels/store.ts";
 import { createChannelTester } from "../kv/channels/tester.ts";
 import type { TeamChanges } from "../kv/monitors/team_changes.ts";
-import type { Store } from "../kv/store.ts";
-import type { Egress } from "../outbound/egress.ts";
 import { resolveHost } from "../outbound/http.ts";
 import { createSender } from "../outbound/sender.ts";
+import type { ServiceOptions } from "./service_options.ts";
 
-/** Dependencies and settings of alerts. */
-export interface AlertOptions {
-  readonly store: Store;
+/** Settings of the service, and what it has built before. */
+interface AlertOptions
+  extends
+    Required<Pick<ServiceOptions, "egress" | "publicUrl" | "sealKeys">>,
+    Pick<ServiceOptions, "store" | "environment" | "region" | "mailer" | "log"> {
   readonly changes: TeamChanges;
-  readonly environment: Environment;
-  readonly region: Region;
-  /** Sends messages of channels and reports to owners; null without a mail server. */
-  readonly mailer: Mailer | null;
-  /** Addresses that channels may call. */
-  readonly egress: Egress;
-  /** Origin of links in messages; null for no links. */
-  readonly publicUrl: string | null;
-  /** Key of the secrets of channels. */
-  readonly sealKeys: SealKeys;
   readonly turn: Turn;
-  readonly log: (line: string) => void;
 }
 
 export function createAlerts(options: AlertOptions) {

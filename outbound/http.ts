@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { lookup } from "node:dns/promises";
 import http from "node:http";
 import { connect, type ConnectionOptions } from "node:tls";
@@ -185,19 +186,9 @@ function answered(
     kind: "answered",
     status: statusCode,
     header: (name) => [headers[name] ?? null].flat()[0] ?? null,
-    text: new TextDecoder().decode(concat(parts)),
+    text: new TextDecoder().decode(Buffer.concat(parts)),
     isPublic: isPublicHost,
   };
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 function isPublicText(text: string): boolean {
@@ -213,12 +204,20 @@ function invalidHeader(headers: Readonly<Record<string, string>>): string | null
   return invalid === undefined ? null : JSON.stringify(invalid[0]);
 }
 
-/** Waits for `work`, but not beyond an abort signal. */
-function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/**
+ * Waits for `work`, but not beyond an abort signal.
+ *
+ * @param reason returns the error of an abort; the signal's own by default
+ */
+export function unlessAborted<T>(
+  signal: AbortSignal,
+  work: Promise<T>,
+  reason: () => unknown = () => signal.reason,
+): Promise<T> {
   // If the abort wins, a later rejection of `work` must not count as unhandled.
   work.catch(() => {});
   const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
+  const abort = () => reject(reason());
   if (signal.aborted) abort();
   else signal.addEventListener("abort", abort, { once: true });
   return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));

@@ -12,6 +12,7 @@ import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { isLoopback } from "../domain/core/loopback.ts";
 import { NOTICE_SEND_MS_MAX } from "../domain/teams/quota_notice.ts";
 import type { Mail, Mailer, SendOutcome } from "../domain/core/mail.ts";
+import { unlessAborted } from "./http.ts";
 
 /** Maximum milliseconds a mail server may be silent. */
 const SILENCE_MS_MAX = 10_000;
@@ -88,7 +89,11 @@ async function send(
       isHandedOver = true;
     }));
     const sent = transfer(connection, server, from, mail.to, message);
-    const refused = await unlessAborted(limit, sent);
+    const refused = await unlessAborted(
+      limit,
+      sent,
+      () => new Error("The mail server took too long"),
+    );
     await unlessAborted(AbortSignal.timeout(GOODBYE_MS_MAX), leave(connection)).catch(() => {});
     return { kind: "sent", ...(refused > 0 ? { refused } : {}) };
   } catch (error) {
@@ -168,17 +173,6 @@ function called<T>(
   return new Promise((resolve, reject) => {
     call((error, result) => error ? reject(error) : resolve(result));
   });
-}
-
-/** Waits for `work`, but not beyond an abort signal. */
-function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  // If the abort wins, a later rejection of `work` must not count as unhandled.
-  work.catch(() => {});
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(new Error("The mail server took too long"));
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 function messageText(from: string, mail: Mail): Promise<Uint8Array> {
