@@ -3,10 +3,9 @@
  *
  * Usage: deno run -R tools/count_lines.ts
  */
-import { type Io, processIo, runCommand } from "./command.ts";
+import { processIo } from "./command.ts";
 import { number, table } from "./table.ts";
 
-const HELP = ["deno run -R tools/count_lines.ts", "Counts lines of code by top folder."];
 const ROOT = new URL("../", import.meta.url).pathname;
 
 /** Folders without code of the project, or with its tests. */
@@ -37,19 +36,15 @@ export async function countFolders(root: string): Promise<Map<string, number>> {
   return counts;
 }
 
-/** Runs the command; returns its exit code. */
-export function runCount(args: readonly string[], io: Io): Promise<number> {
-  const options = { help: { type: "boolean" } } as const;
-  return runCommand(io, HELP, { args: [...args], options }, async () => {
-    const counts = await countFolders(ROOT);
-    const total = [...counts.values()].reduce((sum, lines) => sum + lines, 0);
-    const rows = [...counts].sort(([, a], [, b]) => b - a);
-    io.out(table(
-      ["folder", "lines"],
-      [...rows, ["total", total] as const].map(([name, lines]) => [name, number(lines)]),
-    ));
-    return 0;
-  });
+/** Returns the counts of the project as a table. */
+export async function lineTable(): Promise<string> {
+  const counts = await countFolders(ROOT);
+  const total = [...counts.values()].reduce((sum, lines) => sum + lines, 0);
+  const rows = [...counts].sort(([, a], [, b]) => b - a);
+  return table(
+    ["folder", "lines"],
+    [...rows, ["total", total] as const].map(([name, lines]) => [name, number(lines)]),
+  );
 }
 
-if (import.meta.main) Deno.exit(await runCount(Deno.args, processIo()));
+if (import.meta.main) processIo().out(await lineTable());

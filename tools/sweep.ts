@@ -8,14 +8,13 @@ import {
   EMPTY_SWEEP,
   isSweepDue,
   SWEEP_HOUR,
-  type SweepClock,
   type SweepCounts,
   type SweepReport,
   type SweepStore,
 } from "../domain/retention/sweep.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
-import { openLocked, type OpenStore } from "../kv/open.ts";
+import { openLocked, type OpenStore, openUnlocked } from "../kv/open.ts";
 import { StoreInUse } from "../kv/refused.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
@@ -80,46 +79,36 @@ export function sweep(args: readonly string[], io: Io, now = () => Date.now()): 
   return runCommand(io, HELP, { args: [...args], options }, async ({ values }) => {
     const { kv, reports, "dry-run": dryRun } = values;
     if (reports && dryRun) throw new UsageError("--dry-run and --reports exclude each other");
-    if (reports) return await withLedger(kv, (store) => listReports(store, io, now()));
-    const tally = dryRun
-      ? await withLedger(kv, (store) => tallyOf(store, io, now, dryRunOf))
-      : await withLedger(kv, (store) => tallyOf(store, io, now, sweepNow), openAlone);
-    tally.lines(dryRun).forEach((line) => io.out(line));
-    return tally.total.failed === 0 ? EXIT.done : EXIT.unread;
+    return await withLedger(kv, async (ledger) => {
+      const store = createSweepStore(ledger, new RunUpdater(ledger, null));
+      if (reports) return await listReports(store, io, now());
+      using progress = createProgress(io.screen, "runs");
+      const [nowMs, clock, tally] = [now(), await store.clock(), new Tally(progress)];
+      if (dryRun) await preview(store, nowMs, tally);
+      else await sweepNow(store, now, tally);
+      progress[Symbol.dispose]();
+      const latest = clock === null
+        ? ""
+        : ` The service's sweep clock is at ${formatInstant(clock.atMs)}.`;
+      io.out(`Ages as of ${formatInstant(nowMs)}, by this machine's clock.${latest}`);
+      tally.lines(dryRun).forEach((line) => io.out(line));
+      return tally.total.failed === 0 ? EXIT.done : EXIT.unread;
+    }, reports || dryRun ? openUnlocked : openAlone);
   });
 }
 
-async function tallyOf(
-  store: OpenStore,
-  io: Io,
-  now: () => number,
-  work: (store: SweepStore, tally: Tally, now: () => number) => Promise<void>,
-): Promise<Tally> {
-  const sweepStore = createSweepStore(store, new RunUpdater(store, null));
-  using counter = createProgress(io.screen, "runs");
-  const tally = new Tally(counter, now(), await sweepStore.clock());
-  await work(sweepStore, tally, now);
-  return tally;
-}
-
 /** Counts what a sweep would remove. */
-async function dryRunOf(store: SweepStore, tally: Tally): Promise<void> {
+async function preview(store: SweepStore, nowMs: number, tally: Tally): Promise<void> {
   for await (const team of store.teams(null)) {
-    tally.begin(team);
-    for await (const step of sweepTeam(store, team, tally.nowMs, true)) tally.add(step);
+    for await (const step of sweepTeam(store, team, nowMs, true)) tally.add(step);
   }
 }
 
 /** Sweeps as the service does at night, but without pauses: no other process has the file open. */
-async function sweepNow(store: SweepStore, tally: Tally, now: () => number): Promise<void> {
-  const job = new SweepJob({
-    store,
-    now,
-    processMs: () => performance.now(),
-    calls: () => 0,
-    log: () => {},
-    onStep: (step) => tally.add(step),
-  });
+async function sweepNow(store: SweepStore, now: () => number, tally: Tally): Promise<void> {
+  const processMs = () => performance.now();
+  const onStep = (step: SweptStep) => tally.add(step);
+  const job = new SweepJob({ store, now, processMs, calls: () => 0, log: () => {}, onStep });
   if (await job.sweepNow() !== null) return;
   throw new ToolFailure("Another process has started a sweep: see its progress with --reports");
 }
@@ -129,36 +118,21 @@ class Tally {
   readonly #teams = new Map<string, { team: Team; counts: Map<RetentionClass, SweepCounts> }>();
   total = EMPTY_SWEEP;
 
-  /**
-   * @param nowMs instant to which ages are calculated
-   * @param clock the instant of the service's latest sweep; null before the first
-   */
-  constructor(
-    readonly counter: Progress,
-    readonly nowMs: number,
-    readonly clock: SweepClock | null,
-  ) {}
+  constructor(readonly progress: Progress) {}
 
-  /** Lists a team, even if none of its data is removed. */
-  begin(team: Team) {
+  /** Adds a step; one without removals lists its team. */
+  add({ team, retentionClass, counts }: SweptStep): void {
     const entry = this.#teams.get(team.id) ?? { team, counts: new Map() };
     this.#teams.set(team.id, entry);
-    return entry;
-  }
-
-  add({ team, retentionClass, counts }: SweptStep): void {
-    const sums = this.begin(team).counts;
+    const sums = entry.counts;
     sums.set(retentionClass, addCounts(sums.get(retentionClass) ?? EMPTY_SWEEP, counts));
     this.total = addCounts(this.total, counts);
     const { events: _, ...runs } = counts;
-    this.counter.step(Object.values(runs).reduce((sum, count) => sum + count, 0));
+    this.progress.step(Object.values(runs).reduce((sum, count) => sum + count, 0));
   }
 
-  /** Formats the clock, the counts of each team, and the total. */
+  /** Formats the counts of each team, and the total. */
   lines(dryRun: boolean): string[] {
-    const clock = this.clock === null
-      ? ""
-      : ` The service's sweep clock is at ${formatInstant(this.clock.atMs)}.`;
     const teams = [...this.#teams.values()].flatMap(({ team, counts }) => {
       const details = [...counts].flatMap(([retentionClass, of]) => {
         const text = countsText(of);
@@ -173,11 +147,7 @@ class Tally {
     const text = countsText(this.total);
     const nothing = dryRun ? "A sweep would change nothing." : "Nothing was due.";
     const verdict = `${dryRun ? "A sweep would remove" : "Swept"}: ${text}.`;
-    return [
-      `Ages as of ${formatInstant(this.nowMs)}, by this machine's clock.${clock}`,
-      ...teams,
-      text === "" ? nothing : verdict,
-    ];
+    return [...teams, text === "" ? nothing : verdict];
   }
 }
 
@@ -187,20 +157,17 @@ function countsText(counts: SweepCounts): string {
     .join(", ");
 }
 
-async function listReports(store: OpenStore, io: Io, nowMs: number): Promise<number> {
-  const reports = await createSweepStore(store, new RunUpdater(store, null)).reports(REPORTS);
-  if (reports.length === 0) io.out(`No sweeps yet: the service sweeps daily at ${HOUR}.`);
-  else {
-    const head = ["night", "started", "took", "teams", ...COUNTS.map(([, column]) => column)];
-    io.out(table(head, reports.map((report) => rowOf(report, nowMs))));
-  }
+async function listReports(store: SweepStore, io: Io, nowMs: number): Promise<number> {
+  const reports = await store.reports(REPORTS);
+  const head = ["night", "started", "took", "teams", ...COUNTS.map(([, column]) => column)];
+  const rows = reports.map((report) => {
+    const { night, startedAt, teams, counts } = report;
+    const numbers = [teams, ...COUNTS.map(([key]) => counts[key])];
+    return [night, formatInstant(startedAt), stateOf(report, nowMs), ...numbers.map(String)];
+  });
+  const none = `No sweeps yet: the service sweeps daily at ${HOUR}.`;
+  io.out(rows.length === 0 ? none : table(head, rows));
   return EXIT.done;
-}
-
-function rowOf(report: SweepReport, nowMs: number): string[] {
-  const { night, startedAt, teams, counts } = report;
-  const numbers = [teams, ...COUNTS.map(([key]) => counts[key])];
-  return [night, formatInstant(startedAt), stateOf(report, nowMs), ...numbers.map(String)];
 }
 
 function stateOf(report: SweepReport, nowMs: number): string {
