@@ -8,7 +8,7 @@ import { isShared } from "./kv/location.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { FLUSH_MS_MAX, LineLog } from "./app/request_log.ts";
 import { createMailer } from "./outbound/mail.ts";
-import { ProcessMetrics } from "./app/process_metrics.ts";
+import { ProcessMetrics } from "./app/metrics.ts";
 import { type RunningServer, serve } from "./app/server.ts";
 import { createService, type Service } from "./app/compose.ts";
 import { stopOnSignals } from "./app/shutdown.ts";

@@ -1,9 +1,11 @@
 /** The composition root: builds the application and its background jobs over an open store. */
 import { Deadlines } from "../runtime/deadlines.ts";
+import { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
 import { Clock } from "../jobs/clock.ts";
+import { DeliveryJob } from "../jobs/deliveries.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { ALWAYS } from "../runtime/loop.ts";
@@ -16,11 +18,18 @@ import { createJudgeLater } from "../kv/checks/later.ts";
 import { createCheckStore } from "../kv/checks/store.ts";
 import { createCheckTrialStore } from "../kv/checks/trial.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
-import { givenKey } from "../kv/channels/seal.ts";
+import { createDeliveryStore } from "../kv/channels/deliveries.ts";
+import { createDeliveryQueue } from "../kv/channels/queue.ts";
+import { createSealer, givenKey } from "../kv/channels/seal.ts";
+import { createChannelStore } from "../kv/channels/store.ts";
+import { createChannelTester } from "../kv/channels/tester.ts";
 import { createClockStore } from "../kv/clock/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
 import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
+import { createIncidentStore } from "../kv/alerts/incidents.ts";
+import { createRuleStore } from "../kv/alerts/rules.ts";
+import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createRuleLooks } from "../kv/alerts/looks.ts";
 import { createSilenceLooks } from "../kv/alerts/silence_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
@@ -53,8 +62,9 @@ import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
 import { createUsageStore } from "../kv/teams/usage.ts";
 import { NO_EGRESS } from "../outbound/egress.ts";
+import { resolveHost } from "../outbound/http.ts";
+import { createSender } from "../outbound/sender.ts";
 import { createApp } from "../routes/app.ts";
-import { createAlerts } from "./alerts.ts";
 import { createMetrics } from "./metrics.ts";
 import type { ServiceOptions } from "./service_options.ts";
 
@@ -76,29 +86,38 @@ export function createService(options: ServiceOptions) {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store, createMaking(region, environment));
+  /** What the stores of a team's objects need. */
+  const objects = { store, changes: updater, region, environment };
   const spend = createSpendStore(store);
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
     : null;
-  const turn = lease ?? ALWAYS;
+  /** What every job needs. */
+  const ofJob = { turn: lease ?? ALWAYS, now, log };
+  const calls = () => store.workerSignal.raised;
   const notices = new NoticeJob({
     store: createNoticeStore(store),
     mailer,
     isShared: options.isShared ?? false,
-    turn,
-    now,
-    log,
+    ...ofJob,
   });
   const judge = createJudgeLater({ changes: updater, now });
-  const alerts = createAlerts({
-    ...options,
-    changes: updater,
+  const deliveryMetrics = new DeliveryMetrics();
+  const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
+  const channels = createChannelStore({
+    ...objects,
     egress,
-    publicUrl,
-    sealKeys: options.sealKeys ?? givenKey(null),
-    turn,
+    sealer,
+    hasMailServer: mailer !== null,
   });
+  const sender = createSender({ egress, mailer, publicUrl, resolve: resolveHost });
+  const queue = createDeliveryQueue({
+    store,
+    random: () => new DataView(environment.random(4).buffer).getUint32(0) / 2 ** 32,
+    onChanged: ({ type, state }) => deliveryMetrics.count(type, state),
+  });
+  const deliveries = new DeliveryJob({ queue, sender, open: channels.open, mailer, ...ofJob });
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
@@ -106,11 +125,9 @@ export function createService(options: ServiceOptions) {
     jobs: [reprices, deletions],
     onUpdated: (team) => notices.updated(team),
     lookMs: options.looks ?? lease !== null ? LOOK_MS : null,
-    calls: () => store.workerSignal.raised,
-    turn,
-    ...(failurePauseMs === undefined ? {} : { failurePauseMs }),
-    now,
-    log,
+    calls,
+    failurePauseMs,
+    ...ofJob,
   });
   const clock = new Clock({
     store: createClockStore(store, options.absenceMs ?? ABSENCE_MS),
@@ -126,21 +143,17 @@ export function createService(options: ServiceOptions) {
       createIncidentLooks({ store, changes: updater }),
       createDeliveryHandler(store),
     ],
-    turn,
-    now,
-    log,
+    ...ofJob,
   });
   const sweep = new SweepJob({
     store: createSweepStore(store, updater),
-    now,
     processMs: timers.now,
-    calls: () => store.workerSignal.raised,
-    turn,
-    log,
+    calls,
     quiet: options.dev ?? false,
+    ...ofJob,
   });
   const changes = createChangeStore(store, updater.notifier);
-  const live = new LiveJob({ changes, calls: () => store.workerSignal.raised, now, log });
+  const live = new LiveJob({ changes, calls, now, log });
   const leaving = new AbortController();
   const stopping = Promise.withResolvers<void>();
   let stopped: Promise<void> | null = null;
@@ -162,11 +175,23 @@ export function createService(options: ServiceOptions) {
     spend,
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
-    monitors: createMonitorStore({ store, changes: updater, region, environment }),
-    checks: createCheckStore({ store, changes: updater, region, environment }),
+    monitors: createMonitorStore(objects),
+    checks: createCheckStore(objects),
     checkStats: createCheckStatsStore(store, now),
     checkTrial: createCheckTrialStore({ store, now }),
-    ...alerts.stores,
+    rules: createRuleStore(objects),
+    silences: createSilenceStore(objects),
+    channels,
+    incidents: createIncidentStore(objects),
+    deliveries: createDeliveryStore(store),
+    channelTester: createChannelTester({
+      store,
+      sender,
+      open: channels.open,
+      region,
+      environment,
+      onEnded: ({ channelType, state }) => deliveryMetrics.count(channelType, state),
+    }),
     rateCards,
     reprices,
     deletions,
@@ -179,7 +204,7 @@ export function createService(options: ServiceOptions) {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: createMetrics({ ...options, deliveries: alerts.metrics, checks: updater.judged }),
+    metrics: createMetrics({ ...options, deliveries: deliveryMetrics, checks: updater.judged }),
     ready: createReadiness(store, timers.now),
     draining: () => isRefused || options.draining(),
     shuttingDown: leaving.signal,
@@ -196,7 +221,7 @@ export function createService(options: ServiceOptions) {
     // What the clock closes is processed too.
     await clock.idle();
     await worker.idle(true);
-    await Promise.all([notices.idle(), sweep.idle(), alerts.job.idle()]);
+    await Promise.all([notices.idle(), sweep.idle(), deliveries.idle()]);
   };
   return {
     app,
@@ -206,7 +231,7 @@ export function createService(options: ServiceOptions) {
     clock,
     sweep,
     notices,
-    deliveries: alerts.job,
+    deliveries,
     /**
      * Starts the worker, which also resumes work left by an earlier process. The sweep is started
      * separately.
@@ -217,7 +242,7 @@ export function createService(options: ServiceOptions) {
       worker.start();
       clock.start();
       notices.start();
-      alerts.job.start();
+      deliveries.start();
     },
     /**
      * Resolves when this instance has nothing left to do, or when another one holds the lease, but
@@ -257,7 +282,7 @@ export function createService(options: ServiceOptions) {
 
   function stopJobs(): Promise<void> {
     stopping.resolve();
-    const jobs = [worker, clock, notices, alerts.job, sweep];
+    const jobs = [worker, clock, notices, deliveries, sweep];
     return stopped ??= Promise.all(jobs.map((job) => job.stop())).then(() => lease?.stop());
   }
 

@@ -1,8 +1,11 @@
 /** The metrics of the service: of its requests, its store and its process. */
+import process from "node:process";
+import { VERSION } from "../domain/core/version.ts";
 import type { CheckMetrics } from "../runtime/check_metrics.ts";
 import type { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
+import { Histogram } from "../runtime/histogram.ts";
 import { RequestMetrics } from "../runtime/request_metrics.ts";
-import { gauge } from "../runtime/metric_text.ts";
+import { counter, gauge, histogram, type MetricFamily } from "../runtime/metric_text.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
 import type { Metrics } from "../routes/http/context.ts";
 import type { ServiceOptions } from "./service_options.ts";
@@ -33,4 +36,73 @@ export function createMetrics(
       ...processFamilies(),
     ],
   };
+}
+
+/** Milliseconds between samples of the event loop. */
+const SAMPLE_MS = 500;
+
+/** Histogram bounds of the timer delay, in seconds. */
+const LAG_BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** Samples processor time, memory and the event loop, from its creation until it is stopped. */
+export class ProcessMetrics {
+  readonly #lag = new Histogram(LAG_BOUNDS);
+  readonly #startedMs = Date.now() - performance.now();
+  readonly #region: string;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #expectedMs: number;
+
+  /**
+   * Starts sampling.
+   *
+   * @param region region of the credentials the process accepts
+   */
+  constructor(region: string) {
+    this.#region = region;
+    this.#expectedMs = performance.now() + SAMPLE_MS;
+    this.#timer = setInterval(() => {
+      const nowMs = performance.now();
+      this.#lag.observe(Math.max(0, nowMs - this.#expectedMs) / 1_000);
+      this.#expectedMs = nowMs + SAMPLE_MS;
+    }, SAMPLE_MS);
+    Deno.unrefTimer(this.#timer);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Returns the current metrics. */
+  families(): MetricFamily[] {
+    const { rss, heapTotal, heapUsed, external } = Deno.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    const { deno, v8 } = Deno.version;
+    const build = { version: VERSION, deno, v8, region: this.#region };
+    return [
+      gauge("runledger_build_info", "Always 1; the labels describe the build.", [{
+        labels: build,
+        value: 1,
+      }]),
+      counter(
+        "process_cpu_seconds_total",
+        "User and system processor time.",
+        (user + system) / 1e6,
+      ),
+      gauge(
+        "process_start_time_seconds",
+        "When the process started, unix seconds.",
+        this.#startedMs / 1_000,
+      ),
+      gauge("process_uptime_seconds", "Time since the process started.", performance.now() / 1_000),
+      gauge("process_resident_memory_bytes", "Memory of the process.", rss),
+      gauge("process_heap_bytes", "Memory allocated for the JavaScript heap.", heapTotal),
+      gauge("runledger_heap_used_bytes", "Used part of the JavaScript heap.", heapUsed),
+      gauge("runledger_external_bytes", "Memory of buffers outside the heap.", external),
+      histogram(
+        "runledger_event_loop_lag_seconds",
+        "Delay of a timer that is due twice a second.",
+        this.#lag,
+      ),
+    ];
+  }
 }

@@ -32,7 +32,7 @@ export interface WorkerDeps extends JobDeps {
   /** Called with the team of updated runs. */
   readonly onUpdated?: (team: TeamId) => void;
   /** Milliseconds to wait after a store failure; 1,000 when absent. */
-  readonly failurePauseMs?: number;
+  readonly failurePauseMs?: number | undefined;
   /** Milliseconds between looks for work; null or absent if each commit wakes the worker. */
   readonly lookMs?: number | null;
   /** Number of commits with work so far, which shows whether calls arrive. */

@@ -1,14 +1,16 @@
 /**
- * Sends messages to channels of all types.
+ * Sends messages to channels of all types, and judges the answers (decision 86).
  *
  * @module
  */
+import { createHmac } from "node:crypto";
 import type { ChannelType, OpenedChannelSettings } from "../domain/channels/channel.ts";
 import { chatBody } from "../domain/channels/forms/chat.ts";
 import { emailOf, isRecipient } from "../domain/channels/forms/email.ts";
 import { PAGERDUTY_URLS, pagerdutyBody } from "../domain/channels/forms/pagerduty.ts";
 import { webhookBody } from "../domain/channels/forms/webhook.ts";
 import type { FormContext } from "../domain/channels/forms/words.ts";
+import { RETRY_AFTER_MS_MAX } from "../domain/channels/schedule.ts";
 import {
   type Envelope,
   SEND_MS_MAX,
@@ -16,9 +18,14 @@ import {
   type SendResult,
 } from "../domain/channels/sender.ts";
 import { type Mailer, NO_MAIL_SERVER } from "../domain/core/mail.ts";
-import { createPost, type Post, type PostDeps, type PostRequest } from "./http.ts";
-import { signatureHeaders } from "./signature.ts";
-import { failure, resultOf } from "./verdict.ts";
+import { cutText, printable } from "../domain/core/text.ts";
+import {
+  createPost,
+  type Post,
+  type PostDeps,
+  type PostOutcome,
+  type PostRequest,
+} from "./http.ts";
 
 export interface SenderDeps extends PostDeps {
   /** Null without a mail server. */
@@ -81,7 +88,7 @@ function requestOf(
     case "webhook": {
       const body = webhookBody(message, context);
       const secrets = secretsOf(settings, nowMs);
-      const signed = signatureHeaders({ id, seconds: Math.floor(nowMs / 1_000), body }, secrets);
+      const signed = signatureHeaders(id, Math.floor(nowMs / 1_000), body, secrets);
       return {
         url: settings.url,
         body,
@@ -132,3 +139,99 @@ const NO_MAIL_ANSWER = {
   failed: "The mail server could not be reached, or took too long",
   unknown: "The mail server got the message and did not answer",
 } as const;
+
+/**
+ * Returns the headers of a signed request, as Standard Webhooks 1.0.0 defines them.
+ *
+ * @param id identifier of the message, the same for all tries
+ * @param seconds time of the try, unix seconds
+ * @param secrets `whsec_` and base64, the newest first; each signs. A text that is not base64 throws
+ */
+function signatureHeaders(id: string, seconds: number, body: string, secrets: readonly string[]) {
+  const signatures = secrets.map((secret) => {
+    const key = Uint8Array.fromBase64(secret.replace(/^whsec_/, ""));
+    return `v1,${createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64")}`;
+  });
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(seconds),
+    "webhook-signature": signatures.join(" "),
+  };
+}
+
+/** Maximum characters of an answer that are kept. */
+const ANSWER_CHARS_MAX = 256;
+
+type Answered = PostOutcome & { readonly kind: "answered" };
+type Verdict = SendResult["verdict"];
+
+const CHATS: ReadonlySet<ChannelType> = new Set(["slack", "mattermost"]);
+
+/**
+ * Converts the outcome of a request to a result.
+ *
+ * @param nowMs time of the try, unix milliseconds
+ */
+export function resultOf(type: ChannelType, outcome: PostOutcome, nowMs: number): SendResult {
+  switch (outcome.kind) {
+    case "refused":
+      // An operator may list the host, or its addresses change, before the last try.
+      return failure("retry", `Refused by RUNLEDGER_EGRESS: ${outcome.rule}`);
+    case "failed":
+      return failure("retry", outcome.reason);
+    case "invalid":
+      return failure("final", outcome.reason);
+    case "answered":
+      return answerResult(type, outcome, nowMs);
+  }
+}
+
+/** Returns the result of a try without an answer. */
+function failure(verdict: Verdict, error: string): SendResult {
+  return { verdict, status: null, error, retryAfterMs: null, answer: null };
+}
+
+function answerResult(type: ChannelType, answered: Answered, nowMs: number): SendResult {
+  const { status, text, isPublic } = answered;
+  const verdict = verdictOf(type, answered);
+  const answer = cutText(printable(text), ANSWER_CHARS_MAX);
+  return {
+    verdict,
+    status,
+    error: verdict === "delivered" ? null : errorOf(answered, verdict),
+    retryAfterMs: verdict === "retry" ? retryAfterOf(answered, nowMs) : null,
+    answer: isPublic && answer !== "" ? answer : null,
+  };
+}
+
+function verdictOf(type: ChannelType, { status, header }: Answered): Verdict {
+  if (type === "pagerduty" ? status === 202 : status >= 200 && status < 300) return "delivered";
+  if (status === 410) return "gone";
+  if ([400, 401, 403, 404].includes(status) && CHATS.has(type)) return "gone";
+  if ([400, 401, 403].includes(status) && type === "pagerduty") return "final";
+  return header("webhook-delivery") === "abort-message" ? "final" : "retry";
+}
+
+function errorOf({ status, header }: Answered, verdict: Verdict): string {
+  if (header("webhook-delivery") === "abort-message") {
+    return `${status}: the receiver wants no more`;
+  }
+  if (status >= 300 && status < 400) return `${status}: redirects are not followed`;
+  return verdict === "gone"
+    ? `${status}: the channel does not exist any more`
+    : `Answered ${status}`;
+}
+
+/** Returns how long the receiver asks to wait: `Retry-After`, or Discord's `retry_after`. */
+function retryAfterOf({ header, text, status }: Answered, nowMs: number): number | null {
+  const value = header("retry-after")?.trim() ?? "";
+  const ms = /^\d+(\.\d+)?$/.test(value)
+    ? Number(value) * 1_000
+    : Date.parse(value) - nowMs || (status === 429 ? discordMs(text) : NaN);
+  return ms > 0 ? Math.min(Math.ceil(ms), RETRY_AFTER_MS_MAX) : null;
+}
+
+function discordMs(text: string): number {
+  const seconds = /"retry_after"\s*:\s*(\d+(?:\.\d+)?)/.exec(text)?.[1];
+  return seconds === undefined ? NaN : Number(seconds) * 1_000;
+}

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { VERSION } from "../../../domain/core/version.ts";
 import { metricsText } from "../../../runtime/metric_text.ts";
-import { ProcessMetrics } from "../../../app/process_metrics.ts";
+import { ProcessMetrics } from "../../../app/metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 
 Deno.test("process: memory, uptime, build and event loop delay are reported", async () => {
