@@ -1,5 +1,5 @@
 /** The composition root: builds the application and its background jobs over an open store. */
-import { Deadlines } from "../runtime/deadlines.ts";
+import { Deadlines, endsWithin } from "../runtime/deadlines.ts";
 import { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
@@ -250,11 +250,8 @@ export function createService(options: ServiceOptions) {
      * between calls.
      */
     async work(ms: number) {
-      const late = Promise.withResolvers<void>();
-      const cancel = timers.after(ms, late.resolve);
       const finished = Promise.all([finishJobs(), writeCounts()]);
-      await Promise.race([finished, late.promise, stopping.promise]);
-      cancel();
+      await endsWithin(ms, Promise.race([finished, stopping.promise]), timers.after);
     },
     writeCounts,
     /** Answers long polls and ends live streams, so the server can drain. */

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { endsWithin } from "../runtime/deadlines.ts";
 import { counter, type MetricFamily } from "../runtime/metric_text.ts";
 
 /** Maximum milliseconds to flush when the process ends. */
@@ -75,11 +76,7 @@ export class LineLog {
   async flush(msMax: number): Promise<boolean> {
     this.#enqueue();
     if (this.#writing === null) return true;
-    const { promise: late, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(resolve, msMax, false);
-    const isDone = await Promise.race([this.#writing.then(() => true), late]);
-    clearTimeout(timer);
-    return isDone;
+    return await endsWithin(msMax, this.#writing);
   }
 
   /** Returns the metrics of the request log. */

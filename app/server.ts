@@ -3,6 +3,7 @@
  * a proxy in front bounds connections that send nothing, as `docs/OPERATIONS.md` says.
  */
 import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
+import { endsWithin } from "../runtime/deadlines.ts";
 import { BrokenOff } from "../routes/http/paced_streams.ts";
 
 /** Milliseconds of the drain time reserved for commits in progress. */
@@ -58,11 +59,8 @@ export function serve(
     url: urlOf(server.addr, isAddressOverridden ? null : hostname),
     /** Stops accepting requests and waits for those in progress, at most the drain time. */
     async drain() {
-      const { promise: late, resolve } = Promise.withResolvers<void>();
       // A stuck client must not use up the time the store needs to close within the same limit.
-      const timer = setTimeout(resolve, drainMs - STORE_CLOSE_MS);
-      await Promise.race([finish(), late]);
-      clearTimeout(timer);
+      await endsWithin(drainMs - STORE_CLOSE_MS, finish());
     },
   };
 }

@@ -13,6 +13,7 @@ import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { TeamId } from "../domain/core/ids.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import type { Team } from "../domain/teams/team.ts";
+import { endsWithin } from "../runtime/deadlines.ts";
 import { type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 export interface DeliveryDeps extends JobDeps {
@@ -89,7 +90,7 @@ export class DeliveryJob {
     const hasStarted = this.#slots.size < SLOTS.max && await this.#startDue();
     if (hasStarted) return;
     if (this.#slots.size === 0) return await this.#loop.wait(LOOK_MS);
-    await this.#freedOr(LOOK_MS);
+    await endsWithin(LOOK_MS, this.#freed.promise);
   }
 
   /** Starts what is due and has a slot; returns false if nothing was started. */
@@ -185,14 +186,6 @@ export class DeliveryJob {
     const outcome = await mailer.send(mail, () => Promise.resolve(), this.#stopping.signal);
     if (outcome.kind === "failed") this.#log({ team: team.id, channel: slug }, outcome.error);
     await queue.settleReport(claim, outcome.kind !== "failed", now());
-  }
-
-  /** Waits until a slot is free, at most `ms` milliseconds. */
-  async #freedOr(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    await Promise.race([promise, this.#freed.promise]);
-    clearTimeout(timer);
   }
 
   #logFailure(error: unknown): void {

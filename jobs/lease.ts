@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { Timers } from "../runtime/deadlines.ts";
+import { endsWithin, type Timers } from "../runtime/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { LeaseStore } from "../domain/core/jobs.ts";
 import { type JobDeps, jobLine, Loop, type Turn } from "../runtime/loop.ts";
@@ -31,8 +31,8 @@ export class Lease implements Turn {
   readonly #lengths: Readonly<Record<keyof typeof LEASE, number>>;
   readonly #loop: Loop;
   readonly #listeners: (() => void)[] = [];
-  /** Resolves when the next turn begins, or with false at the stop. */
-  #begin = Promise.withResolvers<boolean>();
+  /** Resolves when the next turn begins, or at the stop. */
+  #begin = Promise.withResolvers<void>();
   /** Version of the own lease; null without one. */
   #own: string | null = null;
   #heldUntilMs = -Infinity;
@@ -68,19 +68,13 @@ export class Lease implements Turn {
    * milliseconds, or stops.
    */
   async begins(ms: number): Promise<boolean> {
-    if (this.isHeld) return true;
-    const late = Promise.withResolvers<boolean>();
-    const cancel = this.#deps.timers.after(ms, () => late.resolve(false));
-    try {
-      return await Promise.race([this.#begin.promise, late.promise]);
-    } finally {
-      cancel();
-    }
+    return this.isHeld ||
+      await endsWithin(ms, this.#begin.promise, this.#deps.timers.after) && this.isHeld;
   }
 
   /** Stops, and frees the lease for another instance. */
   async stop(): Promise<void> {
-    this.#begin.resolve(false);
+    this.#begin.resolve();
     await this.#loop.stop();
     this.#heldUntilMs = -Infinity;
     if (this.#own === null) return;
@@ -109,7 +103,7 @@ export class Lease implements Turn {
     const wasHeld = this.isHeld;
     this.#heldUntilMs = startMs + this.#lengths.ms;
     if (!wasHeld) {
-      this.#begin.resolve(true);
+      this.#begin.resolve();
       this.#begin = Promise.withResolvers();
       this.#listeners.forEach((begun) => begun());
     }

@@ -15,6 +15,22 @@ export interface Timers {
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
+/** Waits for `work`, for at most `ms` milliseconds; returns whether it ended in time. */
+export async function endsWithin(
+  ms: number,
+  work: Promise<unknown>,
+  after: Timers["after"] = afterReal,
+): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const cancel = after(ms, () => resolve(false));
+  return await Promise.race([work.then(() => true), late]).finally(cancel);
+}
+
+function afterReal(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
+}
+
 /** One operation under a deadline. */
 export interface Wait {
   /** Deadline in milliseconds of {@link Timers.now}. */

@@ -1,7 +1,13 @@
 /** `deno task rates`: writes the default rate card from the price data of a pinned package. */
-import { type ModelInfo, PINNED, type Provider, waitForUpdate } from "@pydantic/genai-prices";
+import {
+  calcPrice,
+  type MatchLogic,
+  type ModelInfo,
+  PINNED,
+  type Provider,
+  waitForUpdate,
+} from "@pydantic/genai-prices";
 import { type Io, processIo, runCommand, ToolFailure } from "../command.ts";
-import { literals, plainNames, resolve } from "./names.ts";
 import { datedPrices } from "./prices.ts";
 import { isMaker, orderOf, WELL_KNOWN_ALIASES } from "./providers.ts";
 
@@ -11,6 +17,12 @@ const HELP = [
   `Writes domain/pricing/default_rates.json from the data of ${SPECIFIER}.`,
 ];
 const TARGET = new URL("../../domain/pricing/default_rates.json", import.meta.url);
+
+/** Characters that a prefix may end with, but a name does not. */
+const LOOSE_END = /[-.:@_/]+$/;
+
+/** Prefixes that are no names: half a date, or fine-tuned models, which have other prices. */
+const NOT_A_NAME = /^ft:|[-@]20\d\d$|^.?$/;
 
 /**
  * Generates the rate card from the package's data, with notes about what is left out or
@@ -56,11 +68,42 @@ function modelEntry(provider: Provider, model: ModelInfo, notes: string[]) {
   notes.push(...problems.map((problem) => `${where}: ${problem}`));
   if (prices.length === 0) return [];
   const owner = resolve(provider, model.id);
-  if (owner !== undefined && owner !== model) {
-    notes.push(`${where}: left out, its own name is taken by ${owner.id}`);
+  if (owner !== undefined && owner !== model.id) {
+    notes.push(`${where}: left out, its own name is taken by ${owner}`);
     return [];
   }
   return [{ id: model.id, names: plainNames(provider, model), prices }];
+}
+
+/** Returns the id of the model that the price data resolve a name to. */
+function resolve(provider: Provider, name: string): string | undefined {
+  return calcPrice({}, name.toLowerCase(), { provider })?.model.id;
+}
+
+/**
+ * Lists names in lower case, sorted: the names that a pattern spells out, and the fixed parts of its
+ * prefixes. The price data resolve each to this model.
+ */
+function plainNames(provider: Provider, model: ModelInfo): string[] {
+  const id = model.id.toLowerCase();
+  const names = literals(model.match)
+    .map((name) => name.toLowerCase())
+    .filter((name) =>
+      name !== id && !NOT_A_NAME.test(name) && resolve(provider, name) === model.id
+    );
+  return [...new Set(names)].sort();
+}
+
+/** Lists the texts that a pattern compares names with. */
+function literals(match: MatchLogic): string[] {
+  if ("or" in match) return match.or.flatMap(literals);
+  // Parts of a conjunction match too much alone, but a prefix among them names the model.
+  if ("and" in match) return match.and.flatMap(literals);
+  if ("equals" in match) return [match.equals];
+  if ("starts_with" in match) return [match.starts_with.replace(LOOSE_END, "")];
+  if ("contains" in match) return [match.contains.replace(LOOSE_END, "")];
+  if ("ends_with" in match) return [match.ends_with];
+  return [];
 }
 
 /** Writes the file; prints notes to the failure stream and the result to the other. */
