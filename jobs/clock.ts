@@ -15,7 +15,7 @@ import type {
 } from "../domain/clock/due.ts";
 import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import type { TeamId } from "../domain/core/ids.ts";
-import { allDone, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+import { allDone, FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 export interface ClockDeps extends JobDeps {
   readonly store: ClockStore;
@@ -31,9 +31,6 @@ const LOOK_MS = 1_000;
 
 /** Milliseconds between stored turns. */
 const NOTE_MS = 5_000;
-
-/** Milliseconds to wait after a store failure. */
-const FAILURE_PAUSE_MS = 1_000;
 
 /** Looks at due objects. Stop it before the store closes. */
 export class Clock {

@@ -14,7 +14,7 @@ import type { TeamId } from "../domain/core/ids.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { endsWithin } from "../runtime/deadlines.ts";
-import { type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 export interface DeliveryDeps extends JobDeps {
   readonly queue: DeliveryQueue;
@@ -33,9 +33,6 @@ const LOOK_MS = 250;
 
 /** Milliseconds until a channel without a slot is looked at again. */
 const NO_SLOT_MS = { team: 1_000, slow: 5_000 } as const;
-
-/** Milliseconds to wait after a store failure. */
-const FAILURE_PAUSE_MS = 1_000;
 
 /** Times that the result of a try is stored, because the messages are sent again otherwise. */
 const SETTLE_ATTEMPTS = 5;

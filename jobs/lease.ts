@@ -10,13 +10,10 @@
 import { endsWithin, type Timers } from "../runtime/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { LeaseStore } from "../domain/core/jobs.ts";
-import { type JobDeps, jobLine, Loop, type Turn } from "../runtime/loop.ts";
+import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop, type Turn } from "../runtime/loop.ts";
 
 /** Milliseconds that a lease lasts, between renewals, and between looks of other instances. */
 const LEASE = { ms: 10_000, renewMs: 4_000, lookMs: 2_000 } as const;
-
-/** Milliseconds to wait after a store failure. */
-const FAILURE_PAUSE_MS = 1_000;
 
 export interface LeaseDeps extends Omit<JobDeps, "turn"> {
   readonly store: LeaseStore;

@@ -16,7 +16,7 @@ import {
   type PendingRun,
   type ProcessingStore,
 } from "../domain/runs/processing.ts";
-import { allDone, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+import { allDone, FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 import { StageTurns } from "./stages.ts";
 
 /**
@@ -62,9 +62,6 @@ const CLOSED_TURNS_MAX = 4;
  * memory and must be read.
  */
 const REST = { closed: 1, open: 6, msMax: 200 } as const;
-
-/** Milliseconds to wait after a store failure. */
-const FAILURE_PAUSE_MS = 1_000;
 
 /** Background worker. Stop it before the store closes. */
 export class Worker {

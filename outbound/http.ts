@@ -99,7 +99,8 @@ async function post(
     headers: { ...headers, host: url.host, "content-length": bytes.length, connection: "close" },
     lookup: lookupOf(addresses.slice(0, ADDRESSES_MAX)),
   };
-  const isPublicHost = addresses.every((address) => isPublicText(address));
+  const parsed = addresses.map(parseAddress);
+  const isPublicHost = parsed.every((address) => address !== null && isPublic(address));
   return await answerOf(requestOf(url, options, authorities), bytes, signal, isPublicHost);
 }
 
@@ -189,11 +190,6 @@ function answered(
     text: new TextDecoder().decode(Buffer.concat(parts)),
     isPublic: isPublicHost,
   };
-}
-
-function isPublicText(text: string): boolean {
-  const address = parseAddress(text);
-  return address !== null && isPublic(address);
 }
 
 /** Returns the name of a header that cannot be sent; null for none. */

@@ -7,6 +7,7 @@
  * @module
  */
 import { Readable } from "node:stream";
+import { promisify } from "node:util";
 import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { isLoopback } from "../domain/core/loopback.ts";
@@ -147,14 +148,10 @@ async function transfer(
 ): Promise<number> {
   const lost = new Promise<never>((_, reject) => connection.on("error", reject));
   const done = (async () => {
-    await called((answer) => connection.connect(answer));
-    if (login !== null) {
-      await called((answer) => connection.login({ credentials: login }, answer));
-    }
+    await promisify(connection.connect).call(connection);
+    if (login !== null) await promisify(connection.login).call(connection, { credentials: login });
     const envelope = { from, to: [...to] };
-    const info = await called<SMTPConnection.SentMessageInfo>((answer) =>
-      connection.send(envelope, message, answer)
-    );
+    const info = await promisify(connection.send).call(connection, envelope, message);
     return info?.rejected.length ?? 0;
   })();
   return await Promise.race([done, lost]);
@@ -164,15 +161,6 @@ async function leave(connection: SMTPConnection): Promise<void> {
   const end = new Promise<void>((resolve) => connection.once("end", resolve));
   connection.quit();
   await end;
-}
-
-/** Converts a callback call to a promise. */
-function called<T>(
-  call: (answer: (error?: Error | null, result?: T) => void) => void,
-): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    call((error, result) => error ? reject(error) : resolve(result));
-  });
 }
 
 function messageText(from: string, mail: Mail): Promise<Uint8Array> {

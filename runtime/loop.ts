@@ -4,6 +4,9 @@
  * @module
  */
 
+/** Milliseconds that most loops wait after a store failure. */
+export const FAILURE_PAUSE_MS = 1_000;
+
 /** Maximum milliseconds of a timer. */
 const TIMER_MS_MAX = 2_147_483_647;
 

@@ -26,8 +26,3 @@ export function number(value: number | null, decimals = 0): string {
     maximumFractionDigits: decimals,
   });
 }
-
-/** Formats a fraction of one as percent. */
-export function formatPercent(value: number | null): string {
-  return value === null || !Number.isFinite(value) ? "-" : `${Math.round(value * 100)} %`;
-}

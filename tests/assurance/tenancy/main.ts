@@ -8,7 +8,7 @@
  */
 import { print, say } from "../../../bench/report.ts";
 import { median } from "../../../bench/report.ts";
-import { formatPercent, number, table } from "../../../tools/table.ts";
+import { number, table } from "../../../tools/table.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 import { Random } from "../../../tools/random.ts";
 import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
@@ -138,7 +138,8 @@ function judge(name: string, { there, never }: Times): { row: string[]; isAlike:
   const isAlike = Math.abs(slower - 0.5) <= SHARE_OFF_MAX ||
     Math.abs(a - b) / b <= MEDIAN_OFF_MAX;
   const us = (ms: number) => number(ms * 1000);
-  return { row: [name, us(a), us(b), formatPercent(slower), isAlike ? "alike" : "APART"], isAlike };
+  const percent = `${number(slower * 100)} %`;
+  return { row: [name, us(a), us(b), percent, isAlike ? "alike" : "APART"], isAlike };
 }
 
 /** Measures `count` pairs of each kind of request. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { formatPercent, number, table } from "../../../tools/table.ts";
+import { number, table } from "../../../tools/table.ts";
 
 Deno.test("a table is Markdown, with right-aligned numbers and a dash for missing values", () => {
   assertEquals(
@@ -17,5 +17,4 @@ Deno.test("numbers have decimals and thousands separators", () => {
   assertEquals(number(1_234_567.4), "1,234,567");
   assertEquals(number(0.5, 2), "0.50");
   assertEquals([number(null), number(NaN), number(Infinity)], ["-", "-", "-"]);
-  assertEquals([formatPercent(0.126), formatPercent(NaN), formatPercent(null)], ["13 %", "-", "-"]);
 });
