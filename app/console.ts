@@ -35,9 +35,8 @@ const KEY_ADDED =
 
 /** @param at unix milliseconds */
 function keyRevoked(at: number): string {
-  return `RUNLEDGER_KEY was revoked on ${
-    formatInstant(at).slice(0, 10)
-  } and stays revoked: calls with ` +
+  const day = formatInstant(at).slice(0, 10);
+  return `RUNLEDGER_KEY was revoked on ${day} and stays revoked: calls with ` +
     "it are 401.\n  Remove the setting, or set another key, which is added to the first team";
 }
 

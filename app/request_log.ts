@@ -139,7 +139,5 @@ export class LineLog {
 }
 
 function linesOf(bytes: Uint8Array): number {
-  let lines = 0;
-  for (const byte of bytes) if (byte === LINE_END) lines++;
-  return lines;
+  return bytes.filter((byte) => byte === LINE_END).length;
 }

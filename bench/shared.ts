@@ -130,7 +130,7 @@ async function measureSetup(
   const before = await stateOf(sides, kv);
   const result = await measure(sides, load);
   const after = await stateOf(sides, kv);
-  // The load at half of the rate, from the pause-less one.
+  // Pauses that halve the rate.
   const rate = Math.min(result.requestsPerSecond, sustained(result));
   const pauseMs = 1000 * load.connections * (2 / rate - 1 / result.requestsPerSecond);
   const finalMs: number[] = [];

@@ -1,4 +1,5 @@
 /** Counts what the complete service writes for each run; counting slows it down. */
+import { subtractCounts } from "../domain/core/sums.ts";
 import { number, table } from "../tools/table.ts";
 import { checkpointedBytes } from "./volume.ts";
 import { call, CONNECTIONS, type Kind, KINDS, type Load, send } from "./load.ts";
@@ -68,12 +69,7 @@ export async function countLoad(store: string, load: Load, trace?: string) {
   };
   const before = await counts();
   const { units } = await send([side], load);
-  const after = await counts();
-  return {
-    units,
-    mutations: after.mutations - before.mutations,
-    fsyncs: after.fsyncs - before.fsyncs,
-  };
+  return { units, ...subtractCounts(await counts(), before) };
 }
 
 /** Counts the syncs in a trace; an interrupted call has two lines. */

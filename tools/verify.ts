@@ -22,15 +22,16 @@ const EXIT = { exact: 0, different: 1, busy: 4 } as const;
 export function verify(args: readonly string[], io: Io): Promise<number> {
   const config = { args: [...args], options: LEDGER_OPTIONS };
   return runCommand(io, HELP, config, async ({ values }) => {
-    const { result, location } = await withLedger(values.kv, async (store, location) => {
+    return await withLedger(values.kv, async (store, location) => {
       using runs = createProgress(io.screen, "runs");
-      return { result: await verifyStore(store, { onRun: () => runs.step() }), location };
+      const result = await verifyStore(store, { onRun: () => runs.step() });
+      runs[Symbol.dispose]();
+      result.teams.map(teamLine).forEach((line) => io.out(line));
+      printDifferences(result, io);
+      io.out(verdict(result, location));
+      if (result.differenceCount > 0) return EXIT.different;
+      return result.teams.some(({ state }) => state === "busy") ? EXIT.busy : EXIT.exact;
     });
-    result.teams.map(teamLine).forEach((line) => io.out(line));
-    printDifferences(result, io);
-    io.out(verdict(result, location));
-    if (result.differenceCount > 0) return EXIT.different;
-    return result.teams.some(({ state }) => state === "busy") ? EXIT.busy : EXIT.exact;
   });
 }
 
