@@ -2,7 +2,7 @@
 import { helpFor } from "./app/config.ts";
 import { Memory } from "./runtime/memory.ts";
 import { createRequestLimits } from "./runtime/rate_limit.ts";
-import { TIMERS } from "./kv/base/deadline.ts";
+import { TIMERS } from "./runtime/deadlines.ts";
 import { sealKeysOf } from "./kv/channels/seal_file.ts";
 import { isShared } from "./kv/location.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";

@@ -251,7 +251,7 @@ export function createService(options: ServiceOptions) {
      */
     async work(ms: number) {
       const finished = Promise.all([finishJobs(), writeCounts()]);
-      await endsWithin(ms, Promise.race([finished, stopping.promise]), timers.after);
+      await endsWithin(ms, Promise.race([finished, stopping.promise]), timers);
     },
     writeCounts,
     /** Answers long polls and ends live streams, so the server can drain. */

@@ -8,7 +8,7 @@ import { serve } from "../app/server.ts";
 import type { ServiceOptions } from "../app/service_options.ts";
 import { ENVIRONMENT } from "../app/start.ts";
 import type { Team } from "../domain/teams/team.ts";
-import { TIMERS } from "../kv/base/deadline.ts";
+import { TIMERS } from "../runtime/deadlines.ts";
 import { openStore } from "../kv/open.ts";
 import type { Store } from "../kv/store.ts";
 import { ensureFirstTeam } from "../kv/teams/credentials.ts";

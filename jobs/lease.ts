@@ -66,7 +66,7 @@ export class Lease implements Turn {
    */
   async begins(ms: number): Promise<boolean> {
     return this.isHeld ||
-      await endsWithin(ms, this.#begin.promise, this.#deps.timers.after) && this.isHeld;
+      await endsWithin(ms, this.#begin.promise, this.#deps.timers) && this.isHeld;
   }
 
   /** Stops, and frees the lease for another instance. */

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { Deadlines } from "../runtime/deadlines.ts";
+import { Deadlines, TIMERS } from "../runtime/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/core/limits.ts";
 import { Memory } from "../runtime/memory.ts";
-import { TIMERS } from "./base/deadline.ts";
 import { fileBytesOf, watchFiles } from "./base/files.ts";
 import { keys } from "./base/keys.ts";
 import { openBell } from "./writer/bell.ts";

@@ -15,20 +15,24 @@ export interface Timers {
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
+/** Monotonic clock and timers of the process. */
+export const TIMERS: Timers = {
+  now: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Waits for `work`, for at most `ms` milliseconds; returns whether it ended in time. */
 export async function endsWithin(
   ms: number,
   work: Promise<unknown>,
-  after: Timers["after"] = afterReal,
+  { after }: Pick<Timers, "after"> = TIMERS,
 ): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const cancel = after(ms, () => resolve(false));
   return await Promise.race([work.then(() => true), late]).finally(cancel);
-}
-
-function afterReal(ms: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, ms);
-  return () => clearTimeout(timer);
 }
 
 /** One operation under a deadline. */

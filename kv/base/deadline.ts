@@ -3,17 +3,8 @@
  *
  * @module
  */
-import type { Deadlines, Timers } from "../../runtime/deadlines.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-
-/** Monotonic clock and timers of the process. */
-export const TIMERS: Timers = {
-  now: () => performance.now(),
-  after(ms, callback) {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 /**
  * Waits for the store until the deadline. The write may still happen; the client's retry then

@@ -1,7 +1,6 @@
 /** Response metadata: length, tags, content negotiation and allowed methods. */
 import { assert, assertEquals } from "@std/assert";
-import { Deadlines } from "../../runtime/deadlines.ts";
-import { TIMERS } from "../../kv/base/deadline.ts";
+import { Deadlines, TIMERS } from "../../runtime/deadlines.ts";
 import { prefersJson } from "../../routes/http/compress.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";

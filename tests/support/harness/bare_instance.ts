@@ -1,11 +1,10 @@
 /** One of several instances of the service on a shared KV, without a listener. */
-import type { Timers } from "../../../runtime/deadlines.ts";
+import { TIMERS, type Timers } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { KEY } from "./harness.ts";

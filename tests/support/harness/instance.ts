@@ -7,7 +7,7 @@ import type { Tier } from "../../../domain/teams/plans.ts";
 import { createRequestLimits, type RequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createService, type Service } from "../../../app/compose.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
+import { TIMERS } from "../../../runtime/deadlines.ts";
 import { sealKeysOf } from "../../../kv/channels/seal_file.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";

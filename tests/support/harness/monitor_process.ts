@@ -8,7 +8,7 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
+import { TIMERS } from "../../../runtime/deadlines.ts";
 import { keyParts } from "../../../kv/base/keys.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { createMonitorLooks } from "../../../kv/monitors/looks.ts";

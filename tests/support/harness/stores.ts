@@ -1,5 +1,5 @@
 /** Stores over a test's handles, built without the rest of a service. */
-import type { Deadlines } from "../../../runtime/deadlines.ts";
+import { type Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
@@ -7,7 +7,6 @@ import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
 import { createJudgeLater } from "../../../kv/checks/later.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";

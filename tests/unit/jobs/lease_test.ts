@@ -4,7 +4,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { LeaseStore } from "../../../domain/core/jobs.ts";
 import { Lease } from "../../../jobs/lease.ts";
 import { Loop } from "../../../runtime/loop.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
+import { TIMERS } from "../../../runtime/deadlines.ts";
 import { createLeaseStore } from "../../../kv/lease.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 

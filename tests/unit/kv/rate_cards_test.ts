@@ -1,10 +1,9 @@
 /** A team's own rows in the store, and the result of races. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../runtime/deadlines.ts";
+import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
 import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_card.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createRateWriter } from "../../../kv/rate_cards/own_rates.ts";
 import { faultKv } from "../../support/fakes/fault_kv.ts";

@@ -1,10 +1,9 @@
 /** Reads of requests: counted, bounded, fair, and ended by deadline and disconnect. */
 import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../runtime/deadlines.ts";
+import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
 import { openStore } from "../../../kv/open.ts";
 import { outsideScope, readScopes } from "../../../kv/base/read_scope.ts";
 import { Reads } from "../../../kv/base/reads.ts";

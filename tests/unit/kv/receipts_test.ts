@@ -1,8 +1,7 @@
 /** Commits on a shared KV whose answers are lost, by the runtime's real client. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../../runtime/deadlines.ts";
+import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import type { Writer } from "../../../kv/writer/writer.ts";

@@ -4,12 +4,11 @@
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { Deadlines } from "../../../runtime/deadlines.ts";
+import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { REFUSAL_LIMITS } from "../../../domain/core/limits.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { Refusals } from "../../../domain/refusals/refusals.ts";
-import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createRefusalStore, forgetRefusals } from "../../../kv/refusals/refusal_store.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";

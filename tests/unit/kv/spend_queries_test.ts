@@ -1,8 +1,7 @@
 /** Spend queries: limited concurrency, fair turns, and ended by deadline or disconnect. */
 import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { TIMERS } from "../../../kv/base/deadline.ts";
-import { Deadlines } from "../../../runtime/deadlines.ts";
+import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";

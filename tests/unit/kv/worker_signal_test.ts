@@ -1,9 +1,8 @@
 /** Worker signal: commits with marks wake the worker of their process, and no message is stored. */
-import { Deadlines } from "../../../runtime/deadlines.ts";
+import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { TIMERS } from "../../../kv/base/deadline.ts";
 import { openStore } from "../../../kv/open.ts";
 import { openBell } from "../../../kv/writer/bell.ts";
 import { finish, run, runsOf } from "../../support/builders/stored_runs.ts";
