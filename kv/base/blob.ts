@@ -81,6 +81,18 @@ export function packBlob(text: string, newName: () => string): Blob {
   return { head, chunks, name };
 }
 
+/** Packs JSON that one value can hold. */
+export function packJson(value: unknown): Uint8Array {
+  const { head, chunks } = packBlob(JSON.stringify(value), () => "");
+  if (chunks.length > 0) throw new TypeError("The JSON is too large for one value");
+  return head;
+}
+
+/** Returns what {@link packJson} packed. */
+export function unpackJson<Json>(bytes: Uint8Array): Json {
+  return JSON.parse(unpackBlob(bytes, []));
+}
+
 /** Moves all bytes of a blob into chunks, so that its head has a few bytes only. */
 export function intoChunks({ head, chunks, name }: Blob, newName: () => string): Blob {
   const first = head.subarray(HEADER_BYTES + name.length);

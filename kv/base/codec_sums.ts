@@ -1,5 +1,5 @@
 /**
- * Stored form of a run's totals and summary, by position (`codec_shape.ts`).
+ * Stored form of a run's totals, summary and ledger, by position (`codec_shape.ts`).
  *
  * @module
  */
@@ -7,8 +7,9 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { EventTotals } from "../../domain/runs/event_totals.ts";
 import type { RunSums } from "../../domain/runs/contribution.ts";
 import type { ModelUsage } from "../../domain/runs/model_usage.ts";
-import { packBlob, unpackBlob } from "./blob.ts";
+import { packJson, unpackJson } from "./blob.ts";
 import { type Form, packRecord, storedShape, unpackRecord } from "./codec_shape.ts";
+import { type BatchEntry, type EventLedger, PACKED_ID_BYTES } from "../../domain/runs/ledger.ts";
 
 const MODEL = {
   provider: "plain",
@@ -104,15 +105,84 @@ export function encodeSums(sums: RunSummary | EventTotals): Uint8Array {
   const packed = "seen" in sums
     ? [SUMMARY_KIND, ...packRecord(sums, SUMMARY)]
     : [TOTALS_KIND, ...packRecord(sums, TOTALS)];
-  return packBlob(JSON.stringify(packed), noPieces).head;
+  return packJson(packed);
 }
 
 /** Decodes the value of {@link encodeSums}. */
 export function decodeSums<Sums extends RunSummary | EventTotals>(bytes: Uint8Array): Sums {
-  const [kind, ...packed] = JSON.parse(unpackBlob(bytes, []));
+  const [kind, ...packed] = unpackJson<unknown[]>(bytes);
   return unpackRecord(packed, kind === SUMMARY_KIND ? SUMMARY : TOTALS) as unknown as Sums;
 }
 
-function noPieces(): never {
-  throw new TypeError("The totals are too large for one value");
+/** Shape of a ledger without its open page. */
+const LEDGER = storedShape(
+  "ledger",
+  {
+    sealed: "plain",
+    batches: "plain",
+    totals: TOTALS,
+    repricings: "plain",
+    removed: "plain",
+    oldestAt: "plain",
+    firstAt: "plain",
+    latestAt: "plain",
+    months: "plain",
+    scores: "optional",
+  } as const satisfies Record<Exclude<keyof EventLedger, "tail">, Form>,
+);
+
+/** Bytes that count the ids. */
+const COUNT_BYTES = 2;
+
+/**
+ * Encodes a ledger: the packed ids of its open page, then all else as compact JSON. It fits in one
+ * value, like the totals of 20 models. Every batch writes the ledger again, so its bytes and its
+ * encoding count twice.
+ */
+export function encodeLedger({ tail, ...ledger }: EventLedger): Uint8Array {
+  const packed = [packEntries(tail.batches), ...packRecord(ledger, LEDGER)];
+  const head = packJson(packed);
+  const bytes = new Uint8Array(COUNT_BYTES + tail.ids.length + head.length);
+  const count = tail.ids.length / PACKED_ID_BYTES;
+  bytes[0] = count >> 8;
+  bytes[1] = count;
+  bytes.set(tail.ids, COUNT_BYTES);
+  bytes.set(head, COUNT_BYTES + tail.ids.length);
+  return bytes;
+}
+
+/** Decodes the value of {@link encodeLedger}. */
+export function decodeLedger(bytes: Uint8Array): EventLedger {
+  const end = COUNT_BYTES + ((bytes[0] ?? 0) << 8 | (bytes[1] ?? 0)) * PACKED_ID_BYTES;
+  const [entries, ...packed] = unpackJson<[number[], ...unknown[]]>(bytes.subarray(end));
+  const ids = bytes.slice(COUNT_BYTES, end);
+  const ledger = unpackRecord(packed, LEDGER) as unknown as Omit<EventLedger, "tail">;
+  return { ...ledger, tail: { ids, batches: unpackEntries(entries) } };
+}
+
+/**
+ * Returns the instants of batches as differences: to the batch before, and within the batch. Most
+ * are a few digits.
+ */
+function packEntries(batches: readonly BatchEntry[]): number[] {
+  const packed: number[] = [];
+  let lastAt = 0;
+  for (const { tsMin, tsMax, receivedAt } of batches) {
+    packed.push(receivedAt - lastAt, receivedAt - tsMin, tsMax - tsMin);
+    lastAt = receivedAt;
+  }
+  return packed;
+}
+
+function unpackEntries(packed: readonly number[]): BatchEntry[] {
+  const batches: BatchEntry[] = [];
+  let lastAt = 0;
+  for (let i = 0; i < packed.length; i += 3) {
+    const [sinceLast = 0, age = 0, span = 0] = packed.slice(i, i + 3);
+    const receivedAt = lastAt + sinceLast;
+    const tsMin = receivedAt - age;
+    batches.push({ tsMin, tsMax: tsMin + span, receivedAt });
+    lastAt = receivedAt;
+  }
+  return batches;
 }

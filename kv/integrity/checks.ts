@@ -15,43 +15,33 @@ import { ALL_AGENTS, placeOf } from "../checks/day_counts.ts";
 import { failureKeys } from "../checks/results.ts";
 import { type DayRow, PASSES_MAX } from "../checks/rows.ts";
 import { readConfig } from "../config/objects.ts";
-import type { RunAt } from "../runs/heads.ts";
+import type { ReadHead } from "../runs/heads.ts";
 import { eachRow, getAll, type Store } from "../store.ts";
-import { keyText } from "../writer/group.ts";
-import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
+import { type Findings, NONE } from "./findings.ts";
 
-/** Expected counts of a check in one row, and the latest arrival of a run that passed. */
-interface Counted {
-  readonly counts: [pass: number, fail: number, error: number, skipped: number];
-  latestPass: number;
-}
-
-/** Expected counts of a row, by check. */
-type ExpectedRow = Map<string, Counted>;
+/** Expected counts of a row by check, and the latest arrival of a run that passed. */
+type ExpectedRow = Map<string, { readonly counts: number[]; latestPass: number }>;
 
 /** Finds rows of failures that a run with results lacks. */
 export async function verifyFailures(
-  { store, team, id }: RunAt,
-  summary: RunSummary | null,
-  results: readonly CheckResult[],
-): Promise<Mismatch[]> {
-  if (results.length === 0) return [];
+  { store, team, id, summary, checks: results }: ReadHead,
+  findings: Findings,
+): Promise<void> {
+  if (results.length === 0) return;
   const place = placeOf(summary);
   if (place === null || summary?.seen.closing !== true) {
-    return [{ what: `results of checks of ${id}`, expected: NONE, found: "stored" }];
+    return findings.presence(`results of checks of ${id}`, false, true);
   }
-  const expected = [...failureKeys(team, id, { place, results }).values()];
-  const rows = await getAll(store, expected);
-  return rows.filter(({ versionstamp }) => versionstamp === null).map(({ key }) => ({
-    what: `failure of ${String(key[2])} by ${id}`,
-    expected: "stored",
-    found: NONE,
-  }));
+  const rows = await getAll(store, [...failureKeys(team, id, { place, results }).values()]);
+  for (const { key, versionstamp } of rows) {
+    findings.presence(`failure of ${String(key[2])} by ${id}`, true, versionstamp !== null);
+  }
 }
 
 /** Totals of the results of a team's runs. It holds a row for each day and agent, and no run. */
 export class CheckSums {
   readonly #team: TeamId;
+  /** Expected rows by UTC day and agent. */
   readonly #rows = new Map<string, ExpectedRow>();
   #failures = 0;
 
@@ -65,69 +55,63 @@ export class CheckSums {
     if (place === null || results.length === 0) return;
     const { day, agent, at } = place;
     this.#failures += failureKeys(this.#team, id, { place, results }).size;
-    const agents = agent === null ? [ALL_AGENTS] : [ALL_AGENTS, agent];
-    for (const name of agents.map((agent) => keyText(keys.checkCounts(this.#team, day, agent)))) {
-      const row = this.#rows.get(name) ?? new Map<string, Counted>();
+    for (const slug of agent === null ? [ALL_AGENTS] : [ALL_AGENTS, agent]) {
+      const name = `${day} ${slug}`;
+      const row: ExpectedRow = this.#rows.get(name) ?? new Map();
       this.#rows.set(name, row);
       for (const { id: check, status } of results) {
-        const counted = row.get(check) ?? { counts: [0, 0, 0, 0], latestPass: 0 };
-        row.set(check, counted);
-        counted.counts[CHECK_STATUSES.indexOf(status) as 0 | 1 | 2 | 3]++;
-        if (status === "pass") counted.latestPass = Math.max(counted.latestPass, at);
+        const expected = row.get(check) ?? { counts: [0, 0, 0, 0], latestPass: 0 };
+        row.set(check, expected);
+        expected.counts[CHECK_STATUSES.indexOf(status)]! += 1;
+        if (status === "pass") expected.latestPass = Math.max(expected.latestPass, at);
       }
     }
   }
 
   /** Compares the totals with the stored rows. Call it once, after the last run. */
-  async compare(store: Store): Promise<Mismatch[]> {
+  async compare(store: Store, findings: Findings): Promise<void> {
     const { checks } = await readConfig(store, this.#team);
+    // Counts of checks that no longer exist may be left in a row, or not.
     const existing = new Set(checks.map(({ id }) => id ?? ""));
-    const mismatches: Mismatch[] = [];
     const range = { prefix: keys.checkCountsOf(this.#team) };
     for await (const { key, value } of eachRow<DayRow>(store, range)) {
-      const name = keyText(key);
-      const what = `counts of checks ${key.slice(2).join(" ")}`;
-      mismatches.push(...compareRow(what, this.#rows.get(name) ?? new Map(), value, existing));
+      const name = key.slice(2).join(" ");
+      compareRow(
+        `counts of checks ${name}`,
+        this.#rows.get(name) ?? new Map(),
+        value,
+        existing,
+        findings,
+      );
       this.#rows.delete(name);
     }
     for (const [name, row] of this.#rows) {
       const lost = [...row.keys()].filter((check) => existing.has(check));
-      const what = `counts of checks ${name.split("\0").slice(2).join(" ")}`;
-      if (lost.length > 0) mismatches.push({ what, expected: lost.join(), found: NONE });
+      if (lost.length > 0) findings.note(`counts of checks ${name}`, lost.join(), NONE);
     }
-    return [...mismatches, ...await this.#compareFailures(store)];
-  }
-
-  /** Compares the number of failures: those of runs are verified, so others are stray. */
-  async #compareFailures(store: Store): Promise<Mismatch[]> {
-    let found = 0;
-    const range = { prefix: keys.checkFailuresOf(this.#team) };
-    for await (const _ of eachRow(store, range)) found++;
-    return mismatch("failures of checks", { rows: this.#failures }, { rows: found });
+    // The failures of runs are verified, so others are stray.
+    let rows = 0;
+    for await (const _ of eachRow(store, { prefix: keys.checkFailuresOf(this.#team) })) rows++;
+    findings.compare("failures of checks", { rows: this.#failures }, { rows });
   }
 }
 
-/** Compares a row. Counts of checks that no longer exist may be left in it, or not. */
 function compareRow(
   what: string,
   expected: ExpectedRow,
-  row: DayRow,
+  { counts, passes = {} }: DayRow,
   existing: ReadonlySet<string>,
-): Mismatch[] {
-  const counts = (by: Iterable<readonly [string, unknown]>) =>
+  findings: Findings,
+): void {
+  const ofExisting = (by: Iterable<readonly [string, unknown]>) =>
     Object.fromEntries([...by].filter(([check]) => existing.has(check)));
-  const wanted = counts(expected.entries().map(([check, { counts }]) => [check, counts] as const));
-  return [
-    ...mismatch(what, wanted, counts(Object.entries(row.counts))),
-    ...Object.entries(row.passes ?? {}).flatMap(([check, passes]) => {
-      const latest = expected.get(check)?.latestPass ?? 0;
-      const isKept = passes.length <= PASSES_MAX && passes.every((at) => at <= latest);
-      if (!existing.has(check) || isKept) return [];
-      return [{
-        what: `passes of ${check} in ${what}`,
-        expected: `to ${latest}`,
-        found: `${passes}`,
-      }];
-    }),
-  ];
+  const wanted = Array.from(expected, ([check, { counts }]) => [check, counts] as const);
+  findings.compare(what, ofExisting(wanted), ofExisting(Object.entries(counts)));
+  for (const [check, at] of Object.entries(passes)) {
+    const latest = expected.get(check)?.latestPass ?? 0;
+    const isKept = at.length <= PASSES_MAX && at.every((pass) => pass <= latest);
+    if (existing.has(check) && !isKept) {
+      findings.note(`passes of ${check} in ${what}`, `to ${latest}`, `${at}`);
+    }
+  }
 }

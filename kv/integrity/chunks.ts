@@ -15,37 +15,34 @@ import type { RunAt } from "../runs/heads.ts";
 import { ledgerOf } from "../runs/tombstone.ts";
 import type { StagedMark } from "../staging.ts";
 import { eachRow, getMany, getValue, listRows, namesBelow, type Store } from "../store.ts";
-import { type Mismatch, NONE } from "./mismatch.ts";
+import { type Findings, NONE } from "./findings.ts";
 
-/** Mismatches of a team. */
-interface TeamMismatches {
-  readonly team: TeamId;
-  readonly mismatches: readonly Mismatch[];
-}
-
-/** Finds chunks of all runs that nothing names, and staged ones that no sweep has removed. */
-export async function* verifyChunks(store: Store): AsyncGenerator<TeamMismatches> {
+/** Finds chunks of runs that nothing names, and staged ones that no sweep has removed. */
+export async function verifyChunks(
+  store: Store,
+  findingsOf: (team: TeamId) => Findings | null,
+): Promise<void> {
   for await (const key of namesBelow(store, keys.allChunks(), 2)) {
     const { team, run: id } = keyParts.chunk(key);
-    yield { team, mismatches: await strayChunks({ store, team, id }) };
+    const findings = findingsOf(team);
+    if (findings !== null) await findStray({ store, team, id }, findings);
   }
-  const [latest] = await listRows<SweepReport>(store, { prefix: keys.sweeps() }, LATEST);
+  const options = { limit: 1, reverse: true };
+  const [latest] = await listRows<SweepReport>(store, { prefix: keys.sweeps() }, options);
   if (latest === undefined || latest.value.finishedAt === null) return;
   for await (const { key, value } of eachRow<StagedMark>(store, { prefix: keys.allStaged() })) {
     if (value.at >= latest.value.startedAt - DAY_MS) continue;
     const { team, run } = keyParts.chunk(key);
     const found = `staged at ${new Date(value.at).toISOString()}`;
-    yield { team, mismatches: [{ what: `staged chunks of ${run}`, expected: "removed", found }] };
+    findingsOf(team)?.note(`staged chunks of ${run}`, "removed", found);
   }
 }
-
-const LATEST = { limit: 1, reverse: true } as const;
 
 /**
  * Finds the chunks of a run that nothing names. The reads follow the order in which a write stores
  * and names them, so a write at the same time is no mismatch; nor is a removal.
  */
-async function strayChunks(run: RunAt): Promise<Mismatch[]> {
+async function findStray(run: RunAt, findings: Findings): Promise<void> {
   const { store, team, id } = run;
   const stray = new Set<string>();
   for await (const key of namesBelow(store, keys.chunks(team, id), 1)) {
@@ -55,15 +52,12 @@ async function strayChunks(run: RunAt): Promise<Mismatch[]> {
     for (const [name] of value.blobs) stray.delete(name);
   }
   for await (const name of namedBlobs(run)) stray.delete(name);
-  const mismatches: Mismatch[] = [];
   for (const name of stray) {
     const [left] = await listRows(store, { prefix: keys.blob(team, id, name) }, { limit: 1 });
     const isPurged = await getValue(store, keys.purge(team, id)) !== null;
     if (left === undefined || isPurged) continue;
-    const what = `chunks ${name} of ${id}`;
-    mismatches.push({ what, expected: "of a stored value", found: NONE });
+    findings.note(`chunks ${name} of ${id}`, "of a stored value", NONE);
   }
-  return mismatches;
 }
 
 /** Yields the names of the blobs that the values of a run consist of. */

@@ -14,13 +14,10 @@ import {
 } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { eachRow, getAll, type Store } from "../store.ts";
-import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
+import { type Findings, NONE } from "./findings.ts";
 
-/** An entry that must be stored. */
-export interface ExpectedEntry extends Entry {
-  /** Prefix of the order. */
-  readonly order: Deno.KvKey;
-}
+/** An entry that must be stored, in an order that has this prefix. */
+export type ExpectedEntry = Entry & { readonly order: Deno.KvKey };
 
 /**
  * Finds entries of a run that are missing, different, or stored more than once.
@@ -32,22 +29,21 @@ export async function verifyEntries(
   id: RunId,
   expected: readonly ExpectedEntry[],
   blocks: readonly number[],
-): Promise<Mismatch[]> {
-  const places = expected.map(({ order, at, run }) => [
+  findings: Findings,
+): Promise<void> {
+  const places = expected.flatMap(({ order, at, run }) => [
     keys.entry(order, at, run),
     ...blocks.map((number) => blockKey(order, at, number)),
   ]);
-  const rows = await getAll(store, places.flat());
-  const placesOfEach = 1 + blocks.length;
-  return expected.flatMap(({ order, at, run, value }, i) => {
-    const [own, ...shared] = rows.slice(i * placesOfEach, (i + 1) * placesOfEach);
+  const rows = await getAll(store, places);
+  for (const { order, at, run, value } of expected) {
+    const [own, ...shared] = rows.splice(0, 1 + blocks.length);
     const found = shared.flatMap((row) => entriesOf(row, { at, run })).map(({ value }) => value);
     if (own !== undefined && own.versionstamp !== null) found.push(own.value);
     const what = `index ${[...order.slice(2), at].join(" ")} for ${id}`;
-    if (found.length === 1) return mismatch(what, { value }, { value: found[0] });
-    const times = found.length === 0 ? NONE : `stored ${found.length} times`;
-    return [{ what, expected: "stored", found: times }];
-  });
+    if (found.length === 1) findings.compare(what, { value }, { value: found[0] });
+    else findings.note(what, "stored", found.length === 0 ? NONE : `stored ${found.length} times`);
+  }
 }
 
 /**
@@ -63,34 +59,30 @@ function entriesOf({ key, value }: Deno.KvEntryMaybe<unknown>, position?: Positi
     .map((i) => block.entry(i));
 }
 
-/** A stored row of entries. */
-export interface EntryRow {
-  /** Key that begins with the order, also of a block. */
-  readonly key: Deno.KvKey;
-  /** Values of its entries. */
-  readonly values: readonly unknown[];
-  /** Damage of a block. */
-  readonly mismatches: readonly Mismatch[];
+/** Yields the stored values of all orders below a prefix, with the key of the row, also of a block. */
+export async function* entryValues(
+  store: Store,
+  prefix: Deno.KvKey,
+  findings: Findings,
+): AsyncGenerator<{ readonly key: Deno.KvKey; readonly values: readonly unknown[] }> {
+  for await (const { key, value } of eachRow(store, { prefix })) yield { key, values: [value] };
+  yield* blockValues(store, prefix, findings);
 }
 
-/** Iterates over the rows of all orders below a prefix. */
-export async function* entryRows(store: Store, prefix: Deno.KvKey): AsyncGenerator<EntryRow> {
-  for await (const { key, value } of eachRow(store, { prefix })) {
-    yield { key, values: [value], mismatches: [] };
-  }
-  yield* blockRows(store, prefix);
-}
-
-/** Iterates over the blocks of all orders below a prefix. */
-export async function* blockRows(store: Store, prefix: Deno.KvKey): AsyncGenerator<EntryRow> {
+/** Verifies the blocks of all orders below a prefix, and yields their values. */
+export async function* blockValues(
+  store: Store,
+  prefix: Deno.KvKey,
+  findings: Findings,
+): ReturnType<typeof entryValues> {
   for await (const row of eachRow(store, { prefix: keys.blocks(prefix) })) {
     const key = row.key.slice(1);
     const entries = entriesOf(row);
-    const what = `block ${[key[0], ...key.slice(2)].join(" ")}`;
-    const mismatches = isBlockOf(entries, row.value)
-      ? []
-      : [{ what, expected: "entries", found: entries.length === 0 ? NONE : "other bytes" }];
-    yield { key, values: entries.map(({ value }) => value), mismatches };
+    if (!isBlockOf(entries, row.value)) {
+      const what = `block ${[key[0], ...key.slice(2)].join(" ")}`;
+      findings.note(what, "entries", entries.length === 0 ? NONE : "other bytes");
+    }
+    yield { key, values: entries.map(({ value }) => value) };
   }
 }
 

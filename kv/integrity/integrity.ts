@@ -9,10 +9,9 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { verifyRun } from "./run.ts";
 import { verifyChunks } from "./chunks.ts";
-import { countIdleDeadlines } from "./idle.ts";
-import { MISMATCHES_MAX, TeamSums } from "./team.ts";
-import type { Mismatch } from "./mismatch.ts";
-import { readDueNames } from "./work.ts";
+import { readDue } from "./due.ts";
+import { type Mismatch, MISMATCHES_MAX } from "./findings.ts";
+import { TeamSums } from "./team.ts";
 import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RunAt } from "../runs/heads.ts";
@@ -98,12 +97,12 @@ function resultOf(
   busy: ReadonlyMap<TeamId, TeamSums>,
 ): IntegrityReport {
   const all = [...comparable, ...busy].sort(([a], [b]) => a < b ? -1 : 1);
-  const teams = all.map(([team, { runs, events, count }]): TeamIntegrity => {
+  const teams = all.map(([team, { runs, events, findings: { count } }]): TeamIntegrity => {
     if (busy.has(team)) return { team, state: "busy", runs, events, differences: 0 };
     return { team, state: count === 0 ? "exact" : "different", runs, events, differences: count };
   });
-  const differences = [...comparable].flatMap(([team, { mismatches }]) =>
-    mismatches.map((mismatch) => ({ team, ...mismatch }))
+  const differences = [...comparable].flatMap(([team, { findings }]) =>
+    findings.mismatches.map((mismatch) => ({ team, ...mismatch }))
   );
   return {
     runs: teams.reduce((sum, { runs }) => sum + runs, 0),
@@ -115,15 +114,10 @@ function resultOf(
 }
 
 /**
- * Versions and marks that change with a team's runs: each change leaves a mark and ends in a new
+ * Reads versions and marks that change with a team's runs: each change leaves a mark and ends in a new
  * version.
  */
-interface State {
-  readonly versions: ReadonlyMap<TeamId, string>;
-  readonly pending: ReadonlySet<TeamId>;
-}
-
-async function readState(store: Store): Promise<State> {
+async function readState(store: Store) {
   // Reads marks before versions: a run changed between the two reads has a mark or a new version.
   const pending = new Set<TeamId>();
   for await (const { value } of eachRow(store, { prefix: keys.pendingMarks() })) {
@@ -157,11 +151,9 @@ async function sumTeams(
   }
   let group: RunAt[] = [];
   const verifyGroup = async () => {
-    const verified = await Promise.all(
-      group.map(async (run) => [run, await verifyRun(run)] as const),
-    );
-    for (const [{ team, id }, run] of verified) {
-      sumsOf(team).add(id, run);
+    const verified = await Promise.all(group.map(verifyRun));
+    for (const [i, { team, id }] of group.entries()) {
+      sumsOf(team).add(id, verified[i]!);
       onRun();
     }
     group = [];
@@ -173,11 +165,8 @@ async function sumTeams(
     if (group.length === RUNS_AT_ONCE) await verifyGroup();
   }
   await verifyGroup();
-  for await (const { team, mismatches } of verifyChunks(store)) {
-    if (isSelected(team)) sumsOf(team).note(mismatches);
-  }
-  const deadlines = await countIdleDeadlines(store);
-  const due = await readDueNames(store);
-  for (const [team, sums] of teams) await sums.compare(store, deadlines.get(team) ?? 0, due);
+  await verifyChunks(store, (team) => isSelected(team) ? sumsOf(team).findings : null);
+  const due = await readDue(store);
+  for (const sums of teams.values()) await sums.compare(store, due);
   return teams;
 }

@@ -6,116 +6,76 @@
  *
  * @module
  */
-import type { RunId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
-import { EMPTY_LEDGER } from "../../domain/runs/ledger.ts";
-import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
-import type { CheckResult } from "../../domain/runs/check_result.ts";
-import { judgedOf, withJudged } from "../../domain/runs/judged.ts";
-import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
-import { isDead, type RunFailure } from "../../domain/runs/stages.ts";
-import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
+import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
-import { monthOf } from "../../domain/core/time.ts";
-import { verifyFailures } from "./checks.ts";
-import { verifyDeleted } from "./deleted.ts";
-import { type ExpectedEntry, verifyEntries } from "./entries.ts";
-import { hasIdleDeadline, verifyIdleClose } from "./idle.ts";
-import { verifyLedger } from "./ledger.ts";
-import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
-import { hasWork } from "./work.ts";
-import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
-import {
-  isStored,
-  type LedgerAt,
-  type ReadHead,
-  readHead,
-  type RunAt,
-  type SummarizedHead,
-} from "../runs/heads.ts";
+import { idleCloseOf, idleDeadlineOf } from "../../domain/runs/idle.ts";
+import { judgedOf, withJudged } from "../../domain/runs/judged.ts";
+import type { Opening } from "../../domain/runs/run.ts";
+import { isDead } from "../../domain/runs/stages.ts";
+import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
-import { readRemovedTotals } from "../retention/old_batches.ts";
+import { messageOf } from "../refused.ts";
+import { callsByMonth } from "../retention/removal.ts";
 import { indexEntries } from "../run_list/run_index.ts";
-import { getEntry, listRows } from "../store.ts";
+import { isStored, type ReadHead, readHead, type RunAt } from "../runs/heads.ts";
+import { lastTsOf } from "../runs/idle_closes.ts";
+import { insertedKeys, tombstoneOf, tombstoneRow } from "../runs/tombstone.ts";
+import { getMany, listRows } from "../store.ts";
+import { verifyFailures } from "./checks.ts";
+import { type ExpectedEntry, verifyEntries } from "./entries.ts";
+import { Findings } from "./findings.ts";
+import { verifyLedger } from "./ledger.ts";
 
 /** Result of verifying a run. */
 export interface VerifiedRun {
+  /** The run as it is stored; null if it is removed or cannot be read. */
+  readonly run: ReadHead | null;
   /** The summary that roll-ups, agents and the index must include; null for none. */
   readonly summary: RunSummary | null;
-  /** Results of its checks. */
-  readonly checks: readonly CheckResult[];
   /** The run's share of the usage counters, by month. */
   readonly usage: ReadonlyMap<string, number>;
-  /** True if the feed of changes must have a row of the run. */
-  readonly isInFeed: boolean;
-  /** True if the due index must have a row of the run. */
-  readonly hasDeadline: boolean;
-  /** True if it has work that must be due. */
-  readonly hasWork: boolean;
   /** Number of stored events. */
   readonly events: number;
   /** Derived data that differs from the parts. */
-  readonly mismatches: readonly Mismatch[];
+  readonly findings: Findings;
 }
 
-/** Result for a run without data. */
-const NOTHING: VerifiedRun = {
-  summary: null,
-  checks: [],
-  usage: new Map(),
-  isInFeed: false,
-  hasDeadline: false,
-  hasWork: false,
-  events: 0,
-  mismatches: [],
-};
-
 /** Verifies a run. An unreadable part is a mismatch, not an error. */
-export async function verifyRun(run: RunAt): Promise<VerifiedRun> {
+export async function verifyRun(at: RunAt): Promise<VerifiedRun> {
+  const nothing = { run: null, summary: null, usage: new Map(), events: 0 };
+  const findings = new Findings();
   try {
-    return await verifyReadable(await readHead(run));
+    const run = await readHead(at);
+    if (run.tombstone === null) return { run, ...await verifyParts(run, findings), findings };
+    await verifyDeleted(run, run.tombstone, findings);
+    return { ...nothing, findings };
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
-    const found = error instanceof Error ? error.message : String(error);
-    const unreadable = { what: `parts of ${run.id}`, expected: "readable", found };
-    return { ...NOTHING, mismatches: [unreadable] };
+    const unreadable = new Findings();
+    unreadable.note(`parts of ${at.id}`, "readable", messageOf(error));
+    return { ...nothing, findings: unreadable };
   }
 }
 
-async function verifyReadable(run: ReadHead): Promise<VerifiedRun> {
-  const { id, head, summary, ledger, failure, tombstone, checks } = run;
-  if (tombstone !== null) return { ...NOTHING, mismatches: await verifyDeleted(run, tombstone) };
-  const events = await sumEvents(run);
-  const totals = withLinesOf(events.totals, ledger.totals);
-  const mismatches = [
-    ...events.mismatches,
-    ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
-    ...await verifyLedger(run, events.usage),
-    ...await compareScores(run),
-    ...await verifyIdleClose(run),
-    ...await verifyFailures(run, summary, checks),
-  ];
-  const counts = {
-    checks,
-    usage: countCalls(head.parts, events.usage),
-    isInFeed: summary?.changes !== undefined,
-    hasDeadline: hasIdleDeadline(run),
-    hasWork: hasWork(run),
-    events: totals.events,
-  };
+async function verifyParts(run: ReadHead, findings: Findings) {
+  const { id, head, summary, failure, checks } = run;
+  const { totals, months } = await verifyLedger(run, findings);
+  await verifyIdleClose(run, findings);
+  await verifyFailures(run, findings);
+  const counts = { usage: callsByMonth(head.parts, months), events: totals.events };
   // A run whose projection is pending is one mismatch; roll-ups still hold its previous summary.
-  const pendingCost = pendingCostOf(id, failure);
-  if (pendingCost !== null) {
-    return { ...counts, summary, mismatches: [...mismatches, pendingCost] };
+  if (failure?.work === "cost") {
+    const state = isDead(failure) ? "dead" : "retrying";
+    const found = `${state} after ${failure.tries} tries: ${failure.error}`;
+    findings.note(`cost of ${id}`, "summarized", found);
+    return { ...counts, summary };
   }
   const summarized = isStored(head) ? summarize({ ...head, totals }, null) : null;
   const expected = summarized && withJudged(placedAs(summarized, summary), judgedOf(checks));
-  mismatches.push(
-    ...compareSummaries(id, expected, summary),
-    ...await misplacedEntries(run, expected),
-  );
-  return { ...counts, summary: expected, mismatches };
+  compareSummaries(`summary of ${id}`, expected, summary, findings);
+  await verifyPlaces(run, expected, findings);
+  return { ...counts, summary: expected };
 }
 
 /**
@@ -127,81 +87,17 @@ function placedAs(expected: RunSummary, found: RunSummary | null): RunSummary {
   return { ...expected, listed: { ...expected.listed, at: found.listed.at } };
 }
 
-function pendingCostOf(id: RunId, failure: RunFailure | null): Mismatch | null {
-  if (failure?.work !== "cost") return null;
-  const state = isDead(failure) ? "dead" : "retrying";
-  const found = `${state} after ${failure.tries} tries: ${failure.error}`;
-  return { what: `cost of ${id}`, expected: "summarized", found };
-}
-
-/** Totals the events of a run, batch by batch, at the prices stored with them. */
-async function sumEvents(run: LedgerAt) {
-  const { store, team, id, ledger } = run;
-  let totals = await readRemovedTotals(run);
-  const usage = new Map<string, number>();
-  const mismatches: Mismatch[] = [];
-  const numbers = numbersFrom(ledger.removed, ledger.batches);
-  let at = ledger.removed;
-  for await (const { events, prices } of readBatches(run, numbers)) {
-    const batch = at++;
-    // A stored batch always has an event.
-    if (events.length === 0) {
-      mismatches.push({ what: `batch ${batch} of ${id}`, expected: "stored", found: NONE });
-      continue;
-    }
-    totals = addEvents(totals, events.map(withFacts), prices);
-    const month = monthOf(events[0]?.receivedAt ?? 0);
-    usage.set(month, (usage.get(month) ?? 0) + events.length);
-  }
-  const beyond = await getEntry(store, keys.batch(team, id, ledger.batches));
-  if (beyond.versionstamp !== null) {
-    const what = `batch ${ledger.batches} of ${id}`;
-    mismatches.push({ what, expected: "counted by the ledger", found: "not counted" });
-  }
-  return { totals, usage, mismatches };
-}
-
-/** Adds the calls that stored the opening and the close. */
-function countCalls(parts: RunParts, events: ReadonlyMap<string, number>) {
-  const usage = new Map(events);
-  for (const at of arrivalsOf(parts)) usage.set(monthOf(at), (usage.get(monthOf(at)) ?? 0) + 1);
-  return usage;
-}
-
-/**
- * Takes the ledger's lines by model if their sum equals the sum of the lines from the events.
- *
- * Only for a run with more models than lines: which models have a line depends on when they were
- * repriced.
- */
-function withLinesOf(totals: EventTotals, ledger: EventTotals): EventTotals {
-  const folded = [...totals.models, ...ledger.models].some(isRest);
-  const same = folded && sumOfLines(totals.models) === sumOfLines(ledger.models);
-  return same ? { ...totals, models: ledger.models } : totals;
-}
-
-function sumOfLines(lines: readonly ModelUsage[]): string {
-  const sums = [0n, 0n, 0n, 0n, 0n];
-  for (const { calls, inputTokens, outputTokens, cachedInputTokens, cost } of lines) {
-    const line = [BigInt(calls), inputTokens, outputTokens, cachedInputTokens, cost];
-    line.forEach((value, i) => sums[i] = (sums[i] ?? 0n) + value);
-  }
-  return sums.join();
-}
-
 function compareSummaries(
-  id: RunId,
+  what: string,
   expected: RunSummary | null,
   found: RunSummary | null,
-): Mismatch[] {
-  const what = `summary of ${id}`;
-  if (expected === null || found === null) {
-    const stateOf = (summary: RunSummary | null) => summary === null ? NONE : "stored";
-    return expected === found ? [] : [{ what, expected: stateOf(expected), found: stateOf(found) }];
-  }
+  findings: Findings,
+): void {
+  findings.presence(what, expected !== null, found !== null);
+  if (expected === null || found === null) return;
   // Only the stored summary knows when the cost became final.
   const [wanted, stored] = [expected.seen.closing, found.finalAt !== undefined];
-  return mismatch(
+  findings.compare(
     what,
     { ...flat(expected), hasFinalAt: wanted },
     { ...flat(found), hasFinalAt: stored },
@@ -217,31 +113,55 @@ function flat(summary: RunSummary): Record<string, unknown> {
   return { ...state, ...sums, ...labels };
 }
 
-/**
- * Compares the ledger's count of scores with the stored rows. A run without a ledger has no scores.
- */
-async function compareScores({ store, team, id, ledger }: LedgerAt): Promise<Mismatch[]> {
-  if (ledger === EMPTY_LEDGER) return [];
-  const rows = await listRows(store, { prefix: keys.scores(team, id) });
-  return mismatch(`scores of ${id}`, { scores: rows.length }, {
-    scores: ledger.scores?.count ?? 0,
-  });
-}
-
 /** Finds missing or wrong entries of a run in the index, the expiry orders and the feed. */
-function misplacedEntries(
-  { store, team, id, head, ledger, summary }: SummarizedHead,
-  expectedSummary: RunSummary | null,
-): Promise<Mismatch[]> {
-  const expected: ExpectedEntry[] = [...indexEntries(team, id, expectedSummary)];
+async function verifyPlaces(run: ReadHead, expected: RunSummary | null, findings: Findings) {
+  const { store, team, id, head, ledger, summary } = run;
+  const entries: ExpectedEntry[] = [...indexEntries(team, id, expected)];
+  const add = (order: Deno.KvKey, at: number) => entries.push({ order, at, run: id, value: true });
   if (isStored(head)) {
     const { retentionClass, since } = expiryEntryOf(head.parts, ledger);
-    const order = keys.expiryOrder(team, retentionClass);
-    expected.push({ order, at: since, run: id, value: true });
+    add(keys.expiryOrder(team, retentionClass), since);
   }
-  if (summary?.changes !== undefined) {
-    const order = keys.changes(team);
-    expected.push({ order, at: summary.changes.latest, run: id, value: true });
+  if (summary?.changes !== undefined) add(keys.changes(team), summary.changes.latest);
+  await verifyEntries(store, id, entries, summary?.blocks ?? [], findings);
+}
+
+/** Compares the idle close of a run with its opening and events. A later deadline is allowed. */
+async function verifyIdleClose(run: ReadHead, findings: Findings): Promise<void> {
+  const { id, ledger, head: { parts: { opening, closing } } } = run;
+  if (closing?.closedBy !== "idle") return;
+  const what = `idle close of ${id}`;
+  const deadline = idleDeadlineOf(opening, ledger);
+  if (deadline === null) return findings.presence(what, false, true);
+  // An absence postpones a deadline, and what is removed cannot be compared.
+  const closedAt = Math.max(deadline, closing.receivedAt);
+  const lastTs = ledger.removed > 0 ? closing.finishedAt : await lastTsOf(run);
+  const { status, at, receivedAt } = idleCloseOf(opening as Opening, ledger, lastTs, closedAt);
+  const found = { status: closing.status, at: closing.finishedAt, receivedAt: closing.receivedAt };
+  findings.compare(what, { status, at, receivedAt }, found);
+}
+
+/**
+ * Verifies a deleted run: all its tombstones are stored, its expiry entry will free the id, and no
+ * other row is left; chunks are verified for all runs. A purge mark allows event rows to remain. A run
+ * that expired has only the mark.
+ */
+async function verifyDeleted(
+  { store, team, id }: RunAt,
+  deleted: RunDeletion,
+  findings: Findings,
+): Promise<void> {
+  const mark = keys.purge(team, id);
+  const entryKey = deleted.by === null ? mark : tombstoneRow(team, deleted);
+  const wanted = [mark, entryKey, ...insertedKeys(team, id)];
+  const [purgeMark, row, ...tombstones] = await getMany(store, wanted);
+  findings.presence(`index of deleted ${id}`, true, row!.versionstamp !== null);
+  if (tombstones.some(({ value }) => tombstoneOf([value]) === null)) {
+    findings.note(`tombstone of ${id}`, "complete", "not complete");
   }
-  return verifyEntries(store, id, expected, summary?.blocks ?? []);
+  const head = await listRows(store, { prefix: keys.run(team, id) });
+  const isLeft = head.some(({ value }) => tombstoneOf([value]) === null) ||
+    purgeMark!.versionstamp === null &&
+      (await listRows(store, { prefix: keys.events(team, id) }, { limit: 1 })).length > 0;
+  findings.presence(`rows of deleted ${id}`, false, isLeft);
 }

@@ -3,47 +3,39 @@
  *
  * @module
  */
-import { addCounts } from "../../domain/core/sums.ts";
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
   addActivities,
   addAgentRun,
   type AgentActivity,
   agentRunOf,
 } from "../../domain/agents/activity.ts";
-import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { addCounts } from "../../domain/core/sums.ts";
 import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
-import type { VerifiedRun } from "./run.ts";
-import { verifyWork } from "./work.ts";
-import { blockRows, entryRows } from "./entries.ts";
-import { CheckSums } from "./checks.ts";
-import { verifyIncidents } from "./alerts.ts";
-import { verifyDeliveries } from "./deliveries.ts";
-import { verifyMonitors } from "./monitors.ts";
-import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
-import { keyText } from "../writer/group.ts";
+import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { indexEntries } from "../run_list/run_index.ts";
 import { decodeRollup, rollupKey } from "../spend/rollups.ts";
 import { countOf, eachRow, getMany, type Store } from "../store.ts";
-
-/** Maximum mismatches listed for a team; all are counted. */
-export const MISMATCHES_MAX = 100;
+import { CheckSums } from "./checks.ts";
+import { type Due, hasIdleDeadline, hasWork, verifyMonitors, verifyWork } from "./due.ts";
+import { blockValues, entryValues } from "./entries.ts";
+import { Findings, NONE } from "./findings.ts";
+import { verifyDeliveries, verifyIncidents } from "./incidents.ts";
+import type { VerifiedRun } from "./run.ts";
 
 /** Totals of a team's runs. It holds a row for each roll-up and agent, and the ids of runs with work. */
 export class TeamSums {
   runs = 0;
   events = 0;
-  /** Number of mismatches. */
-  count = 0;
-  /** The first mismatches. */
-  readonly mismatches: Mismatch[] = [];
-  readonly #rows = new Map<string, RollupRow>();
-  readonly #usage = new Map<string, number>();
-  readonly #agents = new Map<string, AgentActivity>();
-  readonly #indexed = new Map<string, number>();
+  readonly findings: Findings = new Findings();
   readonly #team: TeamId;
   readonly #checks: CheckSums;
+  /** Roll-ups by the parts of their key after the team. */
+  readonly #rollups = new Map<string, RollupRow>();
+  readonly #agents = new Map<string, AgentActivity>();
+  readonly #usage = new Map<string, number>();
+  readonly #indexed = new Map<string, number>();
   #inFeed = 0;
   /** Open runs that will be idle. */
   #deadlines = 0;
@@ -56,16 +48,16 @@ export class TeamSums {
   }
 
   /** Adds a run. */
-  add(id: RunId, run: VerifiedRun): void {
-    const { summary, checks, usage, isInFeed, hasDeadline, events, mismatches } = run;
+  add(id: RunId, { run, summary, usage, events, findings }: VerifiedRun): void {
     this.runs++;
     this.events += events;
-    this.note(mismatches);
-    this.#checks.add(id, summary, checks);
+    this.findings.add(findings);
     for (const [month, by] of usage) count(this.#usage, month, by);
-    if (isInFeed) this.#inFeed++;
-    if (hasDeadline) this.#deadlines++;
-    if (run.hasWork) this.#waiting.push(id);
+    if (run === null) return;
+    this.#checks.add(id, summary, run.checks);
+    if (run.summary?.changes !== undefined) this.#inFeed++;
+    if (hasIdleDeadline(run)) this.#deadlines++;
+    if (hasWork(run)) this.#waiting.push(id);
     for (const { order } of indexEntries(this.#team, id, summary)) {
       count(this.#indexed, keyParts.name(order));
     }
@@ -74,40 +66,35 @@ export class TeamSums {
       const { agent } = counted;
       this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, counted));
     }
-    for (const row of summary?.contribution ? contributionsOf(summary.contribution) : []) {
-      this.#addRow(row);
-    }
+    if (summary?.contribution) contributionsOf(summary.contribution).forEach(this.#addRollup, this);
   }
 
-  /**
-   * Compares the totals with the stored rows of the team. Call it once, after the last run.
-   *
-   * @param deadlines number of its runs in the due index; rows of closed runs may remain there
-   * @param due names of runs whose work is due
-   */
-  async compare(store: Store, deadlines: number, due: ReadonlySet<string>): Promise<void> {
+  /** Compares the totals with the stored rows of the team. Call it once, after the last run. */
+  async compare(store: Store, due: Due): Promise<void> {
+    const [team, findings] = [this.#team, this.findings];
+    const deadlines = due.deadlines.get(team) ?? 0;
     if (deadlines < this.#deadlines) {
-      const expected = `at least ${this.#deadlines}`;
-      this.note([{ what: "deadlines of open runs", expected, found: `${deadlines}` }]);
+      findings.note("deadlines of open runs", `at least ${this.#deadlines}`, `${deadlines}`);
     }
     await this.#addRemoved(store);
-    await this.#compareRollups(store);
+    await this.#compareRows(store, "roll-up", keys.teamRollups(team), this.#rollups, {
+      fieldsOf: ({ measures, group }) => ({ ...measures, group }),
+      decode: ({ key, value }) => decodeRollup(keyParts.day(key), value as Uint8Array),
+    });
     await this.#compareUsage(store);
-    await this.#compareAgents(store);
-    await this.#compareIndex(store);
-    await this.#compareFeed(store);
-    await this.#checkExpiryBlocks(store);
-    this.note(await verifyWork(store, this.#team, this.#waiting, due));
-    this.note(await this.#checks.compare(store));
-    this.note(await verifyIncidents(store, this.#team));
-    this.note(await verifyDeliveries(store, this.#team));
+    await this.#compareAgents(store, due);
+    await this.#compareEntries(store);
+    await verifyWork(store, team, this.#waiting, due, findings);
+    await this.#checks.compare(store, findings);
+    await verifyIncidents(store, team, findings);
+    await verifyDeliveries(store, team, findings);
   }
 
   /** Adds the totals of removed runs. */
   async #addRemoved(store: Store): Promise<void> {
     const team = this.#team;
     for await (const { key, value } of eachRow(store, { prefix: keys.removedRollups(team) })) {
-      this.#addRow(decodeRollup(keyParts.day(key), value as Uint8Array));
+      this.#addRollup(decodeRollup(keyParts.day(key), value as Uint8Array));
     }
     for await (const { key, value } of eachRow(store, { prefix: keys.removedUsages(team) })) {
       count(this.#usage, keyParts.name(key), Number((value as Deno.KvU64).value));
@@ -119,129 +106,105 @@ export class TeamSums {
     }
   }
 
-  #addRow(row: RollupRow): void {
-    const name = keyText(rollupKey(this.#team, row));
-    const previous = this.#rows.get(name)?.measures;
+  #addRollup(row: RollupRow): void {
+    const name = labelOf(rollupKey(this.#team, row));
+    const previous = this.#rollups.get(name)?.measures;
     const measures = previous === undefined ? row.measures : addCounts(previous, row.measures);
-    this.#rows.set(name, { ...row, measures });
+    this.#rollups.set(name, { ...row, measures });
   }
 
-  async #compareRollups(store: Store): Promise<void> {
-    for await (const { key, value } of eachRow(store, { prefix: keys.teamRollups(this.#team) })) {
-      const what = `roll-up ${key.slice(2).join(" ")}`;
-      this.#compareRow(what, this.#rows, keyText(key), ({ measures, group }) => {
-        const stored = decodeRollup(keyParts.day(key), value as Uint8Array);
-        return mismatch(what, { ...measures, group }, { ...stored.measures, group: stored.group });
-      });
+  /** Compares stored rows with the expected ones, which are removed from their map. */
+  async #compareRows<Row>(
+    store: Store,
+    kind: string,
+    prefix: Deno.KvKey,
+    expected: Map<string, Row>,
+    { fieldsOf, decode }: {
+      readonly fieldsOf: (row: Row) => Readonly<Record<string, unknown>>;
+      readonly decode: (entry: Deno.KvEntry<unknown>) => Row;
+    },
+  ): Promise<void> {
+    for await (const entry of eachRow(store, { prefix })) {
+      const what = `${kind} ${labelOf(entry.key)}`;
+      const row = expected.get(labelOf(entry.key));
+      expected.delete(labelOf(entry.key));
+      if (row === undefined) {
+        this.findings.presence(what, false, true);
+        continue;
+      }
+      try {
+        this.findings.compare(what, fieldsOf(row), fieldsOf(decode(entry)));
+      } catch (error) {
+        this.findings.note(what, "readable", String(error));
+      }
     }
-    for (const row of this.#rows.values()) {
-      const what = `roll-up ${rollupKey(this.#team, row).slice(2).join(" ")}`;
-      this.note([{ what, expected: `runs ${row.measures.runs}`, found: NONE }]);
-    }
-  }
-
-  /** Compares a stored row with the expected row, and removes the expected row from `rows`. */
-  #compareRow<Row>(
-    what: string,
-    rows: Map<string, Row>,
-    name: string,
-    compare: (expected: Row) => Mismatch[],
-  ): void {
-    const expected = rows.get(name);
-    rows.delete(name);
-    if (expected === undefined) return this.note([{ what, expected: NONE, found: "stored" }]);
-    try {
-      this.note(compare(expected));
-    } catch (error) {
-      this.note([{ what, expected: "readable", found: String(error) }]);
+    for (const [name, row] of expected) {
+      this.findings.note(`${kind} ${name}`, `runs ${fieldsOf(row).runs}`, NONE);
     }
   }
 
   async #compareUsage(store: Store): Promise<void> {
-    const stored: Record<string, unknown> = {};
+    const stored = new Map<string, unknown>();
     for await (const { key, value } of eachRow(store, { prefix: keys.teamUsage(this.#team) })) {
-      stored[keyParts.name(key)] = value instanceof Deno.KvU64 ? Number(value.value) : value;
+      stored.set(keyParts.name(key), value instanceof Deno.KvU64 ? Number(value.value) : value);
     }
-    for (const month of new Set([...this.#usage.keys(), ...Object.keys(stored)])) {
-      const expected = this.#usage.get(month) ?? 0;
-      const what = `usage of ${month}`;
-      this.note(mismatch(what, { calls: expected }, { calls: stored[month] ?? 0 }));
+    for (const month of new Set([...this.#usage.keys(), ...stored.keys()])) {
+      const [expected, found] = [this.#usage, stored].map((calls) => calls.get(month) ?? 0);
+      this.findings.compare(`usage of ${month}`, { calls: expected }, { calls: found });
     }
   }
 
-  /** Compares the number of index entries: those of runs are verified, so others are stray. */
-  async #compareIndex(store: Store): Promise<void> {
-    const stored = new Map<string, number>();
-    for await (const row of entryRows(store, keys.teamRunsBy(this.#team))) {
-      this.note(row.mismatches);
-      count(stored, keyParts.name(row.key), row.values.length);
+  /**
+   * Compares the number of entries in the index and in the feed: those of runs are verified, so others
+   * are stray. Deletions in the feed do not count, and entries of expiry stay until they are due.
+   */
+  async #compareEntries(store: Store): Promise<void> {
+    const [team, findings] = [this.#team, this.findings];
+    const indexed = new Map<string, number>();
+    for await (const row of entryValues(store, keys.teamRunsBy(team), findings)) {
+      count(indexed, keyParts.name(row.key), row.values.length);
     }
-    const [expected, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
-    this.note(mismatch("entries of the index", expected ?? {}, found ?? {}));
-  }
-
-  /** Compares the number of feed entries, without those of deletions. */
-  async #compareFeed(store: Store): Promise<void> {
-    let found = 0;
-    for await (const row of entryRows(store, keys.changes(this.#team))) {
-      this.note(row.mismatches);
-      found += row.values.filter((value) => value === true).length;
+    const [expected, found] = [this.#indexed, indexed].map((rows) => Object.fromEntries(rows));
+    findings.compare("entries of the index", expected!, found!);
+    let runs = 0;
+    for await (const { values } of entryValues(store, keys.changes(team), findings)) {
+      runs += values.filter((value) => value === true).length;
     }
-    this.note(mismatch("entries of the feed", { runs: this.#inFeed }, { runs: found }));
-  }
-
-  /** Checks the blocks of expiry orders. Outdated entries stay until they are due. */
-  async #checkExpiryBlocks(store: Store): Promise<void> {
+    findings.compare("entries of the feed", { runs: this.#inFeed }, { runs });
     for (const retentionClass of RETENTION_CLASSES) {
-      const order = keys.expiryOrder(this.#team, retentionClass);
-      for await (const { mismatches } of blockRows(store, order)) this.note(mismatches);
+      const order = keys.expiryOrder(team, retentionClass);
+      for await (const _ of blockValues(store, order, findings));
     }
   }
 
-  async #compareAgents(store: Store): Promise<void> {
-    const slugs = await slugsBelow(store, keys.teamAgents(this.#team));
-    const archived = await slugsBelow(store, keys.archivedAgents(this.#team));
-    const [count, archive] = await getMany(store, [
-      keys.agentCount(this.#team),
-      keys.archivedAgents(this.#team),
-    ]);
-    const found = {
-      agents: count === undefined ? 0 : countOf(count),
-      archived: archive?.value ?? 0,
-    };
+  async #compareAgents(store: Store, due: Due): Promise<void> {
+    const [team, findings] = [this.#team, this.findings];
+    const slugs = await slugsBelow(store, keys.teamAgents(team));
+    const archived = await slugsBelow(store, keys.archivedAgents(team));
+    const counts = [keys.agentCount(team), keys.archivedAgents(team)];
+    const [active, archive] = await getMany(store, counts);
+    const found = { agents: countOf(active!), archived: archive!.value ?? 0 };
     const expected = { agents: slugs.size, archived: archived.size };
-    this.note(mismatch("count of agents", expected, found));
+    findings.compare("count of agents", expected, found);
     for (const slug of slugs.intersection(archived)) {
-      this.note([{ what: `agent ${slug}`, expected: "in use or archived", found: "both" }]);
+      findings.note(`agent ${slug}`, "in use or archived", "both");
     }
+    const all = slugs.union(archived);
     for (const slug of this.#agents.keys()) {
-      if (slugs.has(slug) || archived.has(slug)) continue;
-      this.note([{ what: `agent ${slug}`, expected: "stored", found: NONE }]);
+      findings.presence(`agent ${slug}`, true, all.has(slug));
     }
-    this.note(await verifyMonitors(store, this.#team, slugs.union(archived)));
-    const activities = { prefix: keys.agentActivities(this.#team) };
-    for await (const { key, value } of eachRow<AgentActivity>(store, activities)) {
-      const slug = keyParts.name(key);
-      const what = `activity of agent ${slug}`;
-      this.#compareRow(
-        what,
-        this.#agents,
-        slug,
-        (activity) => mismatch(what, { ...activity }, { ...value }),
-      );
-    }
-    for (const [slug, { runs }] of this.#agents) {
-      const what = `activity of agent ${slug}`;
-      this.note([{ what, expected: `runs ${runs}`, found: NONE }]);
-    }
+    await verifyMonitors(store, team, all, due, findings);
+    const activities = keys.agentActivities(team);
+    await this.#compareRows(store, "activity of agent", activities, this.#agents, {
+      fieldsOf: (activity) => ({ ...activity }),
+      decode: ({ value }) => value as AgentActivity,
+    });
   }
+}
 
-  /** Adds mismatches. */
-  note(mismatches: readonly Mismatch[]): void {
-    this.count += mismatches.length;
-    const remaining = MISMATCHES_MAX - this.mismatches.length;
-    this.mismatches.push(...mismatches.slice(0, remaining));
-  }
+/** Returns the parts of a key after the team, as findings name a row. */
+function labelOf(key: Deno.KvKey): string {
+  return key.slice(2).join(" ");
 }
 
 function count(counts: Map<string, number>, name: string, by = 1): void {

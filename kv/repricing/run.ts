@@ -20,12 +20,12 @@ import {
 import { coversCalls } from "../../domain/runs/cost.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
-import { encodeLedger } from "../base/codec_ledger.ts";
 import { sizeOf } from "../writer/group.ts";
 import { readHead, type RunAt, type StoredReprice, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
 import { blobWrite } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
+import { encodeLedger } from "../base/codec_sums.ts";
 
 /** Maximum batches checked and bytes of new prices in one commit. */
 const STEP = { batchesMax: 50, bytesMax: 200_000 } as const;

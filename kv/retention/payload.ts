@@ -9,7 +9,6 @@ import { expiryEntryOf, hasPayload, withoutPayload } from "../../domain/retentio
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
-import { encodeLedger } from "../base/codec_ledger.ts";
 import { readResults } from "../checks/results.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
@@ -17,6 +16,7 @@ import type { Write } from "../writer/write.ts";
 import { moveExpiryEntry } from "./expiry_entry.ts";
 import { batchChunkKeys, takeOldBatches } from "./old_batches.ts";
 import type { Removal } from "./removal.ts";
+import { encodeLedger } from "../base/codec_sums.ts";
 
 /**
  * Removes the payload that arrived before an instant; the record stays and gets a new expiry entry.

@@ -10,7 +10,7 @@
 import type { TeamId } from "../../domain/core/ids.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
-import { arrivalsOf } from "../../domain/runs/run.ts";
+import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
@@ -61,11 +61,14 @@ async function removeRun(
   remains: RunSummary | null,
   nowMs: number,
 ): Promise<Removal> {
-  const { store, team, id, summary, check } = run;
+  const { store, team, id, head, ledger, summary, check } = run;
   const incidents = await getValue<readonly string[]>(store, keys.runIncidents(team, id)) ?? [];
   const rows = await eventKeys(run, ROWS_MAX + 1);
   const isPurged = rows.length > ROWS_MAX;
-  const { sums, events } = callsToKeep(run);
+  // The run's calls stay in the usage counters. Those of earlier removals are there already.
+  const months = new Map(Object.entries(ledger.months));
+  const events = months.values().reduce((sum, count) => sum + count, 0);
+  const sums = usageSums(team, callsByMonth(head.parts, months));
   const receipt = deleted === null ? null : { run: id, ...deleted, events };
   const tombstone = receipt ?? (isPurged ? { run: id, ...EXPIRED, events } : null);
   const inserted = insertedKeys(team, id);
@@ -99,16 +102,16 @@ async function removeRun(
   return { change, events };
 }
 
-/** Keeps the run's calls in the usage counters, by month. Earlier removals are already kept. */
-function callsToKeep(
-  { team, head, ledger }: SummarizedHead,
-): { readonly sums: NonNullable<Write["sums"]>; readonly events: number } {
-  const months = new Map(Object.entries(ledger.months));
-  const events = months.values().reduce((sum, count) => sum + count, 0);
-  for (const call of arrivalsOf(head.parts)) {
-    months.set(monthOf(call), (months.get(monthOf(call)) ?? 0) + 1);
+/** Counts the calls of a run by month: of its events, and those that stored the opening and the close. */
+export function callsByMonth(
+  parts: RunParts,
+  events: ReadonlyMap<string, number>,
+): ReadonlyMap<string, number> {
+  const months = new Map(events);
+  for (const month of arrivalsOf(parts).map(monthOf)) {
+    months.set(month, (months.get(month) ?? 0) + 1);
   }
-  return { sums: usageSums(team, months), events };
+  return months;
 }
 
 /** Returns the changes of the counters that keep removed calls, by month. */

@@ -25,7 +25,6 @@ import type { AppendOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
-import { encodeLedger } from "../base/codec_ledger.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BatchRows } from "./batch_rows.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./directory.ts";
@@ -36,6 +35,7 @@ import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, listRows, type Store } from "../store.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 import type { KvSet } from "../writer/write.ts";
+import { encodeLedger } from "../base/codec_sums.ts";
 
 /** A ledger as last read or written. A stale one is harmless: its commit conflicts. */
 interface LiveLedger {

@@ -10,7 +10,6 @@ import {
   inOrder,
   type ScoreStore,
 } from "../../domain/runs/scores.ts";
-import { encodeLedger } from "../base/codec_ledger.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
@@ -18,6 +17,7 @@ import { getMany, listRows, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { LedgerAt } from "./heads.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
+import { encodeLedger } from "../base/codec_sums.ts";
 
 export function createScoreStore(store: Store): ScoreStore {
   return {

@@ -9,8 +9,8 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
-import { decodeLedger } from "../base/codec_ledger.ts";
 import { keys } from "../base/keys.ts";
+import { decodeLedger } from "../base/codec_sums.ts";
 
 /** Returns the keys that requests of a run insert. */
 export function insertedKeys(team: TeamId, run: RunId): Deno.KvKey[] {

@@ -10,10 +10,10 @@ import { BACK_ENDS } from "../base/limits.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import type { TeamChanges, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
 import type { SumsAdjustment } from "../runs/run_update.ts";
-import { changeRemovedSums } from "../spend/removed_sums.ts";
 import { keyText, sizeOf } from "../writer/group.ts";
 import type { Write } from "../writer/write.ts";
 import { forgetChanged, NO_ALERTS, type TeamCaches } from "./team_caches.ts";
+import { changeRemovedSums } from "../spend/rollup_cache.ts";
 
 /** A plan that may change roll-ups too. */
 type TurnPlan<Result> = TeamPlan<Result> & { readonly adjustment?: SumsAdjustment };

@@ -10,7 +10,7 @@ import type { LineOf, RowKind } from "../../domain/core/export_format.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 import { incidentAtSet } from "../alerts/rows.ts";
-import { packBlob, unpackBlob } from "../base/blob.ts";
+import { packJson, unpackJson } from "../base/blob.ts";
 import { fromJson, toJson } from "../base/json_value.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { endedRows, storedRows } from "../channels/delivery_rows.ts";
@@ -86,7 +86,7 @@ function decoded(key: Deno.KvKey, value: unknown): unknown {
   switch (key[0]) {
     case "alert":
     case "incident":
-      return JSON.parse(unpackBlob(value, []));
+      return unpackJson(value);
     case "removed_rollup":
       return decodeRollup(keyParts.day(key), value);
     default:
@@ -100,7 +100,7 @@ function encoded(kind: RowKind, value: unknown): unknown {
       return new Deno.KvU64(BigInt(value as number));
     case "alert":
     case "incident":
-      return packBlob(JSON.stringify(value), () => "").head;
+      return packJson(value);
     case "removed_rollup":
       return encodeRollup(value as RollupRow);
     default:

@@ -20,8 +20,7 @@ import {
 } from "../../domain/runs/ledger.ts";
 import type { ScoreSum } from "../../domain/runs/scores.ts";
 import { encodeBatch } from "../base/codec.ts";
-import { encodeLedger } from "../base/codec_ledger.ts";
-import { encodeSums } from "../base/codec_sums.ts";
+import { encodeLedger, encodeSums } from "../base/codec_sums.ts";
 import { fromJson } from "../base/json_value.ts";
 import { keys } from "../base/keys.ts";
 import { addToRow, type DirectoryRow } from "../runs/directory.ts";

@@ -20,10 +20,10 @@ import { HASH_NUMBERS } from "../../../domain/runs/event_ids.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { encodeBatch } from "../../../kv/base/codec.ts";
-import { encodeLedger } from "../../../kv/base/codec_ledger.ts";
 import { blobWrite, type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import type { KvSet } from "../../../kv/writer/write.ts";
+import { encodeLedger } from "../../../kv/base/codec_sums.ts";
 
 /** Batches of a run, each with its arrival in unix milliseconds. */
 export type Batches = readonly { readonly events: readonly RunEvent[]; readonly at: number }[];

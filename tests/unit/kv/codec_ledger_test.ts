@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { createRateCard } from "../../../domain/pricing/rate_card.ts";
 import { factsOf, type RunEvent } from "../../../domain/runs/event.ts";
 import type { EventId } from "../../../domain/core/ids.ts";
@@ -12,8 +11,10 @@ import {
 } from "../../../domain/runs/ledger.ts";
 import { HASH_NUMBERS } from "../../../domain/runs/event_ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import { decodeLedger, encodeLedger } from "../../../kv/base/codec_ledger.ts";
 import { packRecord, storedShape, unpackRecord } from "../../../kv/base/codec_shape.ts";
+import { decodeLedger, encodeLedger } from "../../../kv/base/codec_sums.ts";
+
+import fc from "fast-check";
 
 const VALUE_BYTES_MAX = 65_536;
 const CARD = createRateCard([]);

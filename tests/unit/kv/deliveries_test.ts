@@ -4,7 +4,8 @@ import type { DeliveriesQuery, DeliveryPlace } from "../../../domain/channels/st
 import { keys } from "../../../kv/base/keys.ts";
 import { createDeliveryStore } from "../../../kv/channels/deliveries.ts";
 import { createDeliveryHandler, removeDeliveries } from "../../../kv/channels/removal.ts";
-import { verifyDeliveries } from "../../../kv/integrity/deliveries.ts";
+import { Findings } from "../../../kv/integrity/findings.ts";
+import { verifyDeliveries } from "../../../kv/integrity/incidents.ts";
 import { createClockStore } from "../../../kv/clock/store.ts";
 import { DELIVERED, DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -113,7 +114,9 @@ Deno.test("channel test: one try, noted, that a failure does not repeat", async 
   assertEquals(h.sent.map(({ messages }) => messages[0]), Array(2).fill("undefined channel.test"));
   assertEquals(await h.states(), { delivered: 1, dead: 2 });
   assertEquals(await idsOf(h, { state: "dead" }), [[]]);
-  assertEquals(await verifyDeliveries(h.store, h.team.id), []);
+  const findings = new Findings();
+  await verifyDeliveries(h.store, h.team.id, findings);
+  assertEquals(findings.mismatches, []);
 });
 
 Deno.test("channel test: 10 a minute and team, whatever instance gets them", async () => {

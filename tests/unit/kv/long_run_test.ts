@@ -17,7 +17,8 @@ import {
   PAGE_BATCHES_MAX,
   PAGE_IDS_MAX,
 } from "../../../domain/runs/ledger.ts";
-import { verifyLedger } from "../../../kv/integrity/ledger.ts";
+import { Findings } from "../../../kv/integrity/findings.ts";
+import { verifyPages } from "../../../kv/integrity/ledger.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
 import { ledgerOf } from "../../../kv/runs/tombstone.ts";
@@ -272,11 +273,13 @@ Deno.test("long run: verify finds a wrong page, a wrong directory entry and a wr
   const run = { store, team: team.id, id: id(1) };
   const value = ledgerOf((await store.reader.get(keys.ledger(team.id, run.id))).value);
   const audit = async () => {
-    const result = await verifyLedger(
+    const findings = new Findings();
+    await verifyPages(
       { ...run, ledger: value },
       new Map(Object.entries(value.months)),
+      findings,
     );
-    return result.map(({ what }) => what);
+    return findings.mismatches.map(({ what }) => what);
   };
   assertEquals(await audit(), []);
   const row = keys.directoryRow(team.id, run.id, 0);

@@ -1,0 +1,105 @@
+/**
+ * Findings of the integrity check: differences between stored and recomputed data.
+ *
+ * @module
+ */
+import { eachRow, type Store } from "../store.ts";
+import { keyText } from "../writer/group.ts";
+
+/** Maximum mismatches listed; all are counted. */
+export const MISMATCHES_MAX = 100;
+
+/** Placeholder for a missing item. */
+export const NONE = "none";
+
+/** A stored item that differs from the data it is derived from. */
+export interface Mismatch {
+  /** Name of the item. */
+  readonly what: string;
+  /** The recomputed fields that differ. */
+  readonly expected: string;
+  /** The stored fields that differ. */
+  readonly found: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Collects mismatches. */
+export class Findings {
+  /** Number of mismatches. */
+  count = 0;
+  /** The first mismatches. */
+  readonly mismatches: Mismatch[] = [];
+
+  /** Notes a mismatch. */
+  note(what: string, expected: string, found: string): void {
+    if (this.count++ < MISMATCHES_MAX) this.mismatches.push({ what, expected, found });
+  }
+
+  /** Notes an item that is missing, or that should not be stored. */
+  presence(what: string, isExpected: boolean, isStored: boolean): void {
+    const [expected, found] = [isExpected, isStored].map((is) => is ? "stored" : NONE);
+    if (isExpected !== isStored) this.note(what, expected!, found!);
+  }
+
+  /** Notes the fields that differ as one mismatch. */
+  compare(what: string, expected: Fields, found: Fields): void {
+    const names = new Set([...Object.keys(expected), ...Object.keys(found)]);
+    const differ = [...names].filter((name) => textOf(expected[name]) !== textOf(found[name]));
+    const fieldsOf = (side: Fields) =>
+      differ.map((name) => `${name} ${textOf(side[name])}`).join(", ");
+    if (differ.length > 0) this.note(what, fieldsOf(expected), fieldsOf(found));
+  }
+
+  /** Adds the findings of a part. */
+  add({ count, mismatches }: Findings): void {
+    for (const { what, expected, found } of mismatches) this.note(what, expected, found);
+    this.count += count - mismatches.length;
+  }
+}
+
+/** Rows that other rows imply. Each implied row is checked once; the others are stray. */
+export class ImpliedRows {
+  readonly #names: Set<string>;
+  readonly #findings: Findings;
+
+  private constructor(names: Set<string>, findings: Findings) {
+    [this.#names, this.#findings] = [names, findings];
+  }
+
+  /** Reads the names of the stored rows. */
+  static async read(
+    store: Store,
+    findings: Findings,
+    ...ranges: readonly Deno.KvListSelector[]
+  ): Promise<ImpliedRows> {
+    const names = new Set<string>();
+    for (const range of ranges) {
+      for await (const { key } of eachRow(store, range)) names.add(keyText(key));
+    }
+    return new ImpliedRows(names, findings);
+  }
+
+  /** Checks that a row is stored, or that it is not. */
+  check(what: string, key: Deno.KvKey, isImplied = true): void {
+    this.#findings.presence(what, isImplied, this.#names.delete(keyText(key)));
+  }
+
+  /** Notes the rows that nothing implies. Call it last. */
+  noteStray(what: string): void {
+    for (const name of this.#names) this.#findings.presence(`${what}: ${name}`, false, true);
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return NONE;
+  if (typeof value === "bigint") return `${value}`;
+  if (value instanceof Uint8Array) return value.toHex();
+  return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}` : inOrder(part));
+}
+
+/** Sorts fields, so that equal objects have equal texts. */
+function inOrder(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
+}
