@@ -12,9 +12,9 @@ import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { nameOf } from "../kv/location.ts";
-import type { ensureFirstTeam } from "../kv/teams/credentials.ts";
 import { platformOf } from "./platform.ts";
 import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
+import type { ensureFirstTeam } from "../kv/teams/teams.ts";
 
 /**
  * Exit codes of the process; `docs/OPERATIONS.md` lists them. A supervisor restarts after `retry`

@@ -12,10 +12,10 @@ import { makeFolder } from "../kv/base/files.ts";
 import { adviceFor, isShared, nameOf } from "../kv/location.ts";
 import { type OpenStore, openStore, withAccessToken } from "../kv/open.ts";
 import { messageOf, StoreOffline, StoreRefused } from "../kv/refused.ts";
-import { ensureFirstTeam, KeyRequired } from "../kv/teams/credentials.ts";
 import { type Config, KEY_REQUIRED, KV_DEFAULT, parseConfig } from "./config.ts";
 import { EXIT, fatal, say } from "./console.ts";
 import { DENO_MIN, isSupported } from "./platform.ts";
+import { ensureFirstTeam, KeyRequired } from "../kv/teams/teams.ts";
 
 /** Clock and random numbers of the process. */
 export const ENVIRONMENT: Environment = {

@@ -11,7 +11,7 @@ import type { Team } from "../domain/teams/team.ts";
 import { TIMERS } from "../runtime/deadlines.ts";
 import { openStore } from "../kv/open.ts";
 import type { Store } from "../kv/store.ts";
-import { ensureFirstTeam } from "../kv/teams/credentials.ts";
+import { ensureFirstTeam } from "../kv/teams/teams.ts";
 import { Memory } from "../runtime/memory.ts";
 import { counter } from "../runtime/metric_text.ts";
 import { createRequestLimits } from "../runtime/rate_limit.ts";

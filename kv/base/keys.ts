@@ -14,8 +14,8 @@ import type { NoticeName } from "../../domain/teams/quota_notice.ts";
 import type { Api } from "../../runtime/rate_limit.ts";
 import type { PendingLane } from "../../domain/runs/processing.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
-import type { ExpiryEntry, RetentionClass } from "../../domain/retention/retention.ts";
-import { type KeyBuilders, teamKeys } from "./team_keys.ts";
+import type { RetentionClass } from "../../domain/retention/retention.ts";
+import { between, family, type KeyBuilders, teamKeys, through } from "./team_keys.ts";
 
 /** Dimensions of the run index. */
 export type RunIndexKind =
@@ -48,6 +48,9 @@ export interface LedgerFormat {
 
 /** Row of a ledger that this version creates. */
 export const OWN_FORMAT: LedgerFormat = { format: LEDGER_FORMAT, version: VERSION };
+
+/** Parts of a roll-up's key: the name is that of a group of the kind. */
+type RollupParts = [team: TeamId, kind: RollupKind, day: string, name: string];
 
 /** First part of the keys of blocks. */
 export const BLOCK_FAMILY = "block";
@@ -106,12 +109,7 @@ export const keys = {
   /** The chunks of one value. */
   blob: (team: TeamId, run: RunId, blob: string) => ["chunk", run, team, blob],
   /** A further chunk of a value too large for one key. */
-  chunk: (
-    team: TeamId,
-    run: RunId,
-    blob: string,
-    chunk: number,
-  ) => ["chunk", run, team, blob, chunk],
+  chunk: (team: TeamId, run: RunId, blob: string, i: number) => ["chunk", run, team, blob, i],
   /** All writes whose chunks are staged, by run. */
   allStaged: () => ["staged"],
   stagedOf: (team: TeamId, run: RunId) => ["staged", run, team],
@@ -130,10 +128,8 @@ export const keys = {
    */
   rollupDay: (team: TeamId, day: string) => ["rollup_day", team, day],
   /** Roll-up versions between two days, inclusive. */
-  rollupDays: (team: TeamId, fromDay: string, toDay: string) => ({
-    start: ["rollup_day", team, fromDay],
-    end: ["rollup_day", team, toDay, true],
-  }),
+  rollupDays: (team: TeamId, fromDay: string, toDay: string) =>
+    through(["rollup_day", team], fromDay, toDay),
   changes: (team: TeamId) => ["change", team],
   /** The latest change of a run, or its deletion. */
   change: (team: TeamId, number: number, run: RunId) => ["change", team, number, run],
@@ -162,10 +158,8 @@ export const keys = {
   /** All counts of results of a team. */
   checkCountsOf: (team: TeamId) => ["check_stat", team],
   /** Counts of results between two UTC days, inclusive. */
-  checkDays: (team: TeamId, fromDay: string, toDay: string) => ({
-    start: ["check_stat", team, fromDay],
-    end: ["check_stat", team, toDay, true],
-  }),
+  checkDays: (team: TeamId, fromDay: string, toDay: string) =>
+    through(["check_stat", team], fromDay, toDay),
   /** Counts of the results of all checks, for the runs of a UTC day; of an agent, or `""` for all. */
   checkCounts: (team: TeamId, day: string, agent: string) => ["check_stat", team, day, agent],
   /** All failures of a team's checks. */
@@ -173,48 +167,26 @@ export const keys = {
   /** Failures of a check, by its identifier. */
   checkFailures: (team: TeamId, check: string) => ["check_failure", team, check],
   /** A run that failed a check, by the arrival of its close, unix milliseconds. */
-  checkFailure: (
-    team: TeamId,
-    check: string,
-    atMs: number,
-    run: RunId,
-  ) => ["check_failure", team, check, atMs, run],
+  checkFailure: family<[team: TeamId, check: string, atMs: number, run: RunId]>("check_failure"),
   /** All runs of one index name, such as an agent or a model, by their start. */
   runsBy: (team: TeamId, kind: RunIndexKind, name: string) => ["run_by", team, kind, name],
   /** All index rows of a team's runs. */
   teamRunsBy: (team: TeamId) => ["run_by", team],
-  /** All runs of the names from `fromName` up to `endName`, exclusive. */
-  runsOfNames: (team: TeamId, kind: RunIndexKind, fromName: string, endName: string) => ({
-    start: ["run_by", team, kind, fromName],
-    end: ["run_by", team, kind, endName],
-  }),
+  /** All runs of the names from `from` up to `end`, exclusive. */
+  runsOfNames: (team: TeamId, kind: RunIndexKind, from: string, end: string) =>
+    between(["run_by", team, kind], from, end),
   /** Runs of a retention class, by the arrival of the data that decides the class. */
-  expiryOrder: (
-    team: TeamId,
-    retentionClass: RetentionClass,
-  ) => ["expiry", team, retentionClass],
+  expiryOrder: family<[team: TeamId, retention: RetentionClass]>("expiry"),
   /** A run's own row in an order of entries; see `entries.ts`. */
   entry: (order: Deno.KvKey, at: number, run: RunId) => [...order, at, run],
   /** All blocks of the orders below a prefix. */
   blocks: (order: Deno.KvKey) => [BLOCK_FAMILY, ...order],
   /** A block of entries of an order, by the last position it may hold and its number. */
   block: (order: Deno.KvKey, end: number, number: number) => [BLOCK_FAMILY, ...order, end, number],
-  /** Expiry row of a run, by the arrival of the data that decides its class. */
-  expiry: (
-    team: TeamId,
-    { retentionClass, since }: ExpiryEntry,
-    run: RunId,
-  ) => ["expiry", team, retentionClass, since, run],
   /** Totals of removed runs, by roll-up. */
-  removedRollup: (
-    team: TeamId,
-    kind: RollupKind,
-    day: string,
-    name: string,
-  ) => ["removed_rollup", team, kind, day, name],
+  removedRollup: family<RollupParts>("removed_rollup"),
   /** Totals of removed runs in all roll-ups of a team, or of one kind. */
-  removedRollups: (team: TeamId, kind?: RollupKind) =>
-    kind === undefined ? ["removed_rollup", team] : ["removed_rollup", team, kind],
+  removedRollups: (team: TeamId, ...kind: RollupKind[]) => ["removed_rollup", team, ...kind],
   /** Totals of an agent's removed runs. */
   removedAgent: (team: TeamId, slug: string) => ["removed_agent", team, slug],
   removedAgents: (team: TeamId) => ["removed_agent", team],
@@ -230,10 +202,7 @@ export const keys = {
   jobs: (type: JobType, team: TeamId) => [type, team],
   job: (type: JobType, team: TeamId, id: string) => [type, team, id],
   /** All active jobs, or those of a team. */
-  activeJobs: (type: JobType, ...team: readonly TeamId[]) => [
-    `active_${type}`,
-    ...team,
-  ],
+  activeJobs: (type: JobType, ...team: readonly TeamId[]) => [`active_${type}`, ...team],
   activeJob: (type: JobType, team: TeamId, id: string) => [`active_${type}`, team, id],
   /** Number of items of one type that a deletion job has deleted. A sum counter. */
   deletionCount: (team: TeamId, id: string, what: string) => ["deletion_count", team, id, what],
@@ -256,17 +225,10 @@ export const keys = {
   openNotices: () => ["open_notice"],
   openNotice: ({ team, month, percent }: NoticeName) => ["open_notice", team, month, percent],
   /** Roll-ups of a kind between two days, inclusive: `true` sorts after every name. */
-  rollups: (team: TeamId, kind: RollupKind, fromDay: string, toDay: string) => ({
-    start: ["rollup", team, kind, fromDay],
-    end: ["rollup", team, kind, toDay, true],
-  }),
+  rollups: (team: TeamId, kind: RollupKind, fromDay: string, toDay: string) =>
+    through(["rollup", team, kind], fromDay, toDay),
   /** A roll-up of a UTC day, `YYYY-MM-DD`. */
-  rollup: (
-    team: TeamId,
-    kind: RollupKind,
-    day: string,
-    name: string,
-  ) => ["rollup", team, kind, day, name],
+  rollup: family<RollupParts>("rollup"),
   /**
    * Prefix of a team's own rate card rows; the key itself holds their number. Every write of a row
    * checks and sets it, so that its version is the version of the card.

@@ -13,8 +13,25 @@ export type KeyBuilders = Readonly<
 
 /** Selects the keys of a prefix after a part; all of them if it is null. */
 function after(prefix: Deno.KvKey, part: Deno.KvKeyPart | null): Deno.KvListSelector {
-  // `true` sorts after every other key part.
-  return part === null ? { prefix } : { prefix, start: [...prefix, part, true] };
+  return part === null ? { prefix } : { prefix, start: [...prefix, part, LAST] };
+}
+
+/** Sorts after every other key part. */
+const LAST = true;
+
+/** Selects the keys of a prefix from one part (inclusive) to another (exclusive). */
+export function between(prefix: Deno.KvKey, from: Deno.KvKeyPart, to: Deno.KvKeyPart) {
+  return { start: [...prefix, from], end: [...prefix, to] };
+}
+
+/** Selects the keys of a prefix between two parts, inclusive. */
+export function through(prefix: Deno.KvKey, from: Deno.KvKeyPart, to: Deno.KvKeyPart) {
+  return { start: [...prefix, from], end: [...prefix, to, LAST] };
+}
+
+/** Returns the builder of the keys of a family that has these parts in this order. */
+export function family<Parts extends readonly Deno.KvKeyPart[]>(name: string) {
+  return (...parts: Parts): Deno.KvKey => [name, ...parts];
 }
 
 /** Builders of these keys; each reads like a path. */
@@ -34,16 +51,10 @@ export const teamKeys = {
   /** Sessions of one credential, oldest first. */
   sessionsOf: (credential: Uint8Array) => ["session_by", credential],
   /** A session of a credential, by its start. */
-  sessionOf: (
-    credential: Uint8Array,
-    startedAt: number,
-    hash: Uint8Array,
-  ) => ["session_by", credential, startedAt, hash],
+  sessionOf: family<[credential: Uint8Array, startedAt: number, hash: Uint8Array]>("session_by"),
   /** Audit log entries from one instant (inclusive) to another (exclusive), unix milliseconds. */
-  auditEntries: (log: TeamId, fromMs: number, toMs: number) => ({
-    start: ["audit_log", log, fromMs],
-    end: ["audit_log", log, toMs],
-  }),
+  auditEntries: (log: TeamId, fromMs: number, toMs: number) =>
+    between(["audit_log", log], fromMs, toMs),
   /** An audit log entry, by its time. */
   auditEntry: (log: TeamId, atMs: number, name: string) => ["audit_log", log, atMs, name],
   /** Refused calls of a team. */
@@ -66,10 +77,8 @@ export const teamKeys = {
   /** Activity totals of all agents of a team. */
   agentActivities: (team: TeamId) => ["agent_activity", team],
   /** Activity totals of agents between two slugs, inclusive. */
-  agentActivityRange: (team: TeamId, first: string, last: string) => ({
-    start: ["agent_activity", team, first],
-    end: ["agent_activity", team, last, true],
-  }),
+  agentActivityRange: (team: TeamId, first: string, last: string) =>
+    through(["agent_activity", team], first, last),
   /** Activity totals of one agent's runs. */
   agentActivity: (team: TeamId, slug: string) => ["agent_activity", team, slug],
   /** All monitors of a team. */
@@ -79,10 +88,8 @@ export const teamKeys = {
   /** Flips of all monitors of a team. */
   teamFlips: (team: TeamId) => ["flip", team],
   /** Flips of an agent's monitor from one instant (inclusive) to another (exclusive). */
-  flips: (team: TeamId, slug: string, fromMs: number, toMs: number) => ({
-    start: ["flip", team, slug, fromMs],
-    end: ["flip", team, slug, toMs],
-  }),
+  flips: (team: TeamId, slug: string, fromMs: number, toMs: number) =>
+    between(["flip", team, slug], fromMs, toMs),
   /** Flips of an agent's monitor at an instant, unix milliseconds. */
   flip: (team: TeamId, slug: string, atMs: number) => ["flip", team, slug, atMs],
   /**
@@ -110,46 +117,32 @@ export const teamKeys = {
   allOpenIncidents: () => ["open_incident"],
   openIncident: (team: TeamId, id: string) => ["open_incident", team, id],
   /** Incidents by their opening, from one instant (inclusive) to another (exclusive). */
-  incidentsAt: (team: TeamId, fromMs: number, toMs: number) => ({
-    start: ["incident_at", team, fromMs],
-    end: ["incident_at", team, toMs],
-  }),
+  incidentsAt: (team: TeamId, fromMs: number, toMs: number) =>
+    between(["incident_at", team], fromMs, toMs),
   incidentAt: (team: TeamId, atMs: number, id: string) => ["incident_at", team, atMs, id],
   deliveries: (team: TeamId) => ["delivery", team],
   delivery: (team: TeamId, id: string) => ["delivery", team, id],
   /** Deliveries by their creation, from one instant (inclusive) to another (exclusive). */
-  deliveriesAt: (team: TeamId, fromMs: number, toMs: number) => ({
-    start: ["delivery_at", team, fromMs],
-    end: ["delivery_at", team, toMs],
-  }),
+  deliveriesAt: (team: TeamId, fromMs: number, toMs: number) =>
+    between(["delivery_at", team], fromMs, toMs),
   deliveryAt: (team: TeamId, atMs: number, id: string) => ["delivery_at", team, atMs, id],
   /** Failed deliveries, in the same order. */
-  deadDeliveriesAt: (team: TeamId, fromMs: number, toMs: number) => ({
-    start: ["dead_delivery", team, fromMs],
-    end: ["dead_delivery", team, toMs],
-  }),
+  deadDeliveriesAt: (team: TeamId, fromMs: number, toMs: number) =>
+    between(["dead_delivery", team], fromMs, toMs),
   deadDeliveries: (team: TeamId) => ["dead_delivery", team],
   deadDelivery: (team: TeamId, atMs: number, id: string) => ["dead_delivery", team, atMs, id],
   /** Deliveries of all channels that wait for a try. */
   deliveryQueues: () => ["delivery_queue"],
-  teamDeliveryQueues: (team: TeamId) => ["delivery_queue", team],
   /** Deliveries of a channel that wait for a try, by its time. */
   deliveryQueue: (team: TeamId, channel: string) => ["delivery_queue", team, channel],
-  queuedDelivery: (
-    team: TeamId,
-    channel: string,
-    atMs: number,
-    id: string,
-  ) => ["delivery_queue", team, channel, atMs, id],
+  queuedDelivery: family<[team: TeamId, channel: string, atMs: number, id: string]>(
+    "delivery_queue",
+  ),
   /** Times at which channels have something to send. */
   dueChannels: () => ["delivery_due"],
   /** Those up to a time, inclusive, unix milliseconds. */
   dueChannelsTo: (toMs: number) => ({ start: ["delivery_due"], end: ["delivery_due", toMs, true] }),
-  dueChannel: (
-    atMs: number,
-    team: TeamId,
-    channel: string,
-  ) => ["delivery_due", atMs, team, channel],
+  dueChannel: family<[atMs: number, team: TeamId, channel: string]>("delivery_due"),
   /** State of a channel's deliveries. It changes with each of them that has not ended. */
   channelHealth: (team: TeamId, channel: string) => ["channel_health", team, channel],
   /** Times of a team's latest tests of channels. */

@@ -30,5 +30,5 @@ export function ledgerOf(value: unknown): EventLedger {
 
 /** Returns the expiry row of a deleted run. */
 export function tombstoneRow(team: TeamId, { run, deletedAt }: RunDeletion): Deno.KvKey {
-  return keys.expiry(team, { retentionClass: "tombstone", since: deletedAt }, run);
+  return keys.entry(keys.expiryOrder(team, "tombstone"), deletedAt, run);
 }

@@ -31,8 +31,6 @@ import {
 import { LastUses, type Use } from "./last_uses.ts";
 import { SecretLookups } from "./secret_lookups.ts";
 
-export { ensureFirstTeam, insertTeam, KeyRequired, setTeamRate } from "./teams.ts";
-
 /**
  * Cache lifetime of a credential: half of the time in which another process must notice a change.
  * Then the credential is read again in the queue of its team: it has worked before, so it does not

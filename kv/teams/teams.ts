@@ -8,7 +8,6 @@ import type { Team } from "../../domain/teams/team.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region, TeamId } from "../../domain/core/ids.ts";
-import type { Rate } from "../../domain/core/rate.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { type AuditEntry, differenceOf, SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
 import type { PageBounds } from "../../domain/core/query.ts";
@@ -225,20 +224,6 @@ function storedKey(store: Store, key: string): Promise<StoredCredential | null> 
 
 /** Default plan of a first team. */
 const FIRST_TIER: Tier = "business";
-
-export async function insertTeam(store: Store, tier: Tier, name = "team"): Promise<Team> {
-  const team: Team = { id: newTeamId(), name, tier };
-  await store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value: team }] });
-  return team;
-}
-
-/** Sets a team's own request rate; `null` restores the rate of its plan (decision 36). */
-export async function setTeamRate(store: Store, id: TeamId, rate: Rate | null): Promise<Team> {
-  const { rate: _, ...rest } = await readTeam(store, id);
-  const team: Team = rate === null ? rest : { ...rest, rate };
-  await store.writer.commit({ team: id, sets: [{ key: keys.team(id), value: team }] });
-  return team;
-}
 
 /** Applies the plan and the owner's address, if given. */
 async function withOptions(

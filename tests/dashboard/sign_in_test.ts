@@ -5,12 +5,12 @@ import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/core/limits.ts";
 import { createRequestLimits } from "../../runtime/rate_limit.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
-import { setTeamRate } from "../../kv/teams/credentials.ts";
 import { createSessionStore } from "../../kv/teams/sessions.ts";
 import { signedIn, submit, textOf } from "../support/harness/dashboard.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
 import { ReadsOf } from "../support/oracles/reads.ts";
 import { ofFile, ofInstance } from "../support/harness/test_kv.ts";
+import { setTeamRate } from "../support/builders/teams.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
 

@@ -1,10 +1,11 @@
 /** Accepted and refused credentials, and the refusals (decisions 1 and 2). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey, type Scope, SCOPES } from "../../domain/teams/credentials.ts";
-import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
+import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { brokenCredentials } from "../support/fakes/broken_credentials.ts";
 import { type Answer, Harness, KEY } from "../support/harness/harness.ts";
+import { ensureFirstTeam } from "../../kv/teams/teams.ts";
 
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;
 const HEX = "0123456789abcdef0123456789abcdef";

@@ -4,10 +4,10 @@ import { parseList } from "structured-headers";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TokenBucket } from "../../runtime/token_bucket.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
-import { setTeamRate } from "../../kv/teams/credentials.ts";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { get, RawSocket } from "../support/harness/raw_socket.ts";
+import { setTeamRate } from "../support/builders/teams.ts";
 
 /** A service whose rate limit has its own clock, with access to its buckets. */
 async function open(tier: Tier = "free") {

@@ -17,7 +17,6 @@ import type { Mailer } from "../../../domain/core/mail.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
 import type { Store } from "../../../kv/store.ts";
 import { createClockStore, nextDueMs } from "../../../kv/clock/store.ts";
-import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
@@ -26,6 +25,7 @@ import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { makeMemoryFolder } from "../../support/harness/memory_folder.ts";
 import { type Absence, RATES, type State } from "./shape.ts";
+import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 /** Addresses that channels may call. */
 const PUBLIC = parseEgress("public") ?? NO_EGRESS;

@@ -6,12 +6,12 @@ import type { IdleClose } from "../../../domain/runs/idle.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";
-import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { run } from "../../support/builders/stored_runs.ts";
 import { Process } from "../../support/harness/process.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 const KEY = `apk_eu_${"a9".repeat(16)}`;
 

@@ -5,12 +5,12 @@ import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";
-import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { aRunNow } from "../../support/builders/old_ledger.ts";
 import { run } from "../../support/builders/stored_runs.ts";
 import { Process } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
+import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 const KEY = `apk_eu_${"b7".repeat(16)}`;
 

@@ -11,7 +11,6 @@ import { nightOf } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";
-import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import {
   contentsOf,
   DAY_MS,
@@ -22,6 +21,7 @@ import { aRunNow } from "../../support/builders/old_ledger.ts";
 import { Process } from "../../support/harness/process.ts";
 import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
+import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 const KEY = `apk_eu_${"a8".repeat(16)}`;
 

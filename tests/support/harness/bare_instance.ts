@@ -6,9 +6,9 @@ import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
-import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { KEY } from "./harness.ts";
 import { asKvClient } from "./kv_client.ts";
+import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 /** Options of an instance. */
 export interface InstanceOptions extends Partial<ServiceOptions> {

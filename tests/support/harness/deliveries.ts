@@ -15,9 +15,9 @@ import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
 import { createChannelTester } from "../../../kv/channels/tester.ts";
 import { createDeliveryQueue } from "../../../kv/channels/queue.ts";
 import type { Store } from "../../../kv/store.ts";
-import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { NOON } from "./harness.ts";
 import { TempStore } from "./temp_store.ts";
+import { insertTeam } from "../builders/teams.ts";
 
 /** Result of a try that succeeds. */
 export const DELIVERED: SendResult = {

@@ -16,11 +16,12 @@ import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import type { OpenStore } from "../../../kv/open.ts";
-import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
+import { createCredentialStore } from "../../../kv/teams/credentials.ts";
 import { type HarnessOptions, Instance } from "./instance.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { Route } from "./route.ts";
 import { type Database, INSTANCES, openDatabase } from "./test_kv.ts";
+import { insertTeam } from "../builders/teams.ts";
 
 export type { HarnessOptions };
 

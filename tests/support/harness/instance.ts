@@ -11,11 +11,11 @@ import { TIMERS } from "../../../runtime/deadlines.ts";
 import { sealKeysOf } from "../../../kv/channels/seal_file.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
-import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import { type Egress, NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
 import { asKvClient } from "./kv_client.ts";
+import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 /** Stores channels with public addresses, and calls none. */
 const STORED_ONLY: Egress = {

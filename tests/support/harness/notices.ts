@@ -4,12 +4,12 @@ import type { NoticeState, NoticeStore } from "../../../domain/teams/quota_notic
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { createNoticeStore, createUsageStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { NOON } from "./harness.ts";
 import { SENDER, SmtpSink } from "../fakes/smtp.ts";
 import { TempStore } from "./temp_store.ts";
+import { insertTeam } from "../builders/teams.ts";
 
 /** The month of {@link NOON}. */
 export const MONTH = "2026-11";

@@ -19,10 +19,10 @@ import { createDeletionStore } from "../../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
 import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
 import type { Store } from "../../../kv/store.ts";
-import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { NOON } from "./harness.ts";
 import { aCall, processAll, runsOf } from "../builders/stored_runs.ts";
 import { noise } from "./temp_store.ts";
+import { insertTeam } from "../builders/teams.ts";
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;

@@ -3,10 +3,10 @@ import { assert, assertEquals } from "@std/assert";
 import { nightOf, type SweepReport } from "../../../domain/retention/sweep.ts";
 import type { NoticeCheck } from "../../../domain/teams/quota_notice.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { BareInstance, hurried } from "../../support/harness/bare_instance.ts";
 import { KvServer } from "../../support/harness/kv_server.ts";
+import { insertTeam } from "../../support/builders/teams.ts";
 
 /** Milliseconds that no test lets pass. */
 const LONG_MS = 60_000;

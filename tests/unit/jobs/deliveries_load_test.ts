@@ -3,10 +3,10 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { newDelivery } from "../../../domain/channels/new_delivery.ts";
 import type { SendResult } from "../../../domain/channels/sender.ts";
-import { insertTeam } from "../../../kv/teams/credentials.ts";
 import type { Store } from "../../../kv/store.ts";
 import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
+import { insertTeam } from "../../support/builders/teams.ts";
 
 const SECOND = 1_000;
 

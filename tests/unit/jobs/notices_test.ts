@@ -6,13 +6,13 @@ import {
   NOTICE_LEASE_MS,
   type NoticeStore,
 } from "../../../domain/teams/quota_notice.ts";
-import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { SENDER } from "../../support/fakes/smtp.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
   await using b = await NoticesHarness.open();

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { OPERATOR, SCOPES } from "../../../domain/teams/credentials.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
+import { createCredentialStore } from "../../../kv/teams/credentials.ts";
 import { createTeamStore } from "../../../kv/teams/teams.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
@@ -12,6 +12,7 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aSpec, cardsOf, rateOf } from "../../support/builders/rate_cards.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { insertTeam } from "../../support/builders/teams.ts";
 
 const environment = {
   now: () => NOON,

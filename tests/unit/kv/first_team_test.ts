@@ -1,15 +1,12 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { CredentialStore } from "../../../domain/teams/key_list.ts";
-import {
-  createCredentialStore,
-  ensureFirstTeam,
-  insertTeam,
-  KeyRequired,
-} from "../../../kv/teams/credentials.ts";
+import { createCredentialStore } from "../../../kv/teams/credentials.ts";
 import { type OpenStore, openUnlocked } from "../../../kv/open.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { insertTeam } from "../../support/builders/teams.ts";
+import { ensureFirstTeam, KeyRequired } from "../../../kv/teams/teams.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
 const OTHER_KEY = `apk_eu_${"cd".repeat(16)}`;

@@ -147,14 +147,14 @@ const DAMAGES: Damages = {
     says: `index record ${NOON} for ${RUN}`,
     make: (h) =>
       Promise.resolve({
-        deletes: [keys.expiry(h.team.id, { retentionClass: "record", since: NOON }, RUN)],
+        deletes: [keys.entry(keys.expiryOrder(h.team.id, "record"), NOON, RUN)],
       }),
   },
   "a deleted id would be refused forever": {
     says: `index of deleted ${DELETED}`,
     make: (h) => {
-      const entry = { retentionClass: "tombstone", since: DELETED_AT } as const;
-      return Promise.resolve({ deletes: [keys.expiry(h.team.id, entry, DELETED)] });
+      const order = keys.expiryOrder(h.team.id, "tombstone");
+      return Promise.resolve({ deletes: [keys.entry(order, DELETED_AT, DELETED)] });
     },
   },
   "a deleted run would accept events again": {

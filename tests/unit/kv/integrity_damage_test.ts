@@ -232,7 +232,7 @@ const DAMAGES: Damages = {
     says: `index payload ${NOON} for ${RUN}`,
     make: (h) =>
       Promise.resolve({
-        deletes: [keys.expiry(h.team.id, { retentionClass: "payload", since: NOON }, RUN)],
+        deletes: [keys.entry(keys.expiryOrder(h.team.id, "payload"), NOON, RUN)],
       }),
   },
   "the index of models lacks a run": {

@@ -1,16 +1,17 @@
 /** Cache of roll-up days: always equal to the store, and read no more than once. */
 import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import { groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { openUnlocked } from "../../../kv/open.ts";
 import { RollupCache } from "../../../kv/spend/rollup_cache.ts";
 import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
-import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { insertTeam } from "../../support/builders/teams.ts";
+
+import fc from "fast-check";
 
 const DAYS = ["2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21"] as const;
 const [FIRST, , , LAST] = DAYS;

@@ -1,6 +1,5 @@
 import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -11,7 +10,6 @@ import {
   type RollupKind,
   type RollupRow,
 } from "../../../domain/spend/rollup.ts";
-import { insertTeam } from "../../../kv/teams/credentials.ts";
 import {
   createSpendStore,
   decodeRollup,
@@ -20,6 +18,9 @@ import {
 } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { insertTeam } from "../../support/builders/teams.ts";
+
+import fc from "fast-check";
 
 const DAY = "2026-11-21";
 
