@@ -5,8 +5,8 @@
  * @module
  */
 import { backup } from "node:sqlite";
-import { Database } from "./base/database.ts";
 import { deserialize } from "node:v8";
+import { Database } from "./base/files.ts";
 
 export interface CopyJob {
   /** The ledger's file, which services may have open. */

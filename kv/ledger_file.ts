@@ -3,10 +3,17 @@
  *
  * @module
  */
-import { createPrivate, isThere, lockOf, logOf, MODE, restoringOf } from "./base/files.ts";
+import {
+  createPrivate,
+  Database,
+  isThere,
+  lockOf,
+  logOf,
+  MODE,
+  restoringOf,
+} from "./base/files.ts";
 import { damaged, oneLine, refusal, StoreInUse, StoreRefused } from "./refused.ts";
 import { basename, dirname, join } from "node:path";
-import { Database } from "./base/database.ts";
 
 /** Maximum bytes of a file that is fully checked at start; larger ones would delay it. */
 const QUICK_CHECK_BYTES_MAX = 268_435_456;

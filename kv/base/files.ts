@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { DatabaseSync } from "node:sqlite";
 
 /** Returns the path of a ledger's write-ahead log. */
 export function logOf(path: string): string {
@@ -84,4 +85,11 @@ export function watchFiles(location: string, path: string): () => boolean {
 function identityOf(path: string): string {
   const { dev, ino } = Deno.statSync(path);
   return `${dev} ${ino}`;
+}
+
+/** A database; Deno 2.5 has none that can be disposed. */
+export class Database extends DatabaseSync {
+  override [Symbol.dispose](): void {
+    this.close();
+  }
 }

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { CHECK_STATUSES, type CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
@@ -16,8 +16,8 @@ import { failureKeys } from "../checks/results.ts";
 import { type DayRow, PASSES_MAX } from "../checks/rows.ts";
 import { readConfig } from "../config/objects.ts";
 import type { ReadHead } from "../runs/heads.ts";
-import { eachRow, getAll, type Store } from "../store.ts";
-import { type Findings, NONE } from "./findings.ts";
+import { eachRow, getAll } from "../store.ts";
+import { type Findings, NONE, type TeamCheck } from "./findings.ts";
 
 /** Expected counts of a row by check, and the latest arrival of a run that passed. */
 type ExpectedRow = Map<string, { readonly counts: number[]; latestPass: number }>;
@@ -40,13 +40,13 @@ export async function verifyFailures(
 
 /** Totals of the results of a team's runs. It holds a row for each day and agent, and no run. */
 export class CheckSums {
-  readonly #team: TeamId;
+  readonly #check: TeamCheck;
   /** Expected rows by UTC day and agent. */
   readonly #rows = new Map<string, ExpectedRow>();
   #failures = 0;
 
-  constructor(team: TeamId) {
-    this.#team = team;
+  constructor(check: TeamCheck) {
+    this.#check = check;
   }
 
   /** Adds the results of a run. */
@@ -54,7 +54,7 @@ export class CheckSums {
     const place = placeOf(summary);
     if (place === null || results.length === 0) return;
     const { day, agent, at } = place;
-    this.#failures += failureKeys(this.#team, id, { place, results }).size;
+    this.#failures += failureKeys(this.#check.team, id, { place, results }).size;
     for (const slug of agent === null ? [ALL_AGENTS] : [ALL_AGENTS, agent]) {
       const name = `${day} ${slug}`;
       const row: ExpectedRow = this.#rows.get(name) ?? new Map();
@@ -69,11 +69,12 @@ export class CheckSums {
   }
 
   /** Compares the totals with the stored rows. Call it once, after the last run. */
-  async compare(store: Store, findings: Findings): Promise<void> {
-    const { checks } = await readConfig(store, this.#team);
+  async compare(): Promise<void> {
+    const { store, team, findings } = this.#check;
+    const { checks } = await readConfig(store, team);
     // Counts of checks that no longer exist may be left in a row, or not.
     const existing = new Set(checks.map(({ id }) => id ?? ""));
-    const range = { prefix: keys.checkCountsOf(this.#team) };
+    const range = { prefix: keys.checkCountsOf(team) };
     for await (const { key, value } of eachRow<DayRow>(store, range)) {
       const name = key.slice(2).join(" ");
       compareRow(
@@ -91,7 +92,7 @@ export class CheckSums {
     }
     // The failures of runs are verified, so others are stray.
     let rows = 0;
-    for await (const _ of eachRow(store, { prefix: keys.checkFailuresOf(this.#team) })) rows++;
+    for await (const _ of eachRow(store, { prefix: keys.checkFailuresOf(team) })) rows++;
     findings.compare("failures of checks", { rows: this.#failures }, { rows });
   }
 }

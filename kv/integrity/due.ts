@@ -11,7 +11,7 @@ import { keyParts, keys } from "../base/keys.ts";
 import { type ReadHead, readHead, type SummarizedHead } from "../runs/heads.ts";
 import { eachRow, namesBelow, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
-import type { Findings } from "./findings.ts";
+import type { TeamCheck } from "./findings.ts";
 
 /** Rows of all teams that say when to look at an object. */
 export interface Due {
@@ -55,11 +55,9 @@ export function hasWork({ summary, failure }: Pick<ReadHead, "summary" | "failur
  * @param waiting runs that had work
  */
 export async function verifyWork(
-  store: Store,
-  team: TeamId,
+  { store, team, findings }: TeamCheck,
   waiting: readonly RunId[],
   due: Due,
-  findings: Findings,
 ): Promise<void> {
   for (const id of waiting) {
     if (due.runs.has(pendingName(team, id))) continue;
@@ -76,11 +74,9 @@ export async function verifyWork(
  * @param agents slugs of the team's agents, also of archived ones
  */
 export async function verifyMonitors(
-  store: Store,
-  team: TeamId,
+  { store, team, findings }: TeamCheck,
   agents: ReadonlySet<string>,
   due: Due,
-  findings: Findings,
 ): Promise<void> {
   const monitors = new Set<string>();
   for await (const { key, value } of eachRow<Monitor>(store, { prefix: keys.monitors(team) })) {

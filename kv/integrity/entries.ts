@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { RunId } from "../../domain/core/ids.ts";
 import {
   Block,
   blockKey,
@@ -13,24 +12,20 @@ import {
   type Position,
 } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
-import { eachRow, getAll, type Store } from "../store.ts";
-import { type Findings, NONE } from "./findings.ts";
+import type { ReadHead } from "../runs/heads.ts";
+import { eachRow, getAll } from "../store.ts";
+import { type Findings, NONE, type TeamCheck } from "./findings.ts";
 
 /** An entry that must be stored, in an order that has this prefix. */
 export type ExpectedEntry = Entry & { readonly order: Deno.KvKey };
 
-/**
- * Finds entries of a run that are missing, different, or stored more than once.
- *
- * @param blocks numbers of the blocks that may hold them
- */
+/** Finds entries of a run that are missing, different, or stored more than once. */
 export async function verifyEntries(
-  store: Store,
-  id: RunId,
+  { store, id, summary }: ReadHead,
   expected: readonly ExpectedEntry[],
-  blocks: readonly number[],
   findings: Findings,
 ): Promise<void> {
+  const { blocks = [] } = summary ?? {};
   const places = expected.flatMap(({ order, at, run }) => [
     keys.entry(order, at, run),
     ...blocks.map((number) => blockKey(order, at, number)),
@@ -60,21 +55,15 @@ function entriesOf({ key, value }: Deno.KvEntryMaybe<unknown>, position?: Positi
 }
 
 /** Yields the stored values of all orders below a prefix, with the key of the row, also of a block. */
-export async function* entryValues(
-  store: Store,
-  prefix: Deno.KvKey,
-  findings: Findings,
-): AsyncGenerator<{ readonly key: Deno.KvKey; readonly values: readonly unknown[] }> {
-  for await (const { key, value } of eachRow(store, { prefix })) yield { key, values: [value] };
-  yield* blockValues(store, prefix, findings);
+export async function* entryValues(check: TeamCheck, prefix: Deno.KvKey) {
+  for await (const { key, value } of eachRow(check.store, { prefix })) {
+    yield { key, values: [value] };
+  }
+  yield* blockValues(check, prefix);
 }
 
 /** Verifies the blocks of all orders below a prefix, and yields their values. */
-export async function* blockValues(
-  store: Store,
-  prefix: Deno.KvKey,
-  findings: Findings,
-): ReturnType<typeof entryValues> {
+export async function* blockValues({ store, findings }: TeamCheck, prefix: Deno.KvKey) {
   for await (const row of eachRow(store, { prefix: keys.blocks(prefix) })) {
     const key = row.key.slice(1);
     const entries = entriesOf(row);

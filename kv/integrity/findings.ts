@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { eachRow, type Store } from "../store.ts";
+import type { TeamAt } from "../runs/heads.ts";
+import { eachRow } from "../store.ts";
 import { keyText } from "../writer/group.ts";
 
 /** Maximum mismatches listed; all are counted. */
@@ -58,6 +59,11 @@ export class Findings {
   }
 }
 
+/** A team under check. */
+export interface TeamCheck extends TeamAt {
+  readonly findings: Findings;
+}
+
 /** Rows that other rows imply. Each implied row is checked once; the others are stray. */
 export class ImpliedRows {
   readonly #names: Set<string>;
@@ -68,11 +74,7 @@ export class ImpliedRows {
   }
 
   /** Reads the names of the stored rows. */
-  static async read(
-    store: Store,
-    findings: Findings,
-    ...ranges: readonly Deno.KvListSelector[]
-  ): Promise<ImpliedRows> {
+  static async read({ store, findings }: TeamCheck, ...ranges: Deno.KvListSelector[]) {
     const names = new Set<string>();
     for (const range of ranges) {
       for await (const { key } of eachRow(store, range)) names.add(keyText(key));

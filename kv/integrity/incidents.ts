@@ -9,20 +9,16 @@ import type { Incident } from "../../domain/alerts/incident.ts";
 import { hasPlace } from "../../domain/alerts/instance.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
 import { INCIDENT_STATES } from "../../domain/channels/message.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
 import { type AlertState, decodeIncident, decodeInstance } from "../alerts/rows.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { eachRow, getAll, getValue, type Store } from "../store.ts";
-import { type Findings, ImpliedRows, NONE } from "./findings.ts";
+import { eachRow, getAll, getValue } from "../store.ts";
+import { ImpliedRows, NONE, type TeamCheck } from "./findings.ts";
 
 /** Verifies the incidents of a team, their places in lists, and the groups that they belong to. */
-export async function verifyIncidents(
-  store: Store,
-  team: TeamId,
-  findings: Findings,
-): Promise<void> {
+export async function verifyIncidents(check: TeamCheck): Promise<void> {
+  const { store, team, findings } = check;
   const ranges = [keys.incidentsAt(team, 0, Infinity), { prefix: keys.openIncidents(team) }];
-  const places = await ImpliedRows.read(store, findings, ...ranges);
+  const places = await ImpliedRows.read(check, ...ranges);
   const unresolved = new Set<string>();
   for await (const { key, value } of eachRow(store, { prefix: keys.incidents(team) })) {
     const id = keyParts.id(key);
@@ -36,10 +32,10 @@ export async function verifyIncidents(
     if (isOpen) unresolved.add(id);
     places.check(`place of ${what}`, keys.incidentAt(team, incident.openedAt, id));
     places.check(`${what} among open ones`, keys.openIncident(team, id), isOpen);
-    await verifyRuns(store, team, incident, findings);
+    await verifyRuns(check, incident);
   }
   places.noteStray("place of an incident");
-  await verifyInstances(store, team, unresolved, findings);
+  await verifyInstances(check, unresolved);
 }
 
 function decoded<Value>(decode: (value: unknown) => Value, value: unknown): Value | null {
@@ -57,12 +53,7 @@ function isComplete(incident: Partial<Incident>, id: string): incident is Incide
 }
 
 /** Verifies that each run of an incident that is still stored names the incident. */
-async function verifyRuns(
-  store: Store,
-  team: TeamId,
-  { id, runs }: Incident,
-  findings: Findings,
-): Promise<void> {
+async function verifyRuns({ store, team, findings }: TeamCheck, { id, runs }: Incident) {
   const summaries = await getAll(store, runs.map((run) => keys.summary(team, run)));
   const named = await getAll(store, runs.map((run) => keys.runIncidents(team, run)));
   for (const [i, run] of runs.entries()) {
@@ -78,10 +69,8 @@ async function verifyRuns(
  * @param unresolved ids of the incidents that are not resolved
  */
 async function verifyInstances(
-  store: Store,
-  team: TeamId,
+  { store, team, findings }: TeamCheck,
   unresolved: ReadonlySet<string>,
-  findings: Findings,
 ): Promise<void> {
   const left = new Set(unresolved);
   const state = await getValue<AlertState>(store, keys.alertState(team)) ?? {};
@@ -111,13 +100,10 @@ async function verifyInstances(
 }
 
 /** Verifies that each delivery is in the lists that its state requires, and in no other. */
-export async function verifyDeliveries(
-  store: Store,
-  team: TeamId,
-  findings: Findings,
-): Promise<void> {
+export async function verifyDeliveries(check: TeamCheck): Promise<void> {
+  const { store, team, findings } = check;
   const ranges = [keys.deliveriesAt(team, 0, Infinity), { prefix: keys.deadDeliveries(team) }];
-  const places = await ImpliedRows.read(store, findings, ...ranges);
+  const places = await ImpliedRows.read(check, ...ranges);
   for await (const { key, value } of eachRow<Delivery>(store, { prefix: keys.deliveries(team) })) {
     const id = keyParts.id(key);
     const what = `delivery ${id}`;

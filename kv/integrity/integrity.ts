@@ -138,7 +138,7 @@ async function sumTeams(
 ): Promise<Map<TeamId, TeamSums>> {
   const teams = new Map<TeamId, TeamSums>();
   const sumsOf = (team: TeamId) => {
-    const sums = teams.get(team) ?? new TeamSums(team);
+    const sums = teams.get(team) ?? new TeamSums(store, team);
     teams.set(team, sums);
     return sums;
   };
@@ -167,6 +167,6 @@ async function sumTeams(
   await verifyGroup();
   await verifyChunks(store, (team) => isSelected(team) ? sumsOf(team).findings : null);
   const due = await readDue(store);
-  for (const sums of teams.values()) await sums.compare(store, due);
+  for (const sums of teams.values()) await sums.compare(due);
   return teams;
 }

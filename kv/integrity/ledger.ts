@@ -14,12 +14,12 @@ import {
 } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import { keys } from "../base/keys.ts";
-import { readRemovedTotals } from "../retention/old_batches.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { readDirectory } from "../runs/directory.ts";
 import type { LedgerAt } from "../runs/heads.ts";
 import { eachRow, getEntry } from "../store.ts";
 import { type Findings, NONE } from "./findings.ts";
+import { readRemovedTotals } from "../retention/payload.ts";
 
 /** Verifies the ledger of a run; returns the totals of its events, and their number by month. */
 export async function verifyLedger(run: LedgerAt, findings: Findings) {

@@ -115,7 +115,7 @@ function flat(summary: RunSummary): Record<string, unknown> {
 
 /** Finds missing or wrong entries of a run in the index, the expiry orders and the feed. */
 async function verifyPlaces(run: ReadHead, expected: RunSummary | null, findings: Findings) {
-  const { store, team, id, head, ledger, summary } = run;
+  const { team, id, head, ledger, summary } = run;
   const entries: ExpectedEntry[] = [...indexEntries(team, id, expected)];
   const add = (order: Deno.KvKey, at: number) => entries.push({ order, at, run: id, value: true });
   if (isStored(head)) {
@@ -123,7 +123,7 @@ async function verifyPlaces(run: ReadHead, expected: RunSummary | null, findings
     add(keys.expiryOrder(team, retentionClass), since);
   }
   if (summary?.changes !== undefined) add(keys.changes(team), summary.changes.latest);
-  await verifyEntries(store, id, entries, summary?.blocks ?? [], findings);
+  await verifyEntries(run, entries, findings);
 }
 
 /** Compares the idle close of a run with its opening and events. A later deadline is allowed. */

@@ -20,16 +20,15 @@ import { countOf, eachRow, getMany, type Store } from "../store.ts";
 import { CheckSums } from "./checks.ts";
 import { type Due, hasIdleDeadline, hasWork, verifyMonitors, verifyWork } from "./due.ts";
 import { blockValues, entryValues } from "./entries.ts";
-import { Findings, NONE } from "./findings.ts";
+import { Findings, NONE, type TeamCheck } from "./findings.ts";
 import { verifyDeliveries, verifyIncidents } from "./incidents.ts";
 import type { VerifiedRun } from "./run.ts";
 
 /** Totals of a team's runs. It holds a row for each roll-up and agent, and the ids of runs with work. */
-export class TeamSums {
+export class TeamSums implements TeamCheck {
   runs = 0;
   events = 0;
   readonly findings: Findings = new Findings();
-  readonly #team: TeamId;
   readonly #checks: CheckSums;
   /** Roll-ups by the parts of their key after the team. */
   readonly #rollups = new Map<string, RollupRow>();
@@ -42,9 +41,8 @@ export class TeamSums {
   /** Runs that have work. */
   readonly #waiting: RunId[] = [];
 
-  constructor(team: TeamId) {
-    this.#team = team;
-    this.#checks = new CheckSums(team);
+  constructor(readonly store: Store, readonly team: TeamId) {
+    this.#checks = new CheckSums(this);
   }
 
   /** Adds a run. */
@@ -58,7 +56,7 @@ export class TeamSums {
     if (run.summary?.changes !== undefined) this.#inFeed++;
     if (hasIdleDeadline(run)) this.#deadlines++;
     if (hasWork(run)) this.#waiting.push(id);
-    for (const { order } of indexEntries(this.#team, id, summary)) {
+    for (const { order } of indexEntries(this.team, id, summary)) {
       count(this.#indexed, keyParts.name(order));
     }
     const counted = agentRunOf(id, summary);
@@ -70,29 +68,29 @@ export class TeamSums {
   }
 
   /** Compares the totals with the stored rows of the team. Call it once, after the last run. */
-  async compare(store: Store, due: Due): Promise<void> {
-    const [team, findings] = [this.#team, this.findings];
+  async compare(due: Due): Promise<void> {
+    const { team, findings } = this;
     const deadlines = due.deadlines.get(team) ?? 0;
     if (deadlines < this.#deadlines) {
       findings.note("deadlines of open runs", `at least ${this.#deadlines}`, `${deadlines}`);
     }
-    await this.#addRemoved(store);
-    await this.#compareRows(store, "roll-up", keys.teamRollups(team), this.#rollups, {
+    await this.#addRemoved();
+    await this.#compareRows("roll-up", keys.teamRollups(team), this.#rollups, {
       fieldsOf: ({ measures, group }) => ({ ...measures, group }),
       decode: ({ key, value }) => decodeRollup(keyParts.day(key), value as Uint8Array),
     });
-    await this.#compareUsage(store);
-    await this.#compareAgents(store, due);
-    await this.#compareEntries(store);
-    await verifyWork(store, team, this.#waiting, due, findings);
-    await this.#checks.compare(store, findings);
-    await verifyIncidents(store, team, findings);
-    await verifyDeliveries(store, team, findings);
+    await this.#compareUsage();
+    await this.#compareAgents(due);
+    await this.#compareEntries();
+    await verifyWork(this, this.#waiting, due);
+    await this.#checks.compare();
+    await verifyIncidents(this);
+    await verifyDeliveries(this);
   }
 
   /** Adds the totals of removed runs. */
-  async #addRemoved(store: Store): Promise<void> {
-    const team = this.#team;
+  async #addRemoved(): Promise<void> {
+    const { store, team } = this;
     for await (const { key, value } of eachRow(store, { prefix: keys.removedRollups(team) })) {
       this.#addRollup(decodeRollup(keyParts.day(key), value as Uint8Array));
     }
@@ -107,7 +105,7 @@ export class TeamSums {
   }
 
   #addRollup(row: RollupRow): void {
-    const name = labelOf(rollupKey(this.#team, row));
+    const name = labelOf(rollupKey(this.team, row));
     const previous = this.#rollups.get(name)?.measures;
     const measures = previous === undefined ? row.measures : addCounts(previous, row.measures);
     this.#rollups.set(name, { ...row, measures });
@@ -115,7 +113,6 @@ export class TeamSums {
 
   /** Compares stored rows with the expected ones, which are removed from their map. */
   async #compareRows<Row>(
-    store: Store,
     kind: string,
     prefix: Deno.KvKey,
     expected: Map<string, Row>,
@@ -124,7 +121,7 @@ export class TeamSums {
       readonly decode: (entry: Deno.KvEntry<unknown>) => Row;
     },
   ): Promise<void> {
-    for await (const entry of eachRow(store, { prefix })) {
+    for await (const entry of eachRow(this.store, { prefix })) {
       const what = `${kind} ${labelOf(entry.key)}`;
       const row = expected.get(labelOf(entry.key));
       expected.delete(labelOf(entry.key));
@@ -143,9 +140,9 @@ export class TeamSums {
     }
   }
 
-  async #compareUsage(store: Store): Promise<void> {
+  async #compareUsage(): Promise<void> {
     const stored = new Map<string, unknown>();
-    for await (const { key, value } of eachRow(store, { prefix: keys.teamUsage(this.#team) })) {
+    for await (const { key, value } of eachRow(this.store, { prefix: keys.teamUsage(this.team) })) {
       stored.set(keyParts.name(key), value instanceof Deno.KvU64 ? Number(value.value) : value);
     }
     for (const month of new Set([...this.#usage.keys(), ...stored.keys()])) {
@@ -158,27 +155,27 @@ export class TeamSums {
    * Compares the number of entries in the index and in the feed: those of runs are verified, so others
    * are stray. Deletions in the feed do not count, and entries of expiry stay until they are due.
    */
-  async #compareEntries(store: Store): Promise<void> {
-    const [team, findings] = [this.#team, this.findings];
+  async #compareEntries(): Promise<void> {
+    const { team, findings } = this;
     const indexed = new Map<string, number>();
-    for await (const row of entryValues(store, keys.teamRunsBy(team), findings)) {
+    for await (const row of entryValues(this, keys.teamRunsBy(team))) {
       count(indexed, keyParts.name(row.key), row.values.length);
     }
     const [expected, found] = [this.#indexed, indexed].map((rows) => Object.fromEntries(rows));
     findings.compare("entries of the index", expected!, found!);
     let runs = 0;
-    for await (const { values } of entryValues(store, keys.changes(team), findings)) {
+    for await (const { values } of entryValues(this, keys.changes(team))) {
       runs += values.filter((value) => value === true).length;
     }
     findings.compare("entries of the feed", { runs: this.#inFeed }, { runs });
     for (const retentionClass of RETENTION_CLASSES) {
       const order = keys.expiryOrder(team, retentionClass);
-      for await (const _ of blockValues(store, order, findings));
+      for await (const _ of blockValues(this, order));
     }
   }
 
-  async #compareAgents(store: Store, due: Due): Promise<void> {
-    const [team, findings] = [this.#team, this.findings];
+  async #compareAgents(due: Due): Promise<void> {
+    const { store, team, findings } = this;
     const slugs = await slugsBelow(store, keys.teamAgents(team));
     const archived = await slugsBelow(store, keys.archivedAgents(team));
     const counts = [keys.agentCount(team), keys.archivedAgents(team)];
@@ -193,9 +190,9 @@ export class TeamSums {
     for (const slug of this.#agents.keys()) {
       findings.presence(`agent ${slug}`, true, all.has(slug));
     }
-    await verifyMonitors(store, team, all, due, findings);
+    await verifyMonitors(this, all, due);
     const activities = keys.agentActivities(team);
-    await this.#compareRows(store, "activity of agent", activities, this.#agents, {
+    await this.#compareRows("activity of agent", activities, this.#agents, {
       fieldsOf: (activity) => ({ ...activity }),
       decode: ({ value }) => value as AgentActivity,
     });

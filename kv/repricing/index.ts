@@ -15,8 +15,8 @@ import type { Position } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { modelPart } from "../base/index_parts.ts";
 import type { TeamAt } from "../runs/heads.ts";
-import { nextModelPart } from "../run_list/model_parts.ts";
 import { listEntries } from "../entries.ts";
+import { nextModelPart } from "../run_list/run_list.ts";
 
 /** Names read in one step, in sequence: all reads share a thread. */
 const NAMES_PER_STEP = 16;

@@ -32,9 +32,16 @@ import { JobQueue } from "../job_queue.ts";
 import { PendingWaits } from "../runs/pending_waits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import { newRowName } from "../base/names.ts";
-import { addStep, type Draft, finishRun, isFull } from "./draft.ts";
 import { countNames, gatherRuns, indexSpanOf } from "./index.ts";
-import { type RepriceStep, repriceStep, type RepriceTarget } from "./run.ts";
+import {
+  addStep,
+  type Draft,
+  finishRun,
+  isFull,
+  type RepriceStep,
+  repriceStep,
+  type RepriceTarget,
+} from "./run.ts";
 import { listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 

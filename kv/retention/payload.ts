@@ -10,13 +10,16 @@ import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { readResults } from "../checks/results.ts";
-import type { SummarizedHead } from "../runs/heads.ts";
-import { blobWrite } from "../store.ts";
+import type { LedgerAt, RunAt, SummarizedHead } from "../runs/heads.ts";
+import { blobWrite, chunkKeys, getAll, getValue, listRows } from "../store.ts";
 import type { Write } from "../writer/write.ts";
-import { moveExpiryEntry } from "./expiry_entry.ts";
-import { batchChunkKeys, takeOldBatches } from "./old_batches.ts";
-import type { Removal } from "./removal.ts";
-import { encodeLedger } from "../base/codec_sums.ts";
+import { moveExpiryEntry, type Removal, usageSums } from "./removal.ts";
+import { decodeSums, encodeLedger, encodeSums } from "../base/codec_sums.ts";
+import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/runs/event_totals.ts";
+import { addToMonth, type BatchEntry, type EventLedger } from "../../domain/runs/ledger.ts";
+import { monthOf } from "../../domain/core/time.ts";
+import { BatchIndex } from "../runs/batch_index.ts";
+import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 
 /**
  * Removes the payload that arrived before an instant; the record stays and gets a new expiry entry.
@@ -81,4 +84,132 @@ export async function removePayload(
     events: old?.events ?? 0,
     isAll: ledger.oldestAt === null || ledger.oldestAt >= beforeMs,
   };
+}
+
+/** A removal of batches, ready to commit. */
+export interface OldBatches {
+  /** The ledger without the removed batches. */
+  readonly ledger: EventLedger;
+  /** Totals of all removed batches, including earlier removals. */
+  readonly sets: NonNullable<Write["sets"]>;
+  /** Rows of the removed batches. */
+  readonly deletes: readonly Deno.KvKey[];
+  /** Changes of the usage counters: removed events still count. */
+  readonly sums: NonNullable<Write["sums"]>;
+  /** Number of removed events. */
+  readonly events: number;
+}
+
+/**
+ * Removes batches that arrived before an instant, oldest first. Returns null when there are none.
+ * Their ids stay on the ledger's pages, so that a retry is recognized, and their totals in the ledger.
+ *
+ * @param rowsMax rows after which the rest stays for the next call
+ */
+export async function takeOldBatches(
+  run: LedgerAt,
+  beforeMs: number,
+  rowsMax: number,
+): Promise<OldBatches | null> {
+  const { team, id, ledger } = run;
+  if (ledger.oldestAt === null || ledger.oldestAt >= beforeMs) return null;
+  const { old, next } = await findOld(run, beforeMs, rowsMax);
+  const { deletes, end } = await rowsOf(run, ledger.removed + old.length, rowsMax);
+  const entries = old.slice(0, end - ledger.removed);
+  const { totals, months } = await countEvents(run, entries, end);
+  return {
+    ledger: {
+      ...ledger,
+      removed: end,
+      oldestAt: (old[entries.length] ?? next)?.receivedAt ?? null,
+      months: months.entries().reduce(
+        (remaining, [month, by]) => addToMonth(remaining, month, -by),
+        ledger.months,
+      ),
+    },
+    sets: [{ key: keys.removedTotals(team, id), value: encodeSums(totals) }],
+    deletes,
+    sums: usageSums(team, months),
+    events: months.values().reduce((sum, by) => sum + by, 0),
+  };
+}
+
+/** Finds at most `batchesMax` batches that arrived before an instant, and the batch after them. */
+async function findOld(run: LedgerAt, beforeMs: number, batchesMax: number) {
+  const old: BatchEntry[] = [];
+  const index = await BatchIndex.read(run);
+  for await (const entry of index.byArrival()) {
+    if (entry.receivedAt >= beforeMs || old.length >= batchesMax) return { old, next: entry };
+    old.push(entry);
+  }
+  return { old, next: null };
+}
+
+/** Batches whose chunks are read at a time. */
+const BATCHES_PER_READ = 10;
+
+/**
+ * Returns the rows of the batches before `old`, within `rowsMax`, and the number of the next batch.
+ */
+async function rowsOf(run: LedgerAt, old: number, rowsMax: number) {
+  const { store, team, id, ledger } = run;
+  const [anyChunk] = await listRows(store, { prefix: keys.chunks(team, id) }, { limit: 1 });
+  const deletes: Deno.KvKey[] = [];
+  let end = ledger.removed;
+  while (end < old && deletes.length < rowsMax) {
+    const numbers = numbersFrom(end, Math.min(end + BATCHES_PER_READ, old));
+    const batches = numbers.map((batch) => keys.batch(team, id, batch));
+    const prices = ledger.repricings === 0
+      ? []
+      : numbers.map((batch) => keys.prices(team, id, batch));
+    deletes.push(...batches, ...prices);
+    if (anyChunk !== undefined) {
+      deletes.push(...await batchChunkKeys(run, [...batches, ...prices]));
+    }
+    end += numbers.length;
+  }
+  return { deletes, end };
+}
+
+/** Reads the keys of the chunks of values. */
+export async function batchChunkKeys(
+  { store, team, id }: RunAt,
+  heads: readonly Deno.KvKey[],
+): Promise<Deno.KvKey[]> {
+  const entries = await getAll(store, heads);
+  return entries.flatMap(({ value }) => chunkKeys(team, id, value));
+}
+
+/**
+ * Totals the events of the batches before `end`, including earlier removals, and counts them by
+ * month. Reads the batches only if the ledger does not have the numbers.
+ */
+async function countEvents(
+  run: LedgerAt,
+  entries: readonly BatchEntry[],
+  end: number,
+): Promise<{ readonly totals: EventTotals; readonly months: ReadonlyMap<string, number> }> {
+  const { ledger } = run;
+  if (end === ledger.batches) {
+    return { totals: ledger.totals, months: new Map(Object.entries(ledger.months)) };
+  }
+  const months = new Map<string, number>();
+  let totals = await readRemovedTotals(run);
+  const numbers = numbersFrom(ledger.removed, end);
+  let at = 0;
+  for await (const { events, prices } of readBatches(run, numbers)) {
+    totals = addEvents(totals, events.map(withFacts), prices);
+    const month = monthOf(entries[at++]?.receivedAt ?? 0);
+    months.set(month, (months.get(month) ?? 0) + events.length);
+  }
+  return { totals, months };
+}
+
+/** Reads the totals of a run's removed batches. */
+export async function readRemovedTotals(
+  { store, team, id, ledger }: LedgerAt,
+): Promise<EventTotals> {
+  if (ledger.removed === 0) return NO_EVENTS;
+  const stored = await getValue<Uint8Array>(store, keys.removedTotals(team, id));
+  return stored === null ? NO_EVENTS : decodeSums<EventTotals>(stored);
 }

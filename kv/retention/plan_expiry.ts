@@ -16,9 +16,10 @@ import { EMPTY_SWEEP, type SweepCounts } from "../../domain/retention/sweep.ts";
 import type { EntryToRemove } from "../base/entries.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
-import { moveExpiryEntry } from "./expiry_entry.ts";
 import { removePayload } from "./payload.ts";
-import { expireRun } from "./removal.ts";
+import { expireRun, moveExpiryEntry } from "./removal.ts";
+import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 
 /** The changes that retention makes to one run. */
 export interface ExpiryPlan {
@@ -82,4 +83,28 @@ function unchanged(
   const rows = { sets: [], deletes: [], ...entries };
   const change = { run, before: summary, after: summary, rows };
   return { change, counts: EMPTY_SWEEP };
+}
+
+/**
+ * Processes runs together. If that fails, processes each alone, so that only faulty runs are
+ * skipped.
+ *
+ * @returns the number of skipped runs
+ * @throws {StorageUnavailable} when the store failed: then no run is at fault
+ * @throws {Overloaded} when the queue is full: then no run is at fault
+ */
+export async function leaveFaulty<Value>(
+  runs: ReadonlyMap<RunId, Value>,
+  work: (group: ReadonlyMap<RunId, Value>) => Promise<void>,
+): Promise<number> {
+  try {
+    await work(runs);
+    return 0;
+  } catch (error) {
+    if (error instanceof StorageUnavailable || error instanceof Overloaded) throw error;
+    if (runs.size === 1) return 1;
+    let failed = 0;
+    for (const entry of runs) failed += await leaveFaulty(new Map([entry]), work);
+    return failed;
+  }
 }

@@ -13,13 +13,14 @@ import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
+import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import type { RunAt, SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { dueSet } from "../clock/due_rows.ts";
 import { getMany, getValue, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
-import { moveExpiryEntry } from "./expiry_entry.ts";
+import { type ExpiryEntry, expiryEntryOf } from "../../domain/retention/retention.ts";
+import { encodeSums } from "../base/codec_sums.ts";
 
 /**
  * Event rows deleted in one commit: few enough that calls queued after it do not wait long. If a
@@ -166,4 +167,34 @@ export async function purge(run: RunAt, commitsMax = Infinity): Promise<void> {
     // On a conflict with another purge of this run, the next round reads what is left.
     await store.writer.commit({ team, checks: [mark], deletes: rows.length > 0 ? rows : last });
   }
+}
+
+/**
+ * Replaces the expiry entry of a run. The new one has a row of its own: the sweep moves few runs
+ * at a time, and it moves them once.
+ *
+ * @param entry new entry, which may equal the stored one; null for none
+ */
+export function moveExpiryEntry(
+  { team, id, head, ledger, summary }: SummarizedHead,
+  entry: ExpiryEntry | null,
+): Required<Pick<RunRows, "added" | "removed" | "sets">> {
+  const placeOf = ({ retentionClass, since }: ExpiryEntry) => ({
+    order: keys.expiryOrder(team, retentionClass),
+    at: since,
+    run: id,
+  });
+  const stored = expiryEntryOf(head.parts, ledger);
+  const blocks = summary?.blocks ?? [];
+  // An entry stays in its block when another one follows, and the run may return to that entry.
+  const left = entry === null ? [stored] : [stored, entry];
+  return {
+    removed: left.map((each) => ({ ...placeOf(each), blocks })),
+    added: entry === null ? [] : [{ ...placeOf(entry), value: true, mayShare: false }],
+    // The worker adds the next entry only if the summary has another one. This is no change of the
+    // run, so the feed does not show it.
+    sets: entry === null || summary === null
+      ? []
+      : [{ key: keys.summary(team, id), value: encodeSums({ ...summary, expiry: entry }) }],
+  };
 }

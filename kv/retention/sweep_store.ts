@@ -30,8 +30,7 @@ import { removeOldStaged } from "../staging.ts";
 import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import type { KvSet } from "../writer/write.ts";
-import { leaveFaulty } from "./faulty_runs.ts";
-import { planExpiry } from "./plan_expiry.ts";
+import { leaveFaulty, planExpiry } from "./plan_expiry.ts";
 import { purge, purgeAll } from "./removal.ts";
 
 /** Runs of one step, about as many as fit into one commit. */

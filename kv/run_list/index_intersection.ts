@@ -10,8 +10,7 @@
  */
 import type { RunPosition } from "../../domain/runs/list.ts";
 import { comparePositions, type Position } from "../base/entries.ts";
-import type { Budget } from "./budget.ts";
-import { type Found, type IndexCursor, positionBefore } from "./cursors.ts";
+import { type Budget, type Found, type IndexCursor, positionBefore } from "./cursors.ts";
 
 /**
  * Finds the runs that are in all ranges. Stops at the end of any range, or when the budget is

@@ -26,10 +26,10 @@ import {
   readCredential,
   readSecret,
   readTeam,
+  SecretLookups,
   type StoredCredential,
 } from "./credential_rows.ts";
 import { LastUses, type Use } from "./last_uses.ts";
-import { SecretLookups } from "./secret_lookups.ts";
 
 /**
  * Cache lifetime of a credential: half of the time in which another process must notice a change.

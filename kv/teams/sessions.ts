@@ -20,8 +20,7 @@ import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { Reads } from "../base/reads.ts";
 import { findEntry, getValue, listRows, rowsAfter, type Store } from "../store.ts";
-import { hashOf, markEnded, readSecret, readTeam } from "./credential_rows.ts";
-import { SecretLookups } from "./secret_lookups.ts";
+import { hashOf, markEnded, readSecret, readTeam, SecretLookups } from "./credential_rows.ts";
 
 const TOKEN_BYTES = 32;
 

@@ -21,12 +21,12 @@ import {
 import type { ScoreSum } from "../../domain/runs/scores.ts";
 import { encodeBatch } from "../base/codec.ts";
 import { encodeLedger, encodeSums } from "../base/codec_sums.ts";
-import { fromJson } from "../base/json_value.ts";
 import { keys } from "../base/keys.ts";
 import { addToRow, type DirectoryRow } from "../runs/directory.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { blobWrite } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
+import { fromJson } from "./rows.ts";
 
 /** An export holds each event once. */
 const NO_IDS = { isEmpty: true, has: () => false };

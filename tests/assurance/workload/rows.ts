@@ -1,9 +1,9 @@
 /** Rows of a store as text, decoded as far as their bytes say how. */
 import { chunksOf, unpackBlob } from "../../../kv/base/blob.ts";
 import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
-import { toJson } from "../../../kv/base/json_value.ts";
 import type { Store } from "../../../kv/store.ts";
 import { decodeLedger } from "../../../kv/base/codec_sums.ts";
+import { toJson } from "../../../kv/transfer/rows.ts";
 
 type Row = Deno.KvEntry<unknown>;
 

@@ -1,13 +1,14 @@
 /** Run lists over entries of both forms: blocks and rows of single entries. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { RunsQuery } from "../../../domain/runs/list.ts";
 import { packEntries } from "../../../kv/base/entries.ts";
 import { modelPart } from "../../../kv/base/index_parts.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { Budget } from "../../../kv/run_list/budget.ts";
-import { nextModelPart } from "../../../kv/run_list/model_parts.ts";
-import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_list.ts";
+import {
+  createRunListStore,
+  nextModelPart,
+  readRunListPage,
+} from "../../../kv/run_list/run_list.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
@@ -21,6 +22,9 @@ import {
 } from "../../support/builders/stored_runs.ts";
 import { readList } from "../../support/builders/run_lists.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { Budget } from "../../../kv/run_list/cursors.ts";
+
+import fc from "fast-check";
 
 const COUNT = 300;
 

@@ -115,7 +115,7 @@ Deno.test("channel test: one try, noted, that a failure does not repeat", async 
   assertEquals(await h.states(), { delivered: 1, dead: 2 });
   assertEquals(await idsOf(h, { state: "dead" }), [[]]);
   const findings = new Findings();
-  await verifyDeliveries(h.store, h.team.id, findings);
+  await verifyDeliveries({ store: h.store, team: h.team.id, findings });
   assertEquals(findings.mismatches, []);
 });
 

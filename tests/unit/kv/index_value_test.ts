@@ -1,12 +1,13 @@
 /** Filter details in index rows. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { createRunListStore } from "../../../kv/run_list/run_list.ts";
-import { indexValue, isSameValue, maybeListed } from "../../../kv/run_list/index_value.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { processAll, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { indexValue, isSameValue, maybeListed } from "../../../kv/run_list/run_index.ts";
+
+import fc from "fast-check";
 
 const ALL = { from: null, to: null };
 

@@ -1,7 +1,8 @@
 /** Stored values as JSON, in exports. */
 import { assertEquals } from "@std/assert";
+import { fromJson, toJson } from "../../../kv/transfer/rows.ts";
+
 import fc from "fast-check";
-import { fromJson, toJson } from "../../../kv/base/json_value.ts";
 
 Deno.test("values as JSON: every value comes back as it was", () => {
   const part = fc.oneof(

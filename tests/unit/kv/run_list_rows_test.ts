@@ -1,7 +1,6 @@
 /** Rows of run lists, and how much of the index is read to find them. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunsQuery } from "../../../domain/runs/list.ts";
-import { Budget } from "../../../kv/run_list/budget.ts";
 import {
   createRunListStore,
   PAGE_ROWS_MAX,
@@ -19,6 +18,7 @@ import {
 } from "../../support/builders/stored_runs.ts";
 import { readList } from "../../support/builders/run_lists.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { Budget } from "../../../kv/run_list/cursors.ts";
 
 const ALL = { from: null, to: null };
 

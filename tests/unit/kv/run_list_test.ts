@@ -1,10 +1,8 @@
 /** Run lists: every filter and every page against all runs in memory. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { RunListStore } from "../../../domain/runs/list.ts";
-import { Budget } from "../../../kv/run_list/budget.ts";
 import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_list.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/base/index_parts.ts";
@@ -31,6 +29,9 @@ import {
 } from "../../support/builders/run_lists.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { Budget } from "../../../kv/run_list/cursors.ts";
+
+import fc from "fast-check";
 
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
 const ALL = { from: null, to: null };
