@@ -12,7 +12,7 @@ import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../runtime/memory.ts";
 import { VERSION } from "../domain/core/version.ts";
-import { isShared, type KvLocation, parseLocation } from "../kv/location.ts";
+import { isShared, type KvLocation, parseLocation, PLATFORM_KV } from "../kv/location.ts";
 import { parseSealKey, SEAL_KEY_BYTES } from "../kv/channels/seal.ts";
 import { NO_EGRESS, parseEgress } from "../outbound/egress.ts";
 import { parseMailServer } from "../outbound/mail.ts";
@@ -274,7 +274,7 @@ function originOf(text: string): string | null {
 }
 
 function kvOf(text: string | undefined, { isHosted }: Platform): KvLocation {
-  if (text === undefined && isHosted) return { kind: "platform" };
+  if (text === undefined && isHosted) return PLATFORM_KV;
   return parseLocation(text ?? KV_DEFAULT);
 }
 

@@ -11,7 +11,6 @@ import { VERSION } from "../domain/core/version.ts";
 import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import { nameOf } from "../kv/location.ts";
 import { platformOf } from "./platform.ts";
 import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
 import type { ensureFirstTeam } from "../kv/teams/teams.ts";
@@ -83,7 +82,7 @@ export function announce(
   { createdKey, isAdded, revokedAt }: Omit<Awaited<ReturnType<typeof ensureFirstTeam>>, "team">,
   signInLink: { readonly code: string } | null,
 ): void {
-  stderr.write(`Runledger ${VERSION} listens on ${url}, region ${region}, ledger ${nameOf(kv)}`);
+  stderr.write(`Runledger ${VERSION} listens on ${url}, region ${region}, ledger ${kv.name}`);
   if (overriddenBy === null) {
     const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
     stderr.write(`Dashboard: ${url}/dashboard${path}`);

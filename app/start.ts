@@ -9,7 +9,7 @@ import type { Environment } from "../domain/core/environment.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import type { Memory } from "../runtime/memory.ts";
 import { makeFolder } from "../kv/base/files.ts";
-import { adviceFor, isShared, nameOf } from "../kv/location.ts";
+import { adviceFor, isShared } from "../kv/location.ts";
 import { type OpenStore, openStore, withAccessToken } from "../kv/open.ts";
 import { messageOf, StoreOffline, StoreRefused } from "../kv/refused.ts";
 import { type Config, KEY_REQUIRED, KV_DEFAULT, parseConfig } from "./config.ts";
@@ -45,7 +45,7 @@ export async function openLedger(config: Config, memory: Memory): Promise<OpenSt
   // Without one, the runtime would open a file or a database in memory.
   if (kv.kind === "platform" && !hasAttachedKv) return await fatal(EXIT.store, [NO_KV]);
   if (kv.kind === "url") Deno.env.delete(PREFIX_VARIABLE);
-  if (config.dev && nameOf(kv) === KV_DEFAULT) await makeFolder(dirname(KV_DEFAULT));
+  if (config.dev && kv.name === KV_DEFAULT) await makeFolder(dirname(KV_DEFAULT));
   // With a prefix the runtime would open a file or a URL instead of memory.
   const hasBell = !isShared(kv) && Deno.env.get(PREFIX_VARIABLE) === undefined;
   return await withAccessToken(kvToken, () => openStore(kv, memory, { hasBell }))
@@ -57,7 +57,7 @@ export async function ensureFirstKey(config: Config, store: OpenStore) {
   const options = { ...config, isShared: isShared(config.kv) };
   const first = await ensureFirstTeam(store, ENVIRONMENT, options)
     .catch((error) => refuseStore(config, error));
-  if (store.isNew) say(`Created a new ledger at ${nameOf(config.kv)}`);
+  if (store.isNew) say(`Created a new ledger at ${config.kv.name}`);
   return first;
 }
 
@@ -72,5 +72,5 @@ function refuseStore({ kv }: Config, error: unknown): Promise<never> {
     return fatal(error instanceof StoreOffline ? EXIT.retry : EXIT.store, [error.message]);
   }
   if (!isOfStore(error)) throw error;
-  return fatal(EXIT.retry, [`Cannot use ${nameOf(kv)}: ${messageOf(error)}: ${adviceFor(kv)}`]);
+  return fatal(EXIT.retry, [`Cannot use ${kv.name}: ${messageOf(error)}: ${adviceFor(kv)}`]);
 }

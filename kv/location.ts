@@ -5,17 +5,19 @@
  */
 
 /** Where a ledger is stored. */
-export type KvLocation =
-  | { readonly kind: "file"; readonly path: string }
-  | { readonly kind: "memory" }
-  | { readonly kind: "url"; readonly url: string }
-  /** The KV that the hosting platform attaches to the service. */
-  | { readonly kind: "platform" };
+export interface KvLocation {
+  readonly kind: "file" | "memory" | "url" | "platform";
+  /** Its path or URL, or its name in messages. */
+  readonly name: string;
+}
+
+/** The KV that the hosting platform attaches to the service. */
+export const PLATFORM_KV: KvLocation = { kind: "platform", name: "the attached KV" };
 
 /** Parses `RUNLEDGER_KV`: a path, `:memory:`, or the URL of a shared KV. */
-export function parseLocation(text: string): KvLocation {
-  if (text === ":memory:") return { kind: "memory" };
-  return /^https?:\/\//.test(text) ? { kind: "url", url: text } : { kind: "file", path: text };
+export function parseLocation(name: string): KvLocation {
+  if (name === ":memory:") return { kind: "memory", name };
+  return { kind: /^https?:\/\//.test(name) ? "url" : "file", name };
 }
 
 /** Returns the location that a text or a parsed location stands for. */
@@ -28,29 +30,10 @@ export function isShared({ kind }: KvLocation): boolean {
   return kind === "url" || kind === "platform";
 }
 
-/** Returns the name of a location in messages. */
-export function nameOf(location: KvLocation): string {
-  switch (location.kind) {
-    case "file":
-      return location.path;
-    case "memory":
-      return ":memory:";
-    case "url":
-      return location.url;
-    case "platform":
-      return "the attached KV";
-  }
-}
-
 /** Returns what to check when a store does not work. */
 export function adviceFor({ kind }: KvLocation): string {
-  switch (kind) {
-    case "file":
-    case "memory":
-      return "check its disk and RUNLEDGER_KV";
-    case "url":
-      return "check RUNLEDGER_KV and RUNLEDGER_KV_TOKEN";
-    case "platform":
-      return "check the KV database of this app on the platform";
-  }
+  if (kind === "url") return "check RUNLEDGER_KV and RUNLEDGER_KV_TOKEN";
+  return kind === "platform"
+    ? "check the KV database of this app on the platform"
+    : "check its disk and RUNLEDGER_KV";
 }

@@ -12,7 +12,7 @@ import { openBell } from "./writer/bell.ts";
 import { WorkerSignal } from "./writer/signal.ts";
 import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
 import { createStore, type Store, type StoreDeps } from "./store.ts";
-import { adviceFor, isShared, type KvLocation, locationOf, nameOf } from "./location.ts";
+import { adviceFor, isShared, type KvLocation, locationOf } from "./location.ts";
 import { otherFormat, refusal, StoreRefused } from "./refused.ts";
 import { inspect, lockLedger, shrinkExpiryIndex } from "./ledger_file.ts";
 
@@ -29,8 +29,6 @@ const ANSWER_MS_MAX = 10_000;
 
 /** How to open a store. */
 interface OpenOptions {
-  /** Limits of one commit; only a benchmark sets them. */
-  readonly limits?: BackEnd;
   /** Replaces {@link ANSWER_MS_MAX}, for tests. */
   readonly answerMsMax?: number;
   /** True to wake the worker by the runtime's queue too: the runtime can open a KV in memory. */
@@ -50,20 +48,21 @@ export async function openStore(
   options: OpenOptions = {},
 ): Promise<OpenStore> {
   const at = locationOf(location);
-  const { limits = backEndOf(at), answerMsMax } = options;
+  const { answerMsMax } = options;
   // A second handle on ":memory:" would be a second database; on a URL, a second connection.
-  if (at.kind !== "file") return await openSingleHandle(at, memory, { ...options, limits });
+  if (at.kind !== "file") return await openSingleHandle(at, memory, options);
   using opened = new DisposableStack();
-  const { path, lock } = await lockLedger(at.path);
+  const { path, lock } = await lockLedger(at.name);
   opened.use(lock);
-  await inspect(at.path, path);
+  await inspect(at.name, path);
   const kv = opened.use(await openKv(at, path, answerMsMax));
   const reader = opened.use(await openKv(at, path, answerMsMax));
   const isNew = await requireFormat(at, reader, opened, answerMsMax);
-  shrinkExpiryIndex(at.path, path);
-  const files = { inPlace: watchFiles(at.path, path), fileBytes: () => fileBytesOf(path) };
+  shrinkExpiryIndex(at.name, path);
+  const files = { inPlace: watchFiles(at.name, path), fileBytes: () => fileBytesOf(path) };
   const workerSignal = await openSignal(options, opened);
-  return openHandles({ kv, reader, limits, memory, workerSignal, ...files }, isNew, opened.move());
+  const handles = { kv, reader, limits: backEndOf(at), memory, workerSignal, ...files };
+  return openHandles(handles, isNew, opened.move());
 }
 
 /**
@@ -75,21 +74,21 @@ export async function openStore(
 export async function openUnlocked(location: KvLocation | string): Promise<OpenStore> {
   const at = locationOf(location);
   await requireLedger(at);
-  return await openSingleHandle(at, new Memory(), { limits: backEndOf(at) });
+  return await openSingleHandle(at, new Memory(), {});
 }
 
 /** Opens a single handle, without the lock. */
 async function openSingleHandle(
   at: KvLocation,
   memory: Memory,
-  { limits, answerMsMax, ...options }: OpenOptions & { readonly limits: BackEnd },
+  options: OpenOptions,
 ): Promise<OpenStore> {
   using opened = new DisposableStack();
-  const kv = opened.use(await openKv(at, pathOf(at), answerMsMax));
-  const isNew = await requireFormat(at, kv, opened, answerMsMax);
+  const kv = opened.use(await openKv(at, at.name, options.answerMsMax));
+  const isNew = await requireFormat(at, kv, opened, options.answerMsMax);
   const workerSignal = await openSignal(options, opened);
-  const rest = { inPlace: () => true, fileBytes: () => null, workerSignal };
-  return openHandles({ kv, reader: kv, limits, memory, ...rest }, isNew, opened.move());
+  const rest = { memory, workerSignal, inPlace: () => true, fileBytes: () => null };
+  return openHandles({ kv, reader: kv, limits: backEndOf(at), ...rest }, isNew, opened.move());
 }
 
 /** Opens the worker's signal, and its bell if it has one. */
@@ -100,11 +99,6 @@ async function openSignal(
   const bell = hasBell === true ? await openBell() : null;
   opened.defer(() => bell?.close());
   return new WorkerSignal(bell);
-}
-
-/** Returns what the runtime opens; undefined for the KV that the platform attaches. */
-function pathOf(at: KvLocation): string | undefined {
-  return at.kind === "platform" ? undefined : nameOf(at);
 }
 
 /**
@@ -128,8 +122,8 @@ export async function requireLedger(location: KvLocation | string): Promise<void
   if (at.kind === "memory") {
     throw new StoreRefused("A ledger in memory is lost with its process: name a file or a URL");
   }
-  if (at.kind === "file" && await Deno.stat(at.path).catch(() => null) === null) {
-    throw new StoreRefused(`There is no ledger at ${at.path}: name the file of RUNLEDGER_KV`);
+  if (at.kind === "file" && await Deno.stat(at.name).catch(() => null) === null) {
+    throw new StoreRefused(`There is no ledger at ${at.name}: name the file of RUNLEDGER_KV`);
   }
 }
 
@@ -182,16 +176,17 @@ function openHandles(
 /** Opens a handle. A KV that accepts connections and does not answer must not delay this for ever. */
 async function openKv(
   at: KvLocation,
-  path: string | undefined,
+  path: string,
   answerMsMax = ANSWER_MS_MAX,
 ): Promise<Deno.Kv> {
   using deadlines = new Deadlines(answerMsMax, TIMERS);
-  const opening = Deno.openKv(path);
+  // Without a path the runtime opens the KV that the platform attaches.
+  const opening = Deno.openKv(at.kind === "platform" ? undefined : path);
   return await deadlines.within(opening, () => {
     opening.then((kv) => kv.close(), () => {});
     throw noAnswer(answerMsMax);
   }).catch((error) => {
-    throw refusal(nameOf(at), error, adviceFor(at));
+    throw refusal(at.name, error, adviceFor(at));
   });
 }
 
@@ -212,11 +207,11 @@ async function requireFormat(
     opened.move();
     throw noAnswer(answerMsMax, at.kind === "file" ? "; another program may hold its lock" : "");
   }).catch((error) => {
-    throw refusal(nameOf(at), error, adviceFor(at));
+    throw refusal(at.name, error, adviceFor(at));
   });
   // One commit writes both keys: if both are missing, the ledger is new.
   const isNew = format.value === null && team.value === null;
-  const refused = isNew ? null : otherFormat(nameOf(at), format.value);
+  const refused = isNew ? null : otherFormat(at.name, format.value);
   if (refused !== null) throw refused;
   return isNew;
 }

@@ -2,7 +2,6 @@
 import { parseConfig } from "../app/config.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import { CopyFailed } from "../kv/backup.ts";
-import { nameOf } from "../kv/location.ts";
 import { type OpenStore, openUnlocked, withAccessToken } from "../kv/open.ts";
 import { StoreRefused } from "../kv/refused.ts";
 import { TransferFailed } from "../kv/transfer/export.ts";
@@ -66,7 +65,7 @@ export async function withLedger<T>(
   options: { readonly mayBeNew?: true } = {},
 ): Promise<T> {
   const { kv, kvToken } = settingsOf(named, Deno.env.get("RUNLEDGER_KV_TOKEN"));
-  const location = nameOf(kv);
+  const location = kv.name;
   try {
     const store = await withAccessToken(kvToken, () => open(location));
     try {
@@ -87,7 +86,7 @@ export async function withLedger<T>(
 
 /** Returns the ledger named on the command line, otherwise the service's setting. */
 export function locationOf(named: string | undefined): string {
-  return nameOf(settingsOf(named).kv);
+  return settingsOf(named).kv.name;
 }
 
 function settingsOf(named: string | undefined, token = "") {

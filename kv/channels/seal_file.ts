@@ -18,7 +18,7 @@ export function sealKeysOf(
   setKey: Uint8Array<ArrayBuffer> | null,
 ): SealKeys {
   if (setKey !== null || isShared(ledger)) return givenKey(setKey);
-  return ledger.kind === "file" ? keyFile(ledger.path) : givenKey(newKey());
+  return ledger.kind === "file" ? keyFile(ledger.name) : givenKey(newKey());
 }
 
 function newKey(): Uint8Array<ArrayBuffer> {

@@ -3,6 +3,7 @@ import { type Config, helpFor, parseConfig, SETTING_NAMES } from "../../../app/c
 import { developmentKey } from "../../../domain/teams/credentials.ts";
 import { platformOf } from "../../../app/platform.ts";
 import { parseMailServer } from "../../../outbound/mail.ts";
+import { PLATFORM_KV } from "../../../kv/location.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
 
@@ -32,7 +33,7 @@ Deno.test("settings: by default the service listens on loopback and mints its ow
     region: "eu",
     overriddenBy: null,
     platform: platformOf({}),
-    kv: { kind: "file", path: "./data/runledger.kv" },
+    kv: { kind: "file", name: "./data/runledger.kv" },
     hasAttachedKv: false,
     kvToken: null,
     key: null,
@@ -73,7 +74,7 @@ Deno.test("settings: each setting is read from its variable; other environment v
     region: "us",
     overriddenBy: null,
     platform: platformOf({}),
-    kv: { kind: "url", url: "https://kv.example/db" },
+    kv: { kind: "url", name: "https://kv.example/db" },
     hasAttachedKv: false,
     kvToken: "ddo_x+/=",
     key: OWN_KEY.replace("eu", "us"),
@@ -167,18 +168,21 @@ const DEPLOY = { DENO_DEPLOY: "1", RUNLEDGER_REGION: "us" };
 Deno.test("settings: on Deno Deploy, the attached KV is the ledger unless a URL names another one", () => {
   const ATTACHED = { DENO_KV_DEFAULT_PATH: "https://kv.example/db" };
   const own = config({ ...DEPLOY, ...ATTACHED });
-  assertEquals([own.kv, own.hasAttachedKv], [{ kind: "platform" }, true]);
+  assertEquals([own.kv, own.hasAttachedKv], [PLATFORM_KV, true]);
   assertEquals([own.platform.isHosted, own.memoryMb], [true, 400]);
   assertEquals(config({ ...DEPLOY, RUNLEDGER_MEMORY_MB: "300" }).memoryMb, 300);
   const url = "https://kv.example/other";
-  assertEquals(config({ ...DEPLOY, ...ATTACHED, RUNLEDGER_KV: url }).kv, { kind: "url", url });
+  assertEquals(config({ ...DEPLOY, ...ATTACHED, RUNLEDGER_KV: url }).kv, {
+    kind: "url",
+    name: url,
+  });
   // The runtime would open a file, or a database in memory.
   for (const path of ["./a.kv", ":memory:", "", undefined]) {
     const env = path === undefined ? DEPLOY : { ...DEPLOY, DENO_KV_DEFAULT_PATH: path };
-    assertEquals([config(env).kv, config(env).hasAttachedKv], [{ kind: "platform" }, false], path);
+    assertEquals([config(env).kv, config(env).hasAttachedKv], [PLATFORM_KV, false], path);
   }
   // Elsewhere the variable does not matter.
-  assertEquals(config(ATTACHED).kv, { kind: "file", path: "./data/runledger.kv" });
+  assertEquals(config(ATTACHED).kv, { kind: "file", name: "./data/runledger.kv" });
 });
 
 Deno.test("settings: Deno Deploy has no default region, and refuses a ledger that an instance loses", () => {

@@ -4,6 +4,7 @@ import type { TeamId } from "../../../../domain/core/ids.ts";
 import { createSealer, givenKey } from "../../../../kv/channels/seal.ts";
 import { keyFile, sealKeysOf } from "../../../../kv/channels/seal_file.ts";
 import { withFolder } from "../../../support/harness/temp_store.ts";
+import { PLATFORM_KV } from "../../../../kv/location.ts";
 
 const RANDOM = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
 const KEY = new Uint8Array(32).fill(1);
@@ -35,7 +36,7 @@ Deno.test("sealed secrets: open at their place with their key alone", async () =
 });
 
 Deno.test("sealed secrets: a shared KV without a key seals nothing, and a ledger's file gets one key", async () => {
-  const shared = createSealer(sealKeysOf({ kind: "platform" }, null), RANDOM);
+  const shared = createSealer(sealKeysOf(PLATFORM_KV, null), RANDOM);
   assertEquals(await shared.seal(PLACE, SECRET), null);
   await withFolder(async (folder) => {
     const ledger = `${folder}/a.kv`;
@@ -45,7 +46,7 @@ Deno.test("sealed secrets: a shared KV without a key seals nothing, and a ledger
     for (const key of made) assertEquals(key, made[0]);
     assertEquals(await keyFile(ledger).find(), made[0]);
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.kv.seal"]);
-    assertEquals(await sealKeysOf({ kind: "file", path: ledger }, KEY).make(), KEY);
+    assertEquals(await sealKeysOf({ kind: "file", name: ledger }, KEY).make(), KEY);
   });
   await withFolder(async (folder) => {
     const keys = keyFile(`${folder}/missing/a.kv`);
