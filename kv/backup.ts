@@ -12,7 +12,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { CopyJob, CopyMessage } from "./copy_worker.ts";
 import { createPrivate, isThere, restoringOf, sealOf } from "./base/files.ts";
 import { parseLocation } from "./location.ts";
-import { requireLedger } from "./open.ts";
+import { refusing, requireLedger } from "./open.ts";
 import { messageOf, otherFormat, StoreRefused } from "./refused.ts";
 import { lockLedger } from "./ledger_file.ts";
 
@@ -84,7 +84,7 @@ export async function restore(
 ) {
   if (parseLocation(location).kind !== "file") throw notAFile(location);
   if (!await isThere(backup)) throw new CopyFailed(`There is no backup at ${backup}`);
-  const { path, lock } = await lockLedger(location);
+  const { path, lock } = await refusing(parseLocation(location), () => lockLedger(location));
   const restoring = restoringOf(path);
   let isCopied = false;
   try {

@@ -100,9 +100,7 @@ export class EntryReader {
       const [end, next] = [keyParts.position(last), spanEnd(from.at)];
       // Spans between the blocks in memory and the position are not read.
       if (this.#isReverse ? next < end : next > end) {
-        this.#blocks = [];
-        this.#next = [];
-        this.#lastBlock = null;
+        [this.#blocks, this.#next, this.#lastBlock] = [[], [], null];
         return;
       }
     }
@@ -177,11 +175,7 @@ export class EntryReader {
   }
 
   /** Reads entries that have rows of their own. */
-  async #readSingle(
-    from: Position | null,
-    to: Position | null,
-    limit: number,
-  ): Promise<StoredEntry[]> {
+  async #readSingle(from: Position | null, to: Position | null, limit: number) {
     const [after, before] = this.#isReverse ? [to, from] : [from, to];
     const rows = await this.#list({
       start: after === null ? this.#order : [...this.#order, after.at, after.run, LAST],
@@ -234,8 +228,7 @@ class BlockCursor {
 
   /** @param end position at which reading ends, exclusive */
   constructor(row: Deno.KvEntry<unknown>, isReverse: boolean, end: Position | null) {
-    this.#block = new Block(row);
-    this.#isReverse = isReverse;
+    [this.#block, this.#isReverse] = [new Block(row), isReverse];
     this.#last = this.#block.count - 1;
     if (end !== null) this.#drop(!isReverse, end);
   }

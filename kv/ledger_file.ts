@@ -12,7 +12,7 @@ import {
   MODE,
   restoringOf,
 } from "./base/files.ts";
-import { damaged, oneLine, refusal, StoreInUse, StoreRefused } from "./refused.ts";
+import { damaged, oneLine, StoreInUse, StoreRefused } from "./refused.ts";
 import { basename, dirname, join } from "node:path";
 
 /** Maximum bytes of a file that is fully checked at start; larger ones would delay it. */
@@ -33,21 +33,11 @@ const EXPIRY_INDEX = { name: "kv_expiration_ms_idx", rows: "expiration_ms >= 0" 
  *
  * @returns the file's resolved path, and the lock file; closing it releases the lock
  * @throws {StoreInUse} when another process holds the lock
- * @throws {StoreRefused} when the lock file cannot be written
  */
 export async function lockLedger(location: string) {
-  let path: string, lock: Deno.FsFile;
-  try {
-    path = await realPathOf(location);
-    lock = await Deno.open(lockOf(path), {
-      create: true,
-      read: true,
-      write: true,
-      mode: MODE.file,
-    });
-  } catch (error) {
-    throw error instanceof StoreRefused ? error : refusal(location, error);
-  }
+  const path = await realPathOf(location);
+  const options = { create: true, read: true, write: true, mode: MODE.file };
+  const lock = await Deno.open(lockOf(path), options);
   if (!await tryLock(lock)) {
     lock.close();
     const owner = (await Deno.readTextFile(lockOf(path))).trim();
@@ -58,7 +48,7 @@ export async function lockLedger(location: string) {
     await lock.write(new TextEncoder().encode(`${Deno.pid}\n`));
   } catch (error) {
     lock.close();
-    throw refusal(location, error);
+    throw error;
   }
   return { path, lock };
 }
@@ -98,16 +88,10 @@ async function realPathOf(location: string): Promise<string> {
  * without an error and fails later. Creates the file if it does not exist.
  */
 export async function inspect(location: string, path: string): Promise<void> {
-  const info = await statOrNull(path).catch((error) => {
-    throw refusal(location, error);
-  });
+  const info = await statOrNull(path);
   if (info === null || info.size === 0) await refuseLeftovers(location, path);
-  if (info === null) {
-    // The database gives its log the same mode.
-    return await createPrivate(path).catch((error) => {
-      throw refusal(location, error);
-    });
-  }
+  // The database gives its log the same mode.
+  if (info === null) return await createPrivate(path);
   if (info.isDirectory) throw new StoreRefused(`${location} is a folder: name a file in it`);
   // Root may write to any file; a file without any write bit must stay unchanged.
   if (((info.mode ?? 0o200) & 0o222) === 0) {
@@ -120,7 +104,9 @@ export async function inspect(location: string, path: string): Promise<void> {
     );
   }
   if (info.size === 0 || info.size > QUICK_CHECK_BYTES_MAX) return;
-  const verdict = quickCheck(location, path);
+  using database = new Database(path, { readOnly: true });
+  const row = database.prepare("PRAGMA quick_check(1)").get();
+  const verdict = oneLine(String(Object.values(row ?? {})[0]));
   if (verdict !== "ok") throw damaged(location, verdict);
 }
 
@@ -144,17 +130,6 @@ async function refuseLeftovers(location: string, path: string): Promise<void> {
   }
 }
 
-function quickCheck(location: string, path: string): string {
-  try {
-    using database = new Database(path, { readOnly: true });
-    const row = database.prepare("PRAGMA quick_check(1)").get();
-    return oneLine(String(Object.values(row ?? {})[0]));
-  } catch (error) {
-    // A full or failing disk does not mean that the file is damaged.
-    throw refusal(location, error);
-  }
-}
-
 /**
  * Removes rows that never expire from the store's index by expiry, which the runtime fills with all
  * rows. The ledger has no row that expires, so each new key would change a second page of the file.
@@ -162,16 +137,12 @@ function quickCheck(location: string, path: string): string {
  *
  * @param path an open store
  */
-export function shrinkExpiryIndex(location: string, path: string): void {
+export function shrinkExpiryIndex(path: string): void {
   const { name, rows } = EXPIRY_INDEX;
-  try {
-    using database = new Database(path, { timeout: LOCK_MS_MAX });
-    const found = database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(name);
-    if (typeof found?.["sql"] !== "string" || found["sql"].endsWith(rows)) return;
-    database.exec(
-      `BEGIN; DROP INDEX ${name}; CREATE INDEX ${name} ON kv (expiration_ms) WHERE ${rows}; COMMIT`,
-    );
-  } catch (error) {
-    throw refusal(location, error);
-  }
+  using database = new Database(path, { timeout: LOCK_MS_MAX });
+  const found = database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(name);
+  if (typeof found?.["sql"] !== "string" || found["sql"].endsWith(rows)) return;
+  database.exec(
+    `BEGIN; DROP INDEX ${name}; CREATE INDEX ${name} ON kv (expiration_ms) WHERE ${rows}; COMMIT`,
+  );
 }

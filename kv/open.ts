@@ -42,15 +42,32 @@ interface OpenOptions {
  * @param memory budget of its caches and queues
  * @throws {StoreRefused} when another process has it open, or it is damaged or not writable
  */
-export async function openStore(
+export function openStore(
   location: KvLocation | string,
   memory: Memory,
   options: OpenOptions = {},
 ): Promise<OpenStore> {
   const at = locationOf(location);
-  const { answerMsMax } = options;
   // A second handle on ":memory:" would be a second database; on a URL, a second connection.
-  if (at.kind !== "file") return await openSingleHandle(at, memory, options);
+  const open = at.kind === "file" ? openFile : openSingleHandle;
+  return refusing(at, () => open(at, memory, options));
+}
+
+/** Converts errors of the runtime or the disk to those that say what to do. */
+export async function refusing<T>(at: KvLocation, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    throw refusal(at.name, error, adviceFor(at));
+  }
+}
+
+async function openFile(
+  at: KvLocation,
+  memory: Memory,
+  options: OpenOptions,
+): Promise<OpenStore> {
+  const { answerMsMax } = options;
   using opened = new DisposableStack();
   const { path, lock } = await lockLedger(at.name);
   opened.use(lock);
@@ -58,7 +75,7 @@ export async function openStore(
   const kv = opened.use(await openKv(at, path, answerMsMax));
   const reader = opened.use(await openKv(at, path, answerMsMax));
   const isNew = await requireFormat(at, reader, opened, answerMsMax);
-  shrinkExpiryIndex(at.name, path);
+  shrinkExpiryIndex(path);
   const files = { inPlace: watchFiles(at.name, path), fileBytes: () => fileBytesOf(path) };
   const workerSignal = await openSignal(options, opened);
   const handles = { kv, reader, limits: backEndOf(at), memory, workerSignal, ...files };
@@ -74,7 +91,7 @@ export async function openStore(
 export async function openUnlocked(location: KvLocation | string): Promise<OpenStore> {
   const at = locationOf(location);
   await requireLedger(at);
-  return await openSingleHandle(at, new Memory(), {});
+  return await refusing(at, () => openSingleHandle(at, new Memory(), {}));
 }
 
 /** Opens a single handle, without the lock. */
@@ -173,21 +190,12 @@ function openHandles(
   };
 }
 
-/** Opens a handle. A KV that accepts connections and does not answer must not delay this for ever. */
-async function openKv(
-  at: KvLocation,
-  path: string,
-  answerMsMax = ANSWER_MS_MAX,
-): Promise<Deno.Kv> {
-  using deadlines = new Deadlines(answerMsMax, TIMERS);
+/** Opens a handle. */
+function openKv(at: KvLocation, path: string, answerMsMax?: number): Promise<Deno.Kv> {
   // Without a path the runtime opens the KV that the platform attaches.
   const opening = Deno.openKv(at.kind === "platform" ? undefined : path);
-  return await deadlines.within(opening, () => {
-    opening.then((kv) => kv.close(), () => {});
-    throw noAnswer(answerMsMax);
-  }).catch((error) => {
-    throw refusal(at.name, error, adviceFor(at));
-  });
+  const onLate = () => void opening.then((kv) => kv.close(), () => {});
+  return answered(opening, onLate, answerMsMax);
 }
 
 /**
@@ -199,16 +207,12 @@ async function requireFormat(
   at: KvLocation,
   kv: Deno.Kv,
   opened: DisposableStack,
-  answerMsMax = ANSWER_MS_MAX,
+  answerMsMax?: number,
 ): Promise<boolean> {
-  using deadlines = new Deadlines(answerMsMax, TIMERS);
   const reading = kv.getMany<[unknown, string]>([keys.format(), keys.firstTeam()]);
-  const [format, team] = await deadlines.within(reading, () => {
-    opened.move();
-    throw noAnswer(answerMsMax, at.kind === "file" ? "; another program may hold its lock" : "");
-  }).catch((error) => {
-    throw refusal(at.name, error, adviceFor(at));
-  });
+  const reason = at.kind === "file" ? "; another program may hold its lock" : "";
+  const onLate = () => void opened.move();
+  const [format, team] = await answered(reading, onLate, answerMsMax, reason);
   // One commit writes both keys: if both are missing, the ledger is new.
   const isNew = format.value === null && team.value === null;
   const refused = isNew ? null : otherFormat(at.name, format.value);
@@ -216,6 +220,16 @@ async function requireFormat(
   return isNew;
 }
 
-function noAnswer(msMax: number, reason = ""): Error {
-  return new Error(`no answer in ${msMax / 1_000} s${reason}`);
+/** Waits for a KV. One that accepts connections and does not answer must not delay this for ever. */
+async function answered<T>(
+  work: Promise<T>,
+  onLate: () => void,
+  msMax = ANSWER_MS_MAX,
+  reason = "",
+): Promise<T> {
+  using deadlines = new Deadlines(msMax, TIMERS);
+  return await deadlines.within(work, () => {
+    onLate();
+    throw new Error(`no answer in ${msMax / 1_000} s${reason}`);
+  });
 }

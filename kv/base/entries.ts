@@ -142,8 +142,7 @@ export class Block {
 
   /** @param row the block's row */
   constructor({ key, value }: Pick<Deno.KvEntry<unknown>, "key" | "value">) {
-    this.#key = key;
-    this.#bytes = value as Uint8Array;
+    [this.#key, this.#bytes] = [key, value as Uint8Array];
     this.end = keyParts.position(key);
     this.count = this.#byte(0) << 8 | this.#byte(1);
   }

@@ -31,8 +31,7 @@ export class Reads {
 
   /** Creates a limiter whose reads share one deadline length. */
   constructor(deadlines: Deadlines, limits: SlotLimits) {
-    this.#deadlines = deadlines;
-    this.#slots = new FairSlots(limits);
+    [this.#deadlines, this.#slots] = [deadlines, new FairSlots(limits)];
   }
 
   /**

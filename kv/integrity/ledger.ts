@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { monthOf } from "../../domain/core/time.ts";
-import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
+import type { EventTotals } from "../../domain/runs/event_totals.ts";
 import {
   EMPTY_LEDGER,
   hasRowIds,
@@ -14,46 +13,27 @@ import {
 } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import { keys } from "../base/keys.ts";
-import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { readDirectory } from "../runs/directory.ts";
 import type { LedgerAt } from "../runs/heads.ts";
 import { eachRow, getEntry } from "../store.ts";
-import { type Findings, NONE } from "./findings.ts";
-import { readRemovedTotals } from "../retention/payload.ts";
+import type { Findings } from "./findings.ts";
+import { sumEvents } from "../retention/payload.ts";
 
 /** Verifies the ledger of a run; returns the totals of its events, and their number by month. */
 export async function verifyLedger(run: LedgerAt, findings: Findings) {
-  const { id, ledger } = run;
-  const { totals, months } = await sumEvents(run, findings);
+  const { store, team, id, ledger } = run;
+  const { totals, months } = await sumEvents(run, ledger.batches, (batch) => {
+    findings.presence(`batch ${batch} of ${id}`, true, false);
+  });
+  const beyond = await getEntry(store, keys.batch(team, id, ledger.batches));
+  if (beyond.versionstamp !== null) {
+    findings.note(`batch ${ledger.batches} of ${id}`, "counted by the ledger", "not counted");
+  }
   const expected = withLinesOf(totals, ledger.totals);
   findings.compare(`event totals of ${id}`, { ...expected }, { ...ledger.totals });
   await verifyPages(run, months, findings);
   await verifyScores(run, findings);
   return { totals: expected, months };
-}
-
-/** Totals the events of a run, batch by batch, at the prices stored with them. */
-async function sumEvents(run: LedgerAt, findings: Findings) {
-  const { store, team, id, ledger } = run;
-  let totals = await readRemovedTotals(run);
-  const months = new Map<string, number>();
-  let at = ledger.removed;
-  for await (const { events, prices } of readBatches(run, numbersFrom(at, ledger.batches))) {
-    const what = `batch ${at++} of ${id}`;
-    // A stored batch always has an event.
-    if (events.length === 0) {
-      findings.presence(what, true, false);
-      continue;
-    }
-    totals = addEvents(totals, events.map(withFacts), prices);
-    const month = monthOf(events[0]?.receivedAt ?? 0);
-    months.set(month, (months.get(month) ?? 0) + events.length);
-  }
-  const beyond = await getEntry(store, keys.batch(team, id, ledger.batches));
-  if (beyond.versionstamp !== null) {
-    findings.note(`batch ${ledger.batches} of ${id}`, "counted by the ledger", "not counted");
-  }
-  return { totals, months };
 }
 
 /**

@@ -68,9 +68,7 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
 
   constructor(store: Store, cards: Pick<RateCardStore, "current">, now: () => number) {
     super(store, "reprice", new PendingWaits(store), now);
-    this.#store = store;
-    this.#cards = cards;
-    this.#now = now;
+    [this.#store, this.#cards, this.#now] = [store, cards, now];
   }
 
   list({ id: team }: Team): Promise<RepriceJob[]> {

@@ -118,9 +118,7 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
   /** @param now returns unix milliseconds */
   constructor(store: Store, updater: RunUpdater, now: () => number) {
     super(store, "deletion", new PendingWaits(store), now);
-    this.#store = store;
-    this.#updater = updater;
-    this.#now = now;
+    [this.#store, this.#updater, this.#now] = [store, updater, now];
   }
 
   /** Two concurrent requests for one customer create one job. */
@@ -204,11 +202,7 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
     return { remaining, failed: 0, spend: FIRST_DAY, incidents: FIRST_INCIDENT };
   }
 
-  async #plan(
-    job: CustomerDeletion,
-    run: SummarizedHead,
-    found: readonly StoredEntry[],
-  ): Promise<RunUpdate | null> {
+  async #plan(job: CustomerDeletion, run: SummarizedHead, found: readonly StoredEntry[]) {
     const { team, head: { parts: { opening } }, summary } = run;
     const removed = found.map((entry) => removalOf(orderOf(team, job), entry));
     if (!isStored(run.head)) {

@@ -16,7 +16,7 @@ import type { Write } from "../writer/write.ts";
 import { moveExpiryEntry, type Removal, usageSums } from "./removal.ts";
 import { decodeSums, encodeLedger, encodeSums } from "../base/codec_sums.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/runs/event_totals.ts";
-import { addToMonth, type BatchEntry, type EventLedger } from "../../domain/runs/ledger.ts";
+import { addToMonth, type BatchEntry } from "../../domain/runs/ledger.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BatchIndex } from "../runs/batch_index.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
@@ -86,20 +86,6 @@ export async function removePayload(
   };
 }
 
-/** A removal of batches, ready to commit. */
-export interface OldBatches {
-  /** The ledger without the removed batches. */
-  readonly ledger: EventLedger;
-  /** Totals of all removed batches, including earlier removals. */
-  readonly sets: NonNullable<Write["sets"]>;
-  /** Rows of the removed batches. */
-  readonly deletes: readonly Deno.KvKey[];
-  /** Changes of the usage counters: removed events still count. */
-  readonly sums: NonNullable<Write["sums"]>;
-  /** Number of removed events. */
-  readonly events: number;
-}
-
 /**
  * Removes batches that arrived before an instant, oldest first. Returns null when there are none.
  * Their ids stay on the ledger's pages, so that a retry is recognized, and their totals in the ledger.
@@ -110,18 +96,19 @@ export async function takeOldBatches(
   run: LedgerAt,
   beforeMs: number,
   rowsMax: number,
-): Promise<OldBatches | null> {
+) {
   const { team, id, ledger } = run;
   if (ledger.oldestAt === null || ledger.oldestAt >= beforeMs) return null;
   const { old, next } = await findOld(run, beforeMs, rowsMax);
   const { deletes, end } = await rowsOf(run, ledger.removed + old.length, rowsMax);
-  const entries = old.slice(0, end - ledger.removed);
-  const { totals, months } = await countEvents(run, entries, end);
+  const { totals, months } = end === ledger.batches
+    ? { totals: ledger.totals, months: new Map(Object.entries(ledger.months)) }
+    : await sumEvents(run, end);
   return {
     ledger: {
       ...ledger,
       removed: end,
-      oldestAt: (old[entries.length] ?? next)?.receivedAt ?? null,
+      oldestAt: (old[end - ledger.removed] ?? next)?.receivedAt ?? null,
       months: months.entries().reduce(
         (remaining, [month, by]) => addToMonth(remaining, month, -by),
         ledger.months,
@@ -181,26 +168,29 @@ export async function batchChunkKeys(
 }
 
 /**
- * Totals the events of the batches before `end`, including earlier removals, and counts them by
- * month. Reads the batches only if the ledger does not have the numbers.
+ * Totals the events of the batches before `end`, including removed ones, at the prices stored with
+ * them; counts those that are not removed by month of arrival.
+ *
+ * @param onMissing called with the number of each batch that is not stored
  */
-async function countEvents(
+export async function sumEvents(
   run: LedgerAt,
-  entries: readonly BatchEntry[],
   end: number,
-): Promise<{ readonly totals: EventTotals; readonly months: ReadonlyMap<string, number> }> {
-  const { ledger } = run;
-  if (end === ledger.batches) {
-    return { totals: ledger.totals, months: new Map(Object.entries(ledger.months)) };
-  }
+  onMissing: (batch: number) => void = () => {},
+) {
   const months = new Map<string, number>();
   let totals = await readRemovedTotals(run);
-  const numbers = numbersFrom(ledger.removed, end);
-  let at = 0;
-  for await (const { events, prices } of readBatches(run, numbers)) {
-    totals = addEvents(totals, events.map(withFacts), prices);
-    const month = monthOf(entries[at++]?.receivedAt ?? 0);
-    months.set(month, (months.get(month) ?? 0) + events.length);
+  let batch = run.ledger.removed;
+  for await (const { events, prices } of readBatches(run, numbersFrom(batch, end))) {
+    const [first] = events;
+    // A stored batch always has an event.
+    if (first === undefined) onMissing(batch);
+    else {
+      totals = addEvents(totals, events.map(withFacts), prices);
+      const month = monthOf(first.receivedAt);
+      months.set(month, (months.get(month) ?? 0) + events.length);
+    }
+    batch++;
   }
   return { totals, months };
 }

@@ -21,12 +21,6 @@ import { expireRun, moveExpiryEntry } from "./removal.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 
-/** The changes that retention makes to one run. */
-export interface ExpiryPlan {
-  readonly change: RunUpdate;
-  readonly counts: SweepCounts;
-}
-
 /** Retention, time and row limit of a check. */
 export interface ExpiryContext {
   readonly plan: DaysOfPlan;
@@ -44,22 +38,26 @@ export async function planExpiry(
   run: SummarizedHead,
   context: ExpiryContext,
   found: readonly EntryToRemove[],
-): Promise<ExpiryPlan> {
-  const { change, counts } = await changeOf(run, context);
-  const removed = [...change.rows.removed ?? [], ...found];
-  return { change: { ...change, rows: { ...change.rows, removed } }, counts };
+): Promise<{ readonly change: RunUpdate; readonly counts: SweepCounts }> {
+  const { change: { rows, ...change }, counts } = await changeOf(run, context);
+  const removed = [...rows.removed ?? [], ...found];
+  return { change: { ...change, rows: { ...rows, removed } }, counts };
 }
 
 async function changeOf(
   run: SummarizedHead,
   { plan, nowMs, rowsMax }: ExpiryContext,
-): Promise<ExpiryPlan> {
-  const { head, ledger } = run;
-  if (!isStored(head)) return unchanged(run, {});
+): ReturnType<typeof planExpiry> {
+  const { head, ledger, summary } = run;
+  const unchanged = (entries: Partial<RunRows>) => {
+    const rows = { sets: [], deletes: [], ...entries };
+    return { change: { run, before: summary, after: summary, rows }, counts: EMPTY_SWEEP };
+  };
+  if (!isStored(head)) return unchanged({});
   const entry = expiryEntryOf(head.parts, ledger);
   switch (dueOf(head.parts, ledger, plan, nowMs)) {
     case null:
-      return unchanged(run, moveExpiryEntry(run, entry));
+      return unchanged(moveExpiryEntry(run, entry));
     case "record": {
       const { change, events } = await expireRun(run, nowMs);
       const counter = entry.retentionClass === "orphan" ? "orphans" : "records";
@@ -72,17 +70,6 @@ async function changeOf(
       return { change, counts: { ...EMPTY_SWEEP, payloads: isAll ? 1 : 0, events } };
     }
   }
-}
-
-/** Leaves a run unchanged, except for its expiry entry. */
-function unchanged(
-  run: SummarizedHead,
-  entries: Partial<Pick<RunRows, "added" | "removed" | "sets">>,
-): ExpiryPlan {
-  const { summary } = run;
-  const rows = { sets: [], deletes: [], ...entries };
-  const change = { run, before: summary, after: summary, rows };
-  return { change, counts: EMPTY_SWEEP };
 }
 
 /**

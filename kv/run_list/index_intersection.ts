@@ -32,10 +32,7 @@ export class IndexIntersection {
    * @param from position after which to begin
    */
   constructor(ranges: readonly IndexCursor[], from: Position, budget: Budget) {
-    this.#all = ranges;
-    this.#ranges = ranges;
-    this.#from = from;
-    this.#budget = budget;
+    [this.#all, this.#ranges, this.#from, this.#budget] = [ranges, ranges, from, budget];
   }
 
   /**
@@ -43,8 +40,7 @@ export class IndexIntersection {
    * not match: a range that was left out may be small here.
    */
   chooseAgain(): void {
-    this.#isChosen = false;
-    this.#ranges = this.#all;
+    [this.#isChosen, this.#ranges] = [false, this.#all];
   }
 
   /**

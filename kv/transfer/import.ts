@@ -195,8 +195,7 @@ class Importer {
         return planned && importedUpdate(planned, what);
       });
     }
-    this.#waiting = new Map();
-    this.#waitingCount = 0;
+    [this.#waiting, this.#waitingCount] = [new Map(), 0];
   }
 
   async #storeRows(rows: readonly KvSet[]): Promise<void> {
