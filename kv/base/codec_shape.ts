@@ -60,9 +60,7 @@ function layoutOf(shape: Shape): Layout {
 }
 
 /** Returns the values of a record in the order of its shape; then the other fields, if any. */
-export function packRecord(record: object, shape: StoredShape): unknown[] {
-  return packFields(record, shape);
-}
+export const packRecord: (record: object, shape: StoredShape) => unknown[] = packFields;
 
 function packFields(record: object, shape: Shape): unknown[] {
   const { names, forms, all } = layoutOf(shape);
@@ -92,9 +90,8 @@ function packValue(value: unknown, form: Form): unknown {
 }
 
 /** Restores a record from its parsed JSON. */
-export function unpackRecord(packed: readonly unknown[], shape: StoredShape): Fields {
-  return unpackFields(packed, shape);
-}
+export const unpackRecord: (packed: readonly unknown[], shape: StoredShape) => Fields =
+  unpackFields;
 
 function unpackFields(packed: readonly unknown[], shape: Shape): Fields {
   const { names, forms } = layoutOf(shape);

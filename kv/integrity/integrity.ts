@@ -23,11 +23,6 @@ const RUNS_AT_ONCE = 16;
 /** Maximum attempts for a team that changes meanwhile, and milliseconds between them. */
 const BUSY = { attemptsMax: 3, pauseMs: 1_000 } as const;
 
-/** A difference between stored and recomputed data of a team. */
-export interface IntegrityDifference extends Mismatch {
-  readonly team: TeamId;
-}
-
 /** Result of verifying a team. */
 export interface TeamIntegrity {
   readonly team: TeamId;
@@ -47,7 +42,7 @@ export interface IntegrityReport {
   readonly events: number;
   readonly teams: readonly TeamIntegrity[];
   /** The first 100 differences. */
-  readonly differences: readonly IntegrityDifference[];
+  readonly differences: readonly (Mismatch & { readonly team: TeamId })[];
   /** Number of all differences. */
   readonly differenceCount: number;
 }
@@ -72,36 +67,36 @@ export async function verifyStore(
   options: IntegrityOptions = {},
 ): Promise<IntegrityReport> {
   const { team, pauseMs = BUSY.pauseMs, onRun = () => {} } = options;
-  let selectedTeams: ReadonlySet<TeamId> | null = team === undefined ? null : new Set([team]);
-  const comparable = new Map<TeamId, TeamSums>();
-  let busy = new Map<TeamId, TeamSums>();
-  for (let attempt = 1; attempt <= BUSY.attemptsMax; attempt++) {
+  let selected: ReadonlySet<TeamId> | null = team === undefined ? null : new Set([team]);
+  const verified = new Map<TeamId, VerifiedTeam>();
+  for (let attempt = 1; attempt <= BUSY.attemptsMax && selected?.size !== 0; attempt++) {
     if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     const before = await readState(store);
-    const sums = await sumTeams(store, selectedTeams, onRun);
+    const teams = await sumTeams(store, selected, onRun);
     const after = await readState(store);
-    busy = new Map();
-    for (const [team, sum] of sums) {
-      const unchanged = !before.pending.has(team) && !after.pending.has(team) &&
-        before.versions.get(team) === after.versions.get(team);
-      (unchanged ? comparable : busy).set(team, sum);
-    }
-    if (busy.size === 0) break;
-    selectedTeams = new Set(busy.keys());
+    const isBusy = (team: TeamId) =>
+      before.pending.has(team) || after.pending.has(team) ||
+      before.versions.get(team) !== after.versions.get(team);
+    for (const sums of teams) verified.set(sums.team, { sums, isBusy: isBusy(sums.team) });
+    selected = new Set(teams.map(({ team }) => team).filter(isBusy));
   }
-  return resultOf(comparable, busy);
+  return reportOf([...verified.values()].sort((a, b) => a.sums.team < b.sums.team ? -1 : 1));
 }
 
-function resultOf(
-  comparable: ReadonlyMap<TeamId, TeamSums>,
-  busy: ReadonlyMap<TeamId, TeamSums>,
-): IntegrityReport {
-  const all = [...comparable, ...busy].sort(([a], [b]) => a < b ? -1 : 1);
-  const teams = all.map(([team, { runs, events, findings: { count } }]): TeamIntegrity => {
-    if (busy.has(team)) return { team, state: "busy", runs, events, differences: 0 };
+/** Totals of a team, which are not compared if its runs changed meanwhile. */
+interface VerifiedTeam {
+  readonly sums: TeamSums;
+  readonly isBusy: boolean;
+}
+
+function reportOf(verified: readonly VerifiedTeam[]): IntegrityReport {
+  const teams = verified.map(({ sums, isBusy }): TeamIntegrity => {
+    const { team, runs, events, findings: { count } } = sums;
+    if (isBusy) return { team, state: "busy", runs, events, differences: 0 };
     return { team, state: count === 0 ? "exact" : "different", runs, events, differences: count };
   });
-  const differences = [...comparable].flatMap(([team, { findings }]) =>
+  const compared = verified.filter(({ isBusy }) => !isBusy);
+  const differences = compared.flatMap(({ sums: { team, findings } }) =>
     findings.mismatches.map((mismatch) => ({ team, ...mismatch }))
   );
   return {
@@ -133,40 +128,38 @@ async function readState(store: Store) {
 /** Totals the runs of teams and compares the totals with the stored rows. */
 async function sumTeams(
   store: Store,
-  selectedTeams: ReadonlySet<TeamId> | null,
+  selected: ReadonlySet<TeamId> | null,
   onRun: () => void,
-): Promise<Map<TeamId, TeamSums>> {
+): Promise<TeamSums[]> {
   const teams = new Map<TeamId, TeamSums>();
-  const sumsOf = (team: TeamId) => {
+  const sumsOf = (team: TeamId): TeamSums | null => {
+    if (selected !== null && !selected.has(team)) return null;
     const sums = teams.get(team) ?? new TeamSums(store, team);
     teams.set(team, sums);
     return sums;
   };
-  const isSelected = (team: TeamId) => selectedTeams === null || selectedTeams.has(team);
   // A team without runs is compared too: it must have no roll-ups.
   for (const family of keys.ofTeams()) {
-    for await (const key of namesBelow(store, family, 1)) {
-      if (isSelected(keyParts.team(key))) sumsOf(keyParts.team(key));
-    }
+    for await (const key of namesBelow(store, family, 1)) sumsOf(keyParts.team(key));
   }
   let group: RunAt[] = [];
   const verifyGroup = async () => {
     const verified = await Promise.all(group.map(verifyRun));
     for (const [i, { team, id }] of group.entries()) {
-      sumsOf(team).add(id, verified[i]!);
+      sumsOf(team)?.add(id, verified[i]!);
       onRun();
     }
     group = [];
   };
   for await (const key of namesBelow(store, keys.runs(), 2)) {
     const [, id, team] = key as [string, RunId, TeamId];
-    if (!isSelected(team)) continue;
+    if (sumsOf(team) === null) continue;
     group.push({ store, team, id });
     if (group.length === RUNS_AT_ONCE) await verifyGroup();
   }
   await verifyGroup();
-  await verifyChunks(store, (team) => isSelected(team) ? sumsOf(team).findings : null);
+  await verifyChunks(store, (team) => sumsOf(team)?.findings ?? null);
   const due = await readDue(store);
   for (const sums of teams.values()) await sums.compare(due);
-  return teams;
+  return [...teams.values()];
 }

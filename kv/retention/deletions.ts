@@ -31,7 +31,6 @@ import { customerPart } from "../base/index_parts.ts";
 import { ALL_ENTRIES, type EntryRange, listEntries, removalOf } from "../entries.ts";
 import { JobQueue } from "../job_queue.ts";
 import { PendingWaits } from "../runs/pending_waits.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
 import { customerShareOf, FIRST_DAY, type SpendPosition } from "./customer_spend.ts";
 import { leaveFaulty } from "./plan_expiry.ts";
 

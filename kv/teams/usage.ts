@@ -14,7 +14,6 @@ import {
   type UsageStore,
 } from "../../domain/teams/quota_notice.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import type { MonthUse } from "../../domain/teams/quota.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { dueSet } from "../clock/due_rows.ts";
 import {
@@ -29,10 +28,20 @@ import {
 } from "../store.ts";
 
 export function createUsageStore(store: Store): UsageStore {
+  const { reads } = store;
   return {
-    used: (team, month) => store.reads.run(team, () => readUse(store, team, month)),
-    months: (team, max) => store.reads.run(team, () => readMonths(store, team, max)),
-    notices: (team, month) => store.reads.run(team, () => readNotices(store, team, month)),
+    used: (team, month) => reads.run(team, () => readUse(store, team, month)),
+    months: (team, max) =>
+      reads.run(team, async () => {
+        const options = { limit: max, reverse: true };
+        const rows = await listRows(store, { prefix: keys.teamUsage(team) }, options);
+        return rows.map((row) => ({ month: keyParts.name(row.key), used: countOf(row) }));
+      }),
+    notices: (team, month) =>
+      reads.run(team, async () => {
+        const rows = await listRows<Notice>(store, { prefix: keys.notices(team, month) });
+        return rows.map(({ value }) => value);
+      }),
   };
 }
 
@@ -41,20 +50,12 @@ async function readUse(store: Store, team: TeamId, month: string): Promise<numbe
   return countOf(await getEntry(store, keys.usage(team, month)));
 }
 
-async function readMonths(store: Store, team: TeamId, max: number): Promise<MonthUse[]> {
-  const options = { limit: max, reverse: true };
-  const rows = await listRows(store, { prefix: keys.teamUsage(team) }, options);
-  return rows.map((row) => ({ month: keyParts.name(row.key), used: countOf(row) }));
-}
-
-async function readNotices(store: Store, team: TeamId, month: string): Promise<Notice[]> {
-  const rows = await listRows(store, { prefix: keys.notices(team, month) });
-  return rows.map(({ value }) => value as Notice);
-}
-
 export function createNoticeStore(store: Store): NoticeStore {
   return {
-    teams: (after) => teamsOf(store, after),
+    async *teams(after) {
+      const range = rowsAfter(keys.teams(), after && keys.team(after));
+      for await (const { key } of eachRow(store, range)) yield keyParts.team(key);
+    },
     lastCheck: () => getValue(store, keys.noticeCheck()),
     saveCheck: async (value) => {
       await store.writer.commit({ sets: [{ key: keys.noticeCheck(), value }] });
@@ -63,24 +64,17 @@ export function createNoticeStore(store: Store): NoticeStore {
     used: (team, month) => readUse(store, team, month),
     has: async (name) => (await read(store, name)) !== null,
     add: async (notice) => await write(store, notice, null) !== null,
-    open: () => openNotices(store),
+    async open() {
+      const notices: ReadNotice[] = [];
+      for (const { key } of await listRows(store, { prefix: keys.openNotices() })) {
+        const name = { team: key[1], month: key[2], percent: key[3] } as NoticeName;
+        const stored = await read(store, name);
+        if (stored !== null && isOpen(stored.notice)) notices.push(stored);
+      }
+      return notices;
+    },
     change: ({ version }, to) => write(store, to, version),
   };
-}
-
-async function* teamsOf(store: Store, after: TeamId | null): AsyncGenerator<TeamId> {
-  const range = rowsAfter(keys.teams(), after && keys.team(after));
-  for await (const { key } of eachRow(store, range)) yield keyParts.team(key);
-}
-
-async function openNotices(store: Store): Promise<ReadNotice[]> {
-  const notices: ReadNotice[] = [];
-  for (const { key } of await listRows(store, { prefix: keys.openNotices() })) {
-    const name = { team: key[1], month: key[2], percent: key[3] } as NoticeName;
-    const stored = await read(store, name);
-    if (stored !== null && isOpen(stored.notice)) notices.push(stored);
-  }
-  return notices;
 }
 
 async function read(store: Store, name: NoticeName): Promise<ReadNotice | null> {
