@@ -62,11 +62,7 @@ export async function refusing<T>(at: KvLocation, open: () => Promise<T>): Promi
   }
 }
 
-async function openFile(
-  at: KvLocation,
-  memory: Memory,
-  options: OpenOptions,
-): Promise<OpenStore> {
+async function openFile(at: KvLocation, memory: Memory, options: OpenOptions): Promise<OpenStore> {
   const { answerMsMax } = options;
   using opened = new DisposableStack();
   const { path, lock } = await lockLedger(at.name);
@@ -158,10 +154,7 @@ const TOKEN_VARIABLE = "DENO_KV_ACCESS_TOKEN";
  *
  * @param token null to leave the environment as it is
  */
-export async function withAccessToken<T>(
-  token: string | null,
-  open: () => Promise<T>,
-): Promise<T> {
+export async function withAccessToken<T>(token: string | null, open: () => Promise<T>): Promise<T> {
   if (token === null) return await open();
   Deno.env.set(TOKEN_VARIABLE, token);
   try {

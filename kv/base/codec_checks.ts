@@ -59,12 +59,7 @@ export function decodeResults(value: unknown): readonly CheckResult[] {
   return results.map((each) => unpacked(each, revision, at, prefix));
 }
 
-function packed(
-  result: CheckResult,
-  revision: number,
-  at: number,
-  prefixChars: number,
-): Packed {
+function packed(result: CheckResult, revision: number, at: number, prefixChars: number): Packed {
   const { check, id, version, severity, status, got, message, reason = null } = result;
   const outcome = CHECK_SEVERITIES.indexOf(severity) * CHECK_STATUSES.length +
     CHECK_STATUSES.indexOf(status);
@@ -85,12 +80,7 @@ function prefixOf(results: readonly CheckResult[]): string {
   return prefix;
 }
 
-function unpacked(
-  fields: Packed,
-  ofRevision: number,
-  from: number,
-  prefix: string,
-): CheckResult {
+function unpacked(fields: Packed, ofRevision: number, from: number, prefix: string): CheckResult {
   const [check, id, version, outcome, got = null, message = null, reason = null, ...rest] = fields;
   const [revisions = 0, ms = 0] = rest;
   const severity = CHECK_SEVERITIES[Math.floor(outcome / CHECK_STATUSES.length)];

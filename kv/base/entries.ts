@@ -183,15 +183,8 @@ export function unpackBlock(row: Deno.KvEntry<unknown>): StoredEntry[] {
   return Array.from({ length: block.count }, (_, i) => block.entry(i));
 }
 
-/** Rows that store entries. */
-export interface PackedEntries {
-  readonly sets: readonly { readonly key: Deno.KvKey; readonly value: unknown }[];
-  /** Runs with an entry in a block. */
-  readonly shared: ReadonlySet<RunId>;
-}
-
 /**
- * Packs the entries that a commit adds.
+ * Packs the entries that a commit adds; returns their rows, and the runs with an entry in a block.
  *
  * @param number number of the commit's blocks, unique in each order; null to share no row
  * @param sharing runs whose entries may share rows
@@ -201,7 +194,7 @@ export function packEntries(
   added: readonly EntryToAdd[],
   number: number | null,
   sharing: ReadonlySet<RunId>,
-): PackedEntries {
+) {
   const sets: { key: Deno.KvKey; value: unknown }[] = [];
   const shared = new Set<RunId>();
   const groups = new Map<string, EntryToAdd[]>();

@@ -40,21 +40,18 @@ export async function verifyFailures(
 
 /** Totals of the results of a team's runs. It holds a row for each day and agent, and no run. */
 export class CheckSums {
-  readonly #check: TeamCheck;
   /** Expected rows by UTC day and agent. */
   readonly #rows = new Map<string, ExpectedRow>();
   #failures = 0;
 
-  constructor(check: TeamCheck) {
-    this.#check = check;
-  }
+  constructor(readonly check: TeamCheck) {}
 
   /** Adds the results of a run. */
   add(id: RunId, summary: RunSummary | null, results: readonly CheckResult[]): void {
     const place = placeOf(summary);
     if (place === null || results.length === 0) return;
     const { day, agent, at } = place;
-    this.#failures += failureKeys(this.#check.team, id, { place, results }).size;
+    this.#failures += failureKeys(this.check.team, id, { place, results }).size;
     for (const slug of agent === null ? [ALL_AGENTS] : [ALL_AGENTS, agent]) {
       const name = `${day} ${slug}`;
       const row: ExpectedRow = this.#rows.get(name) ?? new Map();
@@ -70,7 +67,7 @@ export class CheckSums {
 
   /** Compares the totals with the stored rows. Call it once, after the last run. */
   async compare(): Promise<void> {
-    const { store, team, findings } = this.#check;
+    const { store, team, findings } = this.check;
     const { checks } = await readConfig(store, team);
     // Counts of checks that no longer exist may be left in a row, or not.
     const existing = new Set(checks.map(({ id }) => id ?? ""));

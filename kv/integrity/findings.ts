@@ -64,33 +64,24 @@ export interface TeamCheck extends TeamAt {
   readonly findings: Findings;
 }
 
-/** Rows that other rows imply. Each implied row is checked once; the others are stray. */
-export class ImpliedRows {
-  readonly #names: Set<string>;
-  readonly #findings: Findings;
-
-  private constructor(names: Set<string>, findings: Findings) {
-    [this.#names, this.#findings] = [names, findings];
+/** Reads rows that other rows imply. Each implied row is checked once; the others are stray. */
+export async function readImplied(
+  { store, findings }: TeamCheck,
+  ...ranges: readonly Deno.KvListSelector[]
+) {
+  const names = new Set<string>();
+  for (const range of ranges) {
+    for await (const { key } of eachRow(store, range)) names.add(keyText(key));
   }
-
-  /** Reads the names of the stored rows. */
-  static async read({ store, findings }: TeamCheck, ...ranges: Deno.KvListSelector[]) {
-    const names = new Set<string>();
-    for (const range of ranges) {
-      for await (const { key } of eachRow(store, range)) names.add(keyText(key));
-    }
-    return new ImpliedRows(names, findings);
-  }
-
-  /** Checks that a row is stored, or that it is not. */
-  check(what: string, key: Deno.KvKey, isImplied = true): void {
-    this.#findings.presence(what, isImplied, this.#names.delete(keyText(key)));
-  }
-
-  /** Notes the rows that nothing implies. Call it last. */
-  noteStray(what: string): void {
-    for (const name of this.#names) this.#findings.presence(`${what}: ${name}`, false, true);
-  }
+  return {
+    /** Checks that a row is stored, or that it is not. */
+    check: (what: string, key: Deno.KvKey, isImplied = true) =>
+      findings.presence(what, isImplied, names.delete(keyText(key))),
+    /** Notes the rows that nothing implies. Call it last. */
+    noteStray(what: string) {
+      for (const name of names) findings.presence(`${what}: ${name}`, false, true);
+    },
+  };
 }
 
 function textOf(value: unknown): string {

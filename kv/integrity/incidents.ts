@@ -12,13 +12,13 @@ import { INCIDENT_STATES } from "../../domain/channels/message.ts";
 import { type AlertState, decodeIncident, decodeInstance } from "../alerts/rows.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { eachRow, getAll, getValue } from "../store.ts";
-import { ImpliedRows, NONE, type TeamCheck } from "./findings.ts";
+import { NONE, readImplied, type TeamCheck } from "./findings.ts";
 
 /** Verifies the incidents of a team, their places in lists, and the groups that they belong to. */
 export async function verifyIncidents(check: TeamCheck): Promise<void> {
   const { store, team, findings } = check;
   const ranges = [keys.incidentsAt(team, 0, Infinity), { prefix: keys.openIncidents(team) }];
-  const places = await ImpliedRows.read(check, ...ranges);
+  const places = await readImplied(check, ...ranges);
   const unresolved = new Set<string>();
   for await (const { key, value } of eachRow(store, { prefix: keys.incidents(team) })) {
     const id = keyParts.id(key);
@@ -85,10 +85,7 @@ async function verifyInstances(
     }
     const { rule, incident } = instance;
     const { instances, firing } = counts.get(rule) ?? none;
-    counts.set(rule, {
-      instances: instances + 1,
-      firing: firing + (hasPlace(instance) ? 1 : 0),
-    });
+    counts.set(rule, { instances: instances + 1, firing: firing + (hasPlace(instance) ? 1 : 0) });
     if (incident === null || left.delete(incident)) continue;
     findings.note(`incident of ${what}`, "open", incident);
   }
@@ -103,7 +100,7 @@ async function verifyInstances(
 export async function verifyDeliveries(check: TeamCheck): Promise<void> {
   const { store, team, findings } = check;
   const ranges = [keys.deliveriesAt(team, 0, Infinity), { prefix: keys.deadDeliveries(team) }];
-  const places = await ImpliedRows.read(check, ...ranges);
+  const places = await readImplied(check, ...ranges);
   for await (const { key, value } of eachRow<Delivery>(store, { prefix: keys.deliveries(team) })) {
     const id = keyParts.id(key);
     const what = `delivery ${id}`;

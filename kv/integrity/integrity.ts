@@ -68,35 +68,31 @@ export async function verifyStore(
 ): Promise<IntegrityReport> {
   const { team, pauseMs = BUSY.pauseMs, onRun = () => {} } = options;
   let selected: ReadonlySet<TeamId> | null = team === undefined ? null : new Set([team]);
-  const verified = new Map<TeamId, VerifiedTeam>();
+  const verified = new Map<TeamId, TeamSums>();
   for (let attempt = 1; attempt <= BUSY.attemptsMax && selected?.size !== 0; attempt++) {
     if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     const before = await readState(store);
     const teams = await sumTeams(store, selected, onRun);
     const after = await readState(store);
-    const isBusy = (team: TeamId) =>
-      before.pending.has(team) || after.pending.has(team) ||
-      before.versions.get(team) !== after.versions.get(team);
-    for (const sums of teams) verified.set(sums.team, { sums, isBusy: isBusy(sums.team) });
-    selected = new Set(teams.map(({ team }) => team).filter(isBusy));
+    for (const sums of teams) {
+      const { team } = sums;
+      sums.isBusy = before.pending.has(team) || after.pending.has(team) ||
+        before.versions.get(team) !== after.versions.get(team);
+      verified.set(team, sums);
+    }
+    selected = new Set(teams.filter(({ isBusy }) => isBusy).map(({ team }) => team));
   }
-  return reportOf([...verified.values()].sort((a, b) => a.sums.team < b.sums.team ? -1 : 1));
+  return reportOf([...verified.values()].sort((a, b) => a.team < b.team ? -1 : 1));
 }
 
-/** Totals of a team, which are not compared if its runs changed meanwhile. */
-interface VerifiedTeam {
-  readonly sums: TeamSums;
-  readonly isBusy: boolean;
-}
-
-function reportOf(verified: readonly VerifiedTeam[]): IntegrityReport {
-  const teams = verified.map(({ sums, isBusy }): TeamIntegrity => {
-    const { team, runs, events, findings: { count } } = sums;
+function reportOf(verified: readonly TeamSums[]): IntegrityReport {
+  const teams = verified.map(({ team, isBusy, runs, events, findings }): TeamIntegrity => {
+    const { count } = findings;
     if (isBusy) return { team, state: "busy", runs, events, differences: 0 };
     return { team, state: count === 0 ? "exact" : "different", runs, events, differences: count };
   });
   const compared = verified.filter(({ isBusy }) => !isBusy);
-  const differences = compared.flatMap(({ sums: { team, findings } }) =>
+  const differences = compared.flatMap(({ team, findings }) =>
     findings.mismatches.map((mismatch) => ({ team, ...mismatch }))
   );
   return {

@@ -28,6 +28,8 @@ import type { VerifiedRun } from "./run.ts";
 export class TeamSums implements TeamCheck {
   runs = 0;
   events = 0;
+  /** True if its runs changed meanwhile, so that the totals cannot be compared. */
+  isBusy = false;
   readonly findings: Findings = new Findings();
   readonly #checks: CheckSums;
   /** Roll-ups by the parts of their key after the team. */

@@ -110,10 +110,7 @@ async function eventsStep(
   let bytes = 0;
   let { totals } = ledger;
   let sum = NO_CALLS;
-  const numbers = numbersFrom(
-    firstBatch,
-    Math.min(ledger.batches, firstBatch + STEP.batchesMax),
-  );
+  const numbers = numbersFrom(firstBatch, Math.min(ledger.batches, firstBatch + STEP.batchesMax));
   for await (const batch of readBatches(run, numbers)) {
     const repriced = repriceBatch(spec, batch.events.map(toPrice), batch.prices, totals, card);
     sum = addCounts(sum, repriced.sum);

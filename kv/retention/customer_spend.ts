@@ -37,27 +37,16 @@ export interface SpendPosition {
 /** The initial position. */
 export const FIRST_DAY: SpendPosition = { day: "", kind: null, after: null };
 
-/** Differences to add to a team's roll-ups and to its totals of removed runs. */
-export interface CustomerShare {
-  /** All of one day. */
-  readonly rows: readonly RollupRow[];
-  /** True if these rows delete the rest of that day. */
-  readonly isLast: boolean;
-  /** Position of the next step; null after the last day. */
-  readonly next: SpendPosition | null;
-}
-
 /**
  * Reads the next rows of a customer, each once. A step may find no rows and still have a next one.
+ *
+ * @returns `rows` differences to add to a team's roll-ups and to its totals of removed runs, all of one
+ *   day; `isLast` true if they delete the rest of that day; `next` null after the last day
  */
-export async function customerShareOf(
-  at: TeamAt,
-  customer: string,
-  position: SpendPosition,
-): Promise<CustomerShare> {
+export async function customerShareOf(at: TeamAt, customer: string, position: SpendPosition) {
   const { day, kind, after } = position;
   if (kind === null) {
-    return { rows: [], isLast: false, next: await nextDay(at, customer, day) };
+    return { rows: [] as RollupRow[], isLast: false, next: await nextDay(at, customer, day) };
   }
   const range = rowsAfter([...keys.removedRollups(at.team, kind), day], after);
   const read = await listRows<Uint8Array>(at.store, range, { limit: ROWS_PER_READ });
@@ -71,18 +60,16 @@ export async function customerShareOf(
   }
   const rows = mergeRows(matching.flatMap(takenFrom));
   const isEnd = read.length < ROWS_PER_READ && last === (read.at(-1)?.key ?? after);
+  // Models are first: a restarted process finds the day by its totals.
+  const nextKind = kind === "model_cell" ? "cell" : null;
+  const next: SpendPosition = isEnd
+    ? { day, kind: nextKind, after: null }
+    : { day, kind, after: last };
   return {
     rows,
     isLast: await isAllOf(at, customer, day, rows),
-    next: isEnd ? nextKind(position) : { day, kind, after: last },
+    next,
   };
-}
-
-/**
- * Returns the next kind of rows. Models are first: a restarted process finds the day by its totals.
- */
-function nextKind({ day, kind }: SpendPosition): SpendPosition {
-  return { day, kind: kind === "model_cell" ? "cell" : null, after: null };
 }
 
 /** Searches some days for the first day after `day` that has spend of the customer. */

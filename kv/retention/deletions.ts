@@ -43,37 +43,7 @@ export function createDeletionStore(
   updater: RunUpdater,
   now: () => number,
 ): DeletionStore {
-  return Object.assign(new CustomerDeletions(store, updater, now), {
-    deleteRun: ({ id: team }: Team, id: RunId, by: string) =>
-      inTime(deleteOne({ store, team, id }, updater, by, now()), store.deadlines),
-  });
-}
-
-async function deleteOne(
-  at: RunAt,
-  updater: RunUpdater,
-  by: string,
-  nowMs: number,
-): ReturnType<DeletionStore["deleteRun"]> {
-  const { store, team, id } = at;
-  let receipts: RunDeletion[] = [];
-  await updater.remove(team, [id], async (run) => {
-    receipts = [];
-    if (!isStored(run.head)) return null;
-    const { change, events } = await deleteRun(run, { deletedAt: nowMs, by });
-    receipts = [{ run: id, deletedAt: nowMs, by, events }];
-    const entry = { at: nowMs, team, actor: by, action: "run.deleted", target: id } as const;
-    const sets = [...change.rows.sets, ...auditRows({ ...entry, details: { events } })];
-    return { ...change, rows: { ...change.rows, sets } };
-  });
-  // The sweep purges the rest of a very large run.
-  await purge(at, COMMITS_BEFORE_ANSWER);
-  const [receipt] = receipts;
-  if (receipt !== undefined) return { kind: "stored", receipt };
-  const inserted = await getMany(store, insertedKeys(team, id));
-  const tombstone = tombstoneOf(inserted.map(({ value }) => value));
-  if (tombstone === null || tombstone.by === null) return null;
-  return { kind: "replayed", receipt: tombstone };
+  return new Deletions(store, updater, now);
 }
 
 /** Runs of one step, about as many as fit into one commit. */
@@ -107,7 +77,7 @@ const JOBS_MAX = 1_000;
  * Customer deletion jobs of all teams. Each commit counts what it deletes, so the receipt is exact even
  * if the process ends between commits.
  */
-export class CustomerDeletions extends JobQueue<CustomerDeletion> {
+class Deletions extends JobQueue<CustomerDeletion> implements DeletionStore {
   readonly #store: Store;
   readonly #updater: RunUpdater;
   readonly #now: () => number;
@@ -118,6 +88,32 @@ export class CustomerDeletions extends JobQueue<CustomerDeletion> {
   constructor(store: Store, updater: RunUpdater, now: () => number) {
     super(store, "deletion", new PendingWaits(store), now);
     [this.#store, this.#updater, this.#now] = [store, updater, now];
+  }
+
+  deleteRun({ id: team }: Team, id: RunId, by: string): ReturnType<DeletionStore["deleteRun"]> {
+    return inTime(this.#deleteRun({ store: this.#store, team, id }, by), this.#store.deadlines);
+  }
+
+  async #deleteRun(at: RunAt, by: string): ReturnType<DeletionStore["deleteRun"]> {
+    const { store, team, id } = at;
+    const deletedAt = this.#now();
+    let receipt: RunDeletion | null = null;
+    await this.#updater.remove(team, [id], async (run) => {
+      receipt = null;
+      if (!isStored(run.head)) return null;
+      const { change, events } = await deleteRun(run, { deletedAt, by });
+      receipt = { run: id, deletedAt, by, events };
+      const entry = { at: deletedAt, team, actor: by, action: "run.deleted", target: id } as const;
+      const sets = [...change.rows.sets, ...auditRows({ ...entry, details: { events } })];
+      return { ...change, rows: { ...change.rows, sets } };
+    });
+    // The sweep purges the rest of a very large run.
+    await purge(at, COMMITS_BEFORE_ANSWER);
+    if (receipt !== null) return { kind: "stored", receipt };
+    const inserted = await getMany(store, insertedKeys(team, id));
+    const tombstone = tombstoneOf(inserted.map(({ value }) => value));
+    if (tombstone === null || tombstone.by === null) return null;
+    return { kind: "replayed", receipt: tombstone };
   }
 
   /** Two concurrent requests for one customer create one job. */

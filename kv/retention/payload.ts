@@ -92,11 +92,7 @@ export async function removePayload(
  *
  * @param rowsMax rows after which the rest stays for the next call
  */
-export async function takeOldBatches(
-  run: LedgerAt,
-  beforeMs: number,
-  rowsMax: number,
-) {
+export async function takeOldBatches(run: LedgerAt, beforeMs: number, rowsMax: number) {
   const { team, id, ledger } = run;
   if (ledger.oldestAt === null || ledger.oldestAt >= beforeMs) return null;
   const { old, next } = await findOld(run, beforeMs, rowsMax);

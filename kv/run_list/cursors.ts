@@ -3,16 +3,9 @@
  *
  * @module
  */
-import type { RunPosition } from "../../domain/runs/list.ts";
-import { comparePositions, type Position } from "../base/entries.ts";
+import { comparePositions, type Position, type StoredEntry } from "../base/entries.ts";
 import { EntryReader } from "../entry_reader.ts";
 import type { Store } from "../store.ts";
-
-/** One entry of the index. */
-export interface Found extends RunPosition {
-  /** Value of the entry; see `index_value.ts`. */
-  readonly value: unknown;
-}
 
 /** Visits index entries from the newest on; each call must pass a position after the previous one. */
 export interface IndexCursor {
@@ -20,7 +13,7 @@ export interface IndexCursor {
    * Returns the first entry after a position, without a promise if it is already read; null at
    * the end. A position may be between two runs.
    */
-  seek(position: Position): Found | null | Promise<Found | null>;
+  seek(position: Position): StoredEntry | null | Promise<StoredEntry | null>;
   /**
    * Returns the number of runs per millisecond, estimated from the latest read; 0 at the end.
    *
@@ -47,9 +40,9 @@ export function positionBefore({ at, run }: Position): Position {
 export class SingleIndexCursor implements IndexCursor {
   readonly #reader: EntryReader;
   readonly #budget: Budget;
-  #entries: readonly Found[] = [];
+  #entries: readonly StoredEntry[] = [];
   #at = 0;
-  #last: Found | undefined;
+  #last: StoredEntry | undefined;
   #used = 0;
   #limit: number;
   #isEnd = false;
@@ -65,13 +58,13 @@ export class SingleIndexCursor implements IndexCursor {
     this.#limit = withinBounds(limit);
   }
 
-  seek(position: Position): Found | null | Promise<Found | null> {
+  seek(position: Position): StoredEntry | null | Promise<StoredEntry | null> {
     const next = this.#skipTo(position);
     if (next !== undefined || this.#isEnd) return this.#visit(next);
     return this.#read(position).then(() => this.#visit(this.#entries[0]));
   }
 
-  #visit(next: Found | undefined): Found | null {
+  #visit(next: StoredEntry | undefined): StoredEntry | null {
     if (next !== this.#last) this.#used++;
     this.#last = next;
     return next ?? null;
@@ -83,9 +76,9 @@ export class SingleIndexCursor implements IndexCursor {
     return this.#entries.length / Math.max(1, newest - oldest);
   }
 
-  #skipTo(position: Position): Found | undefined {
+  #skipTo(position: Position): StoredEntry | undefined {
     for (; this.#at < this.#entries.length; this.#at++) {
-      const entry = this.#entries[this.#at] as Found;
+      const entry = this.#entries[this.#at] as StoredEntry;
       if (comparePositions(entry, position) < 0) return entry;
     }
     return undefined;
@@ -112,14 +105,14 @@ export class SingleIndexCursor implements IndexCursor {
 /** Merges several cursors; each run is visited once. */
 export class MergedIndexCursor implements IndexCursor {
   readonly #members: readonly IndexCursor[];
-  readonly #next: (Found | null | undefined)[];
+  readonly #next: (StoredEntry | null | undefined)[];
 
   constructor(members: readonly IndexCursor[]) {
     this.#members = members;
     this.#next = members.map(() => undefined);
   }
 
-  seek(position: Position): Found | null | Promise<Found | null> {
+  seek(position: Position): StoredEntry | null | Promise<StoredEntry | null> {
     const waits: Promise<void>[] = [];
     for (const [i, member] of this.#members.entries()) {
       const entry = this.#next[i];
@@ -133,8 +126,8 @@ export class MergedIndexCursor implements IndexCursor {
     return waits.length === 0 ? this.#first() : Promise.all(waits).then(() => this.#first());
   }
 
-  #first(): Found | null {
-    return this.#next.reduce<Found | null>((first, next) => {
+  #first(): StoredEntry | null {
+    return this.#next.reduce<StoredEntry | null>((first, next) => {
       if (next === null || next === undefined) return first;
       return first === null || comparePositions(next, first) > 0 ? next : first;
     }, null);

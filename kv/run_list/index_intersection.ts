@@ -9,8 +9,8 @@
  * @module
  */
 import type { RunPosition } from "../../domain/runs/list.ts";
-import { comparePositions, type Position } from "../base/entries.ts";
-import { type Budget, type Found, type IndexCursor, positionBefore } from "./cursors.ts";
+import { comparePositions, type Position, type StoredEntry } from "../base/entries.ts";
+import { type Budget, type IndexCursor, positionBefore } from "./cursors.ts";
 
 /**
  * Finds the runs that are in all ranges. Stops at the end of any range, or when the budget is
@@ -47,7 +47,7 @@ export class IndexIntersection {
    * Returns the next run that is in all selected ranges; null at the end, or when the budget is
    * spent.
    */
-  async next(): Promise<Found | null> {
+  async next(): Promise<StoredEntry | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
       const next = this.#ranges.map((range) => range.seek(this.#from));
       const settled = areAllRead(next) ? next : await Promise.all(next);
@@ -98,14 +98,16 @@ function rarest(ranges: readonly IndexCursor[], newest: number): readonly IndexC
 }
 
 /** Returns true if no cursor returned a promise: awaiting takes longer than most steps. */
-function areAllRead(next: readonly ReturnType<IndexCursor["seek"]>[]): next is (Found | null)[] {
+function areAllRead(
+  next: readonly ReturnType<IndexCursor["seek"]>[],
+): next is (StoredEntry | null)[] {
   return !next.some((settled) => settled instanceof Promise);
 }
 
-function newer(a: Found, b: Found): Found {
+function newer(a: StoredEntry, b: StoredEntry): StoredEntry {
   return comparePositions(a, b) >= 0 ? a : b;
 }
 
-function older(a: Found, b: Found): Found {
+function older(a: StoredEntry, b: StoredEntry): StoredEntry {
   return comparePositions(a, b) <= 0 ? a : b;
 }

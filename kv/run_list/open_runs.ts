@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { comparePositions, type Position, type StoredEntry } from "../base/entries.ts";
 import { agentPart } from "../base/index_parts.ts";
 import { keys } from "../base/keys.ts";
@@ -13,17 +13,12 @@ import type { Store } from "../store.ts";
 /** Index entries of one read, and maximum rows of one search. */
 const ROWS = { perRead: 16, max: 1_000 } as const;
 
-/** Open runs in order, and the position up to which all were found. */
-export interface OpenRuns {
-  readonly runs: readonly { readonly at: number; readonly run: RunId }[];
-  readonly passed: Position | null;
-}
-
 /**
  * Finds open runs of an agent by their start. It reads a bounded number of rows, so it may end early.
  *
  * @param after position after which to begin; null for the oldest run
  * @param toMs latest start, unix milliseconds
+ * @returns the runs in order, and the position up to which all were found
  */
 export async function findOpenRuns(
   store: Store,
@@ -31,7 +26,7 @@ export async function findOpenRuns(
   agent: string,
   after: Position | null,
   toMs: number,
-): Promise<OpenRuns> {
+) {
   const end = { at: toMs + 1, run: "" };
   const ofAgent = new Cursor(store, keys.runsBy(team, "agent", agentPart(agent)), end);
   const open = new Cursor(store, keys.runsBy(team, "status", "running"), end);

@@ -41,12 +41,6 @@ export interface TeamRollups {
   readonly rows: SizedMap<RollupRow | null>;
 }
 
-/** A change of roll-ups, ready to commit. */
-export interface RollupChange extends Required<Pick<Write, "checks" | "sets" | "deletes">> {
-  /** Caches the change after it is committed under a version, and returns the new roll-ups. */
-  readonly remember: (version: string) => TeamRollups;
-}
-
 /** Cache of roll-ups, by team. */
 export class RollupCache {
   readonly #store: Store;
@@ -91,7 +85,7 @@ export class RollupCache {
     current: TeamRollups,
     differences: readonly RollupRow[],
     lastChange: number = current.lastChange,
-  ): Promise<RollupChange> {
+  ) {
     const keyed = differences.map((row) => {
       const key = rollupKey(team, row);
       return { key, name: keyText(key), row };
@@ -103,10 +97,7 @@ export class RollupCache {
       current.rows.set(name, value ? decodeRollup(row.day, value) : null);
     }
     const versionKey = keys.rollupVersion(team);
-    const sets: KvSet[] = [
-      { key: versionKey, value: lastChange },
-      ...dayMarks(team, differences),
-    ];
+    const sets: KvSet[] = [{ key: versionKey, value: lastChange }, ...dayMarks(team, differences)];
     const deletes: Deno.KvKey[] = [];
     const after = new Map<string, RollupRow | null>();
     for (const { key, name, row } of keyed) {
@@ -119,7 +110,8 @@ export class RollupCache {
       checks: [{ key: versionKey, versionstamp: current.version }],
       sets,
       deletes,
-      remember: (version) => {
+      /** Caches the change after it is committed under a version, and returns the new roll-ups. */
+      remember: (version: string): TeamRollups => {
         // A team whose rows exceed half of its limit loses all of them.
         const isLarge = current.rows.bytes > this.#teams.maxEntrySize / 2;
         const rows = isLarge ? newRows() : current.rows;

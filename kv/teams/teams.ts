@@ -38,10 +38,7 @@ import {
 } from "./credential_rows.ts";
 
 /** The key that a team is created with. */
-const FIRST_KEY: CredentialSpec = {
-  name: "first key",
-  grant: { kind: "api_key", scopes: SCOPES },
-};
+const FIRST_KEY: CredentialSpec = { name: "first key", grant: { kind: "api_key", scopes: SCOPES } };
 
 /**
  * Creates the store.
@@ -186,12 +183,8 @@ export async function ensureFirstTeam(
   const team = id !== null
     ? await withOptions(store, id, environment, options)
     : await createDefaultTeam(store, environment, options);
-  const unchanged = {
-    team,
-    createdKey: null,
-    isAdded: false,
-    revokedAt: stored?.revokedAt ?? null,
-  };
+  const revokedAt = stored?.revokedAt ?? null;
+  const unchanged = { team, createdKey: null, isAdded: false, revokedAt };
   if (stored !== null) return unchanged;
   const isAdded = id !== null && key !== null;
   const today = formatInstant(environment.now()).slice(0, 10);
