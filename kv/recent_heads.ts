@@ -12,19 +12,16 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import type { Memory } from "../runtime/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { ownText } from "../domain/core/text.ts";
 import { hasPayload } from "../domain/retention/retention.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../domain/runs/ledger.ts";
-import type { PendingRun } from "../domain/runs/processing.ts";
 import type { Closing, Opening } from "../domain/runs/run.ts";
 import type { RunSummary } from "../domain/runs/summary.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../runtime/byte_cache.ts";
 import { newRowName } from "./base/names.ts";
-import { pendingName } from "./writer/pending_mark.ts";
 
 /** Bytes of a head without its strings and models, with a typical summary; and of a model. */
 const HEAD_BYTES = 900, MODEL_BYTES = 300;
@@ -52,8 +49,10 @@ export interface RecentHead {
   summary: RunSummary | null;
   /** Version of that summary. */
   summaryVersion: string | null;
-  /** Version of the latest noted commit. */
+  /** Version of the latest noted commit; empty before the first. */
   version: string;
+  /** Version up to which the worker has included the noted commits. */
+  included: string;
   /** Upper bound of its bytes. */
   bytes: number;
   /** True if texts of its opening or close are left out. */
@@ -62,13 +61,17 @@ export interface RecentHead {
   isPartial: boolean;
   /** Number of commits in progress. */
   inFlight: number;
-  /** Number of noted commits. */
-  changes: number;
-  /** Number of noted commits that the worker has included. */
-  included: number;
 }
 
-/** Heads of all teams. */
+/** A run that the worker has brought up to date. */
+export interface ProjectedRun {
+  /** Head that the worker used; null if it read the run. */
+  readonly recent: RecentHead | null;
+  /** Version of the latest commit of the run that it knew of. */
+  readonly version: string;
+}
+
+/** Heads of all teams, by the pending names of their runs. */
 export class RecentHeads {
   readonly #heads: ByteCache<string, RecentHead>;
   readonly #isAlone: boolean;
@@ -91,18 +94,12 @@ export class RecentHeads {
   }
 
   /**
-   * Commits parts of a run, and notes them once they are stored.
+   * Notes parts of a run once their commit has stored them.
    *
-   * @param commit returns the version; null if nothing was stored
+   * @param commit has just begun; its version, or null if it stores nothing
    */
-  noting(
-    team: TeamId,
-    run: RunId,
-    parts: NotedParts,
-    commit: () => Promise<string | null>,
-  ): Promise<string | null> {
-    if (!this.#isAlone) return commit();
-    const name = pendingName(team, run);
+  noting(name: string, parts: NotedParts, commit: Promise<string | null>): Promise<string | null> {
+    if (!this.#isAlone) return commit;
     const known = this.#heads.get(name);
     const head = known ?? newHead();
     head.inFlight++;
@@ -113,9 +110,9 @@ export class RecentHeads {
       this.#heads.delete(name);
       this.#heads.set(name, head);
     }
-    return commit().then((version) => {
-      this.#end(name, head, version === null ? null : parts);
-      if (version !== null && version > head.version) head.version = version;
+    return commit.then((version) => {
+      if (version === null) this.#end(name, head, null);
+      else this.#end(name, head, parts, version);
       return version;
     }, (error) => {
       this.#end(name, head, error instanceof Overloaded ? null : "unknown");
@@ -135,11 +132,16 @@ export class RecentHeads {
   }
 
   /** Notes the end of a commit: what it stored, null for nothing, or that this is not known. */
-  #end(name: string, head: RecentHead, parts: NotedParts | null | "unknown"): void {
+  #end(
+    name: string,
+    head: RecentHead,
+    parts: NotedParts | null | "unknown",
+    version: string = "",
+  ): void {
     head.inFlight--;
     const isKept = this.#heads.peek(name) === head;
     if (parts === null) {
-      if (isKept && head.inFlight === 0 && head.changes === 0) this.#heads.delete(name);
+      if (isKept && head.inFlight === 0 && head.version === "") this.#heads.delete(name);
       return;
     }
     if (parts === "unknown" || !isKept) {
@@ -152,12 +154,11 @@ export class RecentHeads {
     if (closing !== undefined) head.closing = keptPart(head, closing);
     // The ids stay in the cache of live ledgers alone.
     if (ledger !== undefined) head.ledger = { ...ledger, tail: EMPTY_LEDGER.tail };
-    head.changes++;
+    if (version > head.version) head.version = version;
   }
 
-  /** Drops a head after a commit that was not announced. */
-  forget({ team, run }: PendingRun): void {
-    const name = pendingName(team, run);
+  /** Drops the head of a run that other commits change. */
+  forget(name: string): void {
     const head = this.#heads.peek(name);
     if (head === undefined) return;
     this.#heads.delete(name);
@@ -169,38 +170,28 @@ export class RecentHeads {
    *
    * @param oldestMark name of the oldest row of marks that the worker has not consumed
    */
-  find(team: TeamId, run: RunId, oldestMark: string): RecentHead | null {
+  recall(name: string, oldestMark: string): RecentHead | null {
     if (this.#late > 0 || oldestMark <= this.#incompleteTo) return null;
-    const head = this.#heads.peek(pendingName(team, run));
+    const head = this.#heads.peek(name);
     const isComplete = head !== undefined && !head.isPartial && head.inFlight === 0 &&
       head.opening !== null;
     return isComplete ? head : null;
   }
 
-  /** Number of noted commits of a run. */
-  changesOf(team: TeamId, run: RunId): number {
-    return this.#heads.peek(pendingName(team, run))?.changes ?? 0;
-  }
-
   /**
    * Notes that the worker has brought a run up to date.
    *
-   * @param used head that it used; null if it read the run
-   * @param changes number of noted commits then
    * @param stored summary that it stored; null if nothing changed
    */
-  settle(
-    team: TeamId,
-    run: RunId,
-    used: RecentHead | null,
-    changes: number,
+  projected(
+    name: string,
+    { recent, version }: ProjectedRun,
     stored: { readonly summary: RunSummary; readonly version: string } | null,
   ): void {
-    const name = pendingName(team, run);
     const head = this.#heads.peek(name);
     if (head === undefined) return;
-    const isUnchanged = head.inFlight === 0 && head.changes === changes;
-    if (head !== used) {
+    const isUnchanged = head.inFlight === 0 && head.version <= version;
+    if (head !== recent) {
       // What was read may include parts that the head lacks.
       if (isUnchanged) this.#heads.delete(name);
       else head.isPartial = true;
@@ -210,7 +201,7 @@ export class RecentHeads {
       head.summary = stored.summary;
       head.summaryVersion = stored.version;
     }
-    head.included = changes;
+    head.included = version;
     // A closed run rarely changes again.
     if (isUnchanged && head.closing !== null) this.#heads.delete(name);
   }
@@ -220,9 +211,9 @@ export class RecentHeads {
     if (row > this.#incompleteTo) this.#incompleteTo = row;
   }
 
-  #lose({ inFlight, changes, included }: RecentHead): void {
+  #lose({ inFlight, version, included }: RecentHead): void {
     // A commit in progress is noted as lost at its end.
-    if (inFlight > 0 || changes > included) this.noteForeign(newRowName());
+    if (inFlight > 0 || version > included) this.noteForeign(newRowName());
   }
 }
 
@@ -234,12 +225,11 @@ function newHead(): RecentHead {
     summary: null,
     summaryVersion: null,
     version: "",
+    included: "",
     bytes: HEAD_BYTES,
     isStripped: false,
     isPartial: false,
     inFlight: 0,
-    changes: 0,
-    included: 0,
   };
 }
 

@@ -227,7 +227,7 @@ function batched(options: Deno.KvListOptions): Deno.KvListOptions {
 export interface BlobWrite {
   /** Sets for the caller's own commit. */
   readonly sets: NonNullable<Write["sets"]>;
-  /** Chunks that do not fit there; they are staged first, see `staging.ts`. */
+  /** Chunks that do not fit there; they are staged first, see `runs/staging.ts`. */
   readonly staged: NonNullable<Write["sets"]>;
 }
 

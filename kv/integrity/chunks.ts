@@ -13,7 +13,7 @@ import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { numbersFrom } from "../runs/batches.ts";
 import type { RunAt } from "../runs/heads.ts";
 import { ledgerOf } from "../runs/tombstone.ts";
-import type { StagedMark } from "../staging.ts";
+import type { StagedMark } from "../runs/staging.ts";
 import { eachRow, getMany, getValue, listRows, namesBelow, type Store } from "../store.ts";
 import { type Findings, NONE } from "./findings.ts";
 

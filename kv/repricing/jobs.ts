@@ -26,9 +26,9 @@ import type { Environment } from "../../domain/core/environment.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { parsePendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { JobQueue } from "../job_queue.ts";
+import { commitUnnoted } from "../runs/commit_parts.ts";
 import { PendingWaits } from "../runs/pending_waits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import { newRowName } from "../base/names.ts";
@@ -109,9 +109,7 @@ class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
       draft.job = span === null ? this.#done(job) : { ...job, state: "running", span };
     }
     const after = draft.job;
-    // The heads in memory have the old prices. Those noted later do not know the stored summary.
-    for (const { name } of draft.pending) this.#store.heads.forget(parsePendingName(name));
-    const committed = await this.#store.writer.commit({
+    const committed = await commitUnnoted(this.#store, {
       team,
       checks: draft.checks,
       sets: [...draft.sets, { key: entry.key, value: after }],

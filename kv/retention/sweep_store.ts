@@ -26,7 +26,7 @@ import { forgetFlips } from "../monitors/flips.ts";
 import { forgetRefusals } from "../refusals/refusal_store.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
-import { removeOldStaged } from "../staging.ts";
+import { removeOldStaged } from "../runs/staging.ts";
 import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import type { KvSet } from "../writer/write.ts";

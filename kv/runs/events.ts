@@ -26,7 +26,7 @@ import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
-import { BatchRows } from "./batch_rows.ts";
+import { BatchRows } from "./staging.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./directory.ts";
 import type { RunAt } from "./heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
@@ -243,16 +243,15 @@ async function readLedger(run: RunAt): Promise<LiveLedger | null> {
 
 /** Commits a decision: the one commit by which readers see its events. */
 async function commitBatch(
-  { run, rows, name, receivedAt }: Call,
+  { run, rows, receivedAt }: Call,
   current: LiveLedger,
   decision: AppendDecision,
 ): Promise<string | null> {
-  const { store, team, id } = run;
+  const { team, id } = run;
   const { fresh, ledger } = decision;
   await rows.prepare(decision);
   const ledgerKey = keys.ledger(team, id);
-  const write = rows.joinTo({
-    team,
+  return await rows.commit({ ledger }, {
     checks: [{ key: ledgerKey, versionstamp: current.version }],
     sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
     sets: [
@@ -260,14 +259,5 @@ async function commitBatch(
       ...ledgerRows(run, current, decision),
       { key: ledgerKey, value: encodeLedger(ledger) },
     ],
-    pending: [{ lane: "open", name }],
   });
-  const committed = await store.heads.noting(
-    team,
-    id,
-    { ledger },
-    () => store.writer.commit(write),
-  );
-  if (committed !== null) rows.keep();
-  return committed;
 }

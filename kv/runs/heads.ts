@@ -18,6 +18,7 @@ import { decodeResults } from "../base/codec_checks.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
+import { pendingName } from "../writer/pending_mark.ts";
 import { getAll, getMany, readBlob, type Store } from "../store.ts";
 import { type HeadRows, readHeadRows } from "./head_rows.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
@@ -73,8 +74,6 @@ export interface SummarizedHead extends LedgerAt {
   readonly version: string;
   /** The head in memory that it is a copy of; null if the rows were read. */
   readonly recent: RecentHead | null;
-  /** Number of commits of the run that this process had noted before. */
-  readonly changes: number;
 }
 
 /** Returns whether anything is stored for a run. */
@@ -96,7 +95,6 @@ export interface ReadHead extends SummarizedHead {
 /** Reads one run. */
 export async function readHead(run: RunAt): Promise<ReadHead> {
   const { store, team, id } = run;
-  const changes = store.heads.changesOf(team, id);
   const parts = HEAD_PARTS.map((part) => keys[part](team, id));
   const [failed, ...entries] = await getMany(store, [
     keys.runFailure(team, id),
@@ -111,16 +109,13 @@ export async function readHead(run: RunAt): Promise<ReadHead> {
   const incidents = (rows.get("incidents")?.value ?? []) as readonly string[];
   const checks = decodeResults(rows.get("checks")?.value ?? null);
   const failure = (failed?.value ?? null) as RunFailure | null;
-  return { ...await headOf(run, rows, changes), incidents, checks, failure };
+  return { ...await headOf(run, rows), incidents, checks, failure };
 }
 
 /** Reads distinct runs of a team. */
 export async function readHeads(at: TeamAt, ids: readonly RunId[]): Promise<SummarizedHead[]> {
-  const changes = ids.map((id) => at.store.heads.changesOf(at.team, id));
   const byRun = await readHeadRows(at.store, at.team, ids);
-  return await Promise.all(
-    ids.map((id, i) => headOf({ ...at, id }, byRun.get(id) ?? new Map(), changes[i] ?? 0)),
-  );
+  return await Promise.all(ids.map((id) => headOf({ ...at, id }, byRun.get(id) ?? new Map())));
 }
 
 /** Reads runs as lists show them, from their current state; omits runs that are not stored. */
@@ -143,7 +138,7 @@ export async function readSummaries(
   return summaries;
 }
 
-async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<SummarizedHead> {
+async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
   const valueOf = (part: HeadPart) => rows.get(part)?.value ?? null;
   const sent = await readParts(run, valueOf("opening"), valueOf("closing"));
   const ledger = ledgerOf(valueOf("ledger"));
@@ -172,7 +167,6 @@ async function headOf(run: RunAt, rows: HeadRows, changes: number): Promise<Summ
     version: [...rows.values()].map(({ versionstamp }) => versionstamp).sort().at(-1) ?? "",
     summary: summary === null ? null : decodeSums<RunSummary>(summary),
     recent: null,
-    changes,
   };
 }
 
@@ -188,7 +182,7 @@ export async function recallHeads(
 ): Promise<SummarizedHead[]> {
   const { store, team } = at;
   const recalled = ids.map((id) => {
-    const recent = store.heads.find(team, id, oldestMark);
+    const recent = store.heads.recall(pendingName(team, id), oldestMark);
     return recent === null ? null : recalledHead({ ...at, id }, recent);
   });
   const missing = ids.filter((_, i) => recalled[i] === null);
@@ -198,7 +192,7 @@ export async function recallHeads(
 }
 
 function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
-  const { opening, closing, ledger, summary, summaryVersion, version, changes } = recent;
+  const { opening, closing, ledger, summary, summaryVersion, version } = recent;
   return {
     ...run,
     head: {
@@ -220,7 +214,6 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
     }),
     version,
     recent,
-    changes,
   };
 }
 

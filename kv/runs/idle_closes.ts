@@ -12,6 +12,7 @@ import { dueKey, dueSet } from "../clock/due_rows.ts";
 import type { Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
+import { commitUnnoted } from "./commit_parts.ts";
 import { readDirectory } from "./directory.ts";
 import { readHeads, type SummarizedHead } from "./heads.ts";
 
@@ -42,9 +43,7 @@ async function look(run: SummarizedHead, row: DueRow, turn: ClockTurn): Promise<
     return void await store.writer.commit({ ...moved, sets: [dueSet({ ...row, at: lookAt })] });
   }
   const close = idleCloseOf(parts.opening as Opening, ledger, await lastTsOf(run), at);
-  // A head in memory does not have this close, so the worker must not use one.
-  store.heads.forget({ team, run: id });
-  await store.writer.commit({
+  await commitUnnoted(store, {
     ...moved,
     checks: [run.check("opening"), run.check("closing"), run.check("ledger"), run.check("idle")],
     sets: [{ key: keys.idle(team, id), value: close }],

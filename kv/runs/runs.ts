@@ -21,11 +21,11 @@ import type { RunParts } from "../../domain/runs/run.ts";
 import { inTime } from "../base/deadline.ts";
 import { BURST, KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { readHead } from "./heads.ts";
-import { type Call, joinWrites, partsWrite } from "./parts_write.ts";
+import { readHead, type RunAt } from "./heads.ts";
+import { type Call, commitParts, joinWrites, partsWrite } from "./commit_parts.ts";
 import { OpenPings } from "./open_pings.ts";
 import { RecentIds } from "./recent_ids.ts";
-import { Staging } from "../staging.ts";
+import { Staging } from "./staging.ts";
 import type { Store } from "../store.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
 import { useAgent } from "../agents/rows.ts";
@@ -127,7 +127,7 @@ class RunWriter {
     if (isRepeated) return this.#writeStored(call);
     const { write, staged } = partsWrite(call, decision, null);
     if (staged.length > 0) return this.#writeStored(call);
-    return this.#commit(call, decision, write).then((version) => {
+    return commitParts(this.#at(call), decision, write).then((version) => {
       if (version === null) return this.#writeStored(call);
       this.#remember(call, decision);
       return outcome;
@@ -140,10 +140,8 @@ class RunWriter {
     return this.#inTurn(call.team, () => this.#attemptWithAgent(call));
   }
 
-  /** Commits the parts of a decision. */
-  #commit({ team, id }: Call, parts: Decision, write: Write): Promise<string | null> {
-    const { heads, writer } = this.#store;
-    return heads.noting(team.id, id, parts, () => writer.commit(write));
+  #at({ team, id }: Call): RunAt {
+    return { store: this.#store, team: team.id, id };
   }
 
   /** Writes a request after reading the stored state, for the few that need it. */
@@ -189,7 +187,7 @@ class RunWriter {
     if (!decision.opening && !decision.closing) {
       return await withIdleCloseOf(this.#store, call, decision.outcome);
     }
-    const write = partsWrite(call, decision, snapshot.rows);
+    const write = partsWrite(call, decision, snapshot.closingVersion);
     return await this.#commitStaged(call, decision, write) ? decision.outcome : LOST;
   }
 
@@ -197,7 +195,7 @@ class RunWriter {
   async #attemptWithAgent(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
     const snapshot = await readWithAgent(this.#store, this.#known, call);
     if (snapshot === null) return DELETED;
-    const { parts, rows, agent } = snapshot;
+    const { parts, closingVersion, agent } = snapshot;
     const decision = call.decide(parts);
     // A replay or a conflict takes precedence over the agent limit.
     if (!decision.opening && !decision.closing) {
@@ -207,7 +205,7 @@ class RunWriter {
     const created = agent.rows.archived ?? { created_at: call.receivedAt };
     const used = isNew ? useAgent(call.team, agent.rows, created) : {};
     if ("code" in used) return { kind: "refused", problem: used };
-    const { write, staged } = partsWrite(call, decision, rows);
+    const { write, staged } = partsWrite(call, decision, closingVersion);
     if (!await this.#commitStaged(call, decision, { write: joinWrites(used, write), staged })) {
       return LOST;
     }
@@ -221,11 +219,10 @@ class RunWriter {
     decision: Decision,
     { write, staged }: ReturnType<typeof partsWrite>,
   ): Promise<boolean> {
-    const staging = new Staging(this.#store, call.team.id, call.id);
+    const staging = new Staging(this.#at(call));
     try {
       await staging.put(staged, call.receivedAt);
-      if (await this.#commit(call, decision, staging.joinTo(write)) === null) return false;
-      staging.keep();
+      if (await staging.commit(decision, write) === null) return false;
       this.#remember(call, decision);
       return true;
     } finally {

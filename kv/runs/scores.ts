@@ -15,6 +15,7 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
+import { commitParts } from "./commit_parts.ts";
 import type { LedgerAt } from "./heads.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
@@ -24,7 +25,6 @@ export function createScoreStore(store: Store): ScoreStore {
     add({ id: team }, id, request, receivedAt) {
       const key = keys.score(team, id, request.id);
       const ledgerKey = keys.ledger(team, id);
-      const name = pendingName(team, id);
       const add = () =>
         untilCommitted("add a score", async () => {
           const [stored, entry] = await getMany(store, [key, ledgerKey]);
@@ -33,20 +33,14 @@ export function createScoreStore(store: Store): ScoreStore {
           const current = ledgerOf(entry?.value);
           const { outcome, ledger } = decideScore(current, existing, request, receivedAt);
           if (outcome.kind !== "stored" || ledger === undefined) return outcome;
-          const committed = await store.heads.noting(team, id, { ledger }, () =>
-            store.writer.commit({
-              team,
-              // Every score changes the ledger, so its version proves that this score is still new.
-              checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
-              sets: [{ key, value: outcome.score }, {
-                key: ledgerKey,
-                value: encodeLedger(ledger),
-              }],
-              pending: [{ lane: "open", name }],
-            }));
+          const committed = await commitParts({ store, team, id }, { ledger }, {
+            // Every score changes the ledger, so its version proves that this score is still new.
+            checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
+            sets: [{ key, value: outcome.score }, { key: ledgerKey, value: encodeLedger(ledger) }],
+          });
           return committed === null ? LOST : outcome;
         });
-      return inTime(store.runLocks.take(name, add), store.deadlines);
+      return inTime(store.runLocks.take(pendingName(team, id), add), store.deadlines);
     },
   };
 }

@@ -16,14 +16,8 @@ import { tombstoneOf } from "./tombstone.ts";
 /** Stored state of a run. */
 export interface Snapshot {
   readonly parts: RunParts;
-  /** The rows of the parts. */
-  readonly rows: StoredParts;
-}
-
-/** Rows of the parts of a run. */
-export interface StoredParts {
-  readonly opening: Deno.KvEntryMaybe<unknown>;
-  readonly closing: Deno.KvEntryMaybe<unknown>;
+  /** Version of the row of the close; null for none. */
+  readonly closingVersion: string | null;
 }
 
 /** State of an agent, and the team state it was read under. */
@@ -67,5 +61,5 @@ async function snapshotOf(
   if (opening === undefined || closing === undefined) throw new TypeError("Rows are missing");
   if (tombstoneOf([opening.value, closing.value]) !== null) return null;
   const parts = await readParts({ store, team: team.id, id }, opening.value, closing.value);
-  return { parts, rows: { opening, closing } };
+  return { parts, closingVersion: closing.versionstamp };
 }

@@ -92,7 +92,7 @@ export function createProcessingStore(
     },
     async projectFailed(run, error) {
       await costFailed(store, run, error, now());
-      store.heads.forget(run);
+      store.heads.forget(pendingName(run.team, run.run));
     },
     takeDue: (nowMs, max) => due.take(nowMs, max),
     async nextDueMs() {
@@ -102,7 +102,7 @@ export function createProcessingStore(
     async begin(row) {
       const task = await beginWork(store, row);
       // A run that failed is read again: a head in memory may lack the part that cannot be read.
-      if (task?.work === "cost") store.heads.forget(task);
+      if (task?.work === "cost") store.heads.forget(pendingName(task.team, task.run));
       return task;
     },
     judge,

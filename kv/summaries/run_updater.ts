@@ -122,7 +122,7 @@ export class RunUpdater implements TeamChanges {
   ): Promise<void> {
     const read = (ids: readonly RunId[]) => readHeads({ store: this.#store, team }, ids);
     // Also after an error: the commit may have been stored.
-    const forget = () => ids.forEach((run) => this.#store.heads.forget({ team, run }));
+    const forget = () => ids.forEach((id) => this.#store.heads.forget(pendingName(team, id)));
     return this.#change(team, ids, read, { plan, done }, forget);
   }
 
@@ -142,9 +142,9 @@ export class RunUpdater implements TeamChanges {
     const recall = (ids: readonly RunId[]) =>
       recallHeads({ store: this.#store, team }, ids, oldestMark);
     const settle: OnCommitted = (runs, summaries, version) => {
-      for (const { id, recent, changes } of runs) {
-        const summary = summaries.get(id);
-        heads.settle(team, id, recent, changes, summary ? { summary, version } : null);
+      for (const run of runs) {
+        const summary = summaries.get(run.id);
+        heads.projected(pendingName(team, run.id), run, summary ? { summary, version } : null);
       }
       done(runs, summaries, version);
     };

@@ -19,6 +19,7 @@ import { NOON } from "../../support/harness/harness.ts";
 import { StoreProcess } from "../../support/harness/store_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
+import { pendingName } from "../../../kv/writer/pending_mark.ts";
 
 const RUNS = 2;
 
@@ -88,7 +89,7 @@ async function play(temp: TempStore, all: Steps, team: typeof TEAM): Promise<voi
         await Promise.all([...running, working]);
         return process = await StoreProcess.ready(temp.store);
       case "lose the head":
-        return process.store.heads.forget({ team: team.id, run: run(n) });
+        return process.store.heads.forget(pendingName(team.id, run(n)));
       case "refuse":
         return process.once(() => Promise.reject(new Overloaded("full")));
       case "fail":

@@ -6,7 +6,7 @@ import { chunksOf } from "../../../kv/base/blob.ts";
 import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { ledgerOf, tombstoneOf } from "../../../kv/runs/tombstone.ts";
-import { stagedChunks, type StagedMark } from "../../../kv/staging.ts";
+import { stagedChunks, type StagedMark } from "../../../kv/runs/staging.ts";
 import type { Store } from "../../../kv/store.ts";
 import { keyText } from "../../../kv/writer/group.ts";
 

@@ -16,6 +16,7 @@ import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harnes
 import { append, beat, costOf, held, StoreProcess } from "../../support/harness/store_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
+import { pendingName } from "../../../kv/writer/pending_mark.ts";
 
 const NEW_CARD = cardOf(rateRow("known", 30, 50));
 const SPEC = { model: "known", provider: null, from: null, to: null };
@@ -145,7 +146,7 @@ Deno.test("recent heads: a head holds no part's texts and scores if they are lon
   const scores = [["quality", 1]] as const;
   const end = { status: "success", finishedAt: NOON + 1, ...large, scores } as const;
   await process.runs.finish(TEAM, run(1), end, NOON);
-  const head = process.store.heads.find(TEAM.id, run(1), newRowName());
+  const head = process.store.heads.recall(pendingName(TEAM.id, run(1)), newRowName());
   const stored = JSON.stringify([head?.opening, head?.closing]);
   for (const text of ["goal", "field", "quality", '"k"']) assert(!stored.includes(text), text);
   assertEquals(head?.ledger.tail.ids.length, 0);

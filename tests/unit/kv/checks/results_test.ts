@@ -23,6 +23,7 @@ import {
   resultsOf,
   summaryOf,
 } from "../../../support/builders/checks.ts";
+import { pendingName } from "../../../../kv/writer/pending_mark.ts";
 
 const DAY = "2026-11-21";
 
@@ -277,7 +278,7 @@ Deno.test("results: a run that goes on after its idle close loses them", async (
   await process.work();
   const idle: IdleClose = { status: "timeout", at: NOON + 1, receivedAt: NOON + 5, seen: 1 };
   await store.writer.commit({ sets: [{ key: keys.idle(TEAM.id, run(1)), value: idle }] });
-  store.heads.forget({ team: TEAM.id, run: run(1) });
+  store.heads.forget(pendingName(TEAM.id, run(1)));
   await process.pipeline.project(TEAM.id, [run(1)]);
   assertEquals(await outcomesOf(store, 1), ["cheap fail", "good fail", "short fail"]);
   assertEquals(await failuresOf(store, "id_good"), [1]);

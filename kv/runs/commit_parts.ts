@@ -1,5 +1,5 @@
 /**
- * A call that writes parts of a run, and its write.
+ * Commits parts of runs: the heads in memory learn of each.
  *
  * @module
  */
@@ -10,10 +10,37 @@ import type { Opening, RunParts } from "../../domain/runs/run.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { keys } from "../base/keys.ts";
-import { type BlobWrite, blobWrite } from "../store.ts";
+import type { NotedParts } from "../recent_heads.ts";
+import { type BlobWrite, blobWrite, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
-import type { StoredParts } from "./snapshot.ts";
+import type { RunAt } from "./heads.ts";
+
+/**
+ * Commits parts of a run and marks the run as pending.
+ *
+ * @param write the rows of the parts, and others that change with them
+ * @returns the version; null on a conflict
+ */
+export function commitParts(
+  { store, team, id }: RunAt,
+  parts: NotedParts,
+  write: Write,
+): Promise<string | null> {
+  const name = pendingName(team, id);
+  const lane = parts.closing === undefined ? "open" : "closed";
+  const commit = store.writer.commit({ ...write, team, pending: [{ lane, name }] });
+  return store.heads.noting(name, parts, commit);
+}
+
+/**
+ * Commits changes of parts that no head in memory has: new prices, and idle closes. The worker reads
+ * the runs, which the write marks as pending.
+ */
+export function commitUnnoted({ heads, writer }: Store, write: Write): Promise<string | null> {
+  for (const { name } of write.pending ?? []) heads.forget(name);
+  return writer.commit(write);
+}
 
 /** A write request in progress. */
 export interface Call {
@@ -33,44 +60,37 @@ export interface Call {
  * An opening and a close of one call share the row of the close. So a call that opens a run checks
  * both rows, whichever it writes.
  *
- * @param stored rows that the decision was made from; null if none is assumed to exist
+ * @param closingVersion version of the close that the decision was made from; null for none
  */
 export function partsWrite(
-  { team, id, receivedAt, others }: Call,
+  { team: { id: team }, id, receivedAt, others }: Call,
   { opening, closing }: Decision,
-  stored: StoredParts | null,
+  closingVersion: string | null,
 ): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
-  const openingKey = keys.opening(team.id, id);
-  const closingKey = keys.closing(team.id, id);
+  const openingKey = keys.opening(team, id);
+  const closingKey = keys.closing(team, id);
   const checks: Deno.AtomicCheck[] = [];
   // The opening that is stored first counts (R34).
   if (opening !== undefined) checks.push({ key: openingKey, versionstamp: null });
-  checks.push({ key: closingKey, versionstamp: stored?.closing.versionstamp ?? null });
-  const blob = closing === undefined
-    ? blobWrite(team.id, id, openingKey, encodePart(opening as Opening))
+  checks.push({ key: closingKey, versionstamp: closingVersion });
+  const { sets, staged } = closing === undefined
+    ? blobWrite(team, id, openingKey, encodePart(opening as Opening))
     : blobWrite(
-      team.id,
+      team,
       id,
       closingKey,
       opening === undefined ? encodePart(closing) : encodeOneCall(closing, opening),
     );
-  const sums = [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
-  const lane = closing === undefined ? "open" : "closed";
-  const pending = [{ lane, name: pendingName(team.id, id) }] as const;
-  const { sets, staged } = blob;
-  const write = { team: team.id, checks, sums, sets, pending };
+  const write = { checks, sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: 1n }], sets };
   return { write: others === undefined ? write : joinWrites(write, others), staged };
 }
 
 /** Joins two writes of different keys. */
 export function joinWrites(a: Write, b: Write): Write {
   return {
-    ...a,
-    ...b,
     checks: [...a.checks ?? [], ...b.checks ?? []],
     sums: [...a.sums ?? [], ...b.sums ?? []],
     sets: [...a.sets ?? [], ...b.sets ?? []],
     deletes: [...a.deletes ?? [], ...b.deletes ?? []],
-    pending: [...a.pending ?? [], ...b.pending ?? []],
   };
 }
