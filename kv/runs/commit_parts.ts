@@ -61,11 +61,13 @@ export interface Call {
  * both rows, whichever it writes.
  *
  * @param closingVersion version of the close that the decision was made from; null for none
+ * @param used rows of the agent that the call activates
  */
 export function partsWrite(
   { team: { id: team }, id, receivedAt, others }: Call,
   { opening, closing }: Decision,
   closingVersion: string | null,
+  used?: Write,
 ): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
   const openingKey = keys.opening(team, id);
   const closingKey = keys.closing(team, id);
@@ -81,16 +83,14 @@ export function partsWrite(
       closingKey,
       opening === undefined ? encodePart(closing) : encodeOneCall(closing, opening),
     );
-  const write = { checks, sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: 1n }], sets };
-  return { write: others === undefined ? write : joinWrites(write, others), staged };
-}
-
-/** Joins two writes of different keys. */
-export function joinWrites(a: Write, b: Write): Write {
-  return {
-    checks: [...a.checks ?? [], ...b.checks ?? []],
-    sums: [...a.sums ?? [], ...b.sums ?? []],
-    sets: [...a.sets ?? [], ...b.sets ?? []],
-    deletes: [...a.deletes ?? [], ...b.deletes ?? []],
+  const sums = [{ key: keys.usage(team, monthOf(receivedAt)), by: 1n }];
+  if (used === undefined && others === undefined) return { write: { checks, sums, sets }, staged };
+  const writes: readonly Write[] = [{ checks, sums, sets }, used ?? {}, others ?? {}];
+  const write = {
+    checks: writes.flatMap(({ checks = [] }) => checks),
+    sums: writes.flatMap(({ sums = [] }) => sums),
+    sets: writes.flatMap(({ sets = [] }) => sets),
+    deletes: writes.flatMap(({ deletes = [] }) => deletes),
   };
+  return { write, staged };
 }

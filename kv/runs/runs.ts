@@ -13,6 +13,7 @@ import {
   type Decision,
   DELETED,
   type HeartbeatRequest,
+  type Outcome,
 } from "../../domain/runs/decide.ts";
 import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
@@ -22,14 +23,14 @@ import { inTime } from "../base/deadline.ts";
 import { BURST, KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { readHead, type RunAt } from "./heads.ts";
-import { type Call, commitParts, joinWrites, partsWrite } from "./commit_parts.ts";
+import { type Call, commitParts, partsWrite } from "./commit_parts.ts";
 import { OpenPings } from "./open_pings.ts";
 import { RecentIds } from "./recent_ids.ts";
 import { Staging } from "./staging.ts";
 import type { Store } from "../store.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
 import { useAgent } from "../agents/rows.ts";
-import { readSnapshot, readWithAgent } from "./snapshot.ts";
+import { readSnapshot } from "./snapshot.ts";
 import type { Write } from "../writer/write.ts";
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
@@ -116,7 +117,7 @@ class RunWriter {
   write(call: Call): Promise<CappedOutcome> {
     const { team, agent } = call;
     if (agent !== null && !this.#known.hasOrRecheck(team.id, agent)) {
-      return inTime(this.#writeWithNewAgent({ ...call, agent }), this.#store.deadlines);
+      return inTime(this.#writeWithAgent({ ...call, agent }), this.#store.deadlines);
     }
     const decision = call.decide(NO_PARTS);
     const { opening, closing, outcome } = decision;
@@ -136,98 +137,67 @@ class RunWriter {
 
   /** Reads, decides and commits once: the caller repeats it with other rows. */
   writeOnce(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
-    if (this.#known.hasOrRecheck(call.team.id, call.agent)) return this.#attempt(call);
-    return this.#inTurn(call.team, () => this.#attemptWithAgent(call));
-  }
-
-  #at({ team, id }: Call): RunAt {
-    return { store: this.#store, team: team.id, id };
+    const { team, agent } = call;
+    if (this.#known.hasOrRecheck(team.id, agent)) return this.#attempt(call);
+    const attempt = () => this.#attempt(call, agent);
+    return hasAgentCap(team) ? this.#newAgents.take(team.id, attempt) : attempt();
   }
 
   /** Writes a request after reading the stored state, for the few that need it. */
   #writeStored(call: Call): Promise<CappedOutcome> {
-    return inTime(this.#writeReading(call), this.#store.deadlines);
+    const written = untilCommitted("write a run", () => this.#attempt(call));
+    return inTime(written, this.#store.deadlines);
   }
 
   /** Writes a call whose agent may be new; one that is stored, as after a start, needs no turn. */
-  async #writeWithNewAgent(call: NewAgentCall): Promise<CappedOutcome> {
+  async #writeWithAgent(call: NewAgentCall): Promise<CappedOutcome> {
     const { team, agent } = call;
-    const isStored = async () => {
-      const read = await readWithAgent(this.#store, this.#known, call);
-      if (read === null || read.agent.rows.used === null) return false;
-      this.#known.add(team.id, agent, read.agent.known);
-      return true;
-    };
-    if (await isStored()) return await this.#writeReading(call);
-    const outcome = await this.#inTurn(
-      team,
-      () =>
-        this.#known.has(team.id, agent)
-          ? Promise.resolve(null)
-          : untilCommitted("write a run", () => this.#attemptWithAgent(call)),
-    );
-    return outcome ?? await this.write(call);
+    const write = () => untilCommitted("write a run", () => this.#attempt(call, agent));
+    if (!hasAgentCap(team)) return await write();
+    const stored = await readSnapshot(this.#at(call), this.#known, agent);
+    if (stored?.agent?.rows.used) return await write();
+    const isKnown = () => this.#known.has(team.id, agent);
+    const writeOrNull = () => isKnown() ? Promise.resolve(null) : write();
+    return await this.#newAgents.take(team.id, writeOrNull) ?? await this.write(call);
   }
 
-  /** Runs work in the team's turn if its new agents are decided by their count. */
-  #inTurn<T>(team: Team, work: () => Promise<T>): Promise<T> {
-    return hasAgentCap(team) ? this.#newAgents.take(team.id, work) : work();
-  }
-
-  /** Reads, decides and commits until there is no conflict. */
-  #writeReading(call: Call): Promise<CappedOutcome> {
-    return untilCommitted("write a run", () => this.#attempt(call));
-  }
-
-  /** Reads, decides and commits. */
-  async #attempt(call: Call): Promise<CappedOutcome | typeof LOST> {
-    const snapshot = await readSnapshot(this.#store, call.team, call.id);
+  /**
+   * Reads, decides and commits.
+   *
+   * @param agent the agent if it may be new; the commit activates it then
+   */
+  async #attempt(
+    call: Call,
+    agent: string | null = null,
+  ): Promise<CappedOutcome | typeof LOST> {
+    const { team, receivedAt } = call;
+    const run = this.#at(call);
+    const snapshot = await readSnapshot(run, this.#known, agent);
     if (snapshot === null) return DELETED;
     const decision = call.decide(snapshot.parts);
-    if (!decision.opening && !decision.closing) {
-      return await withIdleCloseOf(this.#store, call, decision.outcome);
-    }
-    const write = partsWrite(call, decision, snapshot.closingVersion);
-    return await this.#commitStaged(call, decision, write) ? decision.outcome : LOST;
-  }
-
-  /** Like {@link #attempt} for a call whose agent may be new. */
-  async #attemptWithAgent(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
-    const snapshot = await readWithAgent(this.#store, this.#known, call);
-    if (snapshot === null) return DELETED;
-    const { parts, closingVersion, agent } = snapshot;
-    const decision = call.decide(parts);
     // A replay or a conflict takes precedence over the agent limit.
-    if (!decision.opening && !decision.closing) {
-      return await withIdleCloseOf(this.#store, call, decision.outcome);
-    }
-    const isNew = agent.rows.used === null;
-    const created = agent.rows.archived ?? { created_at: call.receivedAt };
-    const used = isNew ? useAgent(call.team, agent.rows, created) : {};
+    if (!decision.opening && !decision.closing) return await withIdleClose(run, decision.outcome);
+    const { closingVersion, agent: stored } = snapshot;
+    const isNew = stored !== null && stored.rows.used === null;
+    const used = isNew
+      ? useAgent(team, stored.rows, stored.rows.archived ?? { created_at: receivedAt })
+      : {};
     if ("code" in used) return { kind: "refused", problem: used };
-    const { write, staged } = partsWrite(call, decision, closingVersion);
-    if (!await this.#commitStaged(call, decision, { write: joinWrites(used, write), staged })) {
-      return LOST;
-    }
-    this.#known.add(call.team.id, call.agent, agent.known);
-    return decision.outcome;
-  }
-
-  /** Commits a decision with its chunks; returns whether it is stored. */
-  async #commitStaged(
-    call: Call,
-    decision: Decision,
-    { write, staged }: ReturnType<typeof partsWrite>,
-  ): Promise<boolean> {
-    const staging = new Staging(this.#at(call));
+    const { write, staged } = partsWrite(call, decision, closingVersion, used);
+    const staging = new Staging(run);
     try {
-      await staging.put(staged, call.receivedAt);
-      if (await staging.commit(decision, write) === null) return false;
-      this.#remember(call, decision);
-      return true;
+      await staging.put(staged, receivedAt);
+      if (await staging.commit(decision, write) === null) return LOST;
     } finally {
       await staging.remove();
     }
+    this.#remember(call, decision);
+    if (agent !== null) this.#known.add(team.id, agent, stored?.known ?? null);
+    return decision.outcome;
+  }
+
+  #at({ team, id }: Call): RunAt {
+    return { store: this.#store, team: team.id, id };
   }
 
   /** Caches a write. The cache never answers a request; it only selects the first attempt. */
@@ -238,14 +208,10 @@ class RunWriter {
 }
 
 /** Adds the idle close to the answer of a repeated call: no decision depends on it. */
-async function withIdleCloseOf(
-  store: Store,
-  { team, id }: Call,
-  outcome: CappedOutcome,
-): Promise<CappedOutcome> {
+async function withIdleClose(run: RunAt, outcome: Outcome): Promise<Outcome> {
   if (outcome.kind !== "replayed") return outcome;
   const { opening, closing } = outcome.parts;
   if (closing !== null || opening?.idleTimeoutSeconds === undefined) return outcome;
-  const { head } = await readHead({ store, team: team.id, id });
+  const { head } = await readHead(run);
   return { ...outcome, parts: { opening, closing: head.parts.closing } };
 }
