@@ -37,7 +37,7 @@ import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
-import { createDeadStageStore } from "../kv/runs/failures.ts";
+import { createDeadStageStore } from "../kv/runs/run_work.ts";
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";

@@ -2,7 +2,7 @@
 import { type DeadStage, PENDING_LANES } from "../domain/runs/processing.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/backlog.ts";
-import { deadStages, revive } from "../kv/runs/failures.ts";
+import { deadStages, revive } from "../kv/runs/run_work.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import { type Io, processIo, runCommand, ToolFailure, UsageError } from "./command.ts";

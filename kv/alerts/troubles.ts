@@ -12,7 +12,7 @@ import type { Notice } from "../../domain/teams/quota_notice.ts";
 import { keys } from "../base/keys.ts";
 import { readHealths } from "../channels/health.ts";
 import { readConfig } from "../config/objects.ts";
-import { readDead } from "../runs/failures.ts";
+import { readDead } from "../runs/run_work.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 
 /** Something that is true now. */

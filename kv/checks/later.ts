@@ -12,7 +12,7 @@ import type { DueRun } from "../../domain/runs/processing.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { dueKey } from "../runs/due_runs.ts";
+import { dueKey } from "../runs/run_work.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { closedRunOf, readFacts, type RunToJudge } from "./facts.ts";

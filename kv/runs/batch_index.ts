@@ -1,13 +1,15 @@
 /**
  * Finds batches of a run by the time of their events or by arrival, reading only the ledger pages
- * that contain them.
+ * that contain them. The directory of a ledger has the bounds of each sealed page.
  *
  * @module
  */
 import type { BatchStart, EventPosition, NumberedBatch } from "../../domain/runs/event_page.ts";
-import type { BatchEntry, PageEntry } from "../../domain/runs/ledger.ts";
-import { readDirectory, readDirectoryPage } from "./directory.ts";
-import type { LedgerAt } from "./heads.ts";
+import type { BatchEntry, EventLedger, LedgerPage, PageEntry } from "../../domain/runs/ledger.ts";
+import { keys } from "../base/keys.ts";
+import { getValue, listRows } from "../store.ts";
+import type { KvSet } from "../writer/write.ts";
+import type { LedgerAt, RunAt } from "./heads.ts";
 
 /** A page that was not read yet, and the batches it may contain. */
 interface ClosedPage extends PageEntry {
@@ -100,8 +102,10 @@ export class BatchIndex {
   }
 
   async #open({ page, firstBatch }: ClosedPage): Promise<NumberedBatch[]> {
-    const { batches } = await readDirectoryPage(this.#run, page);
-    return this.#numbered(batches, firstBatch);
+    const { store, team, id } = this.#run;
+    // A deleted page has no batches.
+    const stored = await getValue<LedgerPage>(store, keys.page(team, id, page));
+    return this.#numbered(stored?.batches ?? [], firstBatch);
   }
 
   #tail(): NumberedBatch[] {
@@ -122,4 +126,53 @@ export function startOf({ tsMin, batch }: NumberedBatch): BatchStart {
 
 function compareStarts(a: BatchStart, b: BatchStart): number {
   return a.ts - b.ts || a.batch - b.batch;
+}
+
+/** Pages per row; a row is rewritten once for each of them. */
+const PAGES_PER_ROW = 64;
+
+/** A page entry as stored: a tuple is half as large as an object. */
+type StoredEntry = readonly [firstBatch: number, tsMin: number, tsMax: number];
+
+/** The directory row that the next sealed page is appended to. */
+export type DirectoryRow = readonly StoredEntry[];
+
+/** Reads the row that the ledger's next sealed page is appended to. */
+export async function readOpenRow(
+  { store, team, id }: RunAt,
+  { sealed }: Pick<EventLedger, "sealed">,
+): Promise<DirectoryRow> {
+  const count = sealed % PAGES_PER_ROW;
+  if (count === 0) return [];
+  const key = keys.directoryRow(team, id, Math.floor(sealed / PAGES_PER_ROW));
+  const row = await getValue<StoredEntry[]>(store, key);
+  // A longer row was written by another writer; this ledger's commit then conflicts.
+  return (row ?? []).slice(0, count);
+}
+
+/** Returns the set that adds a page to the directory, and the row for the next page. */
+export function addToRow(
+  { team, id }: Pick<RunAt, "team" | "id">,
+  page: number,
+  row: DirectoryRow,
+  { firstBatch, tsMin, tsMax }: PageEntry,
+): { readonly set: KvSet; readonly next: DirectoryRow } {
+  const value = [...row, [firstBatch, tsMin, tsMax] as const];
+  const set = { key: keys.directoryRow(team, id, Math.floor(page / PAGES_PER_ROW)), value };
+  return { set, next: value.length === PAGES_PER_ROW ? [] : value };
+}
+
+/** Reads the entries of a ledger's sealed pages, in order. */
+export async function readDirectory(
+  { store, team, id, ledger: { sealed } }: LedgerAt,
+): Promise<PageEntry[]> {
+  if (sealed === 0) return [];
+  const rows = await listRows<StoredEntry[]>(store, { prefix: keys.directory(team, id) });
+  const entries = rows.flatMap(({ value }) => value);
+  // A page sealed after the ledger was read belongs to a later state.
+  return entries.slice(0, sealed).map(([firstBatch, tsMin, tsMax]) => ({
+    firstBatch,
+    tsMin,
+    tsMax,
+  }));
 }

@@ -1,5 +1,6 @@
 /**
- * Commits parts of runs: the heads in memory learn of each.
+ * Commits parts of runs, and reads the state that decides about them. The heads in memory learn of each
+ * part.
  *
  * @module
  */
@@ -8,13 +9,16 @@ import { monthOf } from "../../domain/core/time.ts";
 import type { Decision } from "../../domain/runs/decide.ts";
 import type { Opening, RunParts } from "../../domain/runs/run.ts";
 import type { Team } from "../../domain/teams/team.ts";
+import type { KnownAgents, KnownTeam } from "../agents/known_agents.ts";
+import { type AgentRows, agentRows, keysOfAgent } from "../agents/rows.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { keys } from "../base/keys.ts";
 import type { NotedParts } from "../recent_heads.ts";
-import { type BlobWrite, blobWrite, type Store } from "../store.ts";
+import { type BlobWrite, blobWrite, getMany, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
-import type { RunAt } from "./heads.ts";
+import { readParts, type RunAt } from "./heads.ts";
+import { tombstoneOf } from "./tombstone.ts";
 
 /**
  * Commits parts of a run and marks the run as pending.
@@ -40,6 +44,40 @@ export function commitParts(
 export function commitUnnoted({ heads, writer }: Store, write: Write): Promise<string | null> {
   for (const { name } of write.pending ?? []) heads.forget(name);
   return writer.commit(write);
+}
+
+/** Stored state of a run. */
+export interface Snapshot {
+  readonly parts: RunParts;
+  /** Version of the row of the close; null for none. */
+  readonly closingVersion: string | null;
+  /** Rows of the agent, and the team state they were read under; null if they were not read. */
+  readonly agent: { readonly rows: AgentRows; readonly known: KnownTeam | null } | null;
+}
+
+/**
+ * Reads the state of a run, and of an agent at the same moment; null if the run is deleted.
+ *
+ * @param agent null to read no agent
+ */
+export async function readSnapshot(
+  run: RunAt,
+  known: KnownAgents,
+  agent: string | null,
+): Promise<Snapshot | null> {
+  const { store, team, id } = run;
+  const readAtMs = known.now();
+  const keysToRead: Deno.KvKey[] = [keys.opening(team, id), keys.closing(team, id)];
+  if (agent !== null) keysToRead.push(...keysOfAgent(team, agent));
+  const [opening, closing, ...ofAgent] = await getMany(store, keysToRead);
+  if (opening === undefined || closing === undefined) throw new TypeError("Rows are missing");
+  if (tombstoneOf([opening.value, closing.value]) !== null) return null;
+  const parts = await readParts(run, opening.value, closing.value);
+  const snapshot = { parts, closingVersion: closing.versionstamp };
+  if (agent === null) return { ...snapshot, agent: null };
+  const rows = agentRows(ofAgent);
+  const state = known.noteVersion(team, rows.archiveVersion, readAtMs);
+  return { ...snapshot, agent: { rows, known: state } };
 }
 
 /** A write request in progress. */

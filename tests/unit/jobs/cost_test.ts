@@ -1,7 +1,7 @@
 /** The cost of a run that fails: retries, and giving up without delaying others. */
 import { assert, assertEquals } from "@std/assert";
 import { STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../../domain/runs/stages.ts";
-import { deadStages, revive } from "../../../kv/runs/failures.ts";
+import { deadStages, revive } from "../../../kv/runs/run_work.ts";
 import { aCall, finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { breaking, WorkerHarness } from "../../support/harness/worker_harness.ts";

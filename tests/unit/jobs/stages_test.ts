@@ -9,7 +9,7 @@ import {
   STAGE_BACKOFF_MS,
 } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { deadStages, revive } from "../../../kv/runs/failures.ts";
+import { deadStages, revive } from "../../../kv/runs/run_work.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
 import { aCheck, outcomesOf } from "../../support/builders/checks.ts";
 import { aCall, finish, open, run, stagesOf, TEAM } from "../../support/builders/stored_runs.ts";

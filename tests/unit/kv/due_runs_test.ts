@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { DueRuns } from "../../../kv/runs/due_runs.ts";
+import { DueRuns } from "../../../kv/runs/run_work.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import { Backoff } from "../../../runtime/backoff.ts";
 import { NOON } from "../../support/harness/harness.ts";
