@@ -96,7 +96,8 @@ async function isSilent(store: Store, team: TeamId, group: GroupSignals): Promis
   return condition.kind === "unpriced" && await wereUnpriced(store, team, signals);
 }
 
-function nothingFor(cache: AlertCache, team: TeamId): AlertRows {
+/** Returns the rows of a commit that changes no alerts. */
+export function nothingFor(cache: AlertCache, team: TeamId): AlertRows {
   return {
     sets: [],
     deletes: [],

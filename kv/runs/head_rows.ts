@@ -8,8 +8,8 @@ import { groupsOf } from "../base/groups.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 
-/** Rows per run and read: more than a run's maximum of 8; and maximum rows of one read. */
-const ROWS = { perRun: 10, max: 500 } as const;
+/** Rows per run and read: more than a run's maximum of 8; and maximum runs of one read. */
+const ROWS_PER_RUN = 10, RUNS_PER_READ = 50;
 
 /** Maximum concurrent reads. */
 const READS_AT_ONCE = 100;
@@ -38,30 +38,28 @@ export async function readHeadRows(
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, HeadRows>> {
   const byRun = new Map(ids.map((id) => [id, new Map<string, Row>()]));
-  let ranges = neighborsOf(ids.toSorted());
-  while (ranges.length > 0) {
-    const alone: RunId[] = [];
-    for (const group of groupsOf(ranges, READS_AT_ONCE)) {
-      const left = await Promise.all(
-        group.map((range) => readNeighbors(store, team, range, byRun)),
-      );
-      alone.push(...left.flat());
-    }
-    ranges = alone.map((id) => [id]);
+  const alone: RunId[] = [];
+  for (const ranges of groupsOf(neighborsOf(ids.toSorted()), READS_AT_ONCE)) {
+    const left = ranges.map((range) => readNeighbors(store, team, range, byRun));
+    alone.push(...(await Promise.all(left)).flat());
+  }
+  for (const group of groupsOf(alone, READS_AT_ONCE)) {
+    await Promise.all(group.map((id) => readNeighbors(store, team, [id], byRun)));
   }
   return byRun;
 }
 
-/** Splits sorted ids where two of them begin differently. */
+/** Splits sorted ids where two of them begin differently, and after those of one read. */
 function neighborsOf(sortedIds: readonly RunId[]): (readonly RunId[])[] {
   const startOf = (id: RunId) => id.slice(0, SHARED_CHARS);
-  return [...Map.groupBy(sortedIds, startOf).values()];
+  const neighbors = Map.groupBy(sortedIds, startOf).values().toArray();
+  return neighbors.flatMap((ids) => groupsOf(ids, RUNS_PER_READ));
 }
 
 /**
- * Reads the rows of runs from the first to the last.
+ * Reads the rows of runs from the first to the last, unless they are among many rows of other runs.
  *
- * @returns runs that were not read, because most rows belong to other runs
+ * @returns runs that were not read
  */
 async function readNeighbors(
   store: Store,
@@ -69,49 +67,21 @@ async function readNeighbors(
   sortedIds: readonly RunId[],
   byRun: ReadonlyMap<RunId, Map<string, Row>>,
 ): Promise<readonly RunId[]> {
-  const limit = Math.min(ROWS.max, ROWS.perRun * sortedIds.length);
-  const last = sortedIds.at(-1) as RunId;
-  for (let at = 0; at < sortedIds.length;) {
-    const rows = await listRows(store, keys.runRange(team, sortedIds[at] as RunId, last), {
-      limit,
-    });
-    const isEnd = rows.length < limit;
-    // The last run may be incomplete.
-    const complete = isEnd ? rows : withoutLastRun(rows);
-    const used = addRows(complete, team, byRun);
-    if (isEnd) break;
-    at = firstAfter(sortedIds, team, complete.at(-1));
-    if (used * 2 < complete.length) return sortedIds.slice(at);
-  }
-  return [];
-}
-
-/** Adds rows to their runs and counts the requested ones. */
-function addRows(
-  rows: readonly Row[],
-  team: TeamId,
-  byRun: ReadonlyMap<RunId, Map<string, Row>>,
-): number {
-  let used = 0;
+  const limit = ROWS_PER_RUN * sortedIds.length;
+  const [first, last] = [sortedIds[0] as RunId, sortedIds.at(-1) as RunId];
+  const start = keys.run(team, first);
+  // Other teams may have runs with the same id.
+  const range = first === last
+    ? { start, end: [...start, true] }
+    : keys.runRange(team, first, last);
+  const rows = await listRows(store, range, { limit });
+  const lastRow = rows.length < limit ? undefined : rows.at(-1);
+  const lastRun = lastRow && keyParts.headRow(lastRow.key).run;
+  // The last run of a read that reached its limit may be incomplete.
+  const isRead = (id: RunId) => lastRun === undefined || id < lastRun;
   for (const row of rows) {
     const parts = keyParts.headRow(row.key);
-    const run = parts.team === team ? byRun.get(parts.run) : undefined;
-    if (run === undefined) continue;
-    run.set(parts.row, row);
-    used++;
+    if (parts.team === team && isRead(parts.run)) byRun.get(parts.run)?.set(parts.row, row);
   }
-  return used;
-}
-
-function withoutLastRun(rows: readonly Row[]): readonly Row[] {
-  const last = rows.at(-1)?.key;
-  const end = rows.findIndex(({ key }) => key[1] === last?.[1] && key[2] === last?.[2]);
-  return rows.slice(0, end);
-}
-
-/** Returns the position of the first id after a row. */
-function firstAfter(sortedIds: readonly RunId[], team: TeamId, row: Row | undefined): number {
-  const [, id, owner] = (row?.key ?? []) as [string, RunId, TeamId];
-  const next = sortedIds.findIndex((run) => run > id || (run === id && team > owner));
-  return next < 0 ? sortedIds.length : next;
+  return sortedIds.filter((id) => !isRead(id));
 }

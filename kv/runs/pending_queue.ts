@@ -68,7 +68,6 @@ export class PendingQueue {
   readonly #store: Store;
   readonly #lane: PendingLane;
   readonly #isKnown: (name: string, version: string) => boolean;
-  readonly #deletesLater: boolean;
   readonly #backoff: Backoff;
   readonly #placesMax: number;
   readonly #rowsPerRead: number;
@@ -94,21 +93,17 @@ export class PendingQueue {
    * Creates an empty queue.
    *
    * @param isKnown returns whether the worker has already read a run at this version or later
-   * @param deletesLater true if the caller deletes {@link PendingQueue.finished} rows while there is
-   * work; otherwise each acknowledgement does
    */
   constructor(
     store: Store,
     lane: PendingLane,
     backoff: Backoff,
-    isKnown: (name: string, version: string) => boolean = () => false,
-    deletesLater: boolean = false,
+    isKnown: (name: string, version: string) => boolean,
   ) {
     this.#store = store;
     this.#lane = lane;
     this.#backoff = backoff;
     this.#isKnown = isKnown;
-    this.#deletesLater = deletesLater;
     // Most writes have one check.
     this.#rowsPerRead = Math.min(READ.rows, Math.floor(READ.names / store.limits.checks));
     this.#placesMax = Math.floor(store.memory.bytesMax("other") * PLACE.part / PLACE.bytes);
@@ -147,7 +142,7 @@ export class PendingQueue {
   async #settle(again: readonly PendingRun[]): Promise<void> {
     const failed = new Set(again.map(({ team, run }) => pendingName(team, run)));
     // With work left, the next update of runs deletes the rows.
-    const isLater = this.#deletesLater && this.#taken.length > 0;
+    const isLater = this.#taken.length > 0;
     for (const waiting of this.#taken) this.#leave(waiting, failed.has(waiting.name));
     this.#taken = [];
     if (isLater && this.#finished.length < DELETES_PER_COMMIT) return;

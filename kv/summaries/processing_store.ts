@@ -60,8 +60,8 @@ export function createProcessingStore(
   const isProjected = (name: string, version: string) => version <= (projected.get(name) ?? "");
   const backoff = new Backoff(now);
   const queues = {
-    closed: new PendingQueue(store, "closed", backoff, isProjected, true),
-    open: new PendingQueue(store, "open", backoff, isProjected, true),
+    closed: new PendingQueue(store, "closed", backoff, isProjected),
+    open: new PendingQueue(store, "open", backoff, isProjected),
   };
   const marks: DueDeletes = {
     keys: (max) => {

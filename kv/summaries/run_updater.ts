@@ -9,26 +9,21 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import type { Making } from "../../domain/alerts/notify.ts";
 import { CheckMetrics } from "../../runtime/check_metrics.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import type { AlertCache, AlertConfig } from "../alerts/state.ts";
+import type { AlertConfig } from "../alerts/state.ts";
 import { groupsOf } from "../base/groups.ts";
-import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
-import type { TeamChanges, TeamPlan } from "../monitors/team_changes.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
-import type { RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
-import type { RollupCache, TeamRollups } from "../spend/rollup_cache.ts";
-import type { Store } from "../store.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
+import type { TeamRollups } from "../spend/rollup_cache.ts";
 import { sizeOf } from "../writer/group.ts";
 import { pendingName } from "../writer/pending_mark.ts";
-import { RunWriter, type Summaries } from "./run_write.ts";
-import { createTeamCaches } from "./team_caches.ts";
-import { TeamTurns } from "./team_turns.ts";
+import { buildRunWrite, type Summaries } from "./run_write.ts";
+import { TeamCommits } from "./team_commits.ts";
 
 /**
  * Maximum rows of one commit: fewer than the store allows, so that queued calls do not wait long.
@@ -83,29 +78,13 @@ interface UpdateSteps {
 }
 
 /** Changes runs of teams. All code that changes runs in one process shares it. */
-export class RunUpdater implements TeamChanges {
+export class RunUpdater extends TeamCommits {
   /** Notifies those who wait for a change of a team or a run. */
   readonly notifier = new ChangeNotifier();
   /** Counts the results of checks that were stored. */
   readonly judged = new CheckMetrics();
-  readonly #store: Store;
-  readonly #rollups: RollupCache;
-  readonly #configs: AlertCache;
-  readonly #writes: RunWriter;
-  readonly #turns: TeamTurns;
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
   readonly #runsThatFit = new LRUCache<TeamId, number>({ max: TEAMS_MAX });
-  readonly #locks = new KeyedMutex();
-
-  /** @param making time and identifiers of incidents; null to change runs without alerts */
-  constructor(store: Store, making: (() => Making) | null) {
-    const caches = createTeamCaches(store, making);
-    this.#store = store;
-    this.#rollups = caches.rollups;
-    this.#configs = caches.configs;
-    this.#writes = new RunWriter(caches);
-    this.#turns = new TeamTurns(caches, this.#locks);
-  }
 
   /**
    * Changes runs of one team as planned. Commits of one team are serialized, because they share a
@@ -120,9 +99,9 @@ export class RunUpdater implements TeamChanges {
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    const read = (ids: readonly RunId[]) => readHeads({ store: this.#store, team }, ids);
+    const read = (ids: readonly RunId[]) => readHeads({ store: this.caches.store, team }, ids);
     // Also after an error: the commit may have been stored.
-    const forget = () => ids.forEach((id) => this.#store.heads.forget(pendingName(team, id)));
+    const forget = () => ids.forEach((id) => this.caches.store.heads.forget(pendingName(team, id)));
     return this.#change(team, ids, read, { plan, done }, forget);
   }
 
@@ -138,9 +117,9 @@ export class RunUpdater implements TeamChanges {
     steps: Required<UpdateSteps>,
   ): Promise<void> {
     const { done } = steps;
-    const { heads } = this.#store;
+    const { heads } = this.caches.store;
     const recall = (ids: readonly RunId[]) =>
-      recallHeads({ store: this.#store, team }, ids, oldestMark);
+      recallHeads({ store: this.caches.store, team }, ids, oldestMark);
     const settle: OnCommitted = (runs, summaries, version) => {
       for (const run of runs) {
         const summary = summaries.get(run.id);
@@ -161,7 +140,7 @@ export class RunUpdater implements TeamChanges {
     const changeAll = async () => {
       // Reads the version first: later reads are at least as new. While only commits of this process
       // change the version, no other process has changed a summary.
-      let rollups = await this.#rollups.of(team);
+      let rollups = await this.caches.rollups.of(team);
       let ahead: Promise<readonly SummarizedHead[]> | null = null;
       let group = ids.slice(0, this.#runsPerCommit(team));
       for (let at = group.length; group.length > 0; at += group.length) {
@@ -173,9 +152,9 @@ export class RunUpdater implements TeamChanges {
         ahead?.catch(() => {});
         const after = await this.#commit(team, rollups, runs, steps);
         rollups = after ?? await untilCommitted("change runs", async () => {
-          this.#rollups.forget(team);
-          const current = await this.#rollups.of(team);
-          const runs = await readHeads({ store: this.#store, team }, group);
+          this.caches.rollups.forget(team);
+          const current = await this.caches.rollups.of(team);
+          const runs = await readHeads({ store: this.caches.store, team }, group);
           return await this.#commit(team, current, runs, steps) ?? LOST;
         });
         if (after === null) ahead = null;
@@ -183,7 +162,7 @@ export class RunUpdater implements TeamChanges {
       }
     };
     // Before the next change of the team begins.
-    return this.#locks.take(team, () => changeAll().finally(atEnd));
+    return this.locks.take(team, () => changeAll().finally(atEnd));
   }
 
   /**
@@ -197,25 +176,11 @@ export class RunUpdater implements TeamChanges {
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    const runs = (this.#store.limits.checks - REMOVAL_CHECKS.team) / REMOVAL_CHECKS.run;
+    const runs = (this.caches.store.limits.checks - REMOVAL_CHECKS.team) / REMOVAL_CHECKS.run;
     for (const group of groupsOf(ids, Math.floor(runs))) {
       const names = group.map((id) => pendingName(team, id));
-      await this.#store.runLocks.takeAll(names, () => this.change(team, group, plan, done));
+      await this.caches.store.runLocks.takeAll(names, () => this.change(team, group, plan, done));
     }
-  }
-
-  /** See {@link TeamTurns.adjust}. */
-  adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<void> {
-    return this.#turns.adjust(team, plan);
-  }
-
-  /** See {@link TeamChanges.changeInTurn}. */
-  changeInTurn<Result>(
-    team: TeamId,
-    by: "call" | "clock",
-    plan: () => Promise<TeamPlan<Result>>,
-  ): Promise<Result> {
-    return this.#turns.changeInTurn(team, by, plan);
   }
 
   /**
@@ -230,7 +195,7 @@ export class RunUpdater implements TeamChanges {
     steps: UpdateSteps,
   ): Promise<TeamRollups | null> {
     const changes: RunUpdate[] = [];
-    const { config } = await this.#configs.of(team, rollups.version);
+    const { config } = await this.caches.configs.of(team, rollups.version);
     // Plans run in sequence, because each may read many events.
     for (const run of runs) {
       const planned = steps.plan(run, config);
@@ -241,7 +206,8 @@ export class RunUpdater implements TeamChanges {
     let stored = "";
     let committed: Summaries = new Map();
     if (changes.length > 0) {
-      const { write, summaries, remember } = await this.#writes.writeOf(
+      const { write, summaries, remember } = await buildRunWrite(
+        this.caches,
         team,
         rollups,
         changes,
@@ -255,7 +221,7 @@ export class RunUpdater implements TeamChanges {
       }
       const due = steps.deletes?.keys(DUE_DELETES_MAX) ?? [];
       const deletes = this.#isTooLarge(addCounts(size, sizeOf({ deletes: due }))) ? [] : due;
-      const version = await this.#store.writer.commit({
+      const version = await this.caches.store.writer.commit({
         ...write,
         deletes: [...write.deletes, ...deletes],
       });
@@ -287,6 +253,6 @@ export class RunUpdater implements TeamChanges {
   #isTooLarge({ checks, mutations, bytes, keyBytes }: WriteSize): boolean {
     const { bytes: bytesMax, keyBytes: keyBytesMax } = BACK_ENDS.remote;
     return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax ||
-      checks > this.#store.limits.checks;
+      checks > this.caches.store.limits.checks;
   }
 }

@@ -59,7 +59,7 @@ function range(length: number, hexOf: (n: number) => string): string[] {
 }
 
 Deno.test("head reads: runs of one minute are read together", async () => {
-  const ids = range(60, (n) => hex("019a1b2c", n));
+  const ids = range(50, (n) => hex("019a1b2c", n));
   const { reads } = await read(ids, ids);
   assertEquals(reads, 1);
 });

@@ -3,32 +3,63 @@
  *
  * @module
  */
+import { LRUCache } from "lru-cache";
+import type { Making } from "../../domain/alerts/notify.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { planAlerts } from "../alerts/fold.ts";
+import { ActivityCache } from "../agents/agents.ts";
+import { nothingFor, planAlerts } from "../alerts/fold.ts";
+import type { AlertDeps } from "../alerts/session.ts";
+import { AlertCache } from "../alerts/state.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BACK_ENDS } from "../base/limits.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import type { TeamChanges, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
 import type { SumsAdjustment } from "../runs/run_update.ts";
+import { changeRemovedSums, RollupCache } from "../spend/rollup_cache.ts";
+import type { Store } from "../store.ts";
 import { keyText, sizeOf } from "../writer/group.ts";
 import type { Write } from "../writer/write.ts";
-import { forgetChanged, NO_ALERTS, type TeamCaches } from "./team_caches.ts";
-import { changeRemovedSums } from "../spend/rollup_cache.ts";
 
 /** A plan that may change roll-ups too. */
 type TurnPlan<Result> = TeamPlan<Result> & { readonly adjustment?: SumsAdjustment };
 
 const NO_ROWS: TeamRows = { sets: [], deletes: [] };
 
-/** Takes turns of teams. */
-export class TeamTurns implements TeamChanges {
-  readonly #caches: TeamCaches;
-  readonly #locks: KeyedMutex;
+/** First parts of the keys of rows that the cache of configurations holds, but for counts of results. */
+const CONFIG_ROWS: ReadonlySet<Deno.KvKeyPart> = new Set(["config", "alert", "alert_state"]);
 
-  /** @param locks locks of teams, which changes of their runs take too */
-  constructor(caches: TeamCaches, locks: KeyedMutex) {
-    this.#caches = caches;
-    this.#locks = locks;
+/** Maximum looks at rules that a process remembers to have filed. */
+const LOOKS_MAX = 10_000;
+
+/** Caches of rows that are current under one version of a team's roll-ups; all commits share them. */
+export interface TeamCaches {
+  readonly store: Store;
+  readonly rollups: RollupCache;
+  readonly agents: ActivityCache;
+  /** What teams have configured, and their alerts. */
+  readonly configs: AlertCache;
+  /** Null if runs change without alerts. */
+  readonly alerts: (AlertDeps & { readonly cache: AlertCache }) | null;
+  /** Looks at rules that are filed and not due yet. */
+  readonly filed: LRUCache<string, true>;
+}
+
+/** Commits changes of teams, one of a team at a time. */
+export class TeamCommits implements TeamChanges {
+  protected readonly caches: TeamCaches;
+  protected readonly locks = new KeyedMutex();
+
+  /** @param making time and identifiers of incidents; null to change runs without alerts */
+  constructor(store: Store, making: (() => Making) | null) {
+    const configs = new AlertCache(store);
+    this.caches = {
+      store,
+      configs,
+      rollups: new RollupCache(store),
+      agents: new ActivityCache(store),
+      alerts: making && { store, making, cache: configs },
+      filed: new LRUCache({ max: LOOKS_MAX }),
+    };
   }
 
   /**
@@ -38,25 +69,23 @@ export class TeamTurns implements TeamChanges {
    * again
    */
   adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<void> {
-    const attempt = () =>
-      this.#attempt<void>(team, async () => {
-        const adjustment = await plan();
-        if (adjustment === null) return { result: undefined, rows: null };
-        return { result: undefined, rows: NO_ROWS, adjustment };
-      });
-    return this.#locks.take(team, () => untilCommitted("change roll-ups", attempt));
+    return this.changeInTurn<void>(team, "clock", async (): Promise<TurnPlan<void>> => {
+      const adjustment = await plan();
+      if (adjustment === null) return { result: undefined, rows: null };
+      return { result: undefined, rows: NO_ROWS, adjustment };
+    });
   }
 
   /** See {@link TeamChanges.changeInTurn}. */
   changeInTurn<Result>(
     team: TeamId,
     by: "call" | "clock",
-    plan: () => Promise<TeamPlan<Result>>,
+    plan: () => Promise<TurnPlan<Result>>,
   ): Promise<Result> {
     const attempt = () => this.#attempt(team, plan);
-    const { deadlines } = this.#caches.store;
+    const { deadlines } = this.caches.store;
     const task = "change a team";
-    const locked = (work: () => Promise<Result>) => this.#locks.take(team, work);
+    const locked = (work: () => Promise<Result>) => this.locks.take(team, work);
     return by === "clock"
       ? locked(() => untilCommitted(task, attempt))
       : untilCommittedInTime(task, deadlines, attempt, locked);
@@ -68,7 +97,7 @@ export class TeamTurns implements TeamChanges {
     plan: () => Promise<TurnPlan<Result>>,
   ): Promise<Result | typeof LOST> {
     const { agents: agentCache, alerts: alertDeps, configs, rollups: rollupCache, store } =
-      this.#caches;
+      this.caches;
     const current = await rollupCache.of(team);
     const planned = await plan();
     const { rows, adjustment: { rows: differences, sums } = { rows: [], sums: [] } } = planned;
@@ -79,7 +108,7 @@ export class TeamTurns implements TeamChanges {
       ? NO_ROWS
       : await changeRemovedSums({ store, team }, differences);
     const alerts = alertDeps === null || rows.alerts === undefined
-      ? NO_ALERTS
+      ? nothingFor(configs, team)
       : await planAlerts(alertDeps, team, current.version, rows.alerts);
     const write = withoutSet({
       team,
@@ -95,13 +124,17 @@ export class TeamTurns implements TeamChanges {
       return LOST;
     }
     agents.remember(version, rows.monitors ?? new Map());
-    if (alerts === NO_ALERTS) configs.remember(team, current.version, version);
-    else alerts.remember(current.version, version);
-    forgetChanged(this.#caches, team, rows.sets, rows.deletes);
+    alerts.remember(current.version, version);
+    // The rows of a plan are not in the cache.
+    if ([...rows.sets.map(({ key }) => key), ...rows.deletes].some(isCached)) configs.forget(team);
     rollups.remember(version);
     planned.onCommitted?.(version);
     return planned.result;
   }
+}
+
+function isCached([first]: Deno.KvKey): boolean {
+  return CONFIG_ROWS.has(first as Deno.KvKeyPart);
 }
 
 /** Returns a write that deletes no row that it sets. */
