@@ -40,27 +40,27 @@ export interface NotedParts {
 }
 
 /** A head in memory. Long texts, and the ids of events, are left out. */
-export interface RecentHead {
-  opening: Opening | null;
-  closing: Closing | null;
+export class RecentHead {
+  opening: Opening | null = null;
+  closing: Closing | null = null;
   /** Ledger with an empty open page. */
-  ledger: EventLedger;
+  ledger: EventLedger = EMPTY_LEDGER;
   /** Summary that the worker stored; null before the first. */
-  summary: RunSummary | null;
+  summary: RunSummary | null = null;
   /** Version of that summary. */
-  summaryVersion: string | null;
+  summaryVersion: string | null = null;
   /** Version of the latest noted commit; empty before the first. */
-  version: string;
+  version = "";
   /** Version up to which the worker has included the noted commits. */
-  included: string;
+  included = "";
   /** Upper bound of its bytes. */
-  bytes: number;
+  bytes = HEAD_BYTES;
   /** True if texts of its opening or close are left out. */
-  isStripped: boolean;
+  isStripped = false;
   /** True if the worker has read parts that it lacks. */
-  isPartial: boolean;
+  isPartial = false;
   /** Number of commits in progress. */
-  inFlight: number;
+  inFlight = 0;
 }
 
 /** A run that the worker has brought up to date. */
@@ -101,7 +101,7 @@ export class RecentHeads {
   noting(name: string, parts: NotedParts, commit: Promise<string | null>): Promise<string | null> {
     if (!this.#isAlone) return commit;
     const known = this.#heads.get(name);
-    const head = known ?? newHead();
+    const head = known ?? new RecentHead();
     head.inFlight++;
     const bytes = head.bytes + bytesAdded(head, parts);
     if (known === undefined || bytes > head.bytes) {
@@ -215,22 +215,6 @@ export class RecentHeads {
     // A commit in progress is noted as lost at its end.
     if (inFlight > 0 || version > included) this.noteForeign(newRowName());
   }
-}
-
-function newHead(): RecentHead {
-  return {
-    opening: null,
-    closing: null,
-    ledger: EMPTY_LEDGER,
-    summary: null,
-    summaryVersion: null,
-    version: "",
-    included: "",
-    bytes: HEAD_BYTES,
-    isStripped: false,
-    isPartial: false,
-    inFlight: 0,
-  };
 }
 
 /** Returns what a head keeps of a part: all of it if its texts are small. */

@@ -32,31 +32,26 @@ export interface Backlog {
 export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Backlog> {
   const countLane = (lane: PendingLane) =>
     countWork(
-      eachRow(store, { prefix: keys.pendingLane(lane) }),
-      rowsMax,
-      ({ value }) => decodePending(String(value)).length,
-      // Names of marks begin with their creation time.
+      keys.pendingLane(lane),
+      ({ value }) => decodePending(String(value)).length, // Names of marks begin with their creation time.
       ({ key }) => decodeTime(keyParts.id(key)),
     );
-  const due = eachRow(store, { prefix: keys.dueStages() });
+  const countWork = async (
+    prefix: Deno.KvKey,
+    countOf: (row: Deno.KvEntry<unknown>) => number,
+    timeOf: (row: Deno.KvEntry<unknown>) => number,
+  ): Promise<PendingWork> => {
+    let [count, rows] = [0, 0];
+    let oldestMs: number | null = null;
+    for await (const row of eachRow(store, { prefix })) {
+      count += countOf(row);
+      oldestMs ??= timeOf(row);
+      if (++rows >= rowsMax) break;
+    }
+    return { count, oldestMs };
+  };
   return {
     runs: { closed: await countLane("closed"), open: await countLane("open") },
-    stages: await countWork(due, rowsMax, () => 1, ({ key }) => keyParts.dueMs(key)),
+    stages: await countWork(keys.dueStages(), () => 1, ({ key }) => keyParts.dueMs(key)),
   };
-}
-
-async function countWork(
-  rows: AsyncIterable<Deno.KvEntry<unknown>>,
-  rowsMax: number,
-  countOf: (row: Deno.KvEntry<unknown>) => number,
-  timeOf: (row: Deno.KvEntry<unknown>) => number,
-): Promise<PendingWork> {
-  let [count, rowCount] = [0, 0];
-  let oldestMs: number | null = null;
-  for await (const row of rows) {
-    count += countOf(row);
-    oldestMs ??= timeOf(row);
-    if (++rowCount >= rowsMax) break;
-  }
-  return { count, oldestMs };
 }

@@ -148,14 +148,7 @@ async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
   const summary = valueOf("summary") as Uint8Array | null;
   return {
     ...run,
-    head: {
-      parts,
-      totals: ledger.totals,
-      batchCount: ledger.batches,
-      ages: ledger,
-      repricings: ledger.repricings + (repriced?.times ?? 0),
-      repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
-    },
+    head: runHead(parts, ledger, repriced),
     ledger,
     idle,
     tombstone: tombstoneOf([...rows.values()].map(({ value }) => value)),
@@ -195,14 +188,7 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
   const { opening, closing, ledger, summary, summaryVersion, version } = recent;
   return {
     ...run,
-    head: {
-      parts: { opening, closing },
-      totals: ledger.totals,
-      batchCount: ledger.batches,
-      ages: ledger,
-      repricings: ledger.repricings,
-      repriced: undefined,
-    },
+    head: runHead({ opening, closing }, ledger, null),
     ledger,
     // The look that closes a run drops its head.
     idle: null,
@@ -214,6 +200,17 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
     }),
     version,
     recent,
+  };
+}
+
+function runHead(parts: RunParts, ledger: EventLedger, repriced: StoredReprice | null): RunHead {
+  return {
+    parts,
+    totals: ledger.totals,
+    batchCount: ledger.batches,
+    ages: ledger,
+    repricings: ledger.repricings + (repriced?.times ?? 0),
+    repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
   };
 }
 

@@ -23,7 +23,10 @@ export function createIdleHandler(store: Store): DueHandler {
     async look(rows, turn) {
       const [first] = rows;
       if (first === undefined) return [];
-      const runs = await readHeads({ store, team: first.team }, rows.map(runOf));
+      const runs = await readHeads(
+        { store, team: first.team },
+        rows.map(({ name }) => name as RunId),
+      );
       await Promise.all(rows.map((row, i) => look(runs[i] as SummarizedHead, row, turn)));
       return [];
     },
@@ -59,8 +62,4 @@ export async function lastTsOf(run: SummarizedHead): Promise<number | null> {
   return spans.length === 0
     ? null
     : spans.reduce((last, { tsMax }) => Math.max(last, tsMax), -Infinity);
-}
-
-function runOf({ name }: DueRow): RunId {
-  return name as RunId;
 }

@@ -65,6 +65,8 @@ interface ReadRows {
 
 /** Queue of a lane's runs in which teams take turns. */
 export class PendingQueue {
+  /** Name of the oldest row that may not be finished, as of the latest read. */
+  oldest = "";
   readonly #store: Store;
   readonly #lane: PendingLane;
   readonly #isKnown: (name: string, version: string) => boolean;
@@ -80,11 +82,10 @@ export class PendingQueue {
   #allPlaces = 0;
   #taken: Waiting[] = [];
   /** Rows to delete: all of their runs are finished. */
-  #finished: Row[] = [];
+  readonly #finished: Deno.KvKey[] = [];
   /** Last row read ahead; null at the start of a pass. */
   #ahead: string | null = null;
   #turnsAtEnd = 0;
-  #oldest = "";
   #isFirstRead = true;
   /** True if the current pass found a run for the queue, including one without a slot. */
   #hasMet = false;
@@ -108,11 +109,6 @@ export class PendingQueue {
     this.#rowsPerRead = Math.min(READ.rows, Math.floor(READ.names / store.limits.checks));
     this.#placesMax = Math.floor(store.memory.bytesMax("other") * PLACE.part / PLACE.bytes);
     store.memory.register("other", () => this.#allPlaces * PLACE.bytes);
-  }
-
-  /** Name of the oldest row that may not be finished, as of the latest read. */
-  get oldest(): string {
-    return this.#oldest;
   }
 
   /** Takes runs of teams in turn. Taken runs that were not acknowledged are taken again. */
@@ -147,22 +143,18 @@ export class PendingQueue {
     this.#taken = [];
     if (isLater && this.#finished.length < DELETES_PER_COMMIT) return;
     while (this.#finished.length > 0) {
-      const finished = this.finished(DELETES_PER_COMMIT);
-      await this.#store.writer.commit({ deletes: finished });
-      this.noteDeleted(finished);
+      await this.#store.writer.commit({ deletes: this.takeFinished(DELETES_PER_COMMIT) });
     }
   }
 
-  /** Returns the keys of rows whose runs are all finished. They are to be deleted. */
-  finished(max: number): Deno.KvKey[] {
-    return this.#finished.slice(0, max).map(({ key }) => key);
-  }
-
-  /** Notes that finished rows are deleted; two commits may have deleted the same. */
-  noteDeleted(deleted: readonly Deno.KvKey[]): void {
-    const names = new Set(deleted.map(nameOf));
-    for (const name of names) this.#held.delete(name);
-    this.#finished = this.#finished.filter(({ key }) => !names.has(nameOf(key)));
+  /**
+   * Returns the keys of rows to delete: all of their runs are finished. A row that is not deleted is
+   * read again.
+   */
+  takeFinished(max: number): Deno.KvKey[] {
+    const keys = this.#finished.splice(0, max);
+    for (const key of keys) this.#held.delete(nameOf(key));
+    return keys;
   }
 
   /** Removes a run from the queue. The rows of a failed run are kept and read again. */
@@ -175,7 +167,7 @@ export class PendingQueue {
       if (hasFailed) {
         row.left = Infinity;
         this.#held.delete(nameOf(row.key));
-      } else if (--row.left === 0) this.#finished.push(row);
+      } else if (--row.left === 0) this.#finished.push(row.key);
     }
   }
 
@@ -183,12 +175,18 @@ export class PendingQueue {
   async #read(runsMax: number): Promise<boolean> {
     if (this.#ahead === null) this.#hasMet = false;
     let from: string | null = null;
-    if (this.#isFirstRead) await this.#noteForeign();
+    if (this.#isFirstRead) {
+      // An earlier process wrote the last row, perhaps by a clock that was ahead.
+      const range = { prefix: keys.pendingLane(this.#lane) };
+      const [last] = await listRows(this.#store, range, { limit: 1, reverse: true });
+      if (last !== undefined) this.#store.heads.noteForeign(nameOf(last.key));
+      this.#isFirstRead = false;
+    }
     if (this.#waiting.size < runsMax) {
       // Rows that are written during the read have later names.
       const nowName = newRowName();
       const oldest = await this.#readRows(null, READ_MAX.oldest, runsMax);
-      this.#oldest = oldest.first ?? nowName;
+      this.oldest = oldest.first ?? nowName;
       if (oldest.isEnd) {
         this.#ahead = null;
         return true;
@@ -203,16 +201,6 @@ export class PendingQueue {
     const isOver = this.#waiting.size < runsMax || ++this.#turnsAtEnd >= TURNS_PER_PASS;
     if (isOver) [this.#ahead, this.#turnsAtEnd] = [null, 0];
     return !this.#hasMet;
-  }
-
-  /**
-   * Notes the last row at the start: an earlier process wrote it, perhaps by a clock that was ahead.
-   */
-  async #noteForeign(): Promise<void> {
-    const range = { prefix: keys.pendingLane(this.#lane) };
-    const [last] = await listRows(this.#store, range, { limit: 1, reverse: true });
-    if (last !== undefined) this.#store.heads.noteForeign(nameOf(last.key));
-    this.#isFirstRead = false;
   }
 
   /** Reads rows after a row until `runsMax` runs are queued. */
@@ -266,7 +254,7 @@ export class PendingQueue {
     }
     if (row === null) return;
     this.#held.add(nameOf(key));
-    if (row.left === 0) this.#finished.push(row);
+    if (row.left === 0) this.#finished.push(row.key);
   }
 
   #push(name: string, { team, run }: PendingRun, version: string, row: Row | null): void {

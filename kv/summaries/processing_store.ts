@@ -4,11 +4,7 @@
  *
  * @module
  */
-import {
-  PENDING_LANES,
-  type PendingRun,
-  type ProcessingStore,
-} from "../../domain/runs/processing.ts";
+import type { PendingRun, ProcessingStore } from "../../domain/runs/processing.ts";
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
@@ -21,7 +17,7 @@ import { judgeAtOnce, type Judgement } from "../checks/at_once.ts";
 import type { JudgeLater } from "../checks/later.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
-import { keyParts, keys } from "../base/keys.ts";
+import { keys } from "../base/keys.ts";
 import { dueSet } from "../clock/due_rows.ts";
 import { Backoff } from "../../runtime/backoff.ts";
 import { beginWork, costFailed, DueRuns, endWork, workFailed } from "../runs/run_work.ts";
@@ -31,7 +27,7 @@ import type { RunUpdate } from "../runs/run_update.ts";
 import { isAlive, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet } from "../writer/write.ts";
-import type { DueDeletes, OnCommitted, PlanUpdate, RunUpdater } from "./run_updater.ts";
+import type { OnCommitted, PlanUpdate, RunUpdater } from "./run_updater.ts";
 
 /** Part of the roll-ups' memory share for the versions of runs. */
 const SEEN_PART = 0.25;
@@ -63,16 +59,9 @@ export function createProcessingStore(
     closed: new PendingQueue(store, "closed", backoff, isProjected),
     open: new PendingQueue(store, "open", backoff, isProjected),
   };
-  const marks: DueDeletes = {
-    keys: (max) => {
-      const closed = queues.closed.finished(max);
-      return [...closed, ...queues.open.finished(max - closed.length)];
-    },
-    deleted: (keys) => {
-      for (const lane of PENDING_LANES) {
-        queues[lane].noteDeleted(keys.filter((key) => keyParts.lane(key) === lane));
-      }
-    },
+  const deletes = (max: number) => {
+    const closed = queues.closed.takeFinished(max);
+    return [...closed, ...queues.open.takeFinished(max - closed.length)];
   };
   const due = new DueRuns(store, backoff);
   const ended = ({ team, run }: PendingRun) => {
@@ -87,7 +76,7 @@ export function createProcessingStore(
       const done: OnCommitted = (runs) => {
         for (const { id, version } of runs) projected.set(pendingName(team, id), version);
       };
-      return updater.project(team, ids, oldest, { plan, done, deletes: marks });
+      return updater.project(team, ids, oldest, { plan, done, deletes });
     },
     async projectFailed(run, error) {
       await costFailed(store, run, error, now());

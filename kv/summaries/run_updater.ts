@@ -42,8 +42,15 @@ const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
 /** Teams whose number of runs that fit is kept. */
 const TEAMS_MAX = 1_000;
 
-/** Maximum keys that one commit deletes for others. */
-const DUE_DELETES_MAX = 100;
+/** Maximum keys that one commit deletes for others, and bytes of each. */
+const DELETES_MAX = 100, DELETE_BYTES = 100;
+
+const DELETES_SIZE: WriteSize = {
+  checks: 0,
+  mutations: DELETES_MAX,
+  bytes: DELETES_MAX * DELETE_BYTES,
+  keyBytes: DELETES_MAX * DELETE_BYTES,
+};
 
 /**
  * Plans the update of a run; null for no change. It commits nothing.
@@ -62,19 +69,12 @@ export type OnCommitted = (
   version: string,
 ) => void;
 
-/** Keys to delete with a commit that has room for them, because a commit costs more than they do. */
-export interface DueDeletes {
-  /** Returns at most `max` keys that are not deleted yet. */
-  readonly keys: (max: number) => readonly Deno.KvKey[];
-  /** Receives deleted keys. */
-  readonly deleted: (keys: readonly Deno.KvKey[]) => void;
-}
-
 /** Plans updates, and receives what was committed. */
 interface UpdateSteps {
   readonly plan: PlanUpdate;
   readonly done: OnCommitted;
-  readonly deletes?: DueDeletes;
+  /** Returns at most `max` keys to delete with a commit that has room: they need none of their own. */
+  readonly deletes?: (max: number) => readonly Deno.KvKey[];
 }
 
 /** Changes runs of teams. All code that changes runs in one process shares it. */
@@ -219,14 +219,13 @@ export class RunUpdater extends TeamCommits {
         const between = await this.#commit(team, rollups, runs.slice(0, half), steps);
         return between && await this.#commit(team, between, runs.slice(half), steps);
       }
-      const due = steps.deletes?.keys(DUE_DELETES_MAX) ?? [];
-      const deletes = this.#isTooLarge(addCounts(size, sizeOf({ deletes: due }))) ? [] : due;
+      const hasRoom = !this.#isTooLarge(addCounts(size, DELETES_SIZE));
+      const deletes = hasRoom ? steps.deletes?.(DELETES_MAX) ?? [] : [];
       const version = await this.caches.store.writer.commit({
         ...write,
         deletes: [...write.deletes, ...deletes],
       });
       if (version === null) return null;
-      steps.deletes?.deleted(deletes);
       for (const { judged } of changes) this.judged.count(judged ?? []);
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
