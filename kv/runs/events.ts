@@ -34,8 +34,6 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, listRows, type Store } from "../store.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
-import type { KvSet } from "../writer/write.ts";
-import { encodeLedger } from "../base/codec_sums.ts";
 
 /** A ledger as last read or written. A stale one is harmless: its commit conflicts. */
 interface LiveLedger {
@@ -62,13 +60,6 @@ function noEvents(): LiveLedger {
   return { version: null, ledger: EMPTY_LEDGER, sealed: new EventIdSet(hashNumbers), row: [] };
 }
 
-/** Stores events, and drops what is in memory of a run that gets few more. */
-export interface Append {
-  readonly append: RunStore["append"];
-  /** Drops a closed run's ledger: late events read it again, and open runs have its memory. */
-  readonly drop: (team: Team, id: RunId) => void;
-}
-
 /** A call that adds a batch to a run. */
 interface Call {
   readonly team: Team;
@@ -82,7 +73,7 @@ interface Call {
 }
 
 /** Creates the operation of {@link RunStore} that stores events. */
-export function createAppend(store: Store, cards: RateCards): Append {
+export function createAppend(store: Store, cards: RateCards) {
   const live = createByteCache<string, LiveLedger>({
     memory: store.memory,
     share: "ledgers",
@@ -106,15 +97,11 @@ export function createAppend(store: Store, cards: RateCards): Append {
     let current = live.get(name) ?? noEvents();
     return await untilCommitted("append events", async () => {
       const decision = await decide(call, current);
-      const { fresh, duplicates, sealedPage, ledger, scores } = decision;
+      const { fresh, duplicates, scores } = decision;
       if (fresh.length === 0 && await isUnchanged(run, current)) return storedOf(0, duplicates, 0);
-      const version = fresh.length === 0 ? null : await commitBatch(call, current, decision);
-      if (version !== null) {
-        const { sealed } = current;
-        if (sealedPage !== null) sealed.addPage(sealedPage.ids);
-        const row = directoryOf(run, current, decision)?.next ?? current.row;
-        // Use a new object: the cache does not measure one again that it already has.
-        live.set(name, { version, ledger, sealed, row });
+      const after = fresh.length === 0 ? null : await commitBatch(call, current, decision);
+      if (after !== null) {
+        live.set(name, after);
         return storedOf(fresh.length, duplicates, scores.dropped);
       }
       const stored = await readLedger(run);
@@ -144,7 +131,7 @@ export function createAppend(store: Store, cards: RateCards): Append {
   }
 
   return {
-    async append(team, id, batch, receivedAt) {
+    async append(...[team, id, batch, receivedAt]: Parameters<RunStore["append"]>) {
       const name = pendingName(team.id, id);
       const run = { store, team: team.id, id };
       const rows = new BatchRows(run, receivedAt);
@@ -157,7 +144,8 @@ export function createAppend(store: Store, cards: RateCards): Append {
         await rows.remove();
       }
     },
-    drop: (team, id) => void live.delete(pendingName(team.id, id)),
+    /** Drops a closed run's ledger: late events read it again, and open runs have its memory. */
+    drop: (team: Team, id: RunId) => void live.delete(pendingName(team.id, id)),
   };
 }
 
@@ -199,25 +187,6 @@ function rowKey({ team, id }: RunAt, event: EventId): Deno.KvKey {
   return keys.eventId(team, id, packEventIds([event]));
 }
 
-/** Returns the directory change of a batch; null if it seals no page. */
-function directoryOf(run: RunAt, { row }: LiveLedger, { ledger, sealedPage }: AppendDecision) {
-  if (sealedPage === null) return null;
-  return addToRow(run, ledger.sealed - 1, row, pageEntryOf(sealedPage, ledger.batches));
-}
-
-/** Returns the sets of a batch's scores, its ids that are on no page, and its sealed page. */
-function ledgerRows(run: RunAt, current: LiveLedger, decision: AppendDecision): KvSet[] {
-  const { ledger, sealedPage, rowIds, scores } = decision;
-  const rows: KvSet[] = rowIds.map((event) => ({ key: rowKey(run, event), value: true }));
-  for (const score of scores.added) {
-    rows.push({ key: keys.score(run.team, run.id, score.id), value: score });
-  }
-  const directory = directoryOf(run, current, decision);
-  if (directory === null) return rows;
-  const key = keys.page(run.team, run.id, ledger.sealed - 1);
-  return [...rows, { key, value: sealedPage }, directory.set];
-}
-
 /** Returns whether a cached ledger is current; without fresh events, no commit checks it. */
 async function isUnchanged({ store, team, id }: RunAt, { version }: LiveLedger): Promise<boolean> {
   return (await getEntry(store, keys.ledger(team, id))).versionstamp === version;
@@ -241,23 +210,36 @@ async function readLedger(run: RunAt): Promise<LiveLedger | null> {
   return { ...none, version: entry.versionstamp, ledger, row };
 }
 
-/** Commits a decision: the one commit by which readers see its events. */
+/** Commits a decision: the one commit by which readers see its events; null on a conflict. */
 async function commitBatch(
   { run, rows, receivedAt }: Call,
   current: LiveLedger,
   decision: AppendDecision,
-): Promise<string | null> {
+): Promise<LiveLedger | null> {
   const { team, id } = run;
-  const { fresh, ledger } = decision;
+  const { fresh, ledger, sealedPage, rowIds, scores } = decision;
   await rows.prepare(decision);
   const ledgerKey = keys.ledger(team, id);
-  return await rows.commit({ ledger }, {
+  const sets = rows.setsFrom(ledger.batches - decision.batches.length);
+  for (const event of rowIds) sets.push({ key: rowKey(run, event), value: true });
+  for (const score of scores.added) {
+    sets.push({ key: keys.score(team, id, score.id), value: score });
+  }
+  let { row } = current;
+  if (sealedPage !== null) {
+    const page = ledger.sealed - 1;
+    const { set, next } = addToRow(run, page, row, pageEntryOf(sealedPage, ledger.batches));
+    sets.push({ key: keys.page(team, id, page), value: sealedPage }, set);
+    row = next;
+  }
+  sets.push({ key: ledgerKey, value: encodeLedger(ledger) });
+  const version = await rows.commit({ ledger }, {
     checks: [{ key: ledgerKey, versionstamp: current.version }],
     sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
-    sets: [
-      ...rows.setsFrom(ledger.batches - decision.batches.length),
-      ...ledgerRows(run, current, decision),
-      { key: ledgerKey, value: encodeLedger(ledger) },
-    ],
+    sets,
   });
+  if (version === null) return null;
+  if (sealedPage !== null) current.sealed.addPage(sealedPage.ids);
+  // A new object: the cache does not measure one again that it already has.
+  return { version, ledger, sealed: current.sealed, row };
 }

@@ -5,13 +5,11 @@
  */
 import type { RunId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
-import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type LineageStore, type RunLineage } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
 import { ALL_ENTRIES, listEntries } from "../entries.ts";
-import { getAll, type Store } from "../store.ts";
-import { decodeSums } from "../base/codec_sums.ts";
-import { readListRows, type RunAt, type TeamAt } from "./heads.ts";
+import type { Store } from "../store.ts";
+import { readListRows, readSummaries, type RunAt, type TeamAt } from "./heads.ts";
 
 export function createLineageStore(store: Store): LineageStore {
   return {
@@ -57,11 +55,10 @@ async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<Ru
 }
 
 /** Returns the total cost of runs by their summaries. */
-async function costOfAll({ store, team }: TeamAt, ids: readonly RunId[]): Promise<bigint> {
-  let cost = 0n;
-  for (const { value } of await getAll(store, ids.map((id) => keys.summary(team, id)))) {
-    if (!(value instanceof Uint8Array)) continue;
-    cost += decodeSums<RunSummary>(value).contribution?.cost ?? 0n;
-  }
-  return cost;
+async function costOfAll(at: TeamAt, ids: readonly RunId[]): Promise<bigint> {
+  const summaries = await readSummaries(at, ids);
+  return summaries.values().reduce(
+    (cost, { contribution }) => cost + (contribution?.cost ?? 0n),
+    0n,
+  );
 }

@@ -236,28 +236,28 @@ export class PendingQueue {
     const names = new Set(
       decodePending(value).filter((name) => !this.#isKnown(name, versionstamp)),
     );
-    const queued: { readonly name: string; readonly run: PendingRun }[] = [];
+    const queued: string[] = [];
     let isComplete = true;
     for (const name of names) {
-      const run = parsePendingName(name);
       const isPaused = this.#backoff.has(name);
       if (!isPaused) this.#hasMet = true;
-      if (isPaused || !this.#hasPlaces(run.team)) isComplete = false;
-      else queued.push({ name, run });
+      if (isPaused || !this.#hasPlaces(parsePendingName(name).team)) isComplete = false;
+      else queued.push(name);
     }
     // A row with a run that got no slot is read again later.
     const row: Row | null = isComplete ? { key, left: queued.length } : null;
     const isSparse = typeof value === "string" && value.length > CHARS_PER_NAME_MAX * queued.length;
-    for (const { name, run } of queued) {
-      if (isSparse) this.#push(...copyOf(name), versionstamp, row);
-      else this.#push(name, run, versionstamp, row);
+    for (const name of queued) {
+      // A slice of its row would keep the complete row in memory.
+      this.#push(isSparse ? name.split("").join("") : name, versionstamp, row);
     }
     if (row === null) return;
     this.#held.add(nameOf(key));
     if (row.left === 0) this.#finished.push(row.key);
   }
 
-  #push(name: string, { team, run }: PendingRun, version: string, row: Row | null): void {
+  #push(name: string, version: string, row: Row | null): void {
+    const { team, run } = parsePendingName(name);
     let waiting = this.#runs.get(name);
     if (waiting !== undefined) {
       if (version > waiting.version) waiting.version = version;
@@ -284,12 +284,6 @@ export class PendingQueue {
     if (teamPlaces > 0) this.#places.set(team, teamPlaces);
     else this.#places.delete(team);
   }
-}
-
-/** Copies a name: a slice of its row would keep the complete row in memory. */
-function copyOf(name: string): [string, PendingRun] {
-  const copy = name.split("").join("");
-  return [copy, parsePendingName(copy)];
 }
 
 function nameOf(key: Deno.KvKey): string {

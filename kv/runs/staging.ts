@@ -10,7 +10,6 @@
  * @module
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TeamId } from "../../domain/core/ids.ts";
 import type { AppendDecision, NewBatch } from "../../domain/runs/ledger.ts";
 import { type Blob, packBlob } from "../base/blob.ts";
 import { encodeBatch, encodePrices } from "../base/codec.ts";
@@ -37,9 +36,8 @@ const CHUNKS_PER_COMMIT = 10;
 /** Staged chunks of one write. */
 export class Staging {
   readonly run: RunAt;
-  #chunks: readonly Deno.KvKey[] = [];
   /** Mark as it was stored; null while nothing is staged. */
-  #mark: Deno.AtomicCheck | null = null;
+  #mark: Deno.KvEntry<StagedMark> | null = null;
 
   constructor(run: RunAt) {
     this.run = run;
@@ -55,10 +53,10 @@ export class Staging {
     if (first === undefined) return;
     const { store, team, id } = this.run;
     const key = keys.staged(team, id, newRowName());
-    this.#chunks = chunks.map(({ key }) => key);
-    const mark = { key, value: { at, blobs: blobsOf(this.#chunks) } satisfies StagedMark };
-    const versionstamp = await store.writer.commit({ team, sets: [mark, ...first] });
-    const checks = [this.#mark = { key, versionstamp }];
+    const value = { at, blobs: blobsOf(chunks) };
+    const versionstamp = await store.writer.commit({ team, sets: [{ key, value }, ...first] });
+    if (versionstamp === null) throw new TypeError("A write without checks conflicts");
+    const checks = [this.#mark = { key, value, versionstamp }];
     for (const sets of others) {
       // Without its mark, the write will conflict too.
       if (await store.writer.commit({ team, checks, sets }) === null) return;
@@ -83,7 +81,7 @@ export class Staging {
     if (mark === null) return;
     this.#mark = null;
     try {
-      await removeStaged(this.run.store, this.run.team, mark, this.#chunks);
+      await removeStaged(this.run.store, mark);
     } catch {
       // The store failed, which the caller knows from its write. The sweep removes the chunks.
     }
@@ -107,13 +105,8 @@ export class BatchRows extends Staging {
 
   /** Packs the batches of a decision and stages what its commit cannot hold. */
   async prepare({ batches }: AppendDecision): Promise<void> {
-    const packed = this.#batches;
-    if (packed.length > 0) {
-      if (
-        packed.length === batches.length && batches.every((batch, i) => isSame(batch, packed[i]))
-      ) {
-        return;
-      }
+    if (this.#batches.length > 0) {
+      if (contentOf(batches) === contentOf(this.#batches)) return;
       await this.remove();
     }
     const blobs: Blob[] = [];
@@ -148,8 +141,7 @@ export class BatchRows extends Staging {
  */
 export async function removeOldStaged(store: Store, beforeMs: number): Promise<void> {
   for (const row of await listRows<StagedMark>(store, { prefix: keys.allStaged() })) {
-    if (row.value.at >= beforeMs) continue;
-    await removeStaged(store, keyParts.chunk(row.key).team, row, stagedChunks(row));
+    if (row.value.at < beforeMs) await removeStaged(store, row);
   }
 }
 
@@ -161,28 +153,20 @@ export function stagedChunks({ key, value }: Deno.KvEntry<StagedMark>): Deno.KvK
   );
 }
 
-/** Removes chunks and their mark in one commit; nothing if the mark was removed. */
-async function removeStaged(
-  store: Store,
-  team: TeamId,
-  mark: Deno.AtomicCheck,
-  chunks: readonly Deno.KvKey[],
-): Promise<void> {
-  await store.writer.commit({ team, checks: [mark], deletes: [mark.key, ...chunks] });
+/** Removes a mark and its chunks in one commit; nothing if the mark was removed. */
+async function removeStaged({ writer }: Store, row: Deno.KvEntry<StagedMark>): Promise<void> {
+  const { team } = keyParts.chunk(row.key);
+  await writer.commit({ team, checks: [row], deletes: [row.key, ...stagedChunks(row)] });
 }
 
-function blobsOf(chunks: readonly Deno.KvKey[]): StagedMark["blobs"] {
-  const counts = new Map<string, number>();
-  for (const key of chunks) {
-    const name = keyParts.blob(key);
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return [...counts];
+function blobsOf(chunks: readonly KvSet[]): StagedMark["blobs"] {
+  const byBlob = Map.groupBy(chunks, ({ key }) => keyParts.blob(key));
+  return Array.from(byBlob, ([name, ofBlob]) => [name, ofBlob.length]);
 }
 
-/** Returns whether two batches have the same events, in one order, at the same prices. */
-function isSame(a: NewBatch, b: NewBatch | undefined): boolean {
-  return a.events.length === b?.events.length &&
-    a.events.every((event, i) => event === b.events[i]) &&
-    encodePrices(a.prices) === encodePrices(b.prices);
+/** Returns what batches with the same events, at the same prices, have in common. */
+function contentOf(batches: readonly NewBatch[]): string {
+  return batches.map(({ events, prices }) =>
+    `${events.map(({ id }) => id)} ${encodePrices(prices)}`
+  ).join("\n");
 }
