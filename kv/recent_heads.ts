@@ -63,14 +63,6 @@ export class RecentHead {
   inFlight = 0;
 }
 
-/** A run that the worker has brought up to date. */
-export interface ProjectedRun {
-  /** Head that the worker used; null if it read the run. */
-  readonly recent: RecentHead | null;
-  /** Version of the latest commit of the run that it knew of. */
-  readonly version: string;
-}
-
 /** Heads of all teams, by the pending names of their runs. */
 export class RecentHeads {
   readonly #heads: ByteCache<string, RecentHead>;
@@ -181,11 +173,14 @@ export class RecentHeads {
   /**
    * Notes that the worker has brought a run up to date.
    *
+   * @param recent head that it used; null if it read the run
+   * @param version version of the latest commit of the run that it knew of
    * @param stored summary that it stored; null if nothing changed
    */
   projected(
     name: string,
-    { recent, version }: ProjectedRun,
+    recent: RecentHead | null,
+    version: string,
     stored: { readonly summary: RunSummary; readonly version: string } | null,
   ): void {
     const head = this.#heads.peek(name);

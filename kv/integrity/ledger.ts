@@ -13,7 +13,7 @@ import {
 } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import { keys } from "../base/keys.ts";
-import { readDirectory } from "../runs/batch_index.ts";
+import { readDirectory } from "../runs/batches.ts";
 import type { LedgerAt } from "../runs/heads.ts";
 import { eachRow, getEntry } from "../store.ts";
 import type { Findings } from "./findings.ts";

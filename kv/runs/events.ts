@@ -27,7 +27,7 @@ import { monthOf } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BatchRows } from "./staging.ts";
-import { addToRow, type DirectoryRow, readOpenRow } from "./batch_index.ts";
+import { addToRow, type DirectoryRow, readOpenRow } from "./batches.ts";
 import type { RunAt } from "./heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";

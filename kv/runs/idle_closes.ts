@@ -13,7 +13,7 @@ import type { Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
 import { commitUnnoted } from "./commit_parts.ts";
-import { readDirectory } from "./batch_index.ts";
+import { readDirectory } from "./batches.ts";
 import { readHeads, type SummarizedHead } from "./heads.ts";
 
 /** Creates the handler of runs that may be idle. */

@@ -11,8 +11,7 @@ import {
   type RunPage,
 } from "../../domain/runs/event_page.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
-import { readBatches } from "./batches.ts";
-import { BatchIndex, startOf } from "./batch_index.ts";
+import { BatchIndex, readBatches, startOf } from "./batches.ts";
 import { isStored, type LedgerAt, readHead, type RunAt } from "./heads.ts";
 import { readScores } from "./scores.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";

@@ -15,18 +15,14 @@ const GENERATIONS = 2;
  * of every write, inserting into a full cache took longer than preparing the write.
  */
 export class RecentIds {
+  /** Maximum ids of a generation. */
   readonly #max: number;
   #young = new Set<string>();
   #old = new Set<string>();
 
-  /** Creates a set of at least the last `max` ids, and at most twice as many. */
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** Returns the `max` of a set with at most this many bytes. */
-  static within(bytes: number): number {
-    return Math.max(1, Math.floor(bytes / GENERATIONS / ID_BYTES));
+  /** Creates a set with at most this many bytes, of the last ids. */
+  constructor(bytesMax: number) {
+    this.#max = Math.max(1, Math.floor(bytesMax / GENERATIONS / ID_BYTES));
   }
 
   /** Bytes of all ids. */

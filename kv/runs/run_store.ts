@@ -36,11 +36,6 @@ import type { Write } from "../writer/write.ts";
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
 
-/** A write request whose agent may be new. */
-interface NewAgentCall extends Call {
-  readonly agent: string;
-}
-
 export function createRunStore(store: Store, cards: RateCards, known: KnownAgents): RunStore {
   const writer = new RunWriter(store, known);
   const pings = new OpenPings(store);
@@ -66,7 +61,7 @@ export function createRunStore(store: Store, cards: RateCards, known: KnownAgent
         const call = (sent: HeartbeatRequest) => heartbeatCall(team, sent, receivedAt, card);
         const write = () => writer.write(call(request));
         const writeWith = (sent: HeartbeatRequest, others: Write) =>
-          writer.writeOnce({ ...call(sent), others });
+          writer.writeOnce({ ...call(sent), others }, sent.agent);
         const ping = { team: team.id, rid, request, receivedAt, write, writeWith };
         return inTime(pings.write(ping), store.deadlines);
       }),
@@ -89,7 +84,7 @@ function heartbeatCall(
   request: HeartbeatRequest,
   receivedAt: number,
   card: RateCard,
-): NewAgentCall {
+): Call {
   const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt, card);
   return { team, id: request.id, receivedAt, agent: request.agent, decide };
 }
@@ -108,8 +103,8 @@ class RunWriter {
     this.#store = store;
     this.#known = known;
     this.#newAgents = new KeyedMutex(store.deadlines, BURST);
-    const idsMax = RecentIds.within(store.memory.bytesMax("recent_ids") / 2);
-    [this.#opened, this.#closed] = [new RecentIds(idsMax), new RecentIds(idsMax)];
+    const bytesMax = store.memory.bytesMax("recent_ids") / 2;
+    [this.#opened, this.#closed] = [new RecentIds(bytesMax), new RecentIds(bytesMax)];
     store.memory.register("recent_ids", () => this.#opened.bytes + this.#closed.bytes);
   }
 
@@ -120,7 +115,7 @@ class RunWriter {
   write(call: Call): Promise<CappedOutcome> {
     const { team, agent } = call;
     if (agent !== null && !this.#known.hasOrRecheck(team.id, agent)) {
-      return inTime(this.#writeWithAgent({ ...call, agent }), this.#store.deadlines);
+      return inTime(this.#writeWithAgent(call, agent), this.#store.deadlines);
     }
     const decision = call.decide(NO_PARTS);
     const { opening, closing, outcome } = decision;
@@ -139,8 +134,8 @@ class RunWriter {
   }
 
   /** Reads, decides and commits once: the caller repeats it with other rows. */
-  writeOnce(call: NewAgentCall): Promise<CappedOutcome | typeof LOST> {
-    const { team, agent } = call;
+  writeOnce(call: Call, agent: string): Promise<CappedOutcome | typeof LOST> {
+    const { team } = call;
     if (this.#known.hasOrRecheck(team.id, agent)) return this.#attempt(call);
     const attempt = () => this.#attempt(call, agent);
     return hasAgentCap(team) ? this.#newAgents.take(team.id, attempt) : attempt();
@@ -153,8 +148,8 @@ class RunWriter {
   }
 
   /** Writes a call whose agent may be new; one that is stored, as after a start, needs no turn. */
-  async #writeWithAgent(call: NewAgentCall): Promise<CappedOutcome> {
-    const { team, agent } = call;
+  async #writeWithAgent(call: Call, agent: string): Promise<CappedOutcome> {
+    const { team } = call;
     const write = () => untilCommitted("write a run", () => this.#attempt(call, agent));
     if (!hasAgentCap(team)) return await write();
     const stored = await readSnapshot(this.#at(call), this.#known, agent);

@@ -123,7 +123,8 @@ export class RunUpdater extends TeamCommits {
     const settle: OnCommitted = (runs, summaries, version) => {
       for (const run of runs) {
         const summary = summaries.get(run.id);
-        heads.projected(pendingName(team, run.id), run, summary ? { summary, version } : null);
+        const stored = summary === undefined ? null : { summary, version };
+        heads.projected(pendingName(team, run.id), run.recent, run.version, stored);
       }
       done(runs, summaries, version);
     };

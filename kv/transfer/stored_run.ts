@@ -22,7 +22,7 @@ import type { ScoreSum } from "../../domain/runs/scores.ts";
 import { encodeBatch } from "../base/codec.ts";
 import { encodeLedger, encodeSums } from "../base/codec_sums.ts";
 import { keys } from "../base/keys.ts";
-import { addToRow, type DirectoryRow } from "../runs/batch_index.ts";
+import { addToRow, type DirectoryRow } from "../runs/batches.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { blobWrite } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";

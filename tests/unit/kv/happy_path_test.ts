@@ -107,7 +107,8 @@ Deno.test("a start repeated after the close returns the close, whichever call cl
 });
 
 Deno.test("recently written ids are remembered, those from two generations ago are not", () => {
-  const ids = new RecentIds(2);
+  // Two generations of two ids.
+  const ids = new RecentIds(480);
   for (const id of ["a", "b", "c"]) ids.add(id);
   assertEquals(["a", "b", "c", "d"].map((id) => ids.has(id)), [true, true, true, false]);
   for (const id of ["d", "e"]) ids.add(id);
