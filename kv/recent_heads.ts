@@ -219,21 +219,7 @@ function keptPart<Part extends Opening | Closing>(head: RecentHead, part: Part):
     return output === undefined ? part : { ...part, output: ownText(output) };
   }
   head.isStripped = true;
-  return withoutPayload(part);
-}
-
-/** Returns the characters of the fields that only checks read. */
-function charsOfTexts(part: Opening | Closing): number {
-  const { output, note, metadata, lost, goal, scores }: Partial<Opening & Closing> = part;
-  let chars = (output?.length ?? 0) + (note?.length ?? 0) + (goal?.length ?? 0);
-  for (const [key, value] of metadata ?? []) chars += key.length + String(value).length;
-  for (const [name] of scores ?? []) chars += name.length + SCORE_CHARS;
-  for (const field of lost ?? []) chars += field.length;
-  return chars;
-}
-
-/** Returns a part with only the fields that a summary depends on, which all are small. */
-function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
+  // The fields that a summary depends on are all small.
   return {
     ...part,
     output: hasPayload(part) ? SOME_PAYLOAD : undefined,
@@ -246,10 +232,20 @@ function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
   };
 }
 
+/** Returns the characters of the fields that only checks read. */
+function charsOfTexts(part: Opening | Closing): number {
+  const { output, note, metadata, lost, goal, scores }: Partial<Opening & Closing> = part;
+  let chars = (output?.length ?? 0) + (note?.length ?? 0) + (goal?.length ?? 0);
+  for (const [key, value] of metadata ?? []) chars += key.length + String(value).length;
+  for (const [name] of scores ?? []) chars += name.length + SCORE_CHARS;
+  for (const field of lost ?? []) chars += field.length;
+  return chars;
+}
+
 /** Returns an upper bound of the bytes that parts add to a head. */
 function bytesAdded(head: RecentHead, { opening, closing, ledger }: NotedParts): number {
   let bytes = 0;
-  if (opening !== undefined) bytes += bytesOfPart(opening) + BYTES_PER_CHAR * opening.agent.length;
+  if (opening !== undefined) bytes += bytesOfPart(opening);
   if (closing !== undefined) bytes += bytesOfPart(closing);
   if (ledger !== undefined) {
     const models = ledger.totals.models.length - head.ledger.totals.models.length;
@@ -259,9 +255,10 @@ function bytesAdded(head: RecentHead, { opening, closing, ledger }: NotedParts):
 }
 
 function bytesOfPart(part: Opening | Closing): number {
-  const { customerId, feature, reported } = part;
+  const { agent, customerId, feature, reported }: Partial<Opening & Closing> = part;
   const texts = charsOfTexts(part);
-  const chars = (texts <= TEXTS_MAX ? texts : 0) + (customerId?.length ?? 0) +
+  const chars = (agent?.length ?? 0) + (texts <= TEXTS_MAX ? texts : 0) +
+    (customerId?.length ?? 0) +
     (feature?.length ?? 0) +
     (reported?.model?.length ?? 0) + (reported?.provider?.length ?? 0);
   return BYTES_PER_CHAR * chars;

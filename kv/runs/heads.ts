@@ -204,13 +204,15 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
 }
 
 function runHead(parts: RunParts, ledger: EventLedger, repriced: StoredReprice | null): RunHead {
+  // A heartbeat may have closed the run since, with its own tokens and price.
+  const isOutdated = repriced?.closed === false && parts.closing?.reported !== undefined;
   return {
     parts,
     totals: ledger.totals,
     batchCount: ledger.batches,
     ages: ledger,
     repricings: ledger.repricings + (repriced?.times ?? 0),
-    repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
+    repriced: repriced === null || isOutdated ? undefined : repriced.price,
   };
 }
 
@@ -225,9 +227,4 @@ export async function readParts(
     readBlob(store, team, id, closing),
   ]);
   return decodeParts(opened, closed);
-}
-
-/** Returns whether a heartbeat has closed the run since, with its own tokens and price. */
-function isOutdated({ closed }: StoredReprice, { closing }: RunParts): boolean {
-  return !closed && closing?.reported !== undefined;
 }

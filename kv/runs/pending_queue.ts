@@ -56,13 +56,6 @@ interface Waiting extends PendingRun {
   readonly rows: Row[];
 }
 
-/** Names of the first and the last row that were read. */
-interface ReadRows {
-  readonly first: string | null;
-  readonly last: string | null;
-  readonly isEnd: boolean;
-}
-
 /** Queue of a lane's runs in which teams take turns. */
 export class PendingQueue {
   /** Name of the oldest row that may not be finished, as of the latest read. */
@@ -203,12 +196,16 @@ export class PendingQueue {
     return !this.#hasMet;
   }
 
-  /** Reads rows after a row until `runsMax` runs are queued. */
+  /**
+   * Reads rows after a row until `runsMax` runs are queued.
+   *
+   * @returns names of the first and the last row that were read
+   */
   async #readRows(
     after: string | null,
     max: { readonly rows: number; readonly chars: number },
     runsMax = Infinity,
-  ): Promise<ReadRows> {
+  ) {
     const prefix = keys.pendingLane(this.#lane);
     let first: string | null = null;
     let last = after;

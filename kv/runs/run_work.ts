@@ -33,20 +33,22 @@ const ROWS_PER_READ = 500;
 /** Maximum failures of a team that are read: few of them are dead. */
 const FAILURES_READ_MAX = 500;
 
-/** Takes rows of runs that are due. Teams take turns among the rows of one read. */
+/** Takes rows of runs that are due, and notes what became of their work. */
 export class DueRuns {
   readonly #store: Store;
   readonly #backoff: Backoff;
+  readonly #now: () => number;
   /** Row after which the next read begins; null for the first read. */
   #after: Deno.KvKey | null = null;
 
   /** Creates a reader; runs in backoff are passed over. */
-  constructor(store: Store, backoff: Backoff) {
+  constructor(store: Store, backoff: Backoff, now: () => number) {
     this.#store = store;
     this.#backoff = backoff;
+    this.#now = now;
   }
 
-  /** Takes up to `max` runs that are due at `nowMs`. */
+  /** Takes up to `max` runs that are due at `nowMs`. Teams take turns among the rows of one read. */
   async take(nowMs: number, max: number): Promise<readonly DueRun[]> {
     // Rows in backoff may fill complete reads: rows after them must not wait.
     for (let isFullPass = this.#after === null;;) {
@@ -72,6 +74,70 @@ export class DueRuns {
       after = dueKey(last);
     }
   }
+
+  /** Returns what a due run needs; null if it waits for a later row, or for an operator. */
+  async begin(row: DueRun): Promise<RunTask | null> {
+    const { team, run } = row;
+    const read = [keys.runFailure(team, run), keys.summary(team, run)];
+    const [failed, summary] = await getMany(this.#store, read);
+    const failure = (failed?.value ?? null) as RunFailure | null;
+    if (failure !== null && (isDead(failure) || retryAt(failure) > row.dueMs)) {
+      const write = { team, checks: [dueCheck(row)], deletes: [dueKey(row)] };
+      await this.#store.writer.commit(write);
+      return null;
+    }
+    const work = failure?.work ?? "checks";
+    // A run that failed is read again: a head in memory may lack the part that cannot be read.
+    if (work === "cost") this.#store.heads.forget(nameOf(row));
+    const versions = {
+      failure: failed?.versionstamp ?? null,
+      summary: summary?.versionstamp ?? null,
+    };
+    return { ...row, work, failure, versions };
+  }
+
+  /**
+   * Removes the row of a task that succeeded, unless it was set again: the run began again.
+   *
+   * A failure that the work left is obsolete. It goes first, and the next turn finds out what else
+   * the run waits for.
+   */
+  async complete(task: RunTask): Promise<void> {
+    const { team, run, versions } = task;
+    const read = [keys.runFailure(team, run), dueKey(task)];
+    const [failed, due] = await getMany(this.#store, read);
+    const isLeft = versions.failure !== null && failed?.versionstamp === versions.failure;
+    const entry = isLeft ? failed : due?.versionstamp === task.version ? due : undefined;
+    if (entry !== undefined) {
+      await this.#store.writer.commit({ team, checks: [entry], deletes: [entry.key] });
+    }
+    this.#backoff.done(nameOf(task));
+  }
+
+  /** Records that a task failed, unless its run changed since: then the row stays due. */
+  async fail(task: RunTask, error: unknown): Promise<void> {
+    const { team, run, work, versions } = task;
+    // A clock that was set back must not file the row again that is deleted.
+    const failure = failureAfter(task.failure, work, error, Math.max(this.#now(), task.dueMs));
+    await this.#store.writer.commit({
+      team,
+      checks: [
+        dueCheck(task),
+        { key: keys.runFailure(team, run), versionstamp: versions.failure },
+        { key: keys.summary(team, run), versionstamp: versions.summary },
+      ],
+      sets: failureSets(task, failure),
+      deletes: [dueKey(task)],
+    });
+    this.#backoff.done(nameOf(task));
+  }
+
+  /** Records that the cost of a run could not be computed. */
+  async costFailed(run: PendingRun, error: unknown): Promise<void> {
+    const nowMs = this.#now();
+    await change(this.#store, run, (last) => failureAfter(last, "cost", error, nowMs));
+    this.#store.heads.forget(nameOf(run));
+  }
 }
 
 /** Takes rows of teams in turn. */
@@ -81,60 +147,6 @@ function inTurns(rows: readonly DueRun[], max: number): DueRun[] {
   for (const row of rows) lanes.push(row.team, row);
   lanes.take((row) => taken.length < max && taken.push(row) > 0);
   return taken;
-}
-
-/** Returns what a due run needs; null if it waits for a later row, or for an operator. */
-export async function beginWork(store: Store, row: DueRun): Promise<RunTask | null> {
-  const { team, run } = row;
-  const read = [keys.runFailure(team, run), keys.summary(team, run)];
-  const [failed, summary] = await getMany(store, read);
-  const failure = (failed?.value ?? null) as RunFailure | null;
-  if (failure !== null && (isDead(failure) || retryAt(failure) > row.dueMs)) {
-    await store.writer.commit({ team, checks: [dueCheck(row)], deletes: [dueKey(row)] });
-    return null;
-  }
-  const versions = {
-    failure: failed?.versionstamp ?? null,
-    summary: summary?.versionstamp ?? null,
-  };
-  return { ...row, work: failure?.work ?? "checks", failure, versions };
-}
-
-/**
- * Removes the row of a task that succeeded, unless it was set again: the run began again.
- *
- * A failure that the work left is obsolete. It goes first, and the next turn finds out what else
- * the run waits for.
- */
-export async function endWork(store: Store, task: RunTask): Promise<void> {
-  const { team, run, versions } = task;
-  const [failed, due] = await getMany(store, [keys.runFailure(team, run), dueKey(task)]);
-  const isLeft = versions.failure !== null && failed?.versionstamp === versions.failure;
-  const entry = isLeft ? failed : due?.versionstamp === task.version ? due : undefined;
-  if (entry === undefined) return;
-  await store.writer.commit({ team, checks: [entry], deletes: [entry.key] });
-}
-
-/** Records that a task failed, unless its run changed since: then the row stays due. */
-export async function workFailed(
-  store: Store,
-  task: RunTask,
-  error: unknown,
-  nowMs: number,
-): Promise<void> {
-  const { team, run, work, versions } = task;
-  // A clock that was set back must not file the row again that is deleted.
-  const failure = failureAfter(task.failure, work, error, Math.max(nowMs, task.dueMs));
-  await store.writer.commit({
-    team,
-    checks: [
-      dueCheck(task),
-      { key: keys.runFailure(team, run), versionstamp: versions.failure },
-      { key: keys.summary(team, run), versionstamp: versions.summary },
-    ],
-    sets: failureSets(task, failure),
-    deletes: [dueKey(task)],
-  });
 }
 
 function nameOf({ team, run }: PendingRun): string {
@@ -161,21 +173,11 @@ async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Pro
 }
 
 /** Returns the rows of a failure: of the next try, or of the look that reports that none follows. */
-export function failureSets({ team, run }: PendingRun, failure: RunFailure): KvSet[] {
+function failureSets({ team, run }: PendingRun, failure: RunFailure): KvSet[] {
   const next = isDead(failure)
     ? dueSet({ at: failure.at, kind: "rule", team, name: kindLook("service") })
     : { key: keys.dueStage(retryAt(failure), team, run), value: true };
   return [{ key: keys.runFailure(team, run), value: failure }, next];
-}
-
-/** Records that the cost of a run could not be computed. */
-export async function costFailed(
-  store: Store,
-  run: PendingRun,
-  error: unknown,
-  nowMs: number,
-): Promise<void> {
-  await change(store, run, (last) => failureAfter(last, "cost", error, nowMs));
 }
 
 /** Resets the attempts of work that is given up; returns false if the run has none. */

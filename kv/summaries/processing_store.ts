@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { PendingRun, ProcessingStore } from "../../domain/runs/processing.ts";
+import type { ProcessingStore } from "../../domain/runs/processing.ts";
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
@@ -20,7 +20,7 @@ import type { EntryToAdd } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { dueSet } from "../clock/due_rows.ts";
 import { Backoff } from "../../runtime/backoff.ts";
-import { beginWork, costFailed, DueRuns, endWork, workFailed } from "../runs/run_work.ts";
+import { DueRuns } from "../runs/run_work.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
@@ -63,11 +63,7 @@ export function createProcessingStore(
     const closed = queues.closed.takeFinished(max);
     return [...closed, ...queues.open.takeFinished(max - closed.length)];
   };
-  const due = new DueRuns(store, backoff);
-  const ended = ({ team, run }: PendingRun) => {
-    backoff.done(pendingName(team, run));
-    updater.notifier.notify(team, [run]);
-  };
+  const due = new DueRuns(store, backoff, now);
   return {
     takePending: (lane, runsMax) => queues[lane].take(runsMax),
     project: (team, ids) => {
@@ -78,29 +74,21 @@ export function createProcessingStore(
       };
       return updater.project(team, ids, oldest, { plan, done, deletes });
     },
-    async projectFailed(run, error) {
-      await costFailed(store, run, error, now());
-      store.heads.forget(pendingName(run.team, run.run));
-    },
+    projectFailed: (run, error) => due.costFailed(run, error),
     takeDue: (nowMs, max) => due.take(nowMs, max),
     async nextDueMs() {
       const next = [await due.nextDueMs(), backoff.nextMs()].filter((ms) => ms !== null);
       return next.length === 0 ? null : Math.min(...next);
     },
-    async begin(row) {
-      const task = await beginWork(store, row);
-      // A run that failed is read again: a head in memory may lack the part that cannot be read.
-      if (task?.work === "cost") store.heads.forget(pendingName(task.team, task.run));
-      return task;
-    },
+    begin: (row) => due.begin(row),
     judge,
     async complete(task) {
-      await endWork(store, task);
-      ended(task);
+      await due.complete(task);
+      updater.notifier.notify(task.team, [task.run]);
     },
     async fail(task, error) {
-      await workFailed(store, task, error, now());
-      ended(task);
+      await due.fail(task, error);
+      updater.notifier.notify(task.team, [task.run]);
     },
     postpone: ({ team, run }) => backoff.add(pendingName(team, run)),
     commitMs: () => store.writer.commitMs,

@@ -15,6 +15,8 @@ import { addCounts } from "../../domain/core/sums.ts";
 import type { AlertConfig } from "../alerts/state.ts";
 import { groupsOf } from "../base/groups.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
+import { keys } from "../base/keys.ts";
+import { newRowName } from "../base/names.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
@@ -42,15 +44,12 @@ const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
 /** Teams whose number of runs that fit is kept. */
 const TEAMS_MAX = 1_000;
 
-/** Maximum keys that one commit deletes for others, and bytes of each. */
-const DELETES_MAX = 100, DELETE_BYTES = 100;
+/** Maximum keys that one commit deletes for others. */
+const DELETES_MAX = 100;
 
-const DELETES_SIZE: WriteSize = {
-  checks: 0,
-  mutations: DELETES_MAX,
-  bytes: DELETES_MAX * DELETE_BYTES,
-  keyBytes: DELETES_MAX * DELETE_BYTES,
-};
+const DELETES_SIZE = sizeOf({
+  deletes: Array(DELETES_MAX).fill(keys.pending("closed", newRowName())),
+});
 
 /**
  * Plans the update of a run; null for no change. It commits nothing.

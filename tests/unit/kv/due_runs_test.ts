@@ -25,7 +25,7 @@ Deno.test("due runs: a team with hundreds of them does not starve another", asyn
   for (const [count, takes] of [[400, 1], [1_200, 3]] as const) {
     await using temp = await TempStore.open();
     await fill(temp, count);
-    const due = new DueRuns(temp.store, new Backoff(() => NOON));
+    const due = new DueRuns(temp.store, new Backoff(() => NOON), () => NOON);
     let rounds = 0;
     for (let done = false; !done; rounds++) {
       assert(rounds < takes, `not among the first ${takes} of ${count}`);
@@ -41,7 +41,7 @@ Deno.test("due runs: deferred ones are skipped, also if they fill entire reads",
   await fill(temp, 600);
   let nowMs = NOON + 10_000;
   const backoff = new Backoff(() => nowMs);
-  const due = new DueRuns(temp.store, backoff);
+  const due = new DueRuns(temp.store, backoff, () => nowMs);
   for (let n = 0; n < 1_800; n++) backoff.add(pendingName(BUSY, run(n % 600)));
   const rows = await due.take(nowMs, 20);
   assertEquals(rows.map(({ team }) => team), [OTHER]);
