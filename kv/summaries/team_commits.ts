@@ -125,7 +125,7 @@ export class TeamCommits implements TeamChanges {
     }
     agents.remember(version, rows.monitors ?? new Map());
     alerts.remember(current.version, version);
-    // The rows of a plan are not in the cache.
+    // The cache does not know the rows of the plan.
     if ([...rows.sets.map(({ key }) => key), ...rows.deletes].some(isCached)) configs.forget(team);
     rollups.remember(version);
     planned.onCommitted?.(version);
