@@ -104,9 +104,8 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
 
 Deno.test("retention: on a shared KV a removal locks only the runs of its next commit", async () => {
   await withFolder(async (folder) => {
-    const store = await openStore(`${folder}/test.kv`, new Memory(), {
-      limits: BACK_ENDS.remote,
-    });
+    const opened = await openStore(`${folder}/test.kv`, new Memory());
+    const store = { ...opened, limits: BACK_ENDS.remote };
     const h = new RetentionHarness(store);
     const team = await h.addTeam("free");
     const ids = Array.from({ length: 8 }, (_, n) => run(n));
