@@ -18,8 +18,8 @@ import { decodeSums, encodeLedger, encodeSums } from "../base/codec_sums.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/runs/event_totals.ts";
 import { addToMonth, type BatchEntry } from "../../domain/runs/ledger.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { BatchIndex } from "../runs/batch_index.ts";
-import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
+
+import { BatchIndex, numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 
 /**
  * Removes the payload that arrived before an instant; the record stays and gets a new expiry entry.

@@ -28,6 +28,7 @@ import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BatchRows } from "./staging.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./batches.ts";
+import { encodeLedger } from "../base/codec_sums.ts";
 import type { RunAt } from "./heads.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";

@@ -25,7 +25,7 @@ import {
 } from "../../domain/runs/ledger.ts";
 import { HASH_NUMBERS } from "../../domain/runs/event_ids.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
-import { BatchIndex } from "../runs/batch_index.ts";
+import { BatchIndex } from "../runs/batches.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { isStored, type LedgerAt, type ReadHead, readHead } from "../runs/heads.ts";
 import { readScores } from "../runs/scores.ts";
