@@ -64,15 +64,15 @@ export class Staging {
   }
 
   /** Commits the write that names the staged chunks; null on a conflict. */
-  async commit(parts: NotedParts, write: Write): Promise<string | null> {
+  commit(parts: NotedParts, write: Write): Promise<string | null> {
     const mark = this.#mark;
+    if (mark === null) return commitParts(this.run, parts, write);
     const { checks = [], deletes = [] } = write;
-    const owning = mark === null
-      ? write
-      : { ...write, checks: [...checks, mark], deletes: [...deletes, mark.key] };
-    const version = await commitParts(this.run, parts, owning);
-    if (version !== null) this.#mark = null;
-    return version;
+    const owning = { ...write, checks: [...checks, mark], deletes: [...deletes, mark.key] };
+    return commitParts(this.run, parts, owning).then((version) => {
+      if (version !== null) this.#mark = null;
+      return version;
+    });
   }
 
   /** Removes what is staged, unless a commit whose answer was lost has stored the write. */
