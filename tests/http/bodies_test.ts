@@ -52,7 +52,7 @@ function heldBytes(h: Harness): number {
 
 /** Waits until bodies hold this many bytes: written bytes may not have been read yet. */
 async function untilHeld(h: Harness, isSo: (bytes: number) => boolean): Promise<void> {
-  const endMs = performance.now() + 5_000;
+  const endMs = performance.now() + 30_000;
   while (!isSo(heldBytes(h))) {
     assert(performance.now() < endMs, `bodies hold ${heldBytes(h)} bytes`);
     await new Promise((resolve) => setTimeout(resolve, 5));

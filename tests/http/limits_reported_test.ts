@@ -199,7 +199,7 @@ Deno.test("STORAGE_DEADLINE_MS: a store that does not answer is 503 with Retry-A
     h.post("/v1/heartbeats", aHeartbeat(3)),
   ]);
   const ms = performance.now() - startedMs;
-  assert(ms >= limits.STORAGE_DEADLINE_MS - 1 && ms < 2 * limits.STORAGE_DEADLINE_MS, `${ms} ms`);
+  assert(ms >= limits.STORAGE_DEADLINE_MS - 1 && ms < 5 * limits.STORAGE_DEADLINE_MS, `${ms} ms`);
   for (const { status, json, headers } of answers) {
     assertEquals([status, json.error], [503, "storage_unavailable"]);
     const wait = Number(headers.get("retry-after"));

@@ -4,7 +4,11 @@
  * Each test violates two adjacent checks together. Then it repairs the first, so that the
  * second answers: the request really was wrong in both.
  */
-import { BODY_BYTES_MAX, EVENTS_BODY_BYTES_MAX } from "../../domain/core/limits.ts";
+import {
+  BODY_BYTES_MAX,
+  BODY_DEADLINE_MS,
+  EVENTS_BODY_BYTES_MAX,
+} from "../../domain/core/limits.ts";
 import { assertEquals } from "@std/assert";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
@@ -24,7 +28,7 @@ async function raw(h: Harness, lines: readonly string[]): Promise<Refused> {
   const { hostname, port } = new URL(h.url);
   const connection = await Deno.connect({ hostname, port: Number(port) });
   // A read has no deadline: closing ends it with an error if the service sends nothing.
-  const deadline = AbortSignal.timeout(5_000);
+  const deadline = AbortSignal.timeout(BODY_DEADLINE_MS * 0.8);
   const close = () => connection.close();
   deadline.addEventListener("abort", close);
   try {

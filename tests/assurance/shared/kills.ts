@@ -23,7 +23,7 @@ const DOWN_MS_MAX = 1_000;
 const ATTEMPTS_MAX = 50;
 
 /** Maximum milliseconds without a holder of the lease. */
-const REPLACED_MS_MAX = 15_000;
+const REPLACED_MS_MAX = 30_000;
 
 /** What a round kills; `cut` takes the KV from the lease's holder for a while, and kills nothing. */
 type Victim = "holder" | "any" | "kv" | "cut";

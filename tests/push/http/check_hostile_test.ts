@@ -4,7 +4,7 @@ import { Random } from "../../../tools/random.ts";
 import { hostileExpressions } from "../../support/builders/hostile_expressions.ts";
 import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { Harness } from "../../support/harness/harness.ts";
-import { whileWatched } from "../../support/harness/watched.ts";
+import { whileWatched } from "../../support/oracles/durations.ts";
 
 /** Definitions, and the milliseconds for which one may hold the event loop. */
 const DEFINITIONS = 1_000, HELD_MS_MAX = 50;

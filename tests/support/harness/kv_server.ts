@@ -15,7 +15,7 @@ export interface KvServerKnobs {
   /** Round trip, milliseconds. */
   delayMs: number;
   /** Decides about the answer of each commit. */
-  answer: () => CommitAnswer;
+  answer: () => CommitAnswer | Promise<CommitAnswer>;
   /** Requests that get no answer: none, all after a client has opened the database, or all. */
   hangs: "none" | "calls" | "all";
 }
@@ -98,7 +98,7 @@ export class KvServer implements AsyncDisposable {
       case "/v2/atomic_write": {
         this.counts.commits++;
         const answer = await database.atomicWrite(body);
-        const fate = this.knobs.answer();
+        const fate = await this.knobs.answer();
         if (fate !== "sent") this.counts.lost++;
         if (fate === "lost") return protobuf(brokenOff());
         if (fate === "unavailable") return text(503, "try again");

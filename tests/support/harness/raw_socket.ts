@@ -1,10 +1,14 @@
 /** Requests as raw bytes, for input that no HTTP client would send. */
+import { BODY_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { aRun } from "../builders/requests.ts";
 import { assert, assertEquals } from "@std/assert";
 import { type Harness, KEY } from "./harness.ts";
 
-/** Maximum milliseconds to wait for a response before the test fails. */
-const ANSWER_MS_MAX = 5_000;
+/**
+ * Maximum milliseconds to wait for a response before the test fails. A response within them did not
+ * wait for a body.
+ */
+const ANSWER_MS_MAX = BODY_DEADLINE_MS * 0.8;
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 

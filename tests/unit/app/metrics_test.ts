@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { VERSION } from "../../../domain/core/version.ts";
 import { metricsText } from "../../../runtime/metric_text.ts";
 import { ProcessMetrics } from "../../../app/metrics.ts";
+import { cpuMs } from "../../support/oracles/durations.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 
 Deno.test("process: memory, uptime, build and event loop delay are reported", async () => {
@@ -10,8 +11,8 @@ Deno.test("process: memory, uptime, build and event loop delay are reported", as
   try {
     const scrape = () => new Scrape(metricsText(metrics.families()));
     const before = scrape();
-    const endMs = performance.now() + 800;
-    while (performance.now() < endMs);
+    const [endMs, endCpuMs] = [performance.now() + 800, cpuMs() + 200];
+    while (performance.now() < endMs || cpuMs() < endCpuMs);
     // The sample that became due meanwhile runs first.
     await new Promise((resolve) => setTimeout(resolve));
     const after = scrape();

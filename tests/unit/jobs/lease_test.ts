@@ -10,14 +10,17 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const LENGTHS = { ms: 300, renewMs: 60, lookMs: 20 };
 
+/** A holder renews this lease in time on a busy machine too. */
+const LONG = { ms: 10_000, renewMs: 60, lookMs: 20 };
+
 /** An instance, and the next time that its turn begins. */
 class Instance {
   readonly lease: Lease;
   #begun = Promise.withResolvers<void>();
 
-  constructor(store: LeaseStore) {
+  constructor(store: LeaseStore, lengths = LENGTHS) {
     const log = (line: string) => assertEquals(line, "no line");
-    this.lease = new Lease({ store, timers: TIMERS, lengths: LENGTHS, now: () => Date.now(), log });
+    this.lease = new Lease({ store, timers: TIMERS, lengths, now: () => Date.now(), log });
     this.lease.onBegin(() => this.#begun.resolve());
     this.lease.start();
   }
@@ -36,7 +39,7 @@ function leaseOf({ store }: TempStore): LeaseStore {
 
 Deno.test("lease: one of several instances holds it; when it stops, another takes it at once", async () => {
   await using temp = await TempStore.open();
-  const instances = [1, 2, 3].map(() => new Instance(leaseOf(temp)));
+  const instances = [1, 2, 3].map(() => new Instance(leaseOf(temp), LONG));
   const first = await Promise.race(instances.map(async (one) => (await one.begins(), one)));
   assertEquals(instances.filter(({ lease }) => lease.isHeld), [first]);
   const others = instances.filter((one) => one !== first);
@@ -44,7 +47,7 @@ Deno.test("lease: one of several instances holds it; when it stops, another take
   await first.lease.stop();
   assert(!first.lease.isHeld);
   await Promise.race(others.map((one) => one.begins()));
-  assert(performance.now() - startMs < LENGTHS.ms, "it waited for the end of a free lease");
+  assert(performance.now() - startMs < LONG.ms / 2, "it waited for the end of a free lease");
   for (const { lease } of others) await lease.stop();
 });
 

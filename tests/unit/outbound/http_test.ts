@@ -88,7 +88,7 @@ for (const [name, behavior] of Object.entries(ENDLESS)) {
     const outcome = await send(receiver.url, AbortSignal.timeout(250));
     const tookMs = performance.now() - startedMs;
     assertEquals(reasonOf(outcome), "No answer within the time limit");
-    assert(tookMs >= 240 && tookMs < 1_000, `${tookMs} ms`);
+    assert(tookMs >= 240 && tookMs < 10_000, `${tookMs} ms`);
   });
 }
 
@@ -130,7 +130,7 @@ for (const [name, [head, more, kind]] of Object.entries(BODILESS)) {
       const text = more.repeat(Math.ceil(16_384 / more.length));
       for (; written < 1e9; written += text.length) await write(text);
     });
-    const outcome = await send(receiver.url, AbortSignal.timeout(5_000));
+    const outcome = await send(receiver.url, AbortSignal.timeout(15_000));
     assertEquals(outcome.kind, kind);
     // The buffers of both ends take a few megabytes.
     assert(written < 2e7, `${written} bytes were read`);
@@ -153,7 +153,7 @@ Deno.test("http: a head without end is refused, and bounded", async () => {
     await write("HTTP/1.1 200 OK\r\n");
     for (; written < 1e8; written += 16_000) await write(`x-${written}: ${"y".repeat(15_980)}\r\n`);
   });
-  const outcome = await send(receiver.url, AbortSignal.timeout(3_000));
+  const outcome = await send(receiver.url, AbortSignal.timeout(15_000));
   assertEquals(outcome.kind, "failed");
   // The buffers of both ends take a few megabytes.
   assert(written < 2e7, `${written} bytes were read`);
@@ -169,12 +169,12 @@ Deno.test("http: reasons of failures name no address", async () => {
   assertEquals(reasonOf(await send(receiver.url)), early);
   for (const garbage of ["\u0000\u0001garbage\r\n\r\n", "HTTP/9.9 x\r\n\r\n", "SSH-2.0-x\r\n"]) {
     receiver.behavior = ({ write }) => write(garbage);
-    const outcome = await send(receiver.url, AbortSignal.timeout(2_000));
+    const outcome = await send(receiver.url, AbortSignal.timeout(15_000));
     assert(outcome.kind === "failed" && !/127|::/.test(outcome.reason), JSON.stringify(outcome));
   }
   receiver.behavior = ({ write }) =>
     write("HTTP/1.1 101 Go\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n");
-  assert(["failed", 101].includes(statusOf(await send(receiver.url, AbortSignal.timeout(2_000)))));
+  assert(["failed", 101].includes(statusOf(await send(receiver.url, AbortSignal.timeout(15_000)))));
 });
 
 Deno.test("http: the signal of the caller ends a request", async () => {

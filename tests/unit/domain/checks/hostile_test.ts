@@ -1,20 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { cpuUsage } from "node:process";
 import fc from "fast-check";
 import { compile } from "../../../../domain/checks/compile.ts";
 import { type AllFacts, STEPS_MAX } from "../../../../domain/checks/program.ts";
 import { FACTS, judged } from "../../../support/builders/check_facts.ts";
+import { cpuMsOf } from "../../../support/oracles/durations.ts";
 
-/** Milliseconds of CPU that a definition may take; 5 times the bound, for a slow machine. */
+/** Milliseconds of the processor that a definition may take; 5 times the bound, for a slow one. */
 const CPU_MS_MAX = 5 * 50;
-
-/** Returns the milliseconds of CPU that work takes; a busy machine adds to the clock, not to these. */
-function cpuMs(work: () => void): number {
-  const before = cpuUsage();
-  work();
-  const { user, system } = cpuUsage(before);
-  return (user + system) / 1_000;
-}
 
 const deep = nested(100_000);
 const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key${i}`, i]));
@@ -144,7 +136,7 @@ Deno.test("hostile: no definition holds the event loop, throws, or is decided in
   let [compiling, judging, longest, accepted] = [0, 0, "", 0];
   const check = (source: string) => {
     let parsed = compile("true");
-    compiling = Math.max(compiling, cpuMs(() => parsed = compile(source)));
+    compiling = Math.max(compiling, cpuMsOf(() => parsed = compile(source)));
     if (!parsed.ok) {
       assertEquals(parsed.problem.field, "expression");
       return;
@@ -152,7 +144,7 @@ Deno.test("hostile: no definition holds the event loop, throws, or is decided in
     accepted++;
     const program = parsed.value;
     let verdict = program.judge(FACTS);
-    const ms = cpuMs(() => verdict = program.judge(HOSTILE));
+    const ms = cpuMsOf(() => verdict = program.judge(HOSTILE));
     if (ms > judging) [judging, longest] = [ms, source];
     assert(verdict.got.length <= 400, "200 characters of 2 units");
     assertEquals(program.judge(HOSTILE), verdict);
