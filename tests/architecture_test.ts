@@ -209,7 +209,7 @@ Deno.test("architecture: only the program of the KV engine loads a native addon"
   const addon = /\bfrom\s*"(?:[^"]*\/)?(?:@?deno[\/_]kv(?:\.ts)?|kv_engine\.ts)"/;
   const loads = (file: string) => addon.test(Deno.readTextFileSync(new URL(file, ROOT)));
   assertEquals([...filesIn("tests"), ...all.keys()].filter(loads), [
-    "tests/support/harness/kv_engine.ts",
+    "tests/support/fakes/kv_engine.ts",
   ]);
   const lock = JSON.parse(
     Deno.readTextFileSync(new URL("tests/packages/development.lock", ROOT)),

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { KvServer } from "../support/harness/kv_server.ts";
+import { KvServer } from "../support/fakes/kv_server.ts";
 
 const RUNS = 12;
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { aHeartbeat } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { KvServer } from "../support/harness/kv_server.ts";
+import { KvServer } from "../support/fakes/kv_server.ts";
 
 /** Milliseconds that a deletion waits for its job; the answer is then 202. */
 const WAIT_MS = 5_000;

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { aFinish, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { KvServer } from "../support/harness/kv_server.ts";
+import { KvServer } from "../support/fakes/kv_server.ts";
 import { briefly, follow } from "../support/harness/live.ts";
 
 Deno.test("shared KV: streams and long polls see calls to another service", async () => {

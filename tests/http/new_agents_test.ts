@@ -3,8 +3,8 @@ import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
-import { denokvCommand, KvProcess } from "../support/harness/denokv.ts";
-import { KvServer } from "../support/harness/kv_server.ts";
+import { denokvCommand, KvProcess } from "../support/fakes/denokv.ts";
+import { KvServer } from "../support/fakes/kv_server.ts";
 
 const DENOKV = await denokvCommand();
 

@@ -2,7 +2,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { aFinish, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
-import { KvServer } from "../support/harness/kv_server.ts";
+import { KvServer } from "../support/fakes/kv_server.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -2,7 +2,7 @@
 import { print, say } from "../../../bench/report.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 import { diskKinds } from "../../support/harness/small_disk.ts";
-import { denokvCommand } from "../../support/harness/denokv.ts";
+import { denokvCommand } from "../../support/fakes/denokv.ts";
 import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "./clock.ts";
 import { halfOpen, hugeAndDeep, reset } from "./connections.ts";
 import { diskHangs, diskTurnsReadOnly, whyNoFailingDisk } from "./disk_failing.ts";

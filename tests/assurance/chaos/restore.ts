@@ -1,7 +1,7 @@
 /** Runs the drills of `docs/OPERATIONS.md`: a backup under load, a kill, and a restore. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { KvProcess } from "../../support/harness/denokv.ts";
-import { KV_TOKEN } from "../../support/harness/kv_client.ts";
+import { KvProcess } from "../../support/fakes/denokv.ts";
+import { KV_TOKEN } from "../../support/fakes/kv_client.ts";
 import { Load } from "../../support/harness/load.ts";
 import { Process } from "../../support/harness/process.ts";
 import type { Call } from "../../support/builders/scripts.ts";

@@ -1,8 +1,8 @@
 /** A missed deadline on a platform without calls, where only crons run. */
 import { assertEquals } from "@std/assert";
 import { KEY } from "../../support/harness/harness.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
-import { Platform } from "../../support/harness/platform.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
+import { Platform } from "../../support/fakes/platform.ts";
 import { settingsOf } from "./kill_rounds.ts";
 
 /** The agent's period, the shortest there is, and the platform's time between crons. */

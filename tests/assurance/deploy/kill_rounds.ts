@@ -3,10 +3,10 @@ import { assert, assertEquals } from "@std/assert";
 import { Random } from "../../../tools/random.ts";
 import { DAYS, totalsOf } from "../../support/builders/scripts.ts";
 import { KEY } from "../../support/harness/harness.ts";
-import { asKvClient, KV_TOKEN } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { asKvClient, KV_TOKEN } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Load } from "../../support/harness/load.ts";
-import { Platform, type PlatformOptions } from "../../support/harness/platform.ts";
+import { Platform, type PlatformOptions } from "../../support/fakes/platform.ts";
 import type { Settings } from "../../support/harness/process.ts";
 import {
   type Access,

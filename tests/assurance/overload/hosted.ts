@@ -6,8 +6,8 @@ import { keyOf } from "../../../bench/service.ts";
 import { platformOf } from "../../../app/platform.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { number } from "../../../tools/table.ts";
-import { KV_TOKEN, openRemote } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KV_TOKEN, openRemote } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Process } from "../../support/harness/process.ts";
 
 /** Heap limits that the runtime chooses on a machine with 512 MB. */

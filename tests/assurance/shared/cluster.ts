@@ -5,9 +5,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { openUnlocked } from "../../../kv/open.ts";
-import { KvProcess } from "../../support/harness/denokv.ts";
-import { asKvClient, KV_TOKEN } from "../../support/harness/kv_client.ts";
-import { type Fate, KvProxy, type ProxyRequest } from "../../support/harness/kv_proxy.ts";
+import { KvProcess } from "../../support/fakes/denokv.ts";
+import { asKvClient, KV_TOKEN } from "../../support/fakes/kv_client.ts";
+import { type Fate, KvProxy, type ProxyRequest } from "../../support/fakes/kv_proxy.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
 import type { Access } from "../../support/oracles/totals.ts";
 import type { Random } from "../../../tools/random.ts";

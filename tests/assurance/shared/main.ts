@@ -5,7 +5,7 @@
 import { number } from "../../../tools/table.ts";
 import { createProgress, type Io } from "../../../tools/command.ts";
 import { Random } from "../../../tools/random.ts";
-import { denokvCommand } from "../../support/harness/denokv.ts";
+import { denokvCommand } from "../../support/fakes/denokv.ts";
 import { type AssuranceOptions, commandOf } from "../assurance.ts";
 import { ALERT_SETTINGS, alerts } from "./alerts.ts";
 import { changes } from "./changes.ts";

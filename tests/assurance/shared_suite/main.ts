@@ -6,7 +6,7 @@
  */
 import type { Io } from "../../../tools/command.ts";
 import type { AssuranceOptions } from "../assurance.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { OWN_DENOKV } from "../../support/harness/test_kv.ts";
 
 const ROOT = new URL("../../../", import.meta.url);

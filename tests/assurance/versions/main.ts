@@ -12,8 +12,8 @@ import {
   aScore,
   runId,
 } from "../../support/builders/requests.ts";
-import { denokvCommand, KvProcess } from "../../support/harness/denokv.ts";
-import { KV_TOKEN } from "../../support/harness/kv_client.ts";
+import { denokvCommand, KvProcess } from "../../support/fakes/denokv.ts";
+import { KV_TOKEN } from "../../support/fakes/kv_client.ts";
 import { type Launcher, Process, type Settings } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import type { AssuranceOptions } from "../assurance.ts";

@@ -1,9 +1,9 @@
 /** Tests several processes over one KV server in a process of its own; the long form has kills of all. */
 import { assertEquals } from "@std/assert";
 import { Random } from "../../../tools/random.ts";
-import { denokvCommand, KvProcess } from "../../support/harness/denokv.ts";
-import { asKvClient } from "../../support/harness/kv_client.ts";
-import { type Fate, KvProxy } from "../../support/harness/kv_proxy.ts";
+import { denokvCommand, KvProcess } from "../../support/fakes/denokv.ts";
+import { asKvClient } from "../../support/fakes/kv_client.ts";
+import { type Fate, KvProxy } from "../../support/fakes/kv_proxy.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { ALERT_SETTINGS, alerts } from "../../assurance/shared/alerts.ts";
 import { checks } from "../../assurance/shared/checks.ts";

@@ -5,10 +5,10 @@ import { groupsOf } from "../../../kv/base/groups.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { KEY } from "../../support/harness/harness.ts";
-import { BareInstance } from "../../support/harness/bare_instance.ts";
-import { KV_TOKEN } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
-import { Platform } from "../../support/harness/platform.ts";
+import { Instance } from "../../support/harness/instance.ts";
+import { KV_TOKEN } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
+import { Platform } from "../../support/fakes/platform.ts";
 import { KillRounds, settingsOf } from "../../assurance/deploy/kill_rounds.ts";
 
 /** Milliseconds in which an instance must end after SIGINT; the platform kills it after 5 s. */
@@ -31,7 +31,7 @@ function assertKeptSecrets({ output }: Platform): void {
 
 Deno.test("platform: a cron drains what was left while no worker ran; its instance writes no file and ends in time", async () => {
   await using kv = await KvServer.start();
-  await using front = await BareInstance.start(kv.url(), { isIdle: true });
+  await using front = await Instance.start(kv.url(), { isIdle: true });
   const numbers = Array.from({ length: 80 }, (_, n) => n);
   for (const group of groupsOf(numbers, 10)) {
     await Promise.all(group.map((n) => front.call("POST", "/v1/heartbeats", aHeartbeat(n))));

@@ -1,8 +1,8 @@
 /** Tests the program with the environment of Deno Deploy. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey } from "../../../domain/teams/credentials.ts";
-import { KV_TOKEN } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KV_TOKEN } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Process, runToEnd, type Settings } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 

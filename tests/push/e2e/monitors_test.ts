@@ -8,8 +8,8 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
-import { asKvClient, KV_TOKEN } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { asKvClient, KV_TOKEN } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { HOURLY, MonitorProcess } from "../../support/harness/monitor_process.ts";
 import { Process } from "../../support/harness/process.ts";
 

@@ -1,7 +1,7 @@
 /** Tests the step before a rollout on Deno Deploy, by the command of `deno.json`. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { KV_TOKEN } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KV_TOKEN } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Process, runToEnd, type Settings } from "../../support/harness/process.ts";
 
 const ROOT = new URL("../../../", import.meta.url);

@@ -7,8 +7,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
-import { KV_TOKEN, openRemote } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KV_TOKEN, openRemote } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Process, runToEnd, type Settings } from "../../support/harness/process.ts";
 import { aHeartbeat, runId } from "../../support/builders/requests.ts";
 import { runTaskWith } from "../../support/harness/tools.ts";

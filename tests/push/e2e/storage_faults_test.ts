@@ -6,7 +6,7 @@ import { fileDamaged } from "../../assurance/chaos/file_damaged.ts";
 import { filesMoved } from "../../assurance/chaos/files_lost.ts";
 import { denokvRestoreDrill, restoreDrill } from "../../assurance/chaos/restore.ts";
 import { storeLocked } from "../../assurance/chaos/store_locked.ts";
-import { denokvCommand } from "../../support/harness/denokv.ts";
+import { denokvCommand } from "../../support/fakes/denokv.ts";
 import { diskKinds } from "../../support/harness/small_disk.ts";
 
 const kinds = await diskKinds();

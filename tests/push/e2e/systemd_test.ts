@@ -1,8 +1,8 @@
 /** Tests that the units in `ops/` start the service with the permissions they list, and back it up. */
 import { basename, dirname } from "node:path";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { KV_TOKEN } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KV_TOKEN } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { Process } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";

@@ -10,7 +10,7 @@ import {
   runId,
 } from "../../support/builders/requests.ts";
 import { type Answer, Harness } from "../../support/harness/harness.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { noise } from "../../support/harness/temp_store.ts";
 
 /** Runs a test over a shared KV that loses the answer of each `every`th commit. */

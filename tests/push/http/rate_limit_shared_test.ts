@@ -6,7 +6,7 @@ import { openStore } from "../../../kv/open.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Process } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 

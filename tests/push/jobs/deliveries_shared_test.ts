@@ -4,10 +4,10 @@ import { Memory } from "../../../runtime/memory.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { DELIVERED, DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
-import { denokvCommand, KvProcess } from "../../support/harness/denokv.ts";
+import { denokvCommand, KvProcess } from "../../support/fakes/denokv.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { asKvClient } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { asKvClient } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
 const DENOKV = await denokvCommand();

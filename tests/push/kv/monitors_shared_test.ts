@@ -3,9 +3,9 @@ import { assertEquals } from "@std/assert";
 import { Memory } from "../../../runtime/memory.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { denokvCommand, KvProcess } from "../../support/harness/denokv.ts";
-import { asKvClient } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { denokvCommand, KvProcess } from "../../support/fakes/denokv.ts";
+import { asKvClient } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 

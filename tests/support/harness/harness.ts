@@ -17,19 +17,16 @@ import { type RunningServer, serve } from "../../../app/server.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { createCredentialStore } from "../../../kv/teams/credentials.ts";
-import { type HarnessOptions, Instance } from "./instance.ts";
+import { type HarnessOptions, Instance, KEY } from "./instance.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { Route } from "./route.ts";
 import { type Database, INSTANCES, openDatabase } from "./test_kv.ts";
 import { insertTeam } from "../builders/teams.ts";
 
-export type { HarnessOptions };
+export { type HarnessOptions, KEY };
 
 /** Noon of the tests' day. */
 export const NOON = Date.UTC(2026, 10, 21, 12);
-
-/** The key of the first team. */
-export const KEY = "apk_eu_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
 /** All scopes, which a team's first key has. */
 export const ALL_SCOPES: Grant = { kind: "api_key", scopes: ["ingest", "read", "admin"] };
@@ -163,19 +160,19 @@ export class Harness implements AsyncDisposable {
   async #start(): Promise<void> {
     const options = {
       ...this.#options,
-      location: this.#location,
       environment: this.#environment(),
       key: this.key,
-      startMs: NOON,
       log: (line: string) => void this.log.push(line),
       draining: () => this.draining,
     };
-    const instances = [await Instance.start(options)];
+    const instances = [await Instance.start(this.#location, options)];
     this.#instances = instances;
     if (!this.#isAlone) {
       // The first one takes the lease.
       await this.worker.idle();
-      while (instances.length < INSTANCES) instances.push(await Instance.start(options));
+      while (instances.length < INSTANCES) {
+        instances.push(await Instance.start(this.#location, options));
+      }
     }
     const route = new Route(instances);
     const fetch = instances.length === 1

@@ -1,21 +1,30 @@
-/** One instance of the service over a store: its handles, its caches and its jobs. */
+/** One instance of the service over a store, without a listener: its handles, its caches, its jobs. */
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Region } from "../../../domain/core/ids.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
+import { type Timers, TIMERS } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { createRequestLimits, type RequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createService, type Service } from "../../../app/compose.ts";
-import { TIMERS } from "../../../runtime/deadlines.ts";
+import type { ServiceOptions } from "../../../app/service_options.ts";
 import { sealKeysOf } from "../../../kv/channels/seal_file.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import { type Egress, NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
-import { asKvClient } from "./kv_client.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
+import { asKvClient } from "../fakes/kv_client.ts";
+
+/** The key of the first team. */
+export const KEY = "apk_eu_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+const REAL: Environment = {
+  now: () => Date.now(),
+  random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+};
 
 /** Stores channels with public addresses, and calls none. */
 const STORED_ONLY: Egress = {
@@ -66,20 +75,21 @@ export interface HarnessOptions {
 }
 
 /** Options of an instance. */
-export interface InstanceOptions extends HarnessOptions {
-  /** A path, or the URL of a shared KV. */
-  readonly location: string;
-  readonly environment: Environment;
+export interface InstanceOptions
+  extends HarnessOptions, Partial<Pick<ServiceOptions, "timers" | "onOtherFormat">> {
+  readonly environment?: Environment;
   /** The first team's key. */
-  readonly key: string;
-  /** Unix milliseconds of the start. */
-  readonly startMs: number;
-  readonly log: (line: string) => void;
-  readonly draining: () => boolean;
+  readonly key?: string;
+  readonly log?: (line: string) => void;
+  readonly draining?: () => boolean;
+  /** True for an instance that does no background work. */
+  readonly isIdle?: boolean;
+  /** True if the nightly sweep starts on its own. */
+  readonly sweeps?: boolean;
 }
 
-/** A running instance; stop it with {@link Instance.stop}. */
-export class Instance {
+/** A running instance. `await using`, or stop it. */
+export class Instance implements AsyncDisposable {
   private constructor(
     readonly store: OpenStore,
     readonly service: Service,
@@ -89,16 +99,18 @@ export class Instance {
     private readonly slices: RateSlices | null,
   ) {}
 
-  static async start(options: InstanceOptions): Promise<Instance> {
-    const { location, environment, key, rateClock, memory = new Memory() } = options;
-    const { region = "eu", tier = "business", mailer = UNSENT, log, draining, deps = {} } = options;
+  /** Starts an instance on a path, or on the URL of a shared KV. */
+  static async start(location: string, options: InstanceOptions = {}): Promise<Instance> {
+    const { environment = REAL, key = KEY, rateClock, memory = new Memory() } = options;
+    const { region = "eu", tier = "business", mailer = UNSENT, deps = {} } = options;
     const { refusedSecret = null, operatorKey = null, dev = false, absenceMs } = options;
-    const { egress = STORED_ONLY, publicUrl = null } = options;
+    const { egress = STORED_ONLY, publicUrl = null, log = () => {} } = options;
+    const { draining = () => false, timers = TIMERS, onOtherFormat, isIdle = false } = options;
     // Instances of a shared KV have one key, as in production.
     const { sealKey = isShared(parseLocation(location)) ? new Uint8Array(32) : null } = options;
     const store = await asKvClient(() => openStore(location, memory));
     const slices = rateClock !== undefined && isShared(parseLocation(location))
-      ? new RateSlices(store, { ...TIMERS, now: rateClock }, options.startMs)
+      ? new RateSlices(store, { ...TIMERS, now: rateClock }, environment.now())
       : null;
     let minutes = 0;
     const limits = createRequestLimits(
@@ -108,7 +120,7 @@ export class Instance {
       memory,
     );
     const service = createService({
-      timers: TIMERS,
+      timers,
       store,
       isShared: isShared(parseLocation(location)),
       environment,
@@ -124,12 +136,32 @@ export class Instance {
       log,
       draining,
       ...(absenceMs === undefined ? {} : { absenceMs }),
+      ...(onOtherFormat === undefined ? {} : { onOtherFormat }),
       ...(options.looks === undefined ? {} : { looks: options.looks }),
       parts: deps,
     });
     const { team } = await ensureFirstTeam(store, environment, { region, key, tier });
-    service.start();
+    if (!isIdle) service.start();
+    if (options.sweeps) service.sweep.start();
     return new Instance(store, service, limits, team, slices);
+  }
+
+  /** Sends a request with the first team's key; a body is sent as JSON. */
+  async request(method: string, path: string, body?: unknown): Promise<Response> {
+    const headers = { Authorization: `Bearer ${KEY}`, Host: "test" };
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    return await this.service.app.fetch(
+      new Request(`http://test${path}`, { method, headers, ...init }),
+    );
+  }
+
+  /** Sends a request that must succeed; returns the parsed answer. */
+  // deno-lint-ignore no-explicit-any -- answers of any shape
+  async call(method: string, path: string, body?: unknown): Promise<any> {
+    const response = await this.request(method, path, body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text);
   }
 
   async stop(): Promise<void> {
@@ -137,4 +169,14 @@ export class Instance {
     await this.slices?.stop();
     await this.store.close();
   }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.service.leave();
+    await this.stop();
+  }
+}
+
+/** Timers that wait for a part of the time. */
+export function hurried(part: number): Timers {
+  return { now: TIMERS.now, after: (ms, callback) => TIMERS.after(ms / part, callback) };
 }

@@ -5,7 +5,7 @@
  * `RUNLEDGER_TEST_INSTANCES` instances of the service serve each test. Tests that need a file or a
  * single instance are skipped by name.
  */
-import { denokvCommand, KvProcess } from "./denokv.ts";
+import { denokvCommand, KvProcess } from "../fakes/denokv.ts";
 
 /** Value of `RUNLEDGER_TEST_KV` with which each test has a `denokv` of its own. */
 export const OWN_DENOKV = "denokv";

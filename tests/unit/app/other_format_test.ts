@@ -3,9 +3,9 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { VERSION } from "../../../domain/core/version.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
-import { BareInstance } from "../../support/harness/bare_instance.ts";
-import { openRemote } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { Instance } from "../../support/harness/instance.ts";
+import { openRemote } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 
 /** Milliseconds within which each instance notices: five renewals of the holder's lease. */
 const NOTICED_MS_MAX = 5 * 4_000;
@@ -19,7 +19,7 @@ Deno.test("format: each running instance refuses calls and stops its jobs when a
       count++;
       refused.resolve(error);
     };
-    const instance = await BareInstance.start(kv.url(), { onOtherFormat });
+    const instance = await Instance.start(kv.url(), { onOtherFormat, sweeps: true });
     return { instance, refused: refused.promise, count: () => count };
   };
   const holder = await start();

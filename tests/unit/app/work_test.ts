@@ -4,21 +4,26 @@ import { nightOf, type SweepReport } from "../../../domain/retention/sweep.ts";
 import type { NoticeCheck } from "../../../domain/teams/quota_notice.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
-import { BareInstance, hurried } from "../../support/harness/bare_instance.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { hurried, Instance, type InstanceOptions } from "../../support/harness/instance.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { insertTeam } from "../../support/builders/teams.ts";
 
 /** Milliseconds that no test lets pass. */
 const LONG_MS = 60_000;
 
+/** Starts an instance with all of its jobs. */
+function start(kv: KvServer, options: InstanceOptions = {}): Promise<Instance> {
+  return Instance.start(kv.url(), { tier: "free", mailer: null, sweeps: true, ...options });
+}
+
 /** Sends closed runs 1 to `count`. */
-async function close(instance: BareInstance, count: number): Promise<void> {
+async function close(instance: Instance, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, i) => 1 + i);
   await Promise.all(numbers.map((n) => instance.call("POST", "/v1/heartbeats", aHeartbeat(n))));
 }
 
 /** Reads all keys, as one program could at this moment. */
-async function keysOf({ store }: BareInstance): Promise<Deno.KvKey[]> {
+async function keysOf({ store }: Instance): Promise<Deno.KvKey[]> {
   return await Array.fromAsync(store.reader.list({ prefix: [] }), ({ key }) => key);
 }
 
@@ -29,11 +34,11 @@ function finalRuns(rows: readonly Deno.KvKey[]): number {
 
 Deno.test("work: it ends when a backlog is done, and all that was due", async () => {
   await using kv = await KvServer.start();
-  await using front = await BareInstance.start(kv.url(), { isIdle: true });
+  await using front = await start(kv, { isIdle: true, sweeps: false });
   await close(front, 300);
   assertEquals(finalRuns(await keysOf(front)), 0);
 
-  await using back = await BareInstance.start(kv.url());
+  await using back = await start(kv);
   const { status } = await back.request("POST", "/v1/runs", {});
   assertEquals(status, 400);
   // The work takes many more round trips than to read its result.
@@ -53,13 +58,13 @@ Deno.test("work: it ends when a backlog is done, and all that was due", async ()
 
 Deno.test("work: it ends when the night is swept and all teams are checked for notices", async () => {
   await using kv = await KvServer.start();
-  await using front = await BareInstance.start(kv.url(), { isIdle: true });
+  await using front = await start(kv, { isIdle: true, sweeps: false });
   for (let n = 0; n < 10; n++) await insertTeam(front.store, "free", `Team ${n}`);
   const value = Date.now() - 86_400_000;
   await front.store.writer.commit({ sets: [{ key: keys.sweepClock(), value }] });
   // Each of the jobs takes many round trips.
   kv.knobs.delayMs = 20;
-  await using back = await BareInstance.start(kv.url());
+  await using back = await start(kv);
   await back.service.work(LONG_MS);
   const night = keys.sweep(nightOf(Date.now()));
   const [swept, checked] = await front.store.reader.getMany<[SweepReport, NoticeCheck]>([
@@ -73,9 +78,9 @@ Deno.test("work: it ends when the night is swept and all teams are checked for n
 
 Deno.test("work: it ends while another instance holds the lease, and leaves the work to it", async () => {
   await using kv = await KvServer.start();
-  await using holder = await BareInstance.start(kv.url());
+  await using holder = await start(kv);
   await holder.service.work(LONG_MS);
-  await using other = await BareInstance.start(kv.url(), { timers: hurried(100) });
+  await using other = await start(kv, { timers: hurried(100) });
   const reads = kv.counts.reads;
   const startMs = performance.now();
   await other.service.work(100 * LONG_MS);
@@ -87,12 +92,12 @@ Deno.test("work: it ends while another instance holds the lease, and leaves the 
 
 Deno.test("work: it ends in time while the store does not answer, and when the jobs stop", async () => {
   await using kv = await KvServer.start();
-  await using instance = await BareInstance.start(kv.url(), { timers: hurried(100) });
+  await using instance = await start(kv, { timers: hurried(100) });
   kv.knobs.delayMs = 1_000;
   await close(instance, 1).catch(() => {});
   await instance.service.work(100 * 100);
   kv.knobs.delayMs = 0;
-  const stopped = await BareInstance.start(kv.url());
+  const stopped = await start(kv);
   const work = stopped.service.work(LONG_MS);
   await stopped[Symbol.asyncDispose]();
   await work;

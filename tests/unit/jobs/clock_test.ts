@@ -18,8 +18,8 @@ import { createClockStore } from "../../../kv/clock/store.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { getEntry } from "../../../kv/store.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { asKvClient } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { asKvClient } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const MINUTE = 60_000;

@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { faultKv } from "../../support/fakes/fault_kv.ts";
-import { openRemote } from "../../support/harness/kv_client.ts";
-import { type CommitAnswer, KvServer } from "../../support/harness/kv_server.ts";
+import { openRemote } from "../../support/fakes/kv_client.ts";
+import { type CommitAnswer, KvServer } from "../../support/fakes/kv_server.ts";
 import { writerOver } from "../../support/harness/stores.ts";
 
 function insert(n: number) {

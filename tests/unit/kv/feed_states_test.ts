@@ -15,9 +15,9 @@ import {
   runsOf,
   TEAM,
 } from "../../support/builders/stored_runs.ts";
-import { asKvClient } from "../../support/harness/kv_client.ts";
+import { asKvClient } from "../../support/fakes/kv_client.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { assertFollowed, Follower } from "../../support/oracles/feed.ts";
 import type { Store } from "../../../kv/store.ts";

@@ -14,13 +14,13 @@ import { exportLines } from "../../../kv/transfer/export.ts";
 import { importLines } from "../../../kv/transfer/import.ts";
 import type { KvSet, Write } from "../../../kv/writer/write.ts";
 import { anEvent, aRun, runId } from "../../support/builders/requests.ts";
-import { BareInstance } from "../../support/harness/bare_instance.ts";
+import { Instance } from "../../support/harness/instance.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
 import { run } from "../../support/builders/stored_runs.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 
 /** Time of a deadline after the opening, and of the first look after it; milliseconds. */
 const TIMEOUT_MS = 60_000, LOOK_MS = 62_000;
@@ -75,8 +75,8 @@ Deno.test("idle closes: two instances whose answers are lost close each run once
   await using kv = await KvServer.start();
   const world = { nowMs: NOON };
   const environment = { now: () => world.nowMs, random: (n: number) => new Uint8Array(n) };
-  await using one = await BareInstance.start(kv.url(), { environment });
-  await using two = await BareInstance.start(kv.url(), { environment, isIdle: true });
+  await using one = await Instance.start(kv.url(), { environment });
+  await using two = await Instance.start(kv.url(), { environment, isIdle: true });
   const ids = Array.from({ length: 40 }, (_, n) => 1 + n);
   await Promise.all(
     ids.map((n) => one.call("POST", "/v1/runs", aRun(n, { idle_timeout_seconds: 60 }))),
@@ -88,7 +88,7 @@ Deno.test("idle closes: two instances whose answers are lost close each run once
   }
   let commits = 0;
   kv.knobs.answer = () => commits++ % 3 === 0 ? "lost" : "sent";
-  const round = ({ service }: BareInstance) => service.clock.round().catch(() => {});
+  const round = ({ service }: Instance) => service.clock.round().catch(() => {});
   for (let rounds = 0; rounds < 5; rounds++) await Promise.all([round(one), round(two)]);
   kv.knobs.answer = () => "sent";
   await two.service.clock.round();

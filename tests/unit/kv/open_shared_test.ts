@@ -3,8 +3,8 @@ import { assertRejects } from "@std/assert";
 import { Memory } from "../../../runtime/memory.ts";
 import { openStore } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
-import { asKvClient } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { asKvClient } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 
 const ANSWER_MS_MAX = 200;
 

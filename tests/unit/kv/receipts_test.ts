@@ -6,8 +6,8 @@ import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import type { Writer } from "../../../kv/writer/writer.ts";
 import { faultKv } from "../../support/fakes/fault_kv.ts";
-import { openRemote } from "../../support/harness/kv_client.ts";
-import { type CommitAnswer, KvServer } from "../../support/harness/kv_server.ts";
+import { openRemote } from "../../support/fakes/kv_client.ts";
+import { type CommitAnswer, KvServer } from "../../support/fakes/kv_server.ts";
 import { writerOver } from "../../support/harness/stores.ts";
 
 const COUNT = ["count"];

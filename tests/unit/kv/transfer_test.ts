@@ -14,8 +14,8 @@ import { runImport } from "../../../tools/import.ts";
 import { fillWorld, openWorld, readWorld } from "../../support/builders/whole_world.ts";
 import { aCall } from "../../support/builders/ledger_of_everything.ts";
 import { anEvent, aRun, runId } from "../../support/builders/requests.ts";
-import { asKvClient } from "../../support/harness/kv_client.ts";
-import { KvServer } from "../../support/harness/kv_server.ts";
+import { asKvClient } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { Recorder } from "../../support/harness/tools.ts";
 

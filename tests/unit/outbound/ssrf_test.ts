@@ -187,7 +187,7 @@ Deno.test("ssrf: variables for proxies change nothing, with the permissions of t
   // Those of the unit for systemd, which are fewer than those of `deno task start`.
   const permissions = ["-N", "-E", `-R=${folder}/data`, `-W=${folder}/data`];
   const urls = [`http://localhost:${receiver.port}/`, `https://receiver.test:${secure.port}/`];
-  const script = new URL("../../support/harness/post_process.ts", import.meta.url).pathname;
+  const script = new URL("../../support/fakes/post.ts", import.meta.url).pathname;
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--no-check", "--lock=tests/packages/development.lock"]
       .concat(permissions, script, urls),

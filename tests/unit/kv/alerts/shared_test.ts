@@ -6,8 +6,8 @@ import { createIncidentStore } from "../../../../kv/alerts/incidents.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
-import { asKvClient } from "../../../support/harness/kv_client.ts";
-import { KvServer } from "../../../support/harness/kv_server.ts";
+import { asKvClient } from "../../../support/fakes/kv_client.ts";
+import { KvServer } from "../../../support/fakes/kv_server.ts";
 
 /** Runs that fail. */
 const RUNS = 24;

@@ -1,6 +1,6 @@
 /** An instance of the program as Deno Deploy runs it: its environment, sockets and crons. */
-import { Output } from "./output.ts";
-import type { Settings } from "./process.ts";
+import { Output } from "../harness/output.ts";
+import type { Settings } from "../harness/process.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 

@@ -3,7 +3,7 @@
  * idle ones, and may kill any.
  */
 import { type InstanceEnd, PlatformInstance } from "./platform_instance.ts";
-import type { Settings } from "./process.ts";
+import type { Settings } from "../harness/process.ts";
 
 /** Behaviour of a platform. */
 export interface PlatformOptions {
