@@ -2,8 +2,8 @@
  * A hosting platform like Deno Deploy: it starts instances of the program by load and for crons, stops
  * idle ones, and may kill any.
  */
-import { type InstanceEnd, PlatformInstance } from "./platform_instance.ts";
-import type { Settings } from "../harness/process.ts";
+import { PlatformInstance } from "./platform_instance.ts";
+import type { Ended, Settings } from "../harness/process.ts";
 
 /** Behaviour of a platform. */
 export interface PlatformOptions {
@@ -24,7 +24,7 @@ interface Served {
 /** The platform with one app. Always `await using`. */
 export class Platform implements AsyncDisposable {
   /** Ends of idle instances, by SIGINT. */
-  readonly stops: InstanceEnd[] = [];
+  readonly stops: Ended[] = [];
   /** Outputs of instances that ended by themselves. */
   readonly failures: string[] = [];
   /** All output so far of instances that have ended. */

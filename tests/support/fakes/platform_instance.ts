@@ -1,25 +1,8 @@
 /** An instance of the program as Deno Deploy runs it: its environment, sockets and crons. */
-import { Output } from "../harness/output.ts";
-import type { Settings } from "../harness/process.ts";
-
-const ROOT = new URL("../../../", import.meta.url).pathname;
+import { type Ended, Process, type Settings } from "../harness/process.ts";
 
 /** Milliseconds from SIGINT to SIGKILL. */
 const KILLED_MS = 5_000;
-
-/** Maximum milliseconds of a start; far more than it takes. */
-const STARTED_MS_MAX = 30_000;
-
-/** Milliseconds between attempts to connect to an instance that does not listen yet. */
-const CONNECT_EVERY_MS = 5;
-
-/** End of an instance. */
-export interface InstanceEnd {
-  readonly code: number;
-  readonly signal: string | null;
-  /** Milliseconds from the signal to the end; null if the instance ended by itself. */
-  readonly ms: number | null;
-}
 
 /** A message of the runtime about its crons. */
 type CronMessage =
@@ -32,32 +15,23 @@ export class PlatformInstance implements AsyncDisposable {
   /** Requests and cron runs in progress. */
   active = 0;
   /** Names of the crons that were registered before it served. */
-  readonly crons: string[] = [];
+  readonly crons: readonly string[];
   readonly #folder: string;
-  readonly #child: Deno.ChildProcess;
-  readonly #outputs: readonly Output[];
+  readonly #process: Process;
   readonly #client: Deno.HttpClient;
   readonly #crons: CronSocket;
-  readonly #listener: Deno.UnixListener;
-  #signalledMs: number | null = null;
   /** Resolves when the process has ended. */
-  readonly ended: Promise<InstanceEnd>;
+  readonly ended: Promise<void>;
   #peakMb = 0;
 
-  private constructor(folder: string, settings: Settings) {
+  private constructor(folder: string, process: Process, crons: CronSocket) {
     this.#folder = folder;
-    const [serve, cron] = [`${folder}/serve.sock`, `${folder}/cron.sock`];
-    this.#listener = Deno.listen({ transport: "unix", path: cron });
-    this.#crons = new CronSocket(this.#listener, this.crons);
-    this.#child = spawn(folder, {
-      DENO_DEPLOY: "1",
-      DENO_KV_REQUIRES_DISTRIBUTED_DATABASE: "error",
-      DENO_SERVE_ADDRESS: `unix:${serve}`,
-      DENO_UNSTABLE_CRON_SOCK: `unix:${cron}`,
-      ...settings,
+    this.#process = process;
+    this.#crons = crons;
+    this.crons = crons.names;
+    this.#client = Deno.createHttpClient({
+      proxy: { transport: "unix", path: process.url.replace("unix:", "") },
     });
-    this.#outputs = [new Output(this.#child.stdout), new Output(this.#child.stderr)];
-    this.#client = Deno.createHttpClient({ proxy: { transport: "unix", path: serve } });
     this.ended = this.#end();
   }
 
@@ -69,17 +43,29 @@ export class PlatformInstance implements AsyncDisposable {
   static async start(settings: Settings): Promise<PlatformInstance> {
     const folder = await Deno.makeTempDir({ prefix: "runledger-" });
     await Deno.mkdir(`${folder}/app`, { mode: 0o555 });
-    const instance = new PlatformInstance(folder, settings);
-    await instance.#serves().catch(async (error) => {
-      await instance.stop("SIGKILL");
+    const crons = new CronSocket(`${folder}/cron.sock`);
+    try {
+      const process = await Process.startIn(`${folder}/app`, {
+        DENO_DEPLOY: "1",
+        DENO_KV_REQUIRES_DISTRIBUTED_DATABASE: "error",
+        DENO_SERVE_ADDRESS: `unix:${folder}/serve.sock`,
+        DENO_UNSTABLE_CRON_SOCK: `unix:${folder}/cron.sock`,
+        ...settings,
+      });
+      const instance = new PlatformInstance(folder, process, crons);
+      // The platform refuses crons that are registered once it serves.
+      await Promise.race([crons.reject(), instance.ended]);
+      return instance;
+    } catch (error) {
+      await crons.close();
+      await Deno.remove(folder, { recursive: true });
       throw error;
-    });
-    return instance;
+    }
   }
 
   /** Text of standard output and standard error so far. */
   get output(): string {
-    return this.#outputs.map(({ text }) => text).join("");
+    return this.#process.stdout + this.#process.stderr;
   }
 
   /** Files that it has made in its working directory. */
@@ -113,71 +99,46 @@ export class PlatformInstance implements AsyncDisposable {
   }
 
   /** Sends a signal, and SIGKILL if the instance does not end in time. */
-  async stop(signal: "SIGINT" | "SIGKILL"): Promise<InstanceEnd> {
-    this.#peakMb = peakMbOf(this.#child.pid) ?? this.#peakMb;
-    this.#signal(signal);
-    const timer = setTimeout(() => this.#signal("SIGKILL"), KILLED_MS);
-    return await this.ended.finally(() => clearTimeout(timer));
+  async stop(signal: "SIGINT" | "SIGKILL"): Promise<Ended> {
+    const startedMs = performance.now();
+    this.#peakMb = peakMbOf(this.#process.pid) ?? this.#peakMb;
+    this.#process.signal(signal);
+    const timer = setTimeout(() => this.#process.signal("SIGKILL"), KILLED_MS);
+    return await this.#process.ended(startedMs).finally(() => clearTimeout(timer));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop("SIGKILL");
+    await this.ended;
     await Deno.remove(this.#folder, { recursive: true });
   }
 
-  #signal(signal: Deno.Signal): void {
-    this.#signalledMs ??= performance.now();
-    try {
-      this.#child.kill(signal);
-    } catch (error) {
-      // It has ended.
-      if (!(error instanceof TypeError)) throw error;
-    }
-  }
-
-  async #end(): Promise<InstanceEnd> {
-    const { code, signal } = await this.#child.status;
-    const ms = this.#signalledMs === null ? null : performance.now() - this.#signalledMs;
-    await Promise.all(this.#outputs.map(({ done }) => done));
-    this.#listener.close();
-    await this.#crons.done;
+  async #end(): Promise<void> {
+    await this.#process.ended();
+    await this.#crons.close();
     this.#client.close();
-    return { code, signal, ms };
-  }
-
-  /** Waits until it listens; then refuses further crons, as the platform does. */
-  async #serves(): Promise<void> {
-    let isOver = false;
-    const over = Promise.withResolvers<never>();
-    const fail = (why: string) => {
-      isOver = true;
-      over.reject(new Error(`The instance ${why}:\n${this.output}`));
-    };
-    const timer = setTimeout(fail, STARTED_MS_MAX, "does not start");
-    void this.ended.then(() => fail("has ended"));
-    over.promise.catch(() => {});
-    try {
-      while (!await listens(`${this.#folder}/serve.sock`)) {
-        if (isOver) await over.promise;
-        await new Promise((resolve) => setTimeout(resolve, CONNECT_EVERY_MS));
-      }
-      await Promise.race([this.#crons.reject(), over.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }
 
 /** The runtime's connection for its crons. */
 class CronSocket {
+  readonly names: string[] = [];
+  readonly #listener: Deno.UnixListener;
   /** Resolves when the connection has ended. */
-  readonly done: Promise<void>;
+  readonly #done: Promise<void>;
   readonly #connected = Promise.withResolvers<WritableStreamDefaultWriter<Uint8Array>>();
   readonly #acknowledged = Promise.withResolvers<void>();
   readonly #results = new Map<string, (success: boolean) => void>();
 
-  constructor(listener: Deno.UnixListener, readonly names: string[]) {
-    this.done = this.#read(listener);
+  constructor(path: string) {
+    this.#listener = Deno.listen({ transport: "unix", path });
+    this.#done = this.#read();
+  }
+
+  /** Stops listening; resolves when the connection has ended. */
+  async close(): Promise<void> {
+    this.#listener.close();
+    await this.#done;
   }
 
   /** Refuses crons that are registered from now on; resolves when the runtime knows. */
@@ -199,8 +160,8 @@ class CronSocket {
     await (await this.#connected.promise).write(line).catch(() => {});
   }
 
-  async #read(listener: Deno.UnixListener): Promise<void> {
-    const connection = await listener.accept().catch(() => null);
+  async #read(): Promise<void> {
+    const connection = await this.#listener.accept().catch(() => null);
     if (connection === null) return;
     this.#connected.resolve(connection.writable.getWriter());
     let rest = "";
@@ -224,40 +185,6 @@ class CronSocket {
       case "reject-ack":
         return this.#acknowledged.resolve();
     }
-  }
-}
-
-/** Starts the program without flags of its own, in a folder where it can write nothing. */
-function spawn(folder: string, settings: Settings): Deno.ChildProcess {
-  const inherited = Object.entries(Deno.env.toObject())
-    .filter(([name]) => !/^(HOST|PORT|DENO_KV_.*|RUNLEDGER_.*)$/.test(name));
-  const configured = Object.entries(settings)
-    .filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--frozen",
-      "--no-prompt",
-      `--config=${ROOT}deno.json`,
-      "-A",
-      `--deny-write=${folder}/app,${ROOT}`,
-      `${ROOT}main.ts`,
-    ],
-    cwd: `${folder}/app`,
-    clearEnv: true,
-    env: { ...Object.fromEntries([...inherited, ...configured]), NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-}
-
-async function listens(path: string): Promise<boolean> {
-  try {
-    (await Deno.connect({ transport: "unix", path })).close();
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -40,14 +40,15 @@ function spawn(
 function spawnCommand(
   settings: Settings,
   [command = "", ...args]: readonly string[],
+  cwd = ROOT,
 ): Deno.ChildProcess {
   const inherited = Object.entries(Deno.env.toObject())
-    .filter(([name]) => name !== "HOST" && !name.startsWith("RUNLEDGER_"));
+    .filter(([name]) => !/^(HOST$|PORT$|DENO_KV_|RUNLEDGER_)/.test(name));
   const configured = Object.entries({ PORT: "0", ...settings })
     .filter((entry): entry is [string, string] => entry[1] !== undefined);
   return new Deno.Command(command, {
     args,
-    cwd: ROOT,
+    cwd,
     clearEnv: true,
     env: { ...Object.fromEntries(inherited), NO_COLOR: "1", ...Object.fromEntries(configured) },
     stdin: "null",
@@ -89,6 +90,13 @@ export class Process implements AsyncDisposable {
   /** Starts it through another command, which must exec the program. */
   static startBy(launcher: Launcher, settings: Settings): Promise<Process> {
     return Process.#listening(spawn(settings, [], launcher));
+  }
+
+  /** Starts it without flags of its own in a folder, where it can write nothing. */
+  static startIn(folder: string, settings: Settings): Promise<Process> {
+    const flags = [`--config=${ROOT}deno.json`, "-A", `--deny-write=${folder},${ROOT}`];
+    const command = [Deno.execPath(), "run", "--frozen", "--no-prompt", ...flags, `${ROOT}main.ts`];
+    return Process.#listening(spawnCommand({ PORT: undefined, ...settings }, command, folder));
   }
 
   /** Starts it through `deno task`, as a newcomer does. */
