@@ -86,7 +86,7 @@ Deno.test("R36: after kill -9 a batch of 12 MiB is stored completely or not, and
     assert(unstored > 0, "each kill came too late");
     await withStore(path, async (store) => {
       const harness = new RetentionHarness(store);
-      await harness.settle();
+      await harness.work();
       await assertClean(store);
       const { length: left } = await stagedIn(store);
       await harness.sweeps.resume(Date.now() + STAGED_MS_MAX + 1);

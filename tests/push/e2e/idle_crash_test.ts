@@ -45,7 +45,7 @@ async function fill(store: Store, openedMs: number): Promise<TeamId> {
       )
     ));
   }
-  await harness.settle();
+  await harness.work();
   return team.id;
 }
 
@@ -90,7 +90,7 @@ Deno.test("after kill -9 the next process closes the idle runs that are left, ea
     assertEquals((await second.stop("SIGTERM")).code, 0);
     await withStore(path, async (store) => {
       // What the stopped process had not processed yet.
-      await new RetentionHarness(store).settle();
+      await new RetentionHarness(store).work();
       for (let n = 0; n < RUNS; n++) {
         const { value } = await store.reader.get<IdleClose>(keys.idle(team, run(n)));
         const [at, receivedAt] = [openedMs + n, openedMs + TIMEOUT_MS];

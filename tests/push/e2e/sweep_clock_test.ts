@@ -41,7 +41,7 @@ Deno.test("a start with a clock that is 45 days ahead removes no run", async () 
       archive.nowMs = thenMs;
       await archive.sweeps.startClock(thenMs);
       for (let n = 0; n < RUNS; n++) await aRunNow(archive, team, n);
-      await archive.settle();
+      await archive.work();
       return team;
     });
     {

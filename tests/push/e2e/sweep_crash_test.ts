@@ -57,7 +57,7 @@ async function fill(store: Store): Promise<Team> {
       all.map((n) => aRunNow(archive, team, n, { customerId: n % 3 > 0 ? "acme" : "globex" })),
     );
   }
-  await archive.settle();
+  await archive.work();
   return team;
 }
 

@@ -70,7 +70,7 @@ async function live(
     if (!each.closed) continue;
     await archive.runs.finish(team, run(n), { status: "success", finishedAt: at + n + 1 }, at);
   }
-  await archive.settle();
+  await archive.work();
   archive.nowMs = NOON + 52 * DAY_MS;
   await archive.sweep();
 }
@@ -126,7 +126,7 @@ Deno.test("delete a customer: for older runs any number of label combinations is
     }));
   }
   await open(archive.runs, n, { startedAt: NOON, customerId: "globex" }, team);
-  await archive.settle();
+  await archive.work();
   archive.nowMs += 31 * DAY_MS;
   assertEquals((await archive.sweep()).records, n + 1);
   for (const count of counts) {
@@ -165,7 +165,7 @@ Deno.test("delete a customer: each row of a day's models is read about once, how
     const calls = Array.from({ length: 20 }, (_, i) => aCall(n * 20 + i, `model ${i}`));
     await archive.runs.append(team, run(n), calls, NOON);
   }
-  await archive.settle();
+  await archive.work();
   archive.nowMs += 31 * DAY_MS;
   await archive.sweep();
   const { length: stored } = await temp.keysBelow(["removed_rollup", team.id, "model_cell"]);
@@ -191,7 +191,7 @@ Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer's name", 
     );
   }
   await aRunNow(archive, team, n, { customerId: "other" });
-  await archive.settle();
+  await archive.work();
   for (const [customerId, runs] of Object.entries(names)) {
     assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [runs, runs, 0, 0]);
     assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [0, 0, 0, 0]);
@@ -210,7 +210,7 @@ Deno.test("delete a customer: the job waits for pending runs, then deletes them"
   assertEquals([kind, job.state], ["stored", "waiting"]);
   assertEquals(await archive.deletions.work(), false);
   assert(archive.deletions.hasActiveJobs);
-  await archive.settle();
+  await archive.work();
   assertEquals(await archive.deletions.work(), true);
   assertEquals((await archive.deletions.get(team, job.id))?.state, "running");
   await archive.deleteAll();
@@ -225,13 +225,13 @@ Deno.test("delete a customer: runs stored after the request stay, and the job st
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < 100; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  await archive.settle();
+  await archive.work();
   const { job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
   archive.nowMs += 1;
   let next = 100;
   do {
     for (let i = 0; i < 50; i++) await aRunNow(archive, team, next++, { customerId: "acme" });
-    await archive.settle();
+    await archive.work();
     assert(next < 1_000, "it runs after new runs");
   } while (await archive.deletions.work());
   assertEquals((await archive.deletions.get(team, job.id))?.runs, 100);
@@ -246,7 +246,7 @@ Deno.test("delete a customer: an unreadable run is counted and kept, every other
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < 90; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  await archive.settle();
+  await archive.work();
   const sets = [3, 60].map((n) => ({
     key: keys.closing(team.id, run(n)),
     value: Uint8Array.of(1, 0, 9, 9),
@@ -263,11 +263,11 @@ Deno.test("delete a customer: two processes on one job delete and count every ru
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   for (let n = 0; n < 5; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  await archive.settle();
+  await archive.work();
   archive.nowMs += 31 * DAY_MS;
   await archive.sweep();
   for (let n = 10; n < 160; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  await archive.settle();
+  await archive.work();
   await using third = await openOldLedger(temp.path);
   const all = [archive, new RetentionHarness(temp.store), third.archive];
   for (const each of all) each.nowMs = archive.nowMs;

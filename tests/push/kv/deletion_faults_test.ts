@@ -94,7 +94,7 @@ Deno.test("delete a run: it stays deleted when its commit succeeds without an an
   const team = await archive.addTeam("free");
   const { writer } = temp.store;
   await aRunNow(archive, team, 1);
-  await archive.settle();
+  await archive.work();
   await open(archive.runs, 2, { customerId: "acme" }, team);
   const commit = writer.commit;
   writer.commit = async (write) => {
@@ -105,6 +105,6 @@ Deno.test("delete a run: it stays deleted when its commit succeeds without an an
   writer.commit = commit;
   // A change of another run comes first: it reads the version of the roll-ups again.
   await aRunNow(archive, team, 3);
-  await archive.settle();
+  await archive.work();
   await assertClean(temp.store);
 });

@@ -16,7 +16,7 @@ import {
   TEAM,
 } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { StoreProcess } from "../../support/harness/store_process.ts";
+import { HookedProcess } from "../../support/harness/hooked_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
@@ -55,7 +55,7 @@ type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 
 /** Plays steps on a new team, then processes everything. */
 async function play(temp: TempStore, all: Steps, team: typeof TEAM): Promise<void> {
-  let process = await StoreProcess.ready(temp.store);
+  let process = await HookedProcess.ready(temp.store);
   let working: Promise<unknown> = Promise.resolve();
   let gates: Gate[] = [];
   const running: Promise<unknown>[] = [];
@@ -87,7 +87,7 @@ async function play(temp: TempStore, all: Steps, team: typeof TEAM): Promise<voi
       case "restart":
         release();
         await Promise.all([...running, working]);
-        return process = await StoreProcess.ready(temp.store);
+        return process = await HookedProcess.ready(temp.store);
       case "lose the head":
         return process.store.heads.forget(pendingName(team.id, run(n)));
       case "refuse":

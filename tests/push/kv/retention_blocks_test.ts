@@ -23,7 +23,7 @@ async function store(archive: RetentionHarness, team: Team, runs = RUNS): Promis
     await aRunNow(archive, team, n, { customerId: "acme" });
   }
   await archive.pipeline.project(team.id, Array.from({ length: runs }, (_, n) => run(n)));
-  await archive.settle();
+  await archive.work();
 }
 
 /** Returns the numbers of the runs with an entry in an order. */
@@ -86,7 +86,7 @@ Deno.test("sweep: a run that returns to its first expiry entry leaves the block 
   await pipeline.project(team.id, both);
   assertEquals((await temp.keysBelow(keys.blocks(keys.expiryOrder(team.id, "record")))).length, 1);
   await runs.append(team, run(0), [aCall(1)], at);
-  await archive.settle();
+  await archive.work();
   archive.nowMs = at + 8 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
   assertEquals(await entriesOf(temp, keys.expiryOrder(team.id, "record")), [0, 1]);
@@ -157,7 +157,7 @@ Deno.test("delete a customer: runs that share rows are deleted once, also by the
   archive.nowMs++;
   for (let n = RUNS; n < RUNS + 5; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.pipeline.project(team.id, numbers(0, RUNS + 5).map(run));
-  await archive.settle();
+  await archive.work();
   // Entries of runs that do not exist.
   const order = customerOrder(team);
   const stray = [500, 501].map((n) => (

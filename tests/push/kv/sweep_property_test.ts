@@ -229,7 +229,7 @@ async function sweepAround(
   lives: readonly Life[],
   { part, offsetMs }: Step & { kind: "sweep" },
 ): Promise<void> {
-  await archive.settle();
+  await archive.work();
   const arrivals = lives[0]?.model.runs.flatMap((known) => known.arrivals) ?? [];
   const instants = arrivals
     .flatMap((at) => HORIZON_DAYS.map((days) => at + days * DAY_MS + offsetMs))
@@ -258,7 +258,7 @@ Deno.test("sweep: exactly the expired data is removed and all metrics still add 
         archive.nowMs += step.afterMs;
         if (step.kind === "sweep") await sweepAround(temp, archive, lives, step);
         else if (step.kind === "reprice") {
-          await archive.settle();
+          await archive.work();
           for (const team of teams) {
             await archive.reprice(team, cardOf(rateRow("known", step.rate, 5)));
           }

@@ -97,7 +97,7 @@ async function fillOld(archive: RetentionHarness): Promise<Team> {
     await aRunNow(archive, team, n);
     await archive.deletions.deleteRun(team, run(n), "key");
   }
-  await archive.settle();
+  await archive.work();
   await archive.deletions.deleteCustomer(team, "nobody", "key");
   await archive.deleteAll();
   at(10);
@@ -113,7 +113,7 @@ async function fillOld(archive: RetentionHarness): Promise<Team> {
   await runs.append(team, run(15), [aCall(9)], archive.nowMs);
   at(0);
   await Promise.all(many);
-  await archive.settle();
+  await archive.work();
   await archive.reprice(team, cardOf(rateRow("known", 7, 11)));
   return team;
 }

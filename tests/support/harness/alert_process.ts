@@ -1,48 +1,65 @@
-/** A process that counts signals of runs and monitors, without the rest of a service. */
-import type { AlertInstance } from "../../../domain/alerts/instance.ts";
+/** A process that judges runs and counts their signals, and looks at what is due. */
 import type { Incident } from "../../../domain/alerts/incident.ts";
+import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
 import type { AlertWork } from "../../../domain/alerts/signal.ts";
 import type { SilenceSettings } from "../../../domain/alerts/silence.ts";
+import type { RuleStore, SilenceStore } from "../../../domain/alerts/store.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
-import type { ProcessingStore } from "../../../domain/runs/processing.ts";
-import type { FinishStatus } from "../../../domain/runs/run.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { AllFacts, FactName } from "../../../domain/checks/program.ts";
+import type { Absence, DueHandler, DueRow } from "../../../domain/clock/due.ts";
 import type { ConfigKind } from "../../../domain/config/objects.ts";
+import { monthOf } from "../../../domain/core/time.ts";
+import type { RateCardStore } from "../../../domain/pricing/rate_card.ts";
+import type { RunEvent } from "../../../domain/runs/event.ts";
+import type { DueRun } from "../../../domain/runs/processing.ts";
+import type { FinishStatus } from "../../../domain/runs/run.ts";
+import type { NoticePercent } from "../../../domain/teams/quota.ts";
+import { newNotice } from "../../../domain/teams/quota_notice.ts";
+import { createIncidentLooks } from "../../../kv/alerts/incident_looks.ts";
+import { createRuleLooks } from "../../../kv/alerts/looks.ts";
 import { createMaking } from "../../../kv/alerts/making.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
-import { keyParts, keys } from "../../../kv/base/keys.ts";
+import { createRuleStore } from "../../../kv/alerts/rules.ts";
+import { createSilenceLooks } from "../../../kv/alerts/silence_looks.ts";
+import { createSilenceStore } from "../../../kv/alerts/silences.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";
+import { createJudgeLater, type JudgeLater, type RunChanges } from "../../../kv/checks/later.ts";
+import { dueSet } from "../../../kv/clock/due_rows.ts";
+import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
+import { readHead } from "../../../kv/runs/heads.ts";
+import { createSpendStore } from "../../../kv/spend/rollups.ts";
 import { getValue, type Store } from "../../../kv/store.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
-import { processAll, run, runsOf, TEAM } from "../builders/stored_runs.ts";
+import { createNoticeStore } from "../../../kv/teams/usage.ts";
+import { THREE_FAILURES } from "../builders/alert_rules.ts";
+import { rateRow } from "../builders/cards.ts";
+import { finish, open, run, stagesOf, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
-import { processingOf } from "./stores.ts";
+import { StoreProcess } from "./store_process.ts";
 
-/** Three failures in a row of an agent. */
-export const THREE_FAILURES: RuleSettings = {
-  condition: { kind: "run_failed", statuses: ["failed", "timeout"], consecutive: 3 },
-  match: { agents: [], customers: [], features: [] },
-  groupBy: "agent",
-  severity: "critical",
-  resolveAfter: 1,
-  renotifySeconds: 0,
-  channels: [],
-  enabled: true,
-};
+/** One process with rules, silences and checks. */
+export class AlertProcess extends StoreProcess {
+  readonly rules: RuleStore;
+  readonly silences: SilenceStore;
+  readonly rateCards: RateCardStore;
+  readonly handlers: readonly DueHandler[];
+  readonly judge: JudgeLater;
 
-/** One process on a store, with its own caches and clock. */
-export class AlertProcess {
-  readonly runs: RunStore;
-  readonly updater: RunUpdater;
-  readonly pipeline: ProcessingStore;
-  nowMs = NOON;
-
-  constructor(readonly store: Store) {
-    const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
-    const now = () => this.nowMs;
-    this.updater = new RunUpdater(store, createMaking("eu", { now, random }));
-    this.runs = runsOf(store);
-    this.pipeline = processingOf(store, now, this.updater);
+  /** @param wrap replaces how judging changes runs, for races and faults */
+  constructor(store: Store, wrap: (changes: RunChanges) => RunChanges = (changes) => changes) {
+    super(store, (environment) => createMaking("eu", environment));
+    const deps = { store, changes: this.updater };
+    const config = { ...deps, region: "eu", environment: this.environment } as const;
+    this.rules = createRuleStore(config);
+    this.silences = createSilenceStore(config);
+    this.rateCards = createRateCardStore(store, this.environment);
+    this.handlers = [
+      createRuleLooks({ ...deps, spend: createSpendStore(store), rateCards: this.rateCards }),
+      createSilenceLooks(deps),
+      createIncidentLooks(deps),
+    ];
+    this.judge = createJudgeLater({ changes: wrap(this.updater), now: this.now });
   }
 
   /** Opens and finishes a run at a time; it is not processed yet. */
@@ -55,11 +72,6 @@ export class AlertProcess {
     const { agent = "a", ...labels } = fields;
     await this.runs.open(TEAM, { id: run(n), agent, startedAt: atMs, ...labels }, atMs);
     await this.runs.finish(TEAM, run(n), { status, finishedAt: atMs }, atMs);
-  }
-
-  /** Processes all pending runs. */
-  work(): Promise<void> {
-    return processAll(this.store, this.pipeline);
   }
 
   /** Closes runs by letters, each processed alone: `b` fails, `g` succeeds, `c` is cancelled. */
@@ -112,8 +124,7 @@ export class AlertProcess {
 
   /** Looks at all groups that are due. */
   async look(): Promise<void> {
-    const due = (await this.keysOf({ start: ["due"], end: ["due", this.nowMs, true] }))
-      .map((key) => keyParts.due(key))
+    const due = (await this.due(this.nowMs))
       .filter(({ kind, name }) => kind === "rule" && name.includes(" "));
     for (const { at, name } of due) {
       const [rule = "", ...group] = name.split(" ");
@@ -155,7 +166,119 @@ export class AlertProcess {
     return await Array.fromAsync(this.store.reader.list(selector), ({ key }) => key);
   }
 
-  async values(prefix: Deno.KvKey): Promise<unknown[]> {
-    return await Array.fromAsync(this.store.reader.list({ prefix }), ({ value }) => value);
+  /** Puts a rule now. */
+  async setRule(slug: string, settings: RuleSettings): Promise<void> {
+    const made = { by: "key_1", at: this.nowMs };
+    const put = await this.rules.put(TEAM, slug, settings, null, made);
+    if (!put.ok) throw new Error(put.problem.message);
+  }
+
+  /** Gives a model a price now. */
+  async price(model: string): Promise<void> {
+    const { id: _id, source: _source, ...row } = rateRow(model, 1, 2);
+    await this.rateCards.put(TEAM, { ...row, note: undefined }, "key_1");
+  }
+
+  /** Silences rules until a time. */
+  async silenceUntil(untilMs: number, rules: readonly string[] = []): Promise<void> {
+    const match = { rules, agents: [], customers: [] };
+    const made = { by: "key_1", at: this.nowMs };
+    const settings = { match, fromMs: null, untilMs, comment: null };
+    const put = await this.silences.put(TEAM, "night", settings, null, made);
+    if (!put.ok) throw new Error(put.problem.message);
+  }
+
+  /** Notes that the events of the current month have reached a share of the plan. */
+  async notice(percent: NoticePercent): Promise<void> {
+    const name = { team: TEAM.id, month: monthOf(this.nowMs), percent };
+    const details = { teamName: "team", month: name.month, percent, used: 80, included: 100 };
+    await createNoticeStore(this.store).add(newNotice(name, details, false, this.nowMs));
+  }
+
+  /** Files a look at a rule. */
+  async file(name: string): Promise<void> {
+    const row = { at: this.nowMs, kind: "rule", team: TEAM.id, name } as const;
+    await this.store.writer.commit({ sets: [dueSet(row)] });
+  }
+
+  /** Moves the clock and looks at everything that is due, until nothing is. */
+  async until(nowMs: number, absences: readonly Absence[] = []): Promise<void> {
+    this.nowMs = nowMs;
+    const turn = { nowMs, summarizedToMs: nowMs, absences };
+    for (let rounds = 0;; rounds++) {
+      if (rounds > 100) throw new Error("Looks never end");
+      const due = await this.due(nowMs);
+      const handled = this.handlers.filter(({ kind }) => due.some((row) => row.kind === kind));
+      if (handled.length === 0) return;
+      for (const handler of handled) {
+        const rows = due.filter(({ kind, team }) => kind === handler.kind && team === TEAM.id);
+        const distinct = new Map(rows.toReversed().map((row): [string, DueRow] => [row.name, row]));
+        await handler.look([...distinct.values()], turn);
+      }
+    }
+  }
+
+  /** Returns incidents as texts: rule, group, count, and how they ended. */
+  async states(): Promise<string[]> {
+    const all = (await this.incidents()).map((incident) => {
+      const { openedAt, rule, groupText, count, state, resolvedBy } = incident;
+      const parts = [rule, groupText, count, resolvedBy ?? state];
+      return { openedAt, text: parts.filter((part) => part !== "").join(" ") };
+    });
+    return all.sort((a, b) => a.openedAt - b.openedAt || (a.text < b.text ? -1 : 1))
+      .map(({ text }) => text);
+  }
+
+  /** Returns the events of the messages, in the order in which they were written. */
+  async messages(): Promise<string[]> {
+    const rows = this.store.reader.list<Delivery>({ prefix: keys.deliveries(TEAM.id) });
+    const all = await Array.fromAsync(rows, ({ value }) => value);
+    return all.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+      .map(({ message: { event, incident } }) => `${event.slice(9)} ${incident?.title}`);
+  }
+
+  /** Returns the rows of rules in the due index: minutes from noon, and name. */
+  async ruleRows(): Promise<string[]> {
+    return (await this.due()).filter(({ kind }) => kind === "rule")
+      .map(({ at, name }) => `${(at - NOON) / 60_000} ${name}`);
+  }
+
+  /** Opens and finishes run number `n`, with events between. */
+  async closeWith(n: number, events: readonly RunEvent[]): Promise<void> {
+    await open(this.runs, n);
+    if (events.length > 0) await this.runs.append(TEAM, run(n), events, NOON);
+    await finish(this.runs, n);
+  }
+
+  /** Summarizes pending runs, then does the work that is due. */
+  async judgeAll(): Promise<void> {
+    await this.work();
+    for (const row of await this.dueRuns()) await this.complete(row);
+  }
+
+  /** Returns the runs that are due. */
+  dueRuns(): Promise<readonly DueRun[]> {
+    return this.pipeline.takeDue(this.nowMs, 100);
+  }
+
+  /** Does the work on a run as the worker does. */
+  async complete(row: DueRun): Promise<void> {
+    const task = await this.pipeline.begin(row);
+    if (task === null) return;
+    if (task.work === "cost") await this.pipeline.project(task.team, [task.run]);
+    else await this.judge(task);
+    await this.pipeline.complete(task);
+  }
+
+  /** Returns the states of the stages of run number `n`. */
+  async statesOf(n: number): Promise<string[]> {
+    return (await stagesOf(this.store, n)).map(({ state }) => state);
+  }
+
+  /** Reads facts of run number `n`. */
+  async factsOf(n: number, ...names: readonly FactName[]) {
+    const head = await readHead({ store: this.store, team: TEAM.id, id: run(n) });
+    const { facts, missing } = await readFacts(head as RunToJudge, new Set(names));
+    return { facts: facts as AllFacts, missing: Object.fromEntries(missing) };
   }
 }

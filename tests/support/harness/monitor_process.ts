@@ -1,24 +1,20 @@
-/** A process that stores monitors and looks at them, without the rest of a service. */
+/** A process that stores monitors and looks at them. */
 import type { Absence, ClockTurn, DueHandler, DueRow } from "../../../domain/clock/due.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
 import type { Flip, MonitorSettings } from "../../../domain/monitors/monitor.ts";
 import type { MonitorStore } from "../../../domain/monitors/store.ts";
-import type { ProcessingStore } from "../../../domain/runs/processing.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { TIMERS } from "../../../runtime/deadlines.ts";
-import { keyParts } from "../../../kv/base/keys.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { createMonitorLooks } from "../../../kv/monitors/looks.ts";
 import { createMonitorStore } from "../../../kv/monitors/store.ts";
 import { findOpenRuns } from "../../../kv/run_list/open_runs.ts";
 import type { Store } from "../../../kv/store.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
-import { processAll, run, runsOf, TEAM } from "../builders/stored_runs.ts";
+import { run, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
-import { processingOf } from "./stores.ts";
+import { StoreProcess } from "./store_process.ts";
 
 /** Settings of an agent that is expected each hour, with 10 minutes of grace. */
 export const HOURLY: MonitorSettings = {
@@ -33,22 +29,19 @@ export const HOURLY: MonitorSettings = {
 /** Milliseconds. */
 export const MINUTE = 60_000, HOUR = 3_600_000;
 
-/** One process on a store, with its own caches. */
-export class MonitorProcess {
+/** One process with monitors. */
+export class MonitorProcess extends StoreProcess {
   readonly monitors: MonitorStore;
   readonly looks: DueHandler;
   readonly agents: AgentStore;
-  readonly runs: RunStore;
-  readonly updater: RunUpdater;
-  readonly pipeline: ProcessingStore;
 
-  constructor(readonly store: Store) {
-    this.updater = new RunUpdater(store, null);
+  constructor(store: Store) {
+    super(store);
     this.monitors = createMonitorStore({
       store,
       changes: this.updater,
       region: "eu",
-      environment: { random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)) },
+      environment: this.environment,
     });
     this.looks = createMonitorLooks({
       store,
@@ -57,8 +50,6 @@ export class MonitorProcess {
     });
     const known = new KnownAgents(store.memory, TIMERS.now);
     this.agents = createAgentStore(store, known, createArchiveCommit(store, this.updater));
-    this.runs = runsOf(store);
-    this.pipeline = processingOf(store, () => NOON, this.updater);
   }
 
   /** Puts a monitor at a time. */
@@ -79,11 +70,6 @@ export class MonitorProcess {
     await this.runs.finish(TEAM, run(n), { status, finishedAt: atMs }, atMs);
   }
 
-  /** Processes all pending runs. */
-  work(): Promise<void> {
-    return processAll(this.store, this.pipeline);
-  }
-
   /** Looks at everything that is due at a time. */
   async look(nowMs: number, absences: readonly Absence[] = []): Promise<void> {
     await this.lookAt(await this.due(nowMs), nowMs, absences);
@@ -98,15 +84,6 @@ export class MonitorProcess {
     const turn: ClockTurn = { nowMs, absences, summarizedToMs: nowMs };
     const teams = Map.groupBy(rows, ({ team }) => team);
     for (const rows of teams.values()) await this.looks.look(rows, turn);
-  }
-
-  /** Returns the rows of the due index up to a time. */
-  async due(toMs = Number.MAX_SAFE_INTEGER): Promise<DueRow[]> {
-    const range = { start: ["due"], end: ["due", toMs, true] };
-    return await Array.fromAsync(
-      this.store.reader.list<number>(range),
-      ({ key, value }) => ({ ...keyParts.due(key), failures: value }),
-    );
   }
 
   /** Returns an agent's flips, oldest first: instant after noon in minutes, states, reason. */

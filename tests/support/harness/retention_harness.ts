@@ -9,53 +9,35 @@ import { RETENTION_CLASSES } from "../../../domain/retention/retention.ts";
 import { EMPTY_SWEEP, type SweepCounts, type SweepStore } from "../../../domain/retention/sweep.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
 import { SweepJob } from "../../../jobs/sweep.ts";
-import { processingOf } from "./stores.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { createDeletionStore } from "../../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
 import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
 import type { Store } from "../../../kv/store.ts";
-import { NOON } from "./harness.ts";
-import { aCall, processAll, runsOf } from "../builders/stored_runs.ts";
+import { aCall } from "../builders/stored_runs.ts";
+import { StoreProcess } from "./store_process.ts";
 import { noise } from "./temp_store.ts";
 import { insertTeam } from "../builders/teams.ts";
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Jobs over a store, as one process has them. Two of them on one store act as two processes. */
-export class RetentionHarness {
-  /** The clock. */
-  nowMs = NOON;
+/** One process with jobs on old runs. */
+export class RetentionHarness extends StoreProcess {
   /** The monotonic clock. */
   processMs = 0;
-  readonly log: string[] = [];
-  readonly runs: RunStore;
-  readonly pipeline: ProcessingStore;
   readonly sweeps: SweepStore;
   readonly deletions: DeletionStore;
 
-  constructor(readonly store: Store) {
-    const commits = new RunUpdater(store, null);
-    this.runs = runsOf(store);
-    this.pipeline = processingOf(store, this.now, commits);
-    this.sweeps = createSweepStore(store, commits);
-    this.deletions = createDeletionStore(store, commits, this.now);
+  constructor(store: Store) {
+    super(store);
+    this.sweeps = createSweepStore(store, this.updater);
+    this.deletions = createDeletionStore(store, this.updater, this.now);
   }
-
-  readonly now = (): number => this.nowMs;
 
   addTeam(tier: Tier): Promise<Team> {
     return insertTeam(this.store, tier);
-  }
-
-  /** Aggregates changed runs. */
-  settle(): Promise<void> {
-    return processAll(this.store, this.pipeline);
   }
 
   /**
@@ -115,7 +97,7 @@ export class RetentionHarness {
       "",
     );
     while (await reprices.work());
-    await this.settle();
+    await this.work();
   }
 }
 

@@ -1,161 +1,53 @@
-/** A process on a store without the rest of a service, with hooks around its commits. */
-import { assertEquals } from "@std/assert";
-import { Memory } from "../../../runtime/memory.ts";
-import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
+/** A process on a store, without the rest of a service. */
+import type { Environment } from "../../../domain/core/environment.ts";
+import type { DueRow } from "../../../domain/clock/due.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { RecentHeads } from "../../../kv/recent_heads.ts";
-import { readHeads } from "../../../kv/runs/heads.ts";
+import { keyParts } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
-import type { Write } from "../../../kv/writer/write.ts";
-import { aCall, assertSumsAddUp, processAll, run, runsOf, TEAM } from "../builders/stored_runs.ts";
+import { processAll, runsOf } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { processingOf } from "./stores.ts";
-import { Gate } from "./worker_harness.ts";
 
-export type Commit = (write: Write) => Promise<string | null>;
+type Making = ConstructorParameters<typeof RunUpdater>[1];
 
-/** One process on a store: its heads, its worker, and hooks around its commits. */
+/** One process with its own caches and a clock that the test moves. Two on one store act as two. */
 export class StoreProcess {
+  /** The clock. */
+  nowMs = NOON;
+  readonly log: string[] = [];
   readonly runs: RunStore;
-  readonly store: Store;
   readonly updater: RunUpdater;
   readonly pipeline: ProcessingStore;
-  /** Reads of runs' rows. */
-  reads = 0;
-  /** Replaces commits. */
-  commit: (write: Write, commit: Commit) => Promise<string | null> = (write, commit) =>
-    commit(write);
+  readonly now = (): number => this.nowMs;
+  readonly environment: Environment = {
+    now: this.now,
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+  };
 
-  constructor(store: Store, memoryMb = 600) {
-    this.store = {
-      ...store,
-      heads: new RecentHeads(new Memory(memoryMb), true),
-      writer: new Proxy(store.writer, {
-        get: (target, name) =>
-          name === "commit"
-            ? (write: Write) => this.commit(write, (write) => target.commit(write))
-            : Reflect.get(target, name, target),
-      }),
-      reader: new Proxy(store.reader, {
-        get: (target, name) => {
-          const member = Reflect.get(target, name, target);
-          if (typeof member !== "function") return member;
-          return (...args: unknown[]) => {
-            const [range] = args as [{ readonly start?: Deno.KvKey }];
-            if (name === "list" && range.start?.[0] === "run") this.reads++;
-            return member.apply(target, args);
-          };
-        },
-      }),
-    };
-    this.runs = runsOf(this.store);
-    this.updater = new RunUpdater(this.store, null);
-    this.pipeline = processingOf(this.store, () => NOON, this.updater);
+  /** @param makingOf what makes alerts of runs; nothing by default */
+  constructor(readonly store: Store, makingOf: (environment: Environment) => Making = () => null) {
+    this.updater = new RunUpdater(store, makingOf(this.environment));
+    this.runs = runsOf(store);
+    this.pipeline = processingOf(store, this.now, this.updater);
   }
 
-  /** Opens a process whose worker has nothing to do: it uses heads from now on. */
-  static async ready(store: Store, memoryMb?: number): Promise<StoreProcess> {
-    const process = new StoreProcess(store, memoryMb);
-    await process.work();
-    return process;
-  }
-
-  /** Lets the worker process everything. */
+  /** Processes all pending runs. */
   work(): Promise<void> {
     return processAll(this.store, this.pipeline);
   }
 
-  /** Does the first matching commit by a hook, and the others as usual. */
-  once(hook: (write: Write, commit: Commit) => Promise<string | null>, of = isPart): void {
-    const before = this.commit;
-    this.commit = (write, commit) => {
-      if (!of(write)) return commit(write);
-      this.commit = before;
-      return hook(write, commit);
-    };
+  /** Returns the rows of the due index up to a time. */
+  async due(toMs = Number.MAX_SAFE_INTEGER): Promise<DueRow[]> {
+    const range = { start: ["due"], end: ["due", toMs, true] };
+    return await Array.fromAsync(
+      this.store.reader.list<number>(range),
+      ({ key, value }) => ({ ...keyParts.due(key), failures: value }),
+    );
   }
 
-  /** Processes everything, then compares summaries, roll-ups and totals with the stored runs. */
-  async assertExact(expected: Record<number, Expected>): Promise<void> {
-    await this.work();
-    await assertSumsAddUp(this.store);
-    assertEquals(await this.summaries(Object.keys(expected).map(Number)), expected);
+  async values(prefix: Deno.KvKey): Promise<unknown[]> {
+    return await Array.fromAsync(this.store.reader.list({ prefix }), ({ value }) => value);
   }
-
-  async summaries(ns: readonly number[]): Promise<Record<number, Expected>> {
-    const heads = await readHeads({ store: this.store, team: TEAM.id }, ns.map(run));
-    return Object.fromEntries(heads.map(({ summary }, i) => {
-      const { revision, contribution } = summary ?? {};
-      const { labels, events, cost = 0n } = contribution ?? {};
-      return [ns[i], [labels?.status, revision, events, Number(cost)]];
-    }));
-  }
-}
-
-/** Status, revision, events and picodollars of a run's summary. */
-export type Expected = readonly [
-  status: string | undefined,
-  revision: number | undefined,
-  events: number | undefined,
-  cost: number,
-];
-
-/** Returns whether a write stores a part of a run. */
-function isPart({ pending = [] }: Write): boolean {
-  return pending.length > 0;
-}
-
-/** Returns whether a write stores summaries. */
-export function isProjection({ sets = [] }: Write): boolean {
-  return sets.some(({ key }) => key[0] === "run" && key[3] === "summary");
-}
-
-/** Sends model calls of a run. */
-export function append({ runs }: StoreProcess, n: number, ...calls: number[]) {
-  return runs.append(TEAM, run(n), calls.map((call) => aCall(call)), NOON);
-}
-
-/** Sends a heartbeat of a run. */
-export function beat(
-  { runs }: StoreProcess,
-  n: number,
-  status: HeartbeatRequest["status"] = "ok",
-  fields: Partial<HeartbeatRequest> = {},
-) {
-  return runs.heartbeat(TEAM, { id: run(n), agent: "a", status, reported: {}, ...fields }, NOON);
-}
-
-/** Returns the cost of calls with 3 picodollars for each of `n` input tokens, and 5 for their output token. */
-export function costOf(...calls: number[]): number {
-  return calls.reduce((sum, n) => sum + 3 * n + 5, 0);
-}
-
-/** A hook that waits at a gate before or after its commit. */
-export function held(gate: Gate, at: "before" | "after") {
-  return async (write: Write, commit: Commit): Promise<string | null> => {
-    if (at === "before") await gate.pass();
-    const version = await commit(write);
-    if (at === "after") await gate.pass();
-    return version;
-  };
-}
-
-/**
- * Lets the worker process everything, and does something else before or after its next summaries
- * are stored.
- */
-export async function throughGate(
-  process: StoreProcess,
-  at: "before" | "after",
-  meanwhile: () => Promise<unknown>,
-): Promise<void> {
-  const gate = new Gate();
-  process.once(held(gate, at), isProjection);
-  const working = process.work();
-  await gate.reached();
-  await meanwhile();
-  gate.open();
-  await working;
 }

@@ -1,17 +1,15 @@
 /** A worker over a real file, with a clock that the test moves and a store that it may wrap. */
-import { processingOf } from "./stores.ts";
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
 import { processingOf as stagesOfRun } from "../../../domain/runs/stages.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
 import { decodeSums } from "../../../kv/base/codec_sums.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
-import { NOON } from "./harness.ts";
-import { assertSumsAddUp, runsOf, TEAM } from "../builders/stored_runs.ts";
+import { assertSumsAddUp, TEAM } from "../builders/stored_runs.ts";
+import { StoreProcess } from "./store_process.ts";
 import { TempStore } from "./temp_store.ts";
 
 /** Options of the harness. */
@@ -24,20 +22,15 @@ export interface WorkerHarnessOptions {
 }
 
 /** A worker, not started yet, that its store's commits wake. Always `await using`. */
-export class WorkerHarness implements AsyncDisposable {
-  /** The worker's clock. */
-  nowMs = NOON;
-  readonly log: string[] = [];
+export class WorkerHarness extends StoreProcess implements AsyncDisposable {
+  declare readonly store: OpenStore;
   readonly worker: Worker;
-  readonly runs: RunStore;
-  readonly pipeline: ProcessingStore;
   /** Expected states of the stages without work once the cost is final. */
   readonly skipped = ["checks skipped 0", "alerts skipped 0", "judge skipped 0"];
 
   private constructor(readonly temp: TempStore, readonly options: WorkerHarnessOptions) {
+    super(temp.store);
     const { wrap = (store) => store } = options;
-    this.pipeline = processingOf(temp.store, this.now);
-    this.runs = runsOf(temp.store);
     this.worker = this.another(wrap(this.pipeline));
     temp.store.workerSignal.listen(() => this.worker.wake());
   }
@@ -45,12 +38,6 @@ export class WorkerHarness implements AsyncDisposable {
   static async open(options: WorkerHarnessOptions = {}): Promise<WorkerHarness> {
     return new WorkerHarness(await TempStore.open(undefined, options), options);
   }
-
-  get store(): OpenStore {
-    return this.temp.store;
-  }
-
-  readonly now = (): number => this.nowMs;
 
   /** Creates another worker. */
   another(store: ProcessingStore, jobs: WorkerDeps["jobs"] = []): Worker {

@@ -13,7 +13,8 @@ import { deadStages, revive } from "../../../kv/runs/run_work.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
 import { aCheck, outcomesOf } from "../../support/builders/checks.ts";
 import { aCall, finish, open, run, stagesOf, TEAM } from "../../support/builders/stored_runs.ts";
-import { aTool, CheckProcess } from "../../support/harness/check_process.ts";
+import { aTool } from "../../support/builders/judged_events.ts";
+import { AlertProcess } from "../../support/harness/alert_process.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { breaking, Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
@@ -27,7 +28,7 @@ function judging(work: (run: RunId, judge: () => Promise<void>) => Promise<void>
 
 /** Sets up a check that must read the events of a run. */
 async function putLoopCheck({ store }: WorkerHarness): Promise<void> {
-  await new CheckProcess(store).put("check", "loop", aCheck("longest_repeat.times < 3"));
+  await new AlertProcess(store).put("check", "loop", aCheck("longest_repeat.times < 3"));
 }
 
 /** Opens and finishes run number `n`, with two tool calls. */
@@ -279,7 +280,7 @@ Deno.test("checks: a run that none applies to leaves no row of work", async () =
   });
   const { store } = shop;
   const failed = aCheck("longest_repeat.times < 3", { statuses: ["failed"] });
-  await new CheckProcess(store).put("check", "loop", failed);
+  await new AlertProcess(store).put("check", "loop", failed);
   await closeWithTools(shop, 1);
   shop.worker.start();
   await shop.worker.idle();

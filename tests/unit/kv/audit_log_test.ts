@@ -36,7 +36,7 @@ async function changesOf(temp: TempStore) {
   const rate = rateOf(await cards.put(team, aSpec({ model: "gone" }), "by"));
   await open(archive.runs, 1, {}, team);
   await finish(archive.runs, 1, team);
-  await archive.settle();
+  await archive.work();
   const changes: readonly (readonly [family: string, change: () => Promise<unknown>])[] = [
     ["credential", () => credentials.create(team, KEY, "by")],
     ["credential", () => credentials.rotate(team, old.id, 0, "by")],
@@ -99,7 +99,7 @@ Deno.test("decision 40: the sweep keeps data as long as the team's own limits sa
     await open(archive.runs, 1, { goal: "a text" }, each);
     await finish(archive.runs, 1, each);
   }
-  await archive.settle();
+  await archive.work();
   const payloads: number[] = [];
   const records: number[] = [];
   for (let day = 1; day <= 5; day++) {

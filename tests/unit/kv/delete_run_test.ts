@@ -34,7 +34,7 @@ Deno.test("delete a run: all its data is removed atomically, and the receipt cou
   const beat = { id: run(5), agent: "b", status: "ok", reported: { cost: 7n } } as const;
   await runs.heartbeat(team, beat, NOON);
   for (const isSettled of [true, false]) {
-    if (isSettled) await archive.settle();
+    if (isSettled) await archive.work();
     const events = isSettled ? [3, 1] : [0, 0, 0];
     for (const [i, wanted] of events.entries()) {
       const id = run(isSettled ? i + 1 : i + 3);
@@ -45,7 +45,7 @@ Deno.test("delete a run: all its data is removed atomically, and the receipt cou
       assertEquals(await deletions.deleteRun(team, id, "other"), { kind: "replayed", receipt });
       archive.nowMs = NOON;
       assertEquals(await runs.read(team, id, null, 1), null);
-      await archive.settle();
+      await archive.work();
       await assertClean(temp.store);
     }
   }
@@ -72,7 +72,7 @@ Deno.test("delete a run: events that had already expired are not on the receipt"
   for (let n = 0; n < 4; n++) {
     archive.nowMs = NOON + n * 5 * DAY_MS;
     await archive.runs.append(team, run(1), [aCall(n), aCall(10 + n)], archive.nowMs);
-    await archive.settle();
+    await archive.work();
     const went = n < 2 ? 0 : 1;
     const swept = { ...EMPTY_SWEEP, payloads: went, events: 2 * went };
     assertEquals(await archive.sweep(), swept);
@@ -87,7 +87,7 @@ Deno.test("delete a run: another team's run of the same id stays", async () => {
   const archive = new RetentionHarness(temp.store);
   const [team, other] = [await archive.addTeam("team"), await archive.addTeam("team")];
   for (const each of [team, other]) await aRunNow(archive, each, 1, { customerId: "acme" });
-  await archive.settle();
+  await archive.work();
   await archive.deletions.deleteRun(team, run(1), "key");
   assertEquals((await archive.runs.read(other, run(1), null, 1))?.events.length, 1);
   assertEquals(await archive.runs.read(team, run(1), null, 1), null);
@@ -100,7 +100,7 @@ Deno.test("delete a run: its agent's last run is found again, also among expired
   const team = await archive.addTeam("free");
   // Run 1 expires, and started after run 2.
   await open(archive.runs, 1, { agent: "x", startedAt: NOON }, team);
-  await archive.settle();
+  await archive.work();
   archive.nowMs += 31 * DAY_MS;
   assertEquals((await archive.sweep()).records, 1);
   await open(archive.runs, 2, { agent: "x", startedAt: NOON - DAY_MS }, team);
@@ -108,7 +108,7 @@ Deno.test("delete a run: its agent's last run is found again, also among expired
     await open(archive.runs, n, { agent: "x", startedAt: NOON + (20 + n) * DAY_MS }, team);
   }
   await finish(archive.runs, 5, team);
-  await archive.settle();
+  await archive.work();
   assertEquals(await agentOf(archive, team, "x"), [5, 1, 5]);
   const remaining: [number, unknown[]][] = [
     [4, [4, 1, 5]],
@@ -128,7 +128,7 @@ Deno.test("delete a run: an agent whose runs are all deleted keeps its last-seen
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("team");
   for (let n = 0; n < 45; n++) await aRunNow(archive, team, n, { agent: "x", customerId: "acme" });
-  await archive.settle();
+  await archive.work();
   await archive.deletions.deleteCustomer(team, "acme", "key");
   await archive.deleteAll();
   const agent = await agentStoreOf(temp.store).read(team, "x");
@@ -142,7 +142,7 @@ Deno.test("delete a run: an agent whose runs are all deleted keeps its last-seen
   });
   await assertClean(temp.store);
   await aRunNow(archive, team, 99, { agent: "x" });
-  await archive.settle();
+  await archive.work();
   assertEquals(await agentOf(archive, team, "x"), [1, 1, 99]);
   await assertClean(temp.store);
 });
@@ -152,7 +152,7 @@ Deno.test("delete a run: its id is refused for 30 days, then a sweep frees it, a
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("enterprise");
   await aRunNow(archive, team, 1);
-  await archive.settle();
+  await archive.work();
   await archive.deletions.deleteRun(team, run(1), "key");
   const sendAll = async () => {
     // One process that has the run in its cache, and one that does not.
@@ -182,7 +182,7 @@ Deno.test("delete a run: its id is refused for 30 days, then a sweep frees it, a
   assertEquals(await temp.keysBelow(["run", run(1)]), []);
   assertEquals(await archive.deletions.deleteRun(team, run(1), "key"), null);
   await aRunNow(archive, team, 1);
-  await archive.settle();
+  await archive.work();
   assert((await archive.runs.read(team, run(1), null, 1)) !== null);
   await assertClean(temp.store);
 });

@@ -82,7 +82,7 @@ async function play(temp: TempStore, team: Team, all: readonly Step[]): Promise<
     }
   }
   await Promise.all([...inFlight, reading]);
-  await both[0].settle();
+  await both[0].work();
   await follower.readOn(temp.store);
   await assertFollowed(temp.store, follower, IDS);
 }
@@ -168,7 +168,7 @@ Deno.test("feed: a deletion is listed until its id is free again; an expired run
     await open(archive.runs, n, {}, team);
     await finish(archive.runs, n, team);
   }
-  await archive.settle();
+  await archive.work();
   await follower.readOn(temp.store);
   archive.nowMs = NOON + DAY_MS;
   await archive.deletions.deleteRun(team, run(1), "key");
@@ -188,7 +188,7 @@ Deno.test("feed: a deletion is listed until its id is free again; an expired run
   await assertClean(temp.store);
   // A reader at the end continues from there.
   await open(archive.runs, 3, {}, team);
-  await archive.settle();
+  await archive.work();
   await follower.readOn(temp.store);
   assertEquals(follower.received.at(-1)?.number, 4);
 });
@@ -200,7 +200,7 @@ Deno.test("feed: all runs of a deleted customer are listed as deleted", async ()
   for (const n of [1, 2, 3]) {
     await open(archive.runs, n, n === 3 ? {} : { customerId: "acme" }, team);
   }
-  await archive.settle();
+  await archive.work();
   archive.nowMs++;
   await archive.deletions.deleteCustomer(team, "acme", "key");
   await archive.deleteAll();

@@ -123,13 +123,13 @@ class IdleHarness {
     const { runs, nowMs } = this.retention;
     const request = { id: run(n), agent: "a", startedAt: nowMs, goal: "g", idleTimeoutSeconds: 60 };
     await runs.open(team, request, nowMs);
-    await this.retention.settle();
+    await this.retention.work();
   }
 
   async look(nowMs: number): Promise<void> {
     this.retention.nowMs = nowMs;
     await this.#clock.round();
-    await this.retention.settle();
+    await this.retention.work();
   }
 
   async read(team: Team, n: number) {

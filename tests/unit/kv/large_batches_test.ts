@@ -86,7 +86,7 @@ Deno.test("large batch: until its last commit readers see none of it, then all",
   assertEquals(counter.commits, Math.ceil(chunks.length / 10) + 1);
   assertEquals(seen, [...Array(counter.commits - 1).fill(0), BATCH.length]);
   assert((await h.temp.keysBelow(keys.events(h.team.id, run(1)))).length > 1, "one stored batch");
-  await h.world.settle();
+  await h.world.work();
   const next = new RetentionHarness(await h.temp.reopen());
   const again = afterCommits(next, () => {});
   assertEquals([await send(next.runs, h.team), again.commits], [AGAIN, 0]);
@@ -108,7 +108,7 @@ Deno.test("large batch: a small batch needs no staging, and one that compresses 
   const read = await readEvents(h.world.runs, h.team);
   const isSame = (event: RunEvent) => read.find(({ id }) => id === event.id)?.data === event.data;
   assertEquals([read.length, plain.every(isSame)], [1 + plain.length, true]);
-  await h.world.settle();
+  await h.world.work();
   await assertClean(h.temp.store);
 });
 
@@ -139,7 +139,7 @@ Deno.test("large batch: whichever of its commits fails in whichever way, it is s
       assertEquals(staged.length, fault === "commit then throw" && at === 1 ? 1 : 0, what);
       assertEquals(await send(failing.archive.runs, h.team), isStored ? AGAIN : ALL, what);
       assertEquals(await storedEvents(h.world.runs, h.team), ALL_NUMBERS, what);
-      await h.world.settle();
+      await h.world.work();
       await assertClean(h.temp.store, what);
       await h.world.sweeps.resume(NOON + STAGED_MS_MAX + 1);
       assertEquals(await h.temp.keysBelow(keys.allStaged()), [], what);
@@ -172,7 +172,7 @@ Deno.test("large batch: what a killed process staged is no difference, and is re
 Deno.test("large batch: verify finds chunks that nothing names, and staged ones that a sweep left", async () => {
   await using h = await openWorld();
   await send(h.world.runs, h.team);
-  await h.world.settle();
+  await h.world.work();
   const { writer } = h.temp.store;
   const left = { key: keys.chunk(h.team.id, run(2), "left", 0), value: new Uint8Array(9) };
   await writer.commit({ sets: [left] });
@@ -204,7 +204,7 @@ Deno.test("large batch: two clients that send it at once store it once, in one p
     const accepted = outcomes.map((outcome) => outcome.kind === "stored" && outcome.accepted);
     assertEquals(accepted.sort(), [0, BATCH.length]);
     assertEquals(await storedEvents(runs, h.team), ALL_NUMBERS);
-    await h.world.settle();
+    await h.world.work();
     assertEquals(await h.temp.keysBelow(keys.allStaged()), []);
     await assertClean(h.temp.store);
   }
@@ -238,7 +238,7 @@ Deno.test("large batch: it is staged once, however often another process adds to
   assertEquals(outcomes.map(({ kind }) => kind), Array(10).fill("stored"));
   assertEquals(commits, 11);
   assertEquals((await storedEvents(h.world.runs, h.team)).length, 12 + outcomes.length);
-  await h.world.settle();
+  await h.world.work();
   assertEquals(await h.temp.keysBelow(keys.allStaged()), []);
   await assertClean(h.temp.store);
 });
@@ -253,7 +253,7 @@ Deno.test("large batch: a price that changes while it is staged is the price of 
   assertEquals(await send(runs, h.team), ALL);
   const costs = (await readEvents(runs, h.team)).map(({ cost }) => cost);
   assertEquals(costs, ALL_NUMBERS.map((tokens) => BigInt(300 * tokens + 500)));
-  await h.world.settle();
+  await h.world.work();
   assertEquals(await h.temp.keysBelow(keys.allStaged()), []);
   await assertClean(h.temp.store);
 });
@@ -288,7 +288,7 @@ for (const [name, [change, left]] of Object.entries(CHANGES)) {
     for (const at of [2, 4]) {
       await using h = await openWorld();
       await open(h.world.runs, 1, {}, h.team);
-      await h.world.settle();
+      await h.world.work();
       const other = new RetentionHarness(h.temp.store);
       await using sender = await openOldLedger(h.temp.path);
       let changed = false;
@@ -301,7 +301,7 @@ for (const [name, [change, left]] of Object.entries(CHANGES)) {
       assert(changed && counter.commits > 4);
       assertEquals(outcome.kind, left === null ? "conflict" : "stored");
       assertEquals((await storedEvents(h.world.runs, h.team)).length, left ?? 0);
-      await h.world.settle();
+      await h.world.work();
       assertEquals(await strayRows(h.temp.store), []);
       assertEquals(await h.temp.keysBelow(keys.allStaged()), []);
       await assertClean(h.temp.store);

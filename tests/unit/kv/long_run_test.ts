@@ -75,7 +75,7 @@ async function fill() {
     await archive.runs.open(team, { id: id(n), agent: "a", startedAt: NOON }, NOON);
     await fillRun(temp.store, team, id(n), batches);
   }
-  await archive.settle();
+  await archive.work();
   const file = await temp.close();
   await Deno.remove(temp.folder, { recursive: true });
   return { file, team };
@@ -185,7 +185,7 @@ Deno.test("long run: a growing run moves from pages to rows without losing or re
     const cold = await runsOf(temp.store).append(team, id(2), events, NOON);
     assertEquals(cold, { kind: "stored", accepted: 0, duplicates: events.length });
   }
-  await new RetentionHarness(temp.store).settle();
+  await new RetentionHarness(temp.store).work();
   await assertExact(temp.store);
 });
 
@@ -244,7 +244,7 @@ Deno.test("long run: deleting it leaves no row, and is answered before all rows 
   assert((await temp.keysBelow(keys.events(team.id, id(1)))).length > 0);
   await archive.sweeps.resume(archive.nowMs);
   assertEquals(await temp.keysBelow(keys.events(team.id, id(1))), []);
-  await archive.settle();
+  await archive.work();
   assertEquals(await strayRows(temp.store), []);
 });
 

@@ -13,7 +13,7 @@ import { startedJob } from "../../support/builders/jobs.ts";
 import { finish, open, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
-import { append, beat, costOf, held, StoreProcess } from "../../support/harness/store_process.ts";
+import { append, beat, costOf, held, HookedProcess } from "../../support/harness/hooked_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
@@ -24,7 +24,7 @@ const SPEC = { model: "known", provider: null, from: null, to: null };
 for (const at of ["before", "after"] as const) {
   Deno.test(`recent heads: the worker runs ${at} new prices are stored`, async () => {
     await using temp = await TempStore.open();
-    const process = await StoreProcess.ready(temp.store);
+    const process = await HookedProcess.ready(temp.store);
     const cards = { current: () => Promise.resolve(NEW_CARD) };
     const reprices = createRepriceStore(process.store, cards, { now: () => NOON });
     await open(process.runs, 1);
@@ -57,38 +57,38 @@ for (const at of ["before", "after"] as const) {
 
 Deno.test("recent heads: a run is deleted while it waits and while events arrive", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   const jobs = new RetentionHarness(process.store);
   const team = await jobs.addTeam("free");
   const runs = runsOf(process.store);
   for (const n of [1, 2]) {
     await open(runs, n, {}, team);
-    if (n === 1) await jobs.settle();
+    if (n === 1) await jobs.work();
     await process.runs.append(team, run(n), [], NOON);
     const [deletion] = await Promise.all([
       jobs.deletions.deleteRun(team, run(n), "key"),
       finish(runs, n, team),
-      jobs.settle(),
+      jobs.work(),
     ]);
     assertEquals(deletion?.kind, "stored");
     assertEquals((await finish(runs, n, team)).kind, "conflict");
   }
-  await jobs.settle();
+  await jobs.work();
   assertEquals((await verifyStore(process.store, { pauseMs: 0 })).differences, []);
 });
 
 Deno.test("recent heads: a sweep removes payload of an open run, which then ends", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   const jobs = new RetentionHarness(process.store);
   const team = await jobs.addTeam("free");
   await open(jobs.runs, 1, { goal: "g" }, team);
   await jobs.runs.append(team, run(1), [], NOON);
-  await jobs.settle();
+  await jobs.work();
   jobs.nowMs += 8 * DAY_MS;
   await jobs.sweep();
   await finish(jobs.runs, 1, team);
-  await jobs.settle();
+  await jobs.work();
   assertEquals((await verifyStore(process.store, { pauseMs: 0 })).differences, []);
   const [head] = await readHeads({ store: process.store, team: team.id }, [run(1)]);
   assertEquals(head?.summary?.revision, 1);
@@ -96,7 +96,7 @@ Deno.test("recent heads: a sweep removes payload of an open run, which then ends
 
 Deno.test("recent heads: a damaged run whose cost failed is read again", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   const { store, pipeline } = process;
   await append(process, 1, 1);
   const key = keys.ledger(TEAM.id, run(1));
@@ -135,7 +135,7 @@ Deno.test("recent heads: a damaged run whose cost failed is read again", async (
 
 Deno.test("recent heads: a head holds no part's texts and scores if they are long, and no ids of events", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   const large = {
     output: `"${"o".repeat(1_000)}"` as RawJson,
     metadata: [["k", "v"]],

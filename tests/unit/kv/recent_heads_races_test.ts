@@ -15,10 +15,10 @@ import {
   append,
   beat,
   costOf,
+  HookedProcess,
   isProjection,
-  StoreProcess,
   throughGate,
-} from "../../support/harness/store_process.ts";
+} from "../../support/harness/hooked_process.ts";
 import { storeOver } from "../../support/harness/stores.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
@@ -26,7 +26,7 @@ import { Gate } from "../../support/harness/worker_harness.ts";
 for (const at of ["before", "after"] as const) {
   Deno.test(`recent heads: a run changes ${at} the worker stores its summary`, async () => {
     await using temp = await TempStore.open();
-    const process = await StoreProcess.ready(temp.store);
+    const process = await HookedProcess.ready(temp.store);
     await open(process.runs, 1);
     await append(process, 1, 1);
     await beat(process, 2);
@@ -44,7 +44,7 @@ for (const at of ["before", "after"] as const) {
 
   Deno.test(`recent heads: a close is in progress ${at} the worker stores a summary`, async () => {
     await using temp = await TempStore.open();
-    const process = await StoreProcess.ready(temp.store);
+    const process = await HookedProcess.ready(temp.store);
     await open(process.runs, 1);
     const gate = new Gate();
     process.once(async (write, commit) => {
@@ -65,7 +65,7 @@ for (const at of ["before", "after"] as const) {
 Deno.test("recent heads: the worker's commit has no outcome, and is stored or not", async () => {
   for (const isStored of [true, false]) {
     await using temp = await TempStore.open();
-    const process = await StoreProcess.ready(temp.store);
+    const process = await HookedProcess.ready(temp.store);
     await beat(process, 1, "ok", { reported: { cost: 7n } });
     await open(process.runs, 2);
     process.once(async (write, commit) => {
@@ -80,7 +80,7 @@ Deno.test("recent heads: the worker's commit has no outcome, and is stored or no
 
 Deno.test("recent heads: of two closes at once, the stored one counts", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   await open(process.runs, 1);
   const end = { status: "failed", finishedAt: NOON + 1 } as const;
   const [, second] = await Promise.all([
@@ -93,7 +93,7 @@ Deno.test("recent heads: of two closes at once, the stored one counts", async ()
 
 Deno.test("recent heads: equal calls at once, and all kinds of calls at once", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   const calls = [
     (n: number) => open(process.runs, n),
     (n: number) => beat(process, n, "ok"),
@@ -116,7 +116,7 @@ Deno.test("recent heads: equal calls at once, and all kinds of calls at once", a
 
 Deno.test("recent heads: a refused write loses no head", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   const { reads } = process;
   await open(process.runs, 1);
   process.once(() => Promise.reject(new Overloaded("full")));
@@ -138,7 +138,7 @@ Deno.test("recent heads: a locked commit is sent again and stored after its call
   using kv = await Deno.openKv(temp.path);
   const faulty = faultKv(kv, () => faults.shift() ?? "none", () => gate.pass());
   const store = storeOver(faulty, temp.store.reader, BACK_ENDS.embedded, deadlines);
-  const process = await StoreProcess.ready(store);
+  const process = await HookedProcess.ready(store);
   await beat(process, 2);
   await process.work();
   faults.push("locked", "stall", "stall");
@@ -168,13 +168,13 @@ function nextTurn(): Promise<void> {
 for (const [first, second] of [["opening", "heartbeat"], ["heartbeat", "opening"]] as const) {
   Deno.test(`one call: after a restart, the ${second} of another agent conflicts with the stored ${first}`, async () => {
     await using temp = await TempStore.open();
-    const send = (process: StoreProcess, kind: "opening" | "heartbeat", agent: string) =>
+    const send = (process: HookedProcess, kind: "opening" | "heartbeat", agent: string) =>
       kind === "opening"
         ? open(process.runs, 1, { agent })
         : beat(process, 1, "ok", { agent, startedAt: NOON });
-    const earlier = await StoreProcess.ready(temp.store);
+    const earlier = await HookedProcess.ready(temp.store);
     assertEquals((await send(earlier, first, "a")).kind, "stored");
-    const process = await StoreProcess.ready(temp.store);
+    const process = await HookedProcess.ready(temp.store);
     // The agents are known, so neither call reads before its first commit.
     for (const agent of ["a", "b"]) await open(process.runs, agent === "a" ? 2 : 3, { agent });
     assertEquals(await send(process, second, "b"), { kind: "conflict", field: "agent" });

@@ -9,13 +9,13 @@ import { keys } from "../../../kv/base/keys.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
 import { assertSumsAddUp, finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { append, beat, costOf, StoreProcess } from "../../support/harness/store_process.ts";
+import { append, beat, costOf, HookedProcess } from "../../support/harness/hooked_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 
 Deno.test("recent heads: an ordinary run is summarized without a read of its rows", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   const { reads } = process;
   await open(process.runs, 1);
   await append(process, 1, 1, 2);
@@ -33,7 +33,7 @@ Deno.test("recent heads: an ordinary run is summarized without a read of its row
 
 Deno.test("recent heads: a run that changes after it was closed and summarized counts once", async () => {
   await using temp = await TempStore.open();
-  const process = await StoreProcess.ready(temp.store);
+  const process = await HookedProcess.ready(temp.store);
   await open(process.runs, 1);
   await process.work();
   await finish(process.runs, 1);
@@ -48,7 +48,7 @@ Deno.test("recent heads: a run that changes after it was closed and summarized c
 Deno.test("recent heads: a part whose head was evicted is read", async () => {
   await using temp = await TempStore.open();
   // Space for about 20 heads.
-  const process = await StoreProcess.ready(temp.store, 1);
+  const process = await HookedProcess.ready(temp.store, 1);
   await append(process, 1, 1);
   for (let n = 100; n < 150; n++) await append(process, n, 2);
   await open(process.runs, 1);
@@ -60,7 +60,7 @@ for (const isStored of [true, false]) {
   const when = isStored ? "after" : "before";
   Deno.test(`recent heads: a head is evicted ${when} its commit is stored`, async () => {
     await using temp = await TempStore.open();
-    const process = await StoreProcess.ready(temp.store, 1);
+    const process = await HookedProcess.ready(temp.store, 1);
     // A call with a new agent would make the others wait.
     await beat(process, 2);
     const gate = new Gate();
@@ -83,10 +83,10 @@ for (const isStored of [true, false]) {
 
 Deno.test("recent heads: parts that an earlier process stored are read, in either lane", async () => {
   await using temp = await TempStore.open();
-  const earlier = await StoreProcess.ready(temp.store);
+  const earlier = await HookedProcess.ready(temp.store);
   await append(earlier, 1, 1);
   await finish(earlier.runs, 2);
-  const process = new StoreProcess(temp.store);
+  const process = new HookedProcess(temp.store);
   // Both lanes have been read, and neither is up to date.
   for (const lane of ["open", "closed"] as const) await process.pipeline.takePending(lane, 10);
   await open(process.runs, 1);
@@ -97,7 +97,7 @@ Deno.test("recent heads: parts that an earlier process stored are read, in eithe
 
 Deno.test("recent heads: an earlier process had a clock that was ahead", async () => {
   await using temp = await TempStore.open();
-  const earlier = await StoreProcess.ready(temp.store);
+  const earlier = await HookedProcess.ready(temp.store);
   await append(earlier, 1, 1);
   const [mark] = await temp.keysBelow(keys.pendingLane("open"));
   assert(mark !== undefined);
@@ -105,7 +105,7 @@ Deno.test("recent heads: an earlier process had a clock that was ahead", async (
   const future = keys.pending("open", `7${"Z".repeat(25)}`);
   await temp.store.writer.commit({ deletes: [mark], sets: [{ key: future, value }] });
 
-  const process = new StoreProcess(temp.store);
+  const process = new HookedProcess(temp.store);
   const batch = await process.pipeline.takePending("open", 10);
   // The run fails for now, so its mark stays.
   await batch.ack(batch.runs);
@@ -119,7 +119,7 @@ Deno.test("recent heads: an earlier process had a clock that was ahead", async (
 
 const SCORE = { id: "score" as ScoreId, name: "quality", value: 1, source: "api" };
 
-const PARTS: Record<string, (process: StoreProcess) => Promise<unknown>> = {
+const PARTS: Record<string, (process: HookedProcess) => Promise<unknown>> = {
   opening: ({ runs }) => open(runs, 1),
   events: (process) => append(process, 1, 1),
   close: ({ runs }) => finish(runs, 1),
@@ -130,7 +130,7 @@ for (const [part, send] of Object.entries(PARTS)) {
   for (const isStored of [false, true]) {
     Deno.test(`recent heads: ${part} without an outcome, ${isStored ? "" : "not "}stored`, async () => {
       await using temp = await TempStore.open();
-      const process = await StoreProcess.ready(temp.store);
+      const process = await HookedProcess.ready(temp.store);
       process.once(async (write, commit) => {
         if (isStored) await commit(write);
         throw new StorageUnavailable("no outcome");

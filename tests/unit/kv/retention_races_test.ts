@@ -83,7 +83,7 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
       if (parts.includes("open")) await open(runs, 1, { goal: "g" }, team);
       if (parts.includes("events")) await runs.append(team, run(1), [aCall(1)], NOON);
       if (parts.includes("finish")) await finish(runs, 1, team);
-      await archive.settle();
+      await archive.work();
       await using other = await openOldLedger(temp.path);
       other.archive.nowMs = archive.nowMs = NOON + days * DAY_MS;
       let stored = false;
@@ -96,7 +96,7 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
       // A deletion also removes everything acknowledged before it.
       const isDeleted = removal === "its deletion";
       assertEquals(page === null ? null : late.isIn(page), isDeleted ? null : true, name);
-      await archive.settle();
+      await archive.work();
       await assertClean(temp.store, name);
     }
   });
@@ -113,7 +113,7 @@ Deno.test("retention: on a shared KV a removal locks only the runs of its next c
       await open(h.runs, n, {}, team);
       await finish(h.runs, n, team);
     }
-    await h.settle();
+    await h.work();
     const waiting: Promise<void>[] = [];
     const isLocked = (id: typeof ids[number]) => {
       let isFree = false;

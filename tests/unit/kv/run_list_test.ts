@@ -90,7 +90,7 @@ Deno.test("run list: runs that are added, closed or removed during paging hide a
   for (let n = 1; n <= 60; n++) {
     await open(runs, n, { startedAt: NOON + n * 1_000 }, team);
   }
-  await archive.settle();
+  await archive.work();
   let step = 0;
   const result = await readList(createRunListStore(temp.store).page, team, ALL, 5, async () => {
     step++;
@@ -101,7 +101,7 @@ Deno.test("run list: runs that are added, closed or removed during paging hide a
     if (step === 3) await deletions.deleteRun(team, run(20), "key");
     await open(runs, 100 + step, { startedAt: NOON + step * 5_000 + 1 }, team);
     await open(runs, 200 + step, { startedAt: NOON + 100_000 + step }, team);
-    await archive.settle();
+    await archive.work();
   });
   assertEquals(new Set(result).size, result.length);
   for (let n = 1; n <= 60; n++) assertEquals(result.includes(run(n)), n !== 20, `run ${n}`);
@@ -140,7 +140,7 @@ Deno.test("run list: a deleted or expired run leaves no row of the index", async
   await finish(runs, 1, team);
   await runs.append(team, run(1), [aCall(3)], NOON + 9);
   await runs.append(team, run(2), [aCall(4)], NOON);
-  await archive.settle();
+  await archive.work();
   const rows = await temp.keysBelow(["run_by", team.id]);
   const kinds = rows.map((key) => `${String(key[2])} ${String(key[3])}`);
   assertEquals(kinds.toSorted(), [

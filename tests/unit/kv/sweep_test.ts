@@ -70,7 +70,7 @@ Deno.test("sweep: calls to expiring runs lose nothing that was acknowledged", as
     if (outcome.kind === "stored") stored.set(n, outcome.accepted);
   }
   await sweeping;
-  await retention.settle();
+  await retention.work();
   assertEquals(new Set(stored.values()), new Set([1]));
   for (const n of stored.keys()) {
     const read = await runs.read(team, run(n), null, 1_000);
@@ -86,7 +86,7 @@ Deno.test("sweep: a run that constantly receives events does not keep the sweep 
   const team = await archive.addTeam("free");
   const { runs, deletions } = archive;
   for (const n of [1, 2, 3]) await aRunNow(archive, team, n, { customerId: n > 1 ? "acme" : "b" });
-  await archive.settle();
+  await archive.work();
   archive.nowMs += 8 * DAY_MS;
   let [done, sent] = [false, 0];
   const send = async (n: number) => {
@@ -110,7 +110,7 @@ Deno.test("sweep: a run that constantly receives events does not keep the sweep 
     await Promise.all(sending);
   }
   assert(sent > 10, `only ${sent} batches`);
-  await archive.settle();
+  await archive.work();
   await assertClean(temp.store);
 });
 
@@ -119,13 +119,13 @@ Deno.test("sweep: events not aggregated before their run expired are still count
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   await open(archive.runs, 1, { customerId: "acme" }, team);
-  await archive.settle();
+  await archive.work();
   // The worker has not seen these.
   await archive.runs.append(team, run(1), [aCall(7)], NOON);
   await finish(archive.runs, 1, team);
   archive.nowMs += 31 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, records: 1, events: 1 });
-  await archive.settle();
+  await archive.work();
   await assertClean(temp.store);
   const row = await temp.store.reader.get(
     keys.rollup(team.id, "customer", "2026-11-21", '["customer","acme"]'),
@@ -144,7 +144,7 @@ Deno.test("sweep: expired events keep their price, the others are repriced", asy
   await archive.runs.append(team, run(1), [aCall(10)], NOON);
   archive.nowMs += 5 * DAY_MS;
   await archive.runs.append(team, run(1), [aCall(100)], archive.nowMs);
-  await archive.settle();
+  await archive.work();
   assertEquals(await cost(), 35n + 305n);
   archive.nowMs += 3 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
@@ -169,7 +169,7 @@ Deno.test("sweep: a smaller plan applies from the next sweep on, a larger one re
   const moveTo = (tier: Team["tier"]) =>
     temp.store.writer.commit({ sets: [{ key: keys.team(team.id), value: { ...team, tier } }] });
   await aRunNow(archive, team, 1);
-  await archive.settle();
+  await archive.work();
   archive.nowMs += 1_000 * DAY_MS;
   assertEquals(await archive.sweep(), EMPTY_SWEEP);
   archive.nowMs = NOON + 100 * DAY_MS;
@@ -189,7 +189,7 @@ Deno.test("sweep: an unreadable run is counted and kept, and every other one is 
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   for (let n = 0; n < 90; n++) await aRunNow(archive, team, n);
-  await archive.settle();
+  await archive.work();
   const damaged = keys.closing(team.id, run(44));
   await temp.store.writer.commit({ sets: [{ key: damaged, value: Uint8Array.of(1, 0, 9, 9) }] });
   archive.nowMs += 31 * DAY_MS;
@@ -228,13 +228,13 @@ Deno.test("sweep: duplicates of expired events are dropped while the record exis
   };
   await open(archive.runs, 1, {}, team);
   assertEquals(await send(archive), 320);
-  await archive.settle();
+  await archive.work();
   archive.nowMs += 8 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 320 });
   assertEquals(await send3(), [0, 0, 0]);
   archive.nowMs = NOON + 31 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, records: 1 });
   assertEquals(await send3(), [320, 0, 0]);
-  await archive.settle();
+  await archive.work();
   await assertClean(temp.store);
 });

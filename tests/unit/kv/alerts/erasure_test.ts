@@ -9,7 +9,8 @@ import type { Store } from "../../../../kv/store.ts";
 import { picodollars } from "../../../../domain/pricing/money.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
-import { LookProcess, ruleOf } from "../../../support/harness/look_process.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
+import { ruleOf } from "../../../support/builders/alert_rules.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const CUSTOMER = "acme-the-customer";
@@ -37,7 +38,7 @@ async function rowsWith(store: Store, text: string): Promise<string[]> {
 
 Deno.test("erasure: no row names a deleted customer, but those that are documented", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.putMail("ops");
   const byCustomer = { groupBy: "customer" } as const;
   await here.setRule(
@@ -108,7 +109,7 @@ Deno.test("erasure: no row names a deleted customer, but those that are document
 Deno.test("erasure: ends what a customer's runs opened, also with a clock set back or after it began", async () => {
   for (const position of [FIRST_INCIDENT, { after: keys.incident(TEAM.id, "") }]) {
     await using temp = await TempStore.open();
-    const here = new LookProcess(temp.store);
+    const here = new AlertProcess(temp.store);
     const failed = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
     await here.setRule("failed", ruleOf(failed, { groupBy: "customer", resolveAfter: 3 }));
     for (const [n, customerId] of [[1, CUSTOMER], [2, "zeta"]] as const) {

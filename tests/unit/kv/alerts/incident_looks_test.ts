@@ -26,7 +26,7 @@ async function failed(h: RetentionHarness): Promise<Team> {
     await h.runs.open(team, { id: run(n), agent: "a", startedAt: NOON }, NOON);
     await h.runs.finish(team, run(n), { status: "failed", finishedAt: NOON }, NOON);
   }
-  await h.settle();
+  await h.work();
   await storeIncident(h.store, team.id, INCIDENT);
   return team;
 }

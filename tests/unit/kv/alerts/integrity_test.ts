@@ -6,12 +6,12 @@ import { keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import type { KvSet } from "../../../../kv/writer/write.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
-import { LookProcess } from "../../../support/harness/look_process.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 
 Deno.test("verify: every kind of damage to incidents and their groups is found", async (t) => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.putMail("ops");
   await here.closeAll("bbbgbbb");
   const [over, open] = await here.incidents() as [Incident, Incident];

@@ -8,28 +8,29 @@ import { groupsOf } from "../../../../kv/base/groups.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
-import { LookProcess, ruleOf } from "../../../support/harness/look_process.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
+import { ruleOf } from "../../../support/builders/alert_rules.ts";
 import { HOUR, MINUTE } from "../../../support/harness/monitor_process.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const FAILED = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
 
 /** Closes failed runs of different agents, and counts all of them. */
-async function failAll(here: LookProcess, agents: number): Promise<void> {
+async function failAll(here: AlertProcess, agents: number): Promise<void> {
   for (let n = 1; n <= agents; n++) await here.close(n, "failed", NOON, { agent: `a${n}` });
   await here.work();
   await here.until(NOON + MINUTE);
 }
 
 /** Numbers of incidents by what resolved them. */
-async function ends(here: LookProcess): Promise<Record<string, number>> {
+async function ends(here: AlertProcess): Promise<Record<string, number>> {
   const groups = Map.groupBy(await here.incidents(), ({ resolvedBy }) => resolvedBy ?? "open");
   return Object.fromEntries([...groups].map(([by, { length }]) => [by, length]));
 }
 
 Deno.test("a rule with many open incidents is deleted: all of them end, with messages", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   for (const slug of ["ops", "boss", "team"]) await here.putMail(slug);
   await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent" }));
   await failAll(here, 90);
@@ -44,7 +45,7 @@ Deno.test("a rule with many open incidents is deleted: all of them end, with mes
 
 Deno.test("a silence ends that held back many incidents: all of them are sent", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   for (const slug of ["ops", "boss"]) await here.putMail(slug);
   await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent" }));
   await here.silenceUntil(NOON + HOUR);
@@ -57,7 +58,7 @@ Deno.test("a silence ends that held back many incidents: all of them are sent", 
 
 Deno.test("messages about many incidents are repeated, all of them", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   for (const slug of ["ops", "boss"]) await here.putMail(slug);
   await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent", renotifySeconds: 3_600 }));
   await failAll(here, 60);
@@ -68,7 +69,7 @@ Deno.test("messages about many incidents are repeated, all of them", async () =>
 
 Deno.test("a run with many models is counted with a hundred rules of spend", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   const rule = ruleOf({ kind: "spend", usd: "1", period: "month" }, { groupBy: "model" });
   for (let n = 0; n < 100; n++) await here.putRule(`spend-${"x".repeat(50)}-${n}`, rule, NOON);
   const events = Array.from(
@@ -84,7 +85,7 @@ Deno.test("a run with many models is counted with a hundred rules of spend", asy
 
 Deno.test("a run that is dear for a hundred rules opens incidents of ten", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   for (let n = 0; n < 20; n++) await here.putMail(`mail-${"x".repeat(50)}-${n}`);
   const rule = ruleOf({ kind: "run_cost", usd: "1" }, { groupBy: "customer" });
   for (let n = 0; n < 100; n++) await here.putRule(`cost-${"x".repeat(50)}-${n}`, rule, NOON);
@@ -100,7 +101,7 @@ Deno.test("a run that is dear for a hundred rules opens incidents of ten", async
 
 Deno.test("a changed rule ends what its earlier version opened, behind many newer groups", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.setRule("failures", ruleOf(FAILED, { groupBy: "customer" }));
   await here.close(1, "failed", NOON, { customerId: "z" });
   await here.work();
@@ -122,7 +123,7 @@ Deno.test("a changed rule ends what its earlier version opened, behind many newe
 
 Deno.test("spend over the limit in a new period ends many incidents of the one before", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   for (const slug of ["ops", "boss", "team"]) await here.putMail(slug);
   const spend = async (from: number) => {
     for (let n = 0; n < 40; n++) {
@@ -148,7 +149,7 @@ Deno.test("spend over the limit in a new period ends many incidents of the one b
 
 Deno.test("the spend of a customer with a long name is found", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   const rule = ruleOf({ kind: "spend", usd: "1", period: "day" }, { groupBy: "customer" });
   await here.setRule("cost", rule);
   await here.until(NOON);

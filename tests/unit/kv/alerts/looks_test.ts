@@ -4,7 +4,8 @@ import { picodollars } from "../../../../domain/pricing/money.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
-import { LookProcess, ruleOf } from "../../../support/harness/look_process.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
+import { ruleOf } from "../../../support/builders/alert_rules.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { HOUR, MINUTE } from "../../../support/harness/monitor_process.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
@@ -12,7 +13,7 @@ import { TempStore } from "../../../support/harness/temp_store.ts";
 const DAY = 24 * HOUR;
 
 /** A run of a customer that cost something; it is summarized. */
-async function spend(process: LookProcess, n: number, usd: number, customerId: string) {
+async function spend(process: AlertProcess, n: number, usd: number, customerId: string) {
   const at = process.nowMs;
   await process.runs.heartbeat(TEAM, {
     ...{ id: run(n), agent: "a", status: "ok", startedAt: at, customerId },
@@ -23,7 +24,7 @@ async function spend(process: LookProcess, n: number, usd: number, customerId: s
 
 Deno.test("spend: opens once a period, ends with it, and opens again in the next one", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.putMail("ops");
   await here.setRule(
     "cost",
@@ -57,7 +58,7 @@ Deno.test("spend: opens once a period, ends with it, and opens again in the next
 
 Deno.test("stuck: opens at the limit, counts each run once, ends with the last one", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.putMail("ops");
   const rule = ruleOf({ kind: "stuck", seconds: 3_600 }, { groupBy: "agent" });
   await here.rules.remove(TEAM, "stuck", { by: "key_1", at: NOON });
@@ -95,7 +96,7 @@ Deno.test("stuck: opens at the limit, counts each run once, ends with the last o
 
 Deno.test("stuck: the default rule finds a run within a minute of its limit", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   const openedAt = NOON + 25 * MINUTE;
   await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: openedAt }, openedAt);
   await here.work();
@@ -107,7 +108,7 @@ Deno.test("stuck: the default rule finds a run within a minute of its limit", as
 
 Deno.test("stuck: an absence of the service excuses runs", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);
   await here.work();
   await here.setRule("stuck", ruleOf({ kind: "stuck", seconds: 3_600 }));
@@ -121,7 +122,7 @@ Deno.test("stuck: an absence of the service excuses runs", async () => {
 
 Deno.test("quota: opens at the first mark, counts the second one, ends with the month", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.putMail("ops");
   await here.notice(80);
   await here.until(NOON);
@@ -144,7 +145,7 @@ Deno.test("quota: opens at the first mark, counts the second one, ends with the 
 
 Deno.test("quota: both marks at once open one incident that names the higher one (R39)", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.putMail("ops");
   await here.notice(80);
   await here.notice(100);
@@ -154,7 +155,7 @@ Deno.test("quota: both marks at once open one incident that names the higher one
 
 Deno.test("service: opens with a trouble, ends when none of its kind is left", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   const dead = keys.runFailure(TEAM.id, run(1));
   const failure = { work: "cost", tries: 8, at: NOON, error: "Error: odd" };
   const broken = keys.channelHealth(TEAM.id, "ops");
@@ -177,7 +178,7 @@ Deno.test("service: opens with a trouble, ends when none of its kind is left", a
 
 Deno.test("a changed rule ends what its earlier version opened, and finds what is true", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.putMail("ops");
   const rule = ruleOf({ kind: "spend", usd: "1", period: "day" });
   await spend(here, 1, 3, "acme");
@@ -202,7 +203,7 @@ Deno.test("a changed rule ends what its earlier version opened, and finds what i
 
 Deno.test("a message is repeated while an incident is open, and held back by a silence", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.putMail("ops");
   await here.silenceUntil(NOON + 2 * HOUR);
   await spend(here, 1, 3, "acme");
@@ -231,7 +232,7 @@ Deno.test("a message is repeated while an incident is open, and held back by a s
 
 Deno.test("looks of two processes change nothing twice", async () => {
   await using temp = await TempStore.open();
-  const [a, b] = [new LookProcess(temp.store), new LookProcess(temp.store)];
+  const [a, b] = [new AlertProcess(temp.store), new AlertProcess(temp.store)];
   await a.putMail("ops");
   for (const n of [1, 2, 3]) await spend(a, n, 3, `customer ${n}`);
   await a.notice(80);
@@ -253,7 +254,7 @@ Deno.test("looks of two processes change nothing twice", async () => {
 
 Deno.test("unpriced: ends when the model has a price", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);
   await here.runs.append(TEAM, run(1), [aCall(5, "mystery", "acme")], NOON);
   await here.runs.append(TEAM, run(1), [aCall(6, "riddle", "acme")], NOON);
@@ -280,7 +281,7 @@ Deno.test("unpriced: ends when the model has a price", async () => {
 
 Deno.test("run_cost: ends after a day without another such run", async () => {
   await using temp = await TempStore.open();
-  const here = new LookProcess(temp.store);
+  const here = new AlertProcess(temp.store);
   await here.setRule("dear", ruleOf({ kind: "run_cost", usd: "1" }));
   await spend(here, 1, 2, "acme");
   here.nowMs = NOON + 20 * HOUR;

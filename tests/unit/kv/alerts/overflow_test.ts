@@ -5,13 +5,14 @@ import { picodollars } from "../../../../domain/pricing/money.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
-import { LookProcess, ruleOf } from "../../../support/harness/look_process.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
+import { ruleOf } from "../../../support/builders/alert_rules.ts";
 import { HOUR, MINUTE } from "../../../support/harness/monitor_process.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 
 /** A process with a rule of which all groups but some fire already. */
-async function almostFull(temp: TempStore, rule: string, left: number): Promise<LookProcess> {
-  const here = new LookProcess(temp.store);
+async function almostFull(temp: TempStore, rule: string, left: number): Promise<AlertProcess> {
+  const here = new AlertProcess(temp.store);
   await here.rules.remove(TEAM, "stuck", { by: "key_1", at: NOON });
   const firing = FIRING_GROUPS_MAX - left;
   const state = { [rule]: { instances: firing, firing, overflow: null } };

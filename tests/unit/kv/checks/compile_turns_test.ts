@@ -3,12 +3,12 @@ import { assert, assertEquals } from "@std/assert";
 import { AlertCache } from "../../../../kv/alerts/state.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
-import { CheckProcess } from "../../../support/harness/check_process.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 
 Deno.test("configuration: other work gets a turn after each check that is compiled", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   for (let n = 0; n < 10; n++) {
     await process.put("check", `check-${n}`, aCheck(`finds(goal, "[a-z]{1,${n + 2}}x")`));
   }
@@ -25,7 +25,7 @@ Deno.test("configuration: other work gets a turn after each check that is compil
 
 Deno.test("configuration: a team too large for the cache is compiled once, and again only what changed", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   const large = `tools.all(t, ${
     Array.from({ length: 30 }, (_, n) => `t.name != 'a${n}'`).join(" && ")
   })`;

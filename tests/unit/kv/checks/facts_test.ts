@@ -5,14 +5,15 @@ import { DESCENDANTS } from "../../../../domain/core/limits.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
 import { groupsOf } from "../../../../kv/base/groups.ts";
 import { createScoreStore } from "../../../../kv/runs/scores.ts";
-import { anEventOf, aScore, aTool, CheckProcess } from "../../../support/harness/check_process.ts";
+import { anEventOf, aScore, aTool } from "../../../support/builders/judged_events.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 import { aCall, finish, open, run, TEAM } from "../../../support/builders/stored_runs.ts";
 
 Deno.test("facts: calls by instant, whatever the order of their batches", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   const events = [
     aTool(1, "plan"),
     aTool(2, "look", { input: { a: 1, b: 2 } }),
@@ -37,7 +38,7 @@ Deno.test("facts: calls by instant, whatever the order of their batches", async 
 
 Deno.test("facts: with more events than are read, their names are missing, and the others are not", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   const logs = Array.from({ length: EVENTS_READ_MAX - 1 }, (_, i) => anEventOf(i + 2, "log", {}));
   await process.closeWith(1, [aTool(1, "a")]);
   for (const group of groupsOf(logs, 1_000)) await process.runs.append(TEAM, run(1), group, NOON);
@@ -52,7 +53,7 @@ Deno.test("facts: with more events than are read, their names are missing, and t
 
 Deno.test("facts: with more bytes than are read, names of events are missing", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   const share = EVENT_BYTES_MAX / 64;
   const around = JSON.stringify({ name: "a", x: "" }).length;
   const events = Array.from(
@@ -72,7 +73,7 @@ Deno.test("facts: with more bytes than are read, names of events are missing", a
 
 Deno.test("facts: scores of the finish first, then those of events by their instant, then by calls", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   const events = [aScore(1, "quality", 0.3), aScore(2, "quality", 0.2), aScore(3, "speed", 1)];
   const close = async (n: number, order: typeof events) => {
     await open(process.runs, n);
@@ -93,7 +94,7 @@ Deno.test("facts: scores of the finish first, then those of events by their inst
 
 Deno.test("facts: the cost with children adds all descendants, or is missing beyond their limit", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   const start = async (n: number, parentRunId?: ReturnType<typeof run>) => {
     await open(process.runs, n, parentRunId === undefined ? {} : { parentRunId });
     await process.runs.append(TEAM, run(n), [aCall(n)], NOON);

@@ -10,7 +10,8 @@ import type { ScoreId } from "../../../../domain/core/ids.ts";
 import type { RunChanges } from "../../../../kv/checks/later.ts";
 import { aCheck, assertVerified, outcomesOf, resultsOf } from "../../../support/builders/checks.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
-import { aScore, aTool, CheckProcess } from "../../../support/harness/check_process.ts";
+import { aScore, aTool } from "../../../support/builders/judged_events.ts";
+import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { DAY_MS } from "../../../support/harness/retention_harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
@@ -24,7 +25,7 @@ const same = (...numbers: readonly number[]) => numbers.map((n) => aTool(n, "loo
 
 Deno.test("later: it judges what must be read, with the other checks of the run", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   await process.put("check", "a-loop", aCheck(NO_LOOP));
   await process.put("check", "good", aCheck('status == "success"'));
   await process.closeWith(1, same(1, 2, 3));
@@ -35,7 +36,7 @@ Deno.test("later: it judges what must be read, with the other checks of the run"
   assertEquals(await outcomesOf(temp.store, 1), ["a-loop fail", "good pass"]);
   assertEquals(await outcomesOf(temp.store, 2), ["a-loop pass", "good pass"]);
   assertEquals(await process.statesOf(1), DONE);
-  assertEquals(await process.due(), []);
+  assertEquals(await process.dueRuns(), []);
   const [loop] = await resultsOf(temp.store, 1);
   assertEquals([loop?.revision, loop?.at], [1, NOON]);
   await assertVerified(temp.store);
@@ -43,7 +44,7 @@ Deno.test("later: it judges what must be read, with the other checks of the run"
 
 Deno.test("later: late events are judged again, and results are the same for every order of parts", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2));
   await process.judgeAll();
@@ -63,7 +64,7 @@ Deno.test("later: late events are judged again, and results are the same for eve
 
 Deno.test("later: an added score is judged if a check names scores", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   const scores = createScoreStore(temp.store);
   await process.put("check", "scored", aCheck('"quality" in scores && scores.quality > 0.5'));
   await process.put("check", "loop", aCheck(NO_LOOP, { statuses: ["failed"] }));
@@ -85,11 +86,11 @@ Deno.test("later: an added score is judged if a check names scores", async () =>
 Deno.test("later: without the payload a check of events is skipped, and the run stays as it is", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const process = new CheckProcess(store);
+  const process = new AlertProcess(store);
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
   await process.work();
-  const [task] = await process.due();
+  const [task] = await process.dueRuns();
   assert(task !== undefined);
   const atMs = NOON + 95 * DAY_MS;
   await createSweepStore(store, process.updater).step(TEAM, "payload", atMs, null, false);
@@ -102,11 +103,11 @@ Deno.test("later: without the payload a check of events is skipped, and the run 
 /** Judges run 1, of two equal calls; something happens before its results are stored. */
 async function racing(
   temp: TempStore,
-  between: (other: CheckProcess) => Promise<void>,
+  between: (other: AlertProcess) => Promise<void>,
 ): Promise<number> {
-  const other = new CheckProcess(temp.store);
+  const other = new AlertProcess(temp.store);
   let changes = 0;
-  const process = new CheckProcess(temp.store, (of): RunChanges => ({
+  const process = new AlertProcess(temp.store, (of): RunChanges => ({
     async change(team, ids, plan) {
       if (++changes === 2) await between(other);
       await of.change(team, ids, plan);
@@ -115,7 +116,7 @@ async function racing(
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2));
   await process.work();
-  const [task] = await process.due();
+  const [task] = await process.dueRuns();
   assert(task !== undefined);
   await process.complete(task);
   assertEquals(await process.statesOf(1), DONE);
@@ -145,11 +146,11 @@ Deno.test("later: no text of a payload that was removed meanwhile is stored", as
 
 Deno.test("later: a late event that is not summarized yet leaves the judgement to its projection", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2));
   await process.work();
-  const [task] = await process.due();
+  const [task] = await process.dueRuns();
   assert(task !== undefined);
   await process.runs.append(TEAM, run(1), same(3), NOON + 5);
   await process.complete(task);
@@ -161,12 +162,12 @@ Deno.test("later: a late event that is not summarized yet leaves the judgement t
 
 Deno.test("later: a run that began again while it was judged is judged again", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   const scores = createScoreStore(temp.store);
   await process.put("check", "scored", aCheck('"quality" in scores && scores.quality > 0.5'));
   await process.closeWith(1, [aScore(1, "quality", 0.1)]);
   await process.work();
-  const [task] = await process.due();
+  const [task] = await process.dueRuns();
   assert(task !== undefined);
   const begun = await process.pipeline.begin(task);
   assert(begun !== null);
@@ -183,11 +184,11 @@ Deno.test("later: a run that began again while it was judged is judged again", a
 
 Deno.test("later: it may run twice, in two instances at once, and for runs that are gone", async () => {
   await using temp = await TempStore.open();
-  const [process, other] = [new CheckProcess(temp.store), new CheckProcess(temp.store)];
+  const [process, other] = [new AlertProcess(temp.store), new AlertProcess(temp.store)];
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
   await process.work();
-  const [task] = await process.due();
+  const [task] = await process.dueRuns();
   assert(task !== undefined);
   await Promise.all([process.judge(task), other.judge(task), process.judge(task)]);
   await process.complete(task);
@@ -199,19 +200,19 @@ Deno.test("later: it may run twice, in two instances at once, and for runs that 
 
 Deno.test("later: without checks that apply any more, the results go", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
   await process.judgeAll();
   await process.runs.append(TEAM, run(1), [aCall(4)], NOON + 5);
   await process.work();
-  const [task] = await process.due();
+  const [task] = await process.dueRuns();
   assert(task !== undefined);
   await process.put("check", "loop", null);
   await process.complete(task);
   assertEquals(await outcomesOf(temp.store, 1), []);
   assertEquals(await process.statesOf(1), ["done", "skipped", "skipped", "skipped"]);
-  assertEquals(await process.due(), []);
+  assertEquals(await process.dueRuns(), []);
   await assertVerified(temp.store);
 });
 
@@ -228,11 +229,11 @@ Deno.test("later: a failing read rejects, and stores nothing", async () => {
           : target.getMany(wanted);
     },
   });
-  const process = new CheckProcess({ ...store, reader });
+  const process = new AlertProcess({ ...store, reader });
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
   await process.work();
-  const [task] = await process.due();
+  const [task] = await process.dueRuns();
   assert(task !== undefined);
   fails = true;
   await assertRejects(() => process.judge(task));
@@ -244,14 +245,14 @@ Deno.test("later: a failing read rejects, and stores nothing", async () => {
 
 Deno.test("later: a run that awaits its checks does so after an export and an import", async () => {
   await using temp = await TempStore.open();
-  const process = new CheckProcess(temp.store);
+  const process = new AlertProcess(temp.store);
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
   await process.work();
   await temp.store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
   await using copy = await TempStore.open();
   await importLines(copy.store, exportLines(temp.store));
-  const other = new CheckProcess(copy.store);
+  const other = new AlertProcess(copy.store);
   assertEquals(await other.statesOf(1), PENDING);
   await other.judgeAll();
   assertEquals(await outcomesOf(copy.store, 1), ["loop fail"]);
@@ -261,7 +262,7 @@ Deno.test("later: a run that awaits its checks does so after an export and an im
 Deno.test("later: verify reports work that is not due, until it is given up", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const process = new CheckProcess(store);
+  const process = new AlertProcess(store);
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
   await process.work();

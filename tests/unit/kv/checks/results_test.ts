@@ -10,7 +10,7 @@ import type { IdleClose } from "../../../../domain/runs/idle.ts";
 import { readHead } from "../../../../kv/runs/heads.ts";
 import { DAY_MS } from "../../../support/harness/retention_harness.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
-import { aTool } from "../../../support/harness/check_process.ts";
+import { aTool } from "../../../support/builders/judged_events.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 import { aCall, finish, open, run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
