@@ -139,7 +139,7 @@ Deno.test("agents: any calls in any order, with two concurrent projectors, match
 Deno.test("agents: a commit of unknown outcome is retried and counted once", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
-    using deadlines = new Deadlines(2_000, TIMERS);
+    using deadlines = new Deadlines(30_000, TIMERS);
     const store = storeOver(kv, kv, BACK_ENDS.embedded, deadlines);
     const runs = runsOf(store);
     const plan: Fault[] = [];

@@ -54,7 +54,7 @@ export class BrowserSession implements AsyncDisposable {
       reducedMotion: "reduce",
       ...options,
     });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(30_000);
     await context.addInitScript(LOG_VIOLATIONS);
     return new BrowserSession(context, await context.newPage(), url);
   }

@@ -10,10 +10,10 @@ const CLIENTS = 16;
 const REFUSED_MS = 20;
 
 /** Maximum milliseconds for a process to finish another's work: the lease's length and some work. */
-const SETTLED_MS_MAX = 15_000;
+const SETTLED_MS_MAX = 60_000;
 
 /** Maximum milliseconds in which reads are refused; one is refused after 2 s. */
-const READ_MS_MAX = 10_000;
+const READ_MS_MAX = 30_000;
 
 /** Maximum milliseconds to wait for certain responses; far more than they take. */
 const UNTIL_MS_MAX = 60_000;

@@ -35,11 +35,11 @@ export interface Access {
 }
 
 /** The worker may lag; while totals change it is at work. */
-const UNCHANGED_MS_MAX = 15_000;
+const UNCHANGED_MS_MAX = 60_000;
 const LOOK_MS = 20;
 
 /** Maximum milliseconds in which reads are refused; one is refused after 2 s. */
-const READ_MS_MAX = 10_000;
+const READ_MS_MAX = 30_000;
 const PICODOLLARS = 1e12;
 
 /** Waits until usage and spend from one day to another equal the expected totals. */

@@ -137,7 +137,7 @@ Deno.test("feed: a reader after every change sees each state of a final run once
 Deno.test("feed: commits of unknown outcome and lost commits leave no gap and no second row", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
-    using deadlines = new Deadlines(2_000, TIMERS);
+    using deadlines = new Deadlines(30_000, TIMERS);
     const store = storeOver(kv, kv, BACK_ENDS.embedded, deadlines);
     const plan: Fault[] = [];
     const faults = faultKv(kv, () => plan.shift() ?? "none");

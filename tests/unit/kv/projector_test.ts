@@ -152,7 +152,7 @@ function faulty(store: Store, kv: Deno.Kv, plan: Fault[]): Store {
 Deno.test("roll-ups: a commit of unknown outcome is retried and counted once", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
-    using deadlines = new Deadlines(2_000, TIMERS);
+    using deadlines = new Deadlines(30_000, TIMERS);
     const store = storeOver(kv, kv, BACK_ENDS.embedded, deadlines);
     const runs = runsOf(store);
     const plan: Fault[] = [];

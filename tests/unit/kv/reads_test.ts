@@ -70,7 +70,7 @@ Deno.test("reads: the deadline ends the work, and only then is its slot free", a
 });
 
 Deno.test("reads: a nested read needs no further slot", async () => {
-  using deadlines = new Deadlines(1_000, TIMERS);
+  using deadlines = new Deadlines(30_000, TIMERS);
   const reads = new Reads(deadlines, LIMITS);
   assertEquals(await reads.run("a", () => reads.run("a", () => Promise.resolve(1))), 1);
 });

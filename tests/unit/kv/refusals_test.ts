@@ -76,7 +76,7 @@ Deno.test("R13: processes on one store add to each other's counts", async () => 
 
 Deno.test("R13: a write of unknown outcome is neither counted twice nor lost", async () => {
   const kv = await Deno.openKv(":memory:");
-  using deadlines = new Deadlines(2_000, TIMERS);
+  using deadlines = new Deadlines(30_000, TIMERS);
   let fault: Fault = "none";
   const store = storeOver(faultKv(kv, () => fault), kv, BACK_ENDS.embedded, deadlines);
   const refusals = createRefusalStore(store, () => NOON);
@@ -103,7 +103,7 @@ Deno.test("R13: a write of unknown outcome is neither counted twice nor lost", a
 
 Deno.test("R13: counts that cannot be written stay within the memory share, then are written", async () => {
   const kv = await Deno.openKv(":memory:");
-  using deadlines = new Deadlines(2_000, TIMERS);
+  using deadlines = new Deadlines(30_000, TIMERS);
   let fault: Fault = "throw";
   const store = storeOver(faultKv(kv, () => fault), kv, BACK_ENDS.embedded, deadlines);
   const memory = new Memory(60);

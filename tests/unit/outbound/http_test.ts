@@ -142,7 +142,7 @@ Deno.test("http: the status counts, also if the body does not end before the dea
     await write("HTTP/1.1 503 No\r\ncontent-length: 99\r\n\r\npart");
     await closed;
   });
-  const outcome = await send(receiver.url, AbortSignal.timeout(250));
+  const outcome = await send(receiver.url, AbortSignal.timeout(2_000));
   assert(outcome.kind === "answered");
   assertEquals([outcome.status, outcome.text], [503, "part"]);
 });
