@@ -97,6 +97,7 @@ export class Instance implements AsyncDisposable {
     readonly team: Team,
     /** Null with buckets of its own. */
     private readonly slices: RateSlices | null,
+    private readonly key: string,
   ) {}
 
   /** Starts an instance on a path, or on the URL of a shared KV. */
@@ -143,12 +144,12 @@ export class Instance implements AsyncDisposable {
     const { team } = await ensureFirstTeam(store, environment, { region, key, tier });
     if (!isIdle) service.start();
     if (options.sweeps) service.sweep.start();
-    return new Instance(store, service, limits, team, slices);
+    return new Instance(store, service, limits, team, slices, key);
   }
 
   /** Sends a request with the first team's key; a body is sent as JSON. */
   async request(method: string, path: string, body?: unknown): Promise<Response> {
-    const headers = { Authorization: `Bearer ${KEY}`, Host: "test" };
+    const headers = { Authorization: `Bearer ${this.key}`, Host: "test" };
     const init = body === undefined ? {} : { body: JSON.stringify(body) };
     return await this.service.app.fetch(
       new Request(`http://test${path}`, { method, headers, ...init }),
