@@ -27,12 +27,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>({ getPath: pathOf });
   const admission = new Admission(deps);
   const dispatch = createDispatch(deps, admission);
-  const handlerDeps: HandlerDeps = {
-    ...deps,
-    admission,
-    openapiText,
-    reference: (c) => dashboard.reference(c),
-  };
+  const handlerDeps: HandlerDeps = { ...deps, admission, openapiText };
   const dashboard = createDashboard(handlerDeps);
   const mount = (route: RouteRule, guards: readonly Guard[], handler: Handle) => {
     const served = isCompressed(route) ? compressed(handler) : handler;

@@ -4,6 +4,7 @@ import { suspensionOf } from "../../domain/teams/credentials.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import { quotaState, type QuotaUse } from "../../domain/teams/quota.ts";
 import type { Team } from "../../domain/teams/team.ts";
+import { REFERENCE_SCRIPT, sendReferenceScript } from "../docs/reference.ts";
 import { answerText, fail } from "../http/answer.ts";
 import type { Guard, Handle, MenuEntry, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
@@ -26,7 +27,6 @@ import { alertsPage } from "./alerts/page.tsx";
 import { overviewPage } from "./overview/page.tsx";
 import { planPage } from "./plan/page.tsx";
 import { rateCardPage } from "./rate_card/page.tsx";
-import { createReference } from "./reference/page.tsx";
 import { refusalsPage } from "./refusals/page.tsx";
 import { runPage } from "./run/page.tsx";
 import { runsPage } from "./runs/page.tsx";
@@ -42,12 +42,10 @@ export function createDashboard(deps: HandlerDeps) {
   const menu = hasOperator ? MENU : MENU.filter(({ path }) => path !== PLAN_PATH);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const authenticate = sessionAuth(deps, askToSignIn);
-  const setFrame = (c: RequestContext) =>
-    c.set("frame", { menu, hasOperator, nowMs: deps.environment.now() });
   /** Renders errors on dashboard paths as pages. */
   const asPage: Guard = (c) => {
     if (c.req.path.startsWith(DASHBOARD_PATH)) {
-      setFrame(c);
+      c.set("frame", { menu, hasOperator, nowMs: deps.environment.now() });
       c.set("renderProblem", renderProblemPage);
     }
     return null;
@@ -64,30 +62,14 @@ export function createDashboard(deps: HandlerDeps) {
     c.set("frame", { ...frame, open, ...quota && { quota } });
     return null;
   };
-  /** Finds the session of a request that needs none: its page keeps the navigation. */
-  async function findSession(c: RequestContext): Promise<void> {
-    const token = tokenOf(c);
-    if (token === null) return;
-    const principal = await deps.sessions.find(token, () => clientOf(c, token));
-    if (principal === null || suspensionOf(principal) !== null) return;
-    c.set("principal", principal);
-    await readFrame(c);
-  }
-  /** Finds the session of a request for a page that does not exist. */
+  /** Finds the session of a request for a page that does not exist: the answer keeps the navigation. */
   const recognize: Guard = async (c) => {
-    if (c.req.path.startsWith(DASHBOARD_PATH)) await findSession(c);
-    return null;
-  };
-
-  const showReference = createReference(deps);
-  const limit = limitRate(deps, "control", { reserve: true });
-  /** Answers with the API reference. Only a session's page is rendered, within its rate. */
-  const reference: Handle = async (c) => {
-    setFrame(c);
-    await findSession(c);
-    const isSession = c.get("principal") !== undefined;
-    const refused = isSession ? await admission.require(c) ?? await limit(c) : null;
-    return refused ?? await showReference(c);
+    const token = c.req.path.startsWith(DASHBOARD_PATH) ? tokenOf(c) : null;
+    if (token === null) return null;
+    const principal = await deps.sessions.find(token, () => clientOf(c, token));
+    if (principal === null || suspensionOf(principal) !== null) return null;
+    c.set("principal", principal);
+    return await readFrame(c);
   };
 
   /** Returns the guards that run before the handler of a route. */
@@ -106,7 +88,7 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  return { routes: pageRoutes(deps), guards, asPage, recognize, reference };
+  return { routes: pageRoutes(deps), guards, asPage, recognize };
 }
 
 /** Reads the usage of the current month and compares it with the plan. */
@@ -163,6 +145,12 @@ function pageRoutes(deps: HandlerDeps): Route[] {
   return [
     { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
     { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: sendAsset },
+    {
+      method: "GET",
+      path: REFERENCE_SCRIPT,
+      access: null,
+      handler: (c) => sendReferenceScript(c, deps),
+    },
     { method: "POST", path: VIEW_PATH, access: teamKeyOrOperator("read"), handler: submitView },
     ...pages.map((page) => {
       const handler: Handle = (c) => page.handler(c, deps);

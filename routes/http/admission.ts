@@ -5,7 +5,7 @@
 import { Overloaded, type Problem } from "../../domain/core/errors.ts";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { fail, OVERLOADED } from "./answer.ts";
-import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";
+import type { AppDeps, Guard, RequestContext } from "./context.ts";
 import {
   type ConcurrencyBounds,
   ConcurrencyLimit,
@@ -229,8 +229,6 @@ export interface HandlerDeps extends AppDeps {
   readonly admission: Admission;
   /** Returns the OpenAPI document of all endpoints as JSON text. */
   readonly openapiText: () => Promise<string>;
-  /** Answers with the API reference as a page. */
-  readonly reference: Handle;
 }
 
 /** Answers a request that passed every guard. */

@@ -76,22 +76,18 @@ interface StaticContent {
 
 /** Plain and compressed bytes of a response. All requests share them, so they are not counted. */
 export class StaticBytes {
-  readonly #text: string;
-  #plain: Uint8Array<ArrayBuffer> | undefined;
+  readonly #plain: Uint8Array<ArrayBuffer>;
   #gzipped: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-  /** Creates the holder; encoding and compression wait for the first request. */
+  /** Encodes a text; compression waits for the first request. */
   constructor(text: string) {
-    this.#text = text;
+    this.#plain = new TextEncoder().encode(text);
   }
 
   /** Answers in an encoding that the client accepts. Changes `headers`. */
   async answer(c: RequestContext, headers: Record<string, string>): Promise<Response> {
-    if (!takesGzip(c)) {
-      const plain = this.#plain ??= new TextEncoder().encode(this.#text);
-      return new Response(plain, { headers: headersOf(c, headers) });
-    }
-    this.#gzipped ??= deflated(this.#text, { level: 9 }) as Promise<Uint8Array<ArrayBuffer>>;
+    if (!takesGzip(c)) return new Response(this.#plain, { headers: headersOf(c, headers) });
+    this.#gzipped ??= deflated(this.#plain, { level: 9 }) as Promise<Uint8Array<ArrayBuffer>>;
     headers["Content-Encoding"] = "gzip";
     return new Response(await this.#gzipped, { headers: headersOf(c, headers) });
   }

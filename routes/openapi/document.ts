@@ -136,7 +136,7 @@ function operationPart(endpoint: Endpoint, parts: Parts): Part {
     operationId: id,
     tags: [tag],
     summary,
-    description,
+    description: `${description} ${accessText(access)} Idempotency: ${IDEMPOTENCY[idempotency]}`,
     security: access === null ? [] : security(endpoint),
     "x-scope": access?.scope ?? null,
     "x-ping-tokens": access?.pingTokens ?? false,
@@ -156,6 +156,17 @@ function operationPart(endpoint: Endpoint, parts: Parts): Part {
       ...refusalsOf(endpoint, parts.refusals),
     },
   };
+}
+
+/** Returns the credentials that an operation accepts as a sentence. */
+function accessText(access: Endpoint["access"]): string {
+  if (access === null) return "No credential.";
+  const { scope, pingTokens, operator } = access;
+  if (scope === null) return "The operator's key.";
+  const key = scope === "any" ? "A team key" : `Scope \`${scope}\``;
+  return `${key}${pingTokens ? ", or a ping token" : ""}${
+    operator ? ", or the operator's key" : ""
+  }.`;
 }
 
 function security({ path, access }: Endpoint): Part[] {

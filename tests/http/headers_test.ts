@@ -32,7 +32,7 @@ Deno.test("every response has its caching policy and nosniff", async () => {
     const isForAll = cacheControl.includes("public");
     assert(isForAll || /no-cache|no-store/.test(cacheControl), what);
     const mayBeForAll = method === "GET" &&
-      /^\/(docs|openapi\.json|dashboard\/assets\/.*\.css)$/.test(path);
+      /^\/(docs|docs\/reference\.js|openapi\.json|dashboard\/assets\/.*\.css)$/.test(path);
     assertEquals(isForAll, mayBeForAll, what);
     // A cache keyed by URL alone must not share it between callers.
     const vary = answered.get("vary") ?? "";

@@ -6,7 +6,7 @@ import {
   documentedCalls,
   resolved,
   schemaName,
-} from "../../routes/docs/document.ts";
+} from "../support/oracles/openapi_document.ts";
 import type { Endpoint, Example } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { Scenario, urlOf } from "../support/builders/examples.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/core/fields.ts";
 import { isAgent, isName } from "../../domain/core/rules.ts";
-import { documentedCalls, type DocumentedSchema } from "../../routes/docs/document.ts";
+import { documentedCalls, type DocumentedSchema } from "../support/oracles/openapi_document.ts";
 import { describedApi } from "../support/oracles/openapi.ts";
 
 /** Maximum of named schemas: each is a class in clients of some languages. */

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ERRORS } from "../../domain/core/errors.ts";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
-import { documentedCalls, schemaName } from "../../routes/docs/document.ts";
+import { documentedCalls, schemaName } from "../support/oracles/openapi_document.ts";
 import { IDEMPOTENCY } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { HEADERS } from "../../routes/openapi/headers.ts";

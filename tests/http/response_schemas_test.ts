@@ -4,7 +4,7 @@ import { parse } from "csv-parse";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
 import { EXPORT_COLUMNS } from "../../routes/api/exports/formats.ts";
 import { LIVE_EVENTS } from "../../domain/feed/live.ts";
-import { schemaName } from "../../routes/docs/document.ts";
+import { schemaName } from "../support/oracles/openapi_document.ts";
 import { aFinish, anEvent, runId } from "../support/builders/requests.ts";
 import type { Harness } from "../support/harness/harness.ts";
 import { Listener } from "../support/harness/live.ts";

@@ -1,7 +1,7 @@
 /** Every text that a call may store has a bound in the API's description. */
 import { assertEquals } from "@std/assert";
-import type { Document, DocumentedSchema } from "../../routes/docs/document.ts";
-import { documentedCalls, schemaName } from "../../routes/docs/document.ts";
+import type { Document, DocumentedSchema } from "../support/oracles/openapi_document.ts";
+import { documentedCalls, schemaName } from "../support/oracles/openapi_document.ts";
 import { describedApi } from "../support/oracles/openapi.ts";
 
 /** An anchored pattern without unbounded repetition. */

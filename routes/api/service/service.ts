@@ -23,6 +23,7 @@ import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
+import { showReference } from "../../docs/reference.ts";
 import { staticResponse } from "../../http/compress.ts";
 import { z } from "zod";
 import { endpoints, ok, tagged, textBody } from "../../openapi/describe.ts";
@@ -178,11 +179,10 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
   getDocs: {
     route: "GET /docs",
     access: null,
-    handler: (c, { reference }) => reference(c),
+    handler: showReference,
     summary: "Read the documentation page",
     description:
-      "This API as an HTML page. With a session of the dashboard it has the dashboard's " +
-      "frame; without one it is a page without scripts or external resources.",
+      "This API as an HTML page with search and example requests. It loads nothing from other hosts.",
     headers: ifNoneMatch,
     answers: tagged("The page.", textBody("text/html"), "Cache-Control"),
     example: { answer: "<!DOCTYPE html>…" },

@@ -10,7 +10,6 @@ import base from "../assets/style/base.css" with { type: "text" };
 import checks from "../assets/style/checks.css" with { type: "text" };
 import charts from "../assets/style/charts.css" with { type: "text" };
 import controls from "../assets/style/controls.css" with { type: "text" };
-import docs from "../assets/style/docs.css" with { type: "text" };
 import forms from "../assets/style/forms.css" with { type: "text" };
 import frame from "../assets/style/frame.css" with { type: "text" };
 import lists from "../assets/style/lists.css" with { type: "text" };
@@ -60,7 +59,6 @@ const STYLES = [
   tracePhone,
   step,
   compare,
-  docs,
 ];
 
 /** The script of all pages, with the functions that it shares with the server. */

@@ -69,7 +69,7 @@ function entriesFor(c: RequestContext, principal: Principal): readonly MenuEntry
 }
 
 function Head({ view, scheme }: { readonly view: View; readonly scheme: string }) {
-  const { title, reloadSeconds, isStill = false } = view;
+  const { title, reloadSeconds } = view;
   return (
     <head>
       <meta charset="utf-8" />
@@ -81,7 +81,7 @@ function Head({ view, scheme }: { readonly view: View; readonly scheme: string }
       <link rel="expect" href="#end" {...BLOCKING} />
       <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
       <link rel="stylesheet" href={assetPath("dashboard.css")} />
-      {!isStill && <script src={assetPath("htmx.js")} defer />}
+      <script src={assetPath("htmx.js")} defer />
       {/* The script converts times before the first frame, so that none of them moves. */}
       <script src={assetPath("dashboard.js")} defer {...BLOCKING} />
       {reloadSeconds !== undefined && (

@@ -52,8 +52,6 @@ export interface View {
   readonly crumbs?: Child;
   /** True for a page without the top bar: the sign-in form. */
   readonly isBare?: boolean;
-  /** True for a page that nothing changes in place: it does not load htmx. */
-  readonly isStill?: boolean;
   /** HTTP status; 200 when absent. */
   readonly status?: number;
   /** The reason a form was rejected; it determines the status. */

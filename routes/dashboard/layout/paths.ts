@@ -47,7 +47,7 @@ export function isWithin(path: string, page: string): boolean {
 }
 
 /** Paths of pages that a form may redirect to, in characters that a header may contain. */
-const OWN_PAGE = /^\/(?:dashboard|docs)(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
+const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /** Returns a path that a form names if it is one of a page's, else the overview. */
 export function ownPage(path: string | null | undefined): string {

@@ -1,12 +1,10 @@
 /** Every page in a real browser: both themes, desktop and phone, with and without scripts. */
 import { assert, assertEquals } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
-import { axe } from "../../support/oracles/axe.ts";
 import { browserTest } from "../../support/harness/browser.ts";
 import { openDemoWorld } from "../../support/builders/demo_world.ts";
-import { Harness } from "../../support/harness/harness.ts";
-import { BrowserSession, PHONE } from "../../support/harness/browser_session.ts";
-import { checkPage, OVERFLOW, Visitors } from "../../push/browser/looking.ts";
+import { BrowserSession } from "../../support/harness/browser_session.ts";
+import { checkPage, Visitors } from "../../push/browser/looking.ts";
 import { PAGES } from "../../push/browser/pages.ts";
 
 browserTest(
@@ -43,15 +41,6 @@ browserTest(
     visitor.assertCalm();
   },
 );
-
-browserTest("the API's page is accessible on a phone", async (browser) => {
-  await using h = await Harness.open();
-  await using visitor = await BrowserSession.open(browser, h.url, PHONE);
-  await visitor.page.goto("/docs");
-  assertEquals(await visitor.page.evaluate(OVERFLOW), []);
-  assertEquals(await axe(visitor.page), []);
-  visitor.assertCalm();
-});
 
 /** Presses Tab until a menu link has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {

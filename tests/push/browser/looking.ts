@@ -68,7 +68,7 @@ export async function atDesk(visitors: Visitors, target: PageUnderTest): Promise
   const bytes = await bytesOf(visitor.page, () => arrive(visitor, target, visitors.world));
   assertEquals(await visitor.page.evaluate(NO_CELLS), []);
   await inBothThemes(visitor, target, "desk");
-  assert(bytes < (target.bytesMax ?? BYTES_MAX), `${bytes} bytes`);
+  assert(bytes < BYTES_MAX, `${bytes} bytes`);
 }
 
 /** Checks a page on a phone. */

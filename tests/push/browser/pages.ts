@@ -1,6 +1,7 @@
 /** Every page of the dashboard to check in a browser. */
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
-import { DASHBOARD_PATH, REFERENCE_PATH } from "../../../routes/dashboard/layout/paths.ts";
+import { DASHBOARD_PATH } from "../../../routes/dashboard/layout/paths.ts";
+import { REFERENCE_SCRIPT } from "../../../routes/docs/reference.ts";
 import { dashboardRoutes } from "../../support/harness/dashboard.ts";
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
 
@@ -17,19 +18,12 @@ export interface PageUnderTest {
   readonly role: Role;
   /** Expected status, 200 when absent. */
   readonly status?: number;
-  /** Maximum bytes with all that it loads; the usual ones when absent. */
-  readonly bytesMax?: number;
 }
-
-/** Maximum bytes of the API reference with all that it loads: one page that grows with each call. */
-const REFERENCE_BYTES_MAX = 90 * 1024;
 
 /** All pages, some in several states. */
 export const PAGES: readonly PageUnderTest[] = [
   aPage("sign-in", "/sign-in", "anonymous"),
   { ...aPage("not-found", "/nothing"), route: null, status: 404 },
-  aReference("reference", "admin"),
-  aReference("reference-public", "anonymous"),
   aPage("overview", ""),
   aPage("runs", "/runs"),
   aPage("runs-live", "/runs", "admin", () => "/runs?live=1"),
@@ -143,11 +137,6 @@ function aPage(
   };
 }
 
-/** The API reference, which is not below the dashboard. */
-function aReference(name: string, role: Role): PageUnderTest {
-  return { name, route: null, role, path: () => REFERENCE_PATH, bytesMax: REFERENCE_BYTES_MAX };
-}
-
 function aChannel(name: string, query: string): PageUnderTest {
   return aPage(name, "/alerts/channels/:slug", "admin", () => `/alerts/channels/ops${query}`);
 }
@@ -159,6 +148,7 @@ function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
 /** Routes that respond with a file or a redirect. */
 const NO_PAGES = new Set([
   "/",
+  REFERENCE_SCRIPT,
   ...[
     "/assets/:name",
     "/runs/:id/raw",

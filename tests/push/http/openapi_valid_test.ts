@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { documentedCalls } from "../../../routes/docs/document.ts";
+import { documentedCalls } from "../../support/oracles/openapi_document.ts";
 import { describedApi, isJsonSchema } from "../../support/oracles/openapi.ts";
 
 Deno.test("the document is valid OpenAPI 3.1, and each schema in it valid JSON Schema", async () => {

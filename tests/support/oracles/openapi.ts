@@ -2,7 +2,7 @@
 import { Ajv2020 } from "ajv";
 import formats from "ajv-formats";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
-import type { Document } from "../../../routes/docs/document.ts";
+import type { Document } from "./openapi_document.ts";
 import { openapiDocument } from "../../../routes/openapi/document.ts";
 
 /** Returns the document as the service sends it. */

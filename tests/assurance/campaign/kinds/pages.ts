@@ -174,20 +174,15 @@ export const pages: readonly Attack[] = [
         return attacker.send("GET", path, { key: null, headers: { "Accept-Encoding": "gzip" } });
       }, 100),
   }),
-  attack<{ cookie: string }>({
-    name: "documentation in a session",
+  attack({
+    name: "unread documentation",
     finding: null,
-    does: "the API reference with gzip, and to 200 connections that read nothing",
-    setUp: async (attacker) => ({ cookie: await signedIn(attacker) }),
-    async run(attacker, { cookie }) {
-      const lines = ["GET /docs HTTP/1.1", "Host: ledger", `Cookie: ${cookie}`];
-      await Promise.all([
-        show(attacker, cookie, ["/docs"], { "Accept-Encoding": "gzip" }),
-        attacker.hold(200, async (socket) => {
-          await socket.send(`${lines.join("\r\n")}\r\n\r\n`);
-          await new Promise((resolve) => attacker.signal.addEventListener("abort", resolve));
-        }),
-      ]);
+    does: "the script of the API reference to 200 connections that read nothing",
+    async run(attacker) {
+      await attacker.hold(200, async (socket) => {
+        await socket.send("GET /docs/reference.js HTTP/1.1\r\nHost: ledger\r\n\r\n");
+        await new Promise((resolve) => attacker.signal.addEventListener("abort", resolve));
+      });
     },
   }),
   attack({

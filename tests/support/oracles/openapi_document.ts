@@ -1,4 +1,4 @@
-/** Types of the OpenAPI document, as far as the page reads it. */
+/** Types of the OpenAPI document, as far as tests read it. */
 
 /** A JSON Schema. */
 export interface DocumentedSchema {
