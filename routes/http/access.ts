@@ -7,9 +7,8 @@ import {
   type Scope,
   suspensionOf,
 } from "../../domain/teams/credentials.ts";
-import type { Guard, RequestContext } from "./context.ts";
+import { type Guard, type RequestContext, runGuards } from "./context.ts";
 import { fail } from "./answer.ts";
-import { runGuards } from "./guards.ts";
 import { ERRORS } from "../../domain/core/errors.ts";
 
 /** A team key or a ping token that may send runs. */

@@ -1,48 +1,49 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
 import type { AgentStore } from "../../domain/agents/agents.ts";
-import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type {
   IncidentStore,
   OpenIncidents,
   RuleStore,
   SilenceStore,
 } from "../../domain/alerts/store.ts";
-import type { CheckStatsStore, CheckStore, CheckTrialStore } from "../../domain/checks/store.ts";
+import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
-import type { CredentialStore } from "../../domain/teams/key_list.ts";
+import type { CheckStatsStore, CheckStore, CheckTrialStore } from "../../domain/checks/store.ts";
+import type { Body } from "../../domain/core/body.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import type { MonitorStore } from "../../domain/monitors/store.ts";
-import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
-import type { SpendStore } from "../../domain/spend/rollup.ts";
-import type { QuotaUse } from "../../domain/teams/quota.ts";
-import type { UsageStore } from "../../domain/teams/quota_notice.ts";
-import type { LineageStore, RunListStore } from "../../domain/runs/list.ts";
-import type { RepriceStore } from "../../domain/repricing/job.ts";
-import type { RefusalStore } from "../../domain/refusals/refusals.ts";
-import type { DeletionStore } from "../../domain/retention/deletion.ts";
-import type { SessionStore } from "../../domain/teams/session.ts";
-import type { AuditLogStore } from "../../domain/teams/audit_log.ts";
-import type { TeamStore } from "../../domain/teams/team_change.ts";
+import type { Problem } from "../../domain/core/errors.ts";
+import type { Region } from "../../domain/core/ids.ts";
+import type { ReadScopes } from "../../domain/core/read_scope.ts";
 import type { ChangeStore } from "../../domain/feed/changes.ts";
 import type { LiveFeed } from "../../domain/feed/live.ts";
-import type { DeadStageStore } from "../../domain/runs/processing.ts";
-import type { Deadlines } from "../../runtime/deadlines.ts";
-import type { Principal, Requirement } from "../../domain/teams/credentials.ts";
-import type { Problem } from "../../domain/core/errors.ts";
-import type { Memory } from "../../runtime/memory.ts";
-import type { ReadScopes } from "../../domain/core/read_scope.ts";
-import type { Region } from "../../domain/core/ids.ts";
-import type { RequestMetrics } from "../../runtime/request_metrics.ts";
-import type { MetricFamily } from "../../runtime/metric_text.ts";
-import type { ScoreStore } from "../../domain/runs/scores.ts";
-import type { Body } from "../../domain/core/body.ts";
-import type { BodyShape } from "../../domain/ingest/large_body.ts";
 import type { ParseContext } from "../../domain/ingest/form.ts";
-import type { RequestLimits } from "../../runtime/rate_limit.ts";
-import type { TokenBucket } from "../../runtime/token_bucket.ts";
+import type { BodyShape } from "../../domain/ingest/large_body.ts";
+import type { MonitorStore } from "../../domain/monitors/store.ts";
+import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
+import type { RefusalStore } from "../../domain/refusals/refusals.ts";
+import type { RepriceStore } from "../../domain/repricing/job.ts";
+import type { DeletionStore } from "../../domain/retention/deletion.ts";
+import type { LineageStore, RunListStore } from "../../domain/runs/list.ts";
+import type { DeadStageStore } from "../../domain/runs/processing.ts";
+import type { ScoreStore } from "../../domain/runs/scores.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
+import type { SpendStore } from "../../domain/spend/rollup.ts";
+import type { AuditLogStore } from "../../domain/teams/audit_log.ts";
+import type { Principal, Requirement } from "../../domain/teams/credentials.ts";
+import type { CredentialStore } from "../../domain/teams/key_list.ts";
+import type { MadeBy } from "../../domain/teams/made_by.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
+import type { QuotaUse } from "../../domain/teams/quota.ts";
+import type { UsageStore } from "../../domain/teams/quota_notice.ts";
+import type { SessionStore } from "../../domain/teams/session.ts";
+import type { TeamStore } from "../../domain/teams/team_change.ts";
+import type { Deadlines } from "../../runtime/deadlines.ts";
+import type { Memory } from "../../runtime/memory.ts";
+import type { MetricFamily } from "../../runtime/metric_text.ts";
+import type { RequestLimits } from "../../runtime/rate_limit.ts";
+import type { RequestMetrics } from "../../runtime/request_metrics.ts";
+import type { TokenBucket } from "../../runtime/token_bucket.ts";
 
 /** Returns the address that a request came from, a proxy's behind one; null where it is unknown. */
 export function addressOf(c: RequestContext): string | null {
@@ -223,4 +224,24 @@ export function parseContext(c: RequestContext): ParseContext {
     traceparent: c.req.raw.headers.get("traceparent"),
     sdkWords: c.req.raw.headers.get("user-agent")?.startsWith("agentping-") ?? false,
   };
+}
+
+/** Runs the guards in order, starting at index `start`; the first refusal is the response. */
+export function runGuards(
+  c: RequestContext,
+  guards: readonly Guard[],
+  start = 0,
+): Response | null | Promise<Response | null> {
+  for (let next = start; next < guards.length; next++) {
+    const verdict = guards[next]?.(c) ?? null;
+    if (verdict === null) continue;
+    if (!(verdict instanceof Promise)) return verdict;
+    return verdict.then((refusal) => refusal ?? runGuards(c, guards, next + 1));
+  }
+  return null;
+}
+
+/** Returns the author of a change that a request makes now. */
+export function madeBy(c: RequestContext, { environment }: AppDeps): MadeBy {
+  return { by: c.get("principal").credentialId, at: environment.now() };
 }

@@ -11,7 +11,6 @@ import type { CountRequest } from "../../runtime/request_metrics.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { fail, OVERLOADED } from "./answer.ts";
-import { runGuards } from "./guards.ts";
 import {
   addressOf,
   type AppDeps,
@@ -19,6 +18,7 @@ import {
   type Handle,
   type RequestContext,
   type Route,
+  runGuards,
 } from "./context.ts";
 import type { Admission } from "./admission.ts";
 import { PacedResponses } from "./paced_streams.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { parse } from "csv-parse";
-import { EXPORT_FORMS } from "../../routes/api/exports/formats.ts";
+import { EXPORT_FORMS } from "../../routes/api/exports/exports.ts";
 import { dollarsText, type Picodollars } from "../../domain/pricing/money.ts";
 import type { RunListRow } from "../../domain/runs/list.ts";
 import { aRow } from "../support/builders/exports.ts";

@@ -14,8 +14,7 @@ import {
 import { agentPatchBody, parseAgentPatch } from "../../../domain/agents/change.ts";
 import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
-import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import { nameInPath, queryOf } from "../../http/query.ts";
+import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";

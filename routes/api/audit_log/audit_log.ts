@@ -7,8 +7,7 @@ import {
   type ReadAuditEntry,
 } from "../../../domain/teams/audit_log.ts";
 import { answer, fail } from "../../http/answer.ts";
-import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import { queryOf } from "../../http/query.ts";
+import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { instantText } from "../../../domain/core/fields.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../../domain/checks/store.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS } from "../../../domain/runs/traits.ts";
-import { encodeCursor } from "../../http/cursor.ts";
+import { encodeCursor } from "../../http/query.ts";
 import * as shape from "../../openapi/wire.ts";
 import { headFields, TAIL_FIELDS, textsValue } from "../config/fields.ts";
 import { checkSeverity, checkStatus } from "./fields.ts";

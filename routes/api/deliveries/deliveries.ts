@@ -1,15 +1,32 @@
-/** Requests of `/v1/deliveries`, and their refusals. */
+/** Endpoints of deliveries, `/v1/deliveries`, and the test of a channel, with their JSON. */
+import { z } from "zod";
 import { isIncidentId } from "../../../domain/alerts/incident.ts";
-import { DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
+import { CHANNEL_TYPES } from "../../../domain/channels/channel.ts";
+import {
+  type Delivery,
+  DELIVERY_STATES,
+  type DeliveryTry,
+} from "../../../domain/channels/delivery.ts";
+import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
 import {
   CHANNEL_TESTS_PER_MINUTE,
   DELIVERIES_PER_PAGE,
   type DeliveriesQuery,
+  DELIVERY_DAYS,
 } from "../../../domain/channels/store.ts";
 import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import { notFound, type Parsed } from "../../../domain/core/errors.ts";
+import { instantText } from "../../../domain/core/fields.ts";
 import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
-import { parseTimeCursor } from "../../http/cursor.ts";
+import { mayAdmin, teamKey } from "../../http/access.ts";
+import { answer, fail } from "../../http/answer.ts";
+import { madeBy, type RequestContext } from "../../http/context.ts";
+import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
+import { cursorOf, idOf, limitOf } from "../../openapi/fields.ts";
+import { configSlug } from "../config/fields.ts";
+import { noSuch, slugInPath } from "../config/objects.ts";
+import * as shape from "../../openapi/wire.ts";
 
 /** The same error for an unknown delivery and one of another team. */
 export const NO_SUCH_DELIVERY = notFound(
@@ -17,10 +34,10 @@ export const NO_SUCH_DELIVERY = notFound(
 );
 
 /** Seconds after which a test that was one too many may be repeated. */
-export const RETRY_TEST_SECONDS = 60;
+const RETRY_TEST_SECONDS = 60;
 
 /** Refusal of one test too many. */
-export const TESTS_LIMITED = {
+const TESTS_LIMITED = {
   code: "rate_limit",
   message: `A team may test its channels ${CHANNEL_TESTS_PER_MINUTE} times a minute: ` +
     "retry after the delay in Retry-After",
@@ -45,3 +62,200 @@ export function parseDeliveriesQuery(text: string): Parsed<DeliveriesQuery> {
     return { ...page, channel, state, incident, fromMs: query.instant("from") ?? 0 };
   });
 }
+
+const deliveryState = shape.oneOfValue("DeliveryState", DELIVERY_STATES);
+
+/** A delivery as returned. */
+interface DeliveryView extends Delivery {
+  /** True for keys that may read the receivers' answers. */
+  readonly showsAnswers: boolean;
+}
+
+/** A try; its answer is undefined for keys that may not read it. */
+type TryView = Omit<DeliveryTry, "answer"> & { readonly answer: string | null | undefined };
+
+const RESULT: shape.WireFields<TryView> = {
+  status: shape.countValue.orNull("status", "HTTP or SMTP status of the answer; null without one."),
+  ms: shape.countValue("ms", "Duration in milliseconds."),
+  error: shape.textValue.orNull("error", "Why it failed; null for success."),
+};
+
+const deliveryTry = shape.objectValue<TryView>("DeliveryAttempt", {
+  at: shape.instantValue("at", "Begin of the try."),
+  ...RESULT,
+  answer: shape.wire(z.string().nullable()).optional(
+    "answer",
+    "First 256 characters of an answer from a public address. Only with the scope `admin`.",
+  ),
+});
+
+const deliveryValue = shape.objectValue<DeliveryView>("Delivery", {
+  id: shape.idValue("whd")("id", "The same for all tries; receivers recognize repeats by it."),
+  channel: shape.textValue("channel", "Slug of the channel."),
+  channel_type: shape.oneOfValue("ChannelType", CHANNEL_TYPES)("channelType"),
+  event: shape.oneOfValue("MessageEvent", MESSAGE_EVENTS)(({ message }) => message.event),
+  incident_id: shape.idValue("inc").orNull(
+    ({ message }) => message.incident?.id ?? null,
+    "Null for a test.",
+  ),
+  state: deliveryState(
+    "state",
+    "`dead`: given up; `cancelled`: the channel was deleted or disabled, or the incident was " +
+      "resolved before its message was sent.",
+  ),
+  attempts: shape.listValue(deliveryTry)(
+    ({ tries, showsAnswers }) =>
+      showsAnswers ? tries : tries.map((each) => ({ ...each, answer: undefined })),
+    "Tries in order; of many the first and the latest.",
+  ),
+  created_at: shape.instantValue("createdAt"),
+  next_at: shape.instantValue.orNull("nextAt", "Earliest time of the next try; null at the end."),
+  test: shape.booleanValue(({ message }) => message.event === "channel.test"),
+});
+
+const deliveryPage = shape.pageValue("DeliveryPage", "deliveries", deliveryValue);
+
+const testResult = shape.objectValue<DeliveryTry>("ChannelTestResult", {
+  ok: shape.booleanValue(({ error }) => error === null, "True if the receiver took the message."),
+  ...RESULT,
+});
+
+/** The channel of the examples. */
+const CHANNEL = "ops";
+
+const DELIVERY_ID = "whd_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0006";
+
+const AT = "2026-11-21T12:00:00.000Z";
+
+const TESTED = {
+  ok: false,
+  status: null,
+  ms: 3,
+  error: "The name of the host was not found",
+};
+
+const DELIVERY = {
+  id: DELIVERY_ID,
+  channel: CHANNEL,
+  channel_type: "webhook",
+  event: "channel.test",
+  incident_id: null,
+  state: "dead",
+  attempts: [{
+    at: AT,
+    status: null,
+    ms: 3,
+    error: "The name of the host was not found",
+    answer: null,
+  }],
+  created_at: AT,
+  next_at: null,
+  test: true,
+};
+
+const pathFields = { id: idOf("whd").describe("The delivery's id.") };
+
+/** Operations whose examples make a delivery. */
+const SENT = ["putChannel", "testChannel", "listDeliveries"];
+
+/** Answers with a delivery; null for an unknown one. */
+function answerDelivery(c: RequestContext, delivery: Delivery | null): Response {
+  if (delivery === null) return fail(c, NO_SUCH_DELIVERY);
+  const showsAnswers = mayAdmin(c.get("principal"));
+  return answer(c, 200, deliveryValue.write({ ...delivery, showsAnswers }));
+}
+
+/** Endpoints of deliveries and of channel tests. */
+export const DELIVERY_ENDPOINTS = endpoints("Channels", {
+  testChannel: {
+    route: "POST /v1/channels/:slug/test",
+    access: teamKey("admin"),
+    handler: async (c, deps) => {
+      const { team } = c.get("principal");
+      const slug = slugInPath(c);
+      const result = slug === null
+        ? null
+        : await deps.channelTester.test(team, slug, madeBy(c, deps));
+      if (result === null) return fail(c, noSuch("channel"));
+      if (result === "limited") {
+        return fail(c, TESTS_LIMITED, { "Retry-After": String(RETRY_TEST_SECONDS) });
+      }
+      return answer(c, 200, testResult.write(result));
+    },
+    summary: "Test a channel",
+    description: "Sends a test message in one try, and returns its result within 15 s. A success " +
+      "repairs a broken channel. 10 tests a minute and team.",
+    pathFields: { slug: configSlug.describe("The channel's slug.") },
+    answers: ok("The result: 200 for a failure too.", testResult),
+    errors: ["not_found", "rate_limit"],
+    idempotency: "none",
+    example: { path: { slug: CHANNEL }, answer: TESTED, needs: ["putChannel"] },
+  },
+  listDeliveries: {
+    route: "GET /v1/deliveries",
+    access: teamKey("read"),
+    handler: async (c, { deliveries }) => {
+      const query = parseDeliveriesQuery(queryOf(c));
+      if (!query.ok) return fail(c, query.problem);
+      const principal = c.get("principal");
+      const page = await deliveries.list(principal.team, query.value);
+      const showsAnswers = mayAdmin(principal);
+      const items = page.deliveries.map((delivery) => ({ ...delivery, showsAnswers }));
+      const cursor = page.next === null ? null : timeCursor(page.next);
+      return answer(c, 200, deliveryPage.write({ items, cursor }));
+    },
+    summary: "List deliveries",
+    description:
+      "Lists the messages to channels with every try, latest first. Deliveries are kept " +
+      `for ${DELIVERY_DAYS} days.`,
+    query: {
+      channel: configSlug.optional().describe("Only deliveries to the channel with this slug."),
+      state: deliveryState.schema.optional().describe(
+        "Only deliveries in this state; `dead` leaves out tests.",
+      ),
+      incident: idOf("inc").optional().describe("Only deliveries about this incident."),
+      from: instantText.optional().describe("Earliest creation, inclusive."),
+      limit: limitOf(DELIVERIES_PER_PAGE, "deliveries"),
+      cursor: cursorOf("cursor"),
+    },
+    answers: ok("A page of deliveries.", deliveryPage),
+    example: {
+      query: { channel: CHANNEL },
+      answer: { deliveries: [DELIVERY], cursor: null },
+      needs: SENT.slice(0, -1),
+    },
+  },
+  getDelivery: {
+    route: "GET /v1/deliveries/:id",
+    access: teamKey("read"),
+    handler: async (c, { deliveries }) => {
+      const id = idInPath(c, "whd");
+      const { team } = c.get("principal");
+      return answerDelivery(c, id === null ? null : await deliveries.read(team, id));
+    },
+    summary: "Read a delivery",
+    description: "Returns one message to one channel, with every try.",
+    pathFields,
+    answers: ok("The delivery.", deliveryValue),
+    errors: ["not_found"],
+    example: { path: { id: DELIVERY_ID }, answer: DELIVERY, needs: SENT },
+  },
+  resendDelivery: {
+    route: "POST /v1/deliveries/:id/resend",
+    access: teamKey("admin"),
+    handler: async (c, deps) => {
+      const id = idInPath(c, "whd");
+      const { team } = c.get("principal");
+      const made = madeBy(c, deps);
+      return answerDelivery(c, id === null ? null : await deps.deliveries.resend(team, id, made));
+    },
+    summary: "Send a delivery again",
+    description: "Starts the tries of a delivery that has ended again, with the same id. Changes " +
+      "nothing while it waits for a try. A test is not sent again.",
+    pathFields,
+    answers: ok("The delivery.", deliveryValue),
+    errors: ["not_found"],
+    idempotency: "none",
+    example: { path: { id: DELIVERY_ID }, answer: DELIVERY, needs: SENT },
+  },
+});

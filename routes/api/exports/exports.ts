@@ -2,31 +2,109 @@
  * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. Each page is read when the
  * client has received the previous one, so an export of any length keeps one page in memory.
  */
+import { z } from "zod";
+import { csvLine, textCell } from "../../../domain/core/csv.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
+import { dollarsText } from "../../../domain/pricing/money.ts";
+import type { RunListPage, RunListRow, RunPosition } from "../../../domain/runs/list.ts";
+import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
+import { teamKey } from "../../http/access.ts";
 import type { Handler, HandlerDeps } from "../../http/admission.ts";
 import { answerText, emptyStream, fail, OVERLOADED } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import type { RunListPage, RunPosition } from "../../../domain/runs/list.ts";
-import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
-import {
-  EXPORT_COLUMNS,
-  EXPORT_FORMS,
-  exportEnd,
-  type ExportForm,
-  type ExportFormat,
-} from "./formats.ts";
 import { isStillLive } from "../../http/credential.ts";
-import { paced } from "../../http/rate.ts";
-import { BrokenOff } from "../../http/paced_streams.ts";
 import { logFailure } from "../../http/dispatch.ts";
+import { BrokenOff } from "../../http/paced_streams.ts";
 import { queryOf } from "../../http/query.ts";
-import { parseRunsCursor } from "../runs/run_list.ts";
-import { teamKey } from "../../http/access.ts";
-import { z } from "zod";
+import { paced } from "../../http/rate.ts";
 import { answered, endpoints, textBody } from "../../openapi/describe.ts";
-import { RUN_FILTERS } from "../runs/run_list.ts";
-import { exportedRun } from "../runs/run_json.ts";
+import { countValue, objectValue, wire } from "../../openapi/wire.ts";
 import { RUN } from "../runs/examples.ts";
+import { exportedRun } from "../runs/run_json.ts";
+import { parseRunsCursor, RUN_FILTERS } from "../runs/run_list.ts";
+
+/** Formats of an export. */
+const EXPORT_FORMATS = ["ndjson", "csv"] as const;
+
+/** One of {@link EXPORT_FORMATS}. */
+export type ExportFormat = typeof EXPORT_FORMATS[number];
+
+/** Writer of a format. */
+export interface ExportForm {
+  /** Content type. */
+  readonly type: string;
+  /** Text before the first run. */
+  readonly head: string;
+  /** Writes one run. */
+  readonly line: (run: RunListRow) => string;
+  /** Returns the text after the last run, which truncated exports lack. CSV does not allow one. */
+  readonly tail: (runs: number) => string;
+}
+
+/** `text` is client-supplied; `plain` consists of digits or of the service's own values. */
+type Kind = "text" | "plain";
+
+/** A column of CSV. */
+type Column = readonly [name: string, kind: Kind, value: (run: RunListRow) => unknown];
+
+const COLUMNS: readonly Column[] = [
+  ["id", "plain", ({ id }) => id],
+  ["kind", "plain", ({ kind }) => kind],
+  ["agent", "text", ({ agent }) => agent],
+  ["status", "plain", ({ status }) => status],
+  ["closed_by", "plain", ({ closedBy }) => closedBy],
+  ["started_at", "plain", ({ startedAt }) => formatInstantOrNull(startedAt)],
+  ["finished_at", "plain", ({ finishedAt }) => formatInstantOrNull(finishedAt)],
+  ["received_at", "plain", ({ receivedAt }) => formatInstantOrNull(receivedAt)],
+  ["duration_ms", "plain", ({ durationMs }) => durationMs],
+  ["customer_id", "text", ({ customerId }) => customerId],
+  ["feature", "text", ({ feature }) => feature],
+  ["cost_usd", "plain", ({ cost }) => dollarsText(cost.amount)],
+  ["cost_state", "plain", ({ cost }) => cost.state],
+  ["cost_revision", "plain", ({ cost }) => cost.revision],
+  ["unpriced_models", "text", ({ cost }) => cost.unpricedModels.join(" ")],
+  ["cost_flags", "plain", ({ cost }) => cost.flags.join(" ")],
+  ["flags", "plain", ({ flags }) => flags.join(" ")],
+  ["has", "plain", ({ has }) => has.join(" ")],
+  ["events", "plain", ({ usage }) => usage.events],
+  ["llm_calls", "plain", ({ usage }) => usage.llmCalls],
+  ["tool_calls", "plain", ({ usage }) => usage.toolCalls],
+  ["logs", "plain", ({ usage }) => usage.logs],
+  ["errors", "plain", ({ usage }) => usage.errors],
+  ["input_tokens", "plain", ({ usage }) => usage.inputTokens],
+  ["output_tokens", "plain", ({ usage }) => usage.outputTokens],
+  ["cached_input_tokens", "plain", ({ usage }) => usage.cachedInputTokens],
+];
+
+/** Column names in order. */
+export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
+
+/** Last line of NDJSON. */
+export const exportEnd = objectValue<{ readonly runs: number }>("ExportEnd", {
+  end: wire(z.literal(true))(() => true as const),
+  runs: countValue("runs", "Number of lines before this one."),
+});
+
+/** Writers by format. */
+export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
+  ndjson: {
+    type: "application/x-ndjson",
+    head: "",
+    line: (run) => `${exportedRun.write(run)}\n`,
+    tail: (runs) => `${exportEnd.write({ runs })}\n`,
+  },
+  csv: {
+    type: "text/csv; charset=utf-8; header=present",
+    head: csvLine(EXPORT_COLUMNS),
+    line: (run) => csvLine(COLUMNS.map(([, kind, value]) => cellOf(kind, value(run)))),
+    tail: () => "",
+  },
+};
+
+function cellOf(kind: Kind, value: unknown): string {
+  if (value === null) return "";
+  return kind === "text" ? textCell(String(value)) : String(value);
+}
 
 /** Runs read per page. */
 const RUNS_PER_PART = 100;

@@ -1,17 +1,31 @@
-/** Requests of `/v1/incidents`, and their refusals. */
+/** Endpoints of incidents: `/v1/incidents`. */
+import { z } from "zod";
+import type { Incident } from "../../../domain/alerts/incident.ts";
+import { noteBody, parseNote } from "../../../domain/alerts/note_body.ts";
 import { INCIDENTS_PER_PAGE, type IncidentsQuery } from "../../../domain/alerts/store.ts";
+import { incidentJson } from "../../../domain/channels/forms/incident_json.ts";
 import { INCIDENT_STATES, SEVERITIES } from "../../../domain/channels/message.ts";
 import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import { notFound, type Parsed } from "../../../domain/core/errors.ts";
+import { instantText } from "../../../domain/core/fields.ts";
 import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
-import { parseTimeCursor } from "../../http/cursor.ts";
+import { teamKey } from "../../http/access.ts";
+import type { Handler } from "../../http/admission.ts";
+import { answer, fail } from "../../http/answer.ts";
+import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
+import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
+import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
+import { configSlug } from "../config/fields.ts";
+import { RUN } from "../runs/examples.ts";
+import { incidentDetail, incidentPage, incidentValue, severity } from "./incident_json.ts";
 
 /** The same error for an unknown incident and one of another team. */
 export const NO_SUCH_INCIDENT = notFound("No such incident: list the incidents for their ids");
 
 /** Values of the parameter `state`. */
-export const STATE_CHOICES = [...INCIDENT_STATES, "unresolved"] as const;
+const STATE_CHOICES = [...INCIDENT_STATES, "unresolved"] as const;
 
 /** Parses the query of a list of incidents. */
 export function parseIncidentsQuery(text: string): Parsed<IncidentsQuery> {
@@ -36,3 +50,183 @@ export function parseIncidentsQuery(text: string): Parsed<IncidentsQuery> {
     return { ...page, state, rule, agent, severity, fromMs, toMs };
   });
 }
+
+const INCIDENT_ID = "inc_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005";
+
+const INCIDENT = {
+  id: INCIDENT_ID,
+  rule: "costly-runs",
+  kind: "run_cost",
+  severity: "warning",
+  state: "open",
+  group: { agent: "researcher" },
+  opened_at: "2026-11-21T12:00:09.120Z",
+  resolved_at: null,
+  resolved_by: null,
+  duration_seconds: null,
+  count: 1,
+  value: 0.0013,
+  threshold: 0.001,
+  message: "A run of researcher cost $0.0013, more than $0.001",
+  run_ids: [RUN],
+  silenced: false,
+  acknowledged: null,
+  url: null,
+};
+
+const OPENED = { at: "2026-11-21T12:00:09.120Z", what: "opened", count: 1 };
+
+const DETAIL = { ...INCIDENT, timeline: [OPENED] };
+
+const ACK = {
+  by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
+  at: "2026-11-21T12:05:00.000Z",
+  note: "looking into it",
+};
+
+const ACKNOWLEDGED = {
+  ...INCIDENT,
+  state: "acknowledged",
+  acknowledged: ACK,
+  timeline: [OPENED, { at: ACK.at, what: "acknowledged", by: ACK.by, note: ACK.note }],
+};
+
+const RESOLVED = {
+  ...INCIDENT,
+  state: "resolved",
+  resolved_at: "2026-11-21T12:10:00.000Z",
+  resolved_by: "hand",
+  duration_seconds: 0,
+  timeline: [OPENED, {
+    at: "2026-11-21T12:10:00.000Z",
+    what: "resolved",
+    resolved_by: "hand",
+    by: ACK.by,
+    note: "a smaller model is set",
+  }],
+};
+
+const pathFields = { id: idOf("inc").describe("The incident's id.") };
+
+/** Operations whose examples open an incident. */
+const OPENING = ["putRule", "openRun", "appendEvents", "finishRun", "listIncidents"];
+
+/** Answers with an incident; null for an unknown one. */
+function answerIncident(
+  c: RequestContext,
+  { publicUrl }: AppDeps,
+  incident: Incident | null,
+): Response {
+  if (incident === null) return fail(c, NO_SUCH_INCIDENT);
+  return answer(c, 200, incidentValue.write(incidentDetail(incident, publicUrl)));
+}
+
+/** Creates the handler of a change by hand. */
+function byHand(change: "acknowledge" | "resolve"): Handler {
+  return async (c, deps) => {
+    const note = parseNote(c.get("body"));
+    if (!note.ok) return fail(c, note.problem);
+    const id = idInPath(c, "inc");
+    const { team } = c.get("principal");
+    const incident = id === null
+      ? null
+      : await deps.incidents[change](team, id, note.value, madeBy(c, deps));
+    return answerIncident(c, deps, incident);
+  };
+}
+
+/** Endpoints of incidents. */
+export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
+  listIncidents: {
+    route: "GET /v1/incidents",
+    access: teamKey("read"),
+    handler: async (c, { incidents, publicUrl }) => {
+      const query = parseIncidentsQuery(queryOf(c));
+      if (!query.ok) return fail(c, query.problem);
+      const page = await incidents.list(c.get("principal").team, query.value);
+      const items = page.incidents.map((incident) => incidentJson(incident, publicUrl));
+      const cursor = page.next === null ? null : timeCursor(page.next);
+      return answer(c, 200, incidentPage.write({ items, cursor }));
+    },
+    summary: "List incidents",
+    description: "Lists incidents by their opening, latest first. They are kept as long as the " +
+      "records of runs.",
+    query: {
+      state: z.enum(STATE_CHOICES).meta({ id: "IncidentStateChoice" }).optional().describe(
+        "Only incidents in this state; `unresolved`: open and acknowledged ones.",
+      ),
+      rule: configSlug.optional()
+        .describe("Only incidents of the rule with this slug."),
+      agent: slug().optional().describe("Only incidents of this agent."),
+      severity: severity.schema.optional()
+        .describe("Only incidents of this severity."),
+      from: instantText.optional().describe("Start of the range of openings, inclusive."),
+      to: instantText.optional()
+        .describe("End of the range of openings, exclusive; not before `from`."),
+      limit: limitOf(INCIDENTS_PER_PAGE, "incidents"),
+      cursor: cursorOf("cursor"),
+    },
+    answers: ok("A page of incidents.", incidentPage),
+    example: {
+      query: { state: "unresolved" },
+      answer: { incidents: [INCIDENT], cursor: null },
+      needs: OPENING.slice(0, -1),
+    },
+  },
+  getIncident: {
+    route: "GET /v1/incidents/:id",
+    access: teamKey("read"),
+    handler: async (c, deps) => {
+      const id = idInPath(c, "inc");
+      const { team } = c.get("principal");
+      const incident = id === null ? null : await deps.incidents.read(team, id);
+      return answerIncident(c, deps, incident);
+    },
+    summary: "Read an incident",
+    description: "Returns an incident with its timeline.",
+    pathFields,
+    answers: ok("The incident.", incidentValue),
+    errors: ["not_found"],
+    example: { path: { id: INCIDENT_ID }, answer: DETAIL, needs: OPENING },
+  },
+  acknowledgeIncident: {
+    route: "POST /v1/incidents/:id/ack",
+    access: teamKey("admin"),
+    mayLackBody: true,
+    handler: byHand("acknowledge"),
+    summary: "Acknowledge an incident",
+    description: "Says that a user takes care of it: messages about it are not repeated, and " +
+      "PagerDuty is notified. The body may be empty. Changes nothing if it is acknowledged or resolved.",
+    pathFields,
+    body: noteBody.meta({ id: "NoteRequest" }),
+    answers: ok("The acknowledged incident.", incidentValue),
+    errors: ["not_found"],
+    idempotency: "target",
+    example: {
+      path: { id: INCIDENT_ID },
+      body: { note: "looking into it" },
+      answer: ACKNOWLEDGED,
+      needs: OPENING,
+    },
+  },
+  resolveIncident: {
+    route: "POST /v1/incidents/:id/resolve",
+    access: teamKey("admin"),
+    mayLackBody: true,
+    handler: byHand("resolve"),
+    summary: "Resolve an incident",
+    description: "Ends it by hand. The next bad outcome may open the next incident. The body may " +
+      "be empty. Changes nothing if it is resolved.",
+    pathFields,
+    body: noteBody.meta({ id: "NoteRequest" }),
+    answers: ok("The resolved incident.", incidentValue),
+    errors: ["not_found"],
+    idempotency: "target",
+    example: {
+      path: { id: INCIDENT_ID },
+      body: { note: "a smaller model is set" },
+      answer: RESOLVED,
+      needs: OPENING,
+    },
+  },
+});

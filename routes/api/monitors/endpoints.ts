@@ -8,7 +8,7 @@ import { monitorBody, parseMonitor } from "../../../domain/monitors/body.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
-import { madeBy } from "../../http/made_by.ts";
+import { madeBy } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { endpoints, ok, written } from "../../openapi/describe.ts";
 import { cursorOf, limitOf, slug } from "../../openapi/fields.ts";

@@ -10,9 +10,8 @@ import {
   MONITORS_PER_PAGE,
   type MonitorsQuery,
 } from "../../../domain/monitors/store.ts";
-import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
+import { decodeCursor, encodeCursor, nameInPath } from "../../http/query.ts";
 import type { RequestContext } from "../../http/context.ts";
-import { nameInPath } from "../../http/query.ts";
 
 /** The same error for an agent without a monitor, an unknown agent, and an agent of another team. */
 export const NO_SUCH_MONITOR = notFound(

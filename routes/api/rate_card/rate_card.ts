@@ -8,7 +8,7 @@ import { DEFAULT_RATES, findProvider } from "../../../domain/pricing/default_rat
 import type { RateRow } from "../../../domain/pricing/rates.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
+import { decodeCursor, encodeCursor } from "../../http/query.ts";
 
 /** A page of the rate card: all own rows that match, and the default rows of the page. */
 export type RatePage = Awaited<ReturnType<typeof ratePage>>;

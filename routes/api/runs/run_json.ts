@@ -17,7 +17,7 @@ import type { RunRecord } from "../../../domain/runs/record.ts";
 import { CLOSED_BY, type Score } from "../../../domain/runs/run.ts";
 import { type StageProgress, STAGES } from "../../../domain/runs/stages.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
-import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
+import { decodeCursor, encodeCursor } from "../../http/query.ts";
 import { checkSeverity, checkStatus } from "../checks/fields.ts";
 import { configSlug } from "../config/fields.ts";
 import { runStatus } from "../../openapi/fields.ts";

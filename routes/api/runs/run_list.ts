@@ -12,8 +12,7 @@ import {
 } from "../../../domain/runs/list_query.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer, fail } from "../../http/answer.ts";
-import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import { queryOf } from "../../http/query.ts";
+import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";

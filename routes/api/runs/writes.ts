@@ -1,31 +1,52 @@
 /** Calls that write a run: opening, events, finish and scores. */
 import { z } from "zod";
+import { anyJson } from "../../../domain/core/fields.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../../domain/core/limits.ts";
 import { Losses } from "../../../domain/core/losses.ts";
 import { rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { finishStatus } from "../../../domain/ingest/form.ts";
+import { eventBody, llmCallData } from "../../../domain/ingest/event.ts";
 import { finishBody, parseFinish } from "../../../domain/ingest/finish.ts";
+import { finishStatus } from "../../../domain/ingest/form.ts";
 import { openBody } from "../../../domain/ingest/open.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseEvents, parseLargeEvents } from "../../../domain/ingest/parse_events.ts";
 import { parseScore, scoreBody } from "../../../domain/ingest/score.ts";
-import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { Closing, Score } from "../../../domain/runs/run.ts";
+import type { AddedScore } from "../../../domain/runs/scores.ts";
 import { teamKey } from "../../http/access.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
 import { parseContext } from "../../http/context.ts";
 import { TurnClock } from "../../http/in_turns.ts";
 import { answered, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
-import * as shape from "../../openapi/wire.ts";
-import { eventItem } from "./describe_events.ts";
 import { EVENT, RUN } from "./examples.ts";
 import { scoreValue } from "./run_json.ts";
 import { conflictProblem, openedRun, openRun } from "./runs.ts";
+import * as shape from "../../openapi/wire.ts";
+
+const { description = "" } = eventBody.shape.data;
+
+const llmCall = eventBody.extend({
+  type: z.literal("llm_call"),
+  data: llmCallData.loose().meta({ id: "LlmCallData" }).describe(description),
+}).meta({ id: "LlmCallEvent" });
+
+const log = eventBody.extend({
+  type: z.literal("log"),
+  data: z.looseObject({
+    message: anyJson.optional().describe("The log line; any JSON value is stored."),
+  }).meta({ id: "LogData" }).describe(description),
+}).meta({ id: "LogEvent" });
+
+const other = eventBody.meta({ id: "OtherEvent" });
+
+/** One item of `events`. */
+const eventItem = z.union([llmCall, log, other])
+  .meta({ id: "EventItem", description: "An event; its `type` determines the fields of `data`." });
 
 /** Response of `POST /v1/runs/{id}/events`. */
-export const batchReceipt = shape.objectValue<
+const batchReceipt = shape.objectValue<
   { readonly accepted: number; readonly duplicates: number }
 >(
   "BatchReceipt",
@@ -38,7 +59,7 @@ export const batchReceipt = shape.objectValue<
   },
 );
 
-export const scores = shape.wire<readonly Score[]>(
+const scores = shape.wire<readonly Score[]>(
   z.record(z.string(), scoreValue.schema)
     .meta({ id: "Scores", description: "Numbers or booleans by name." }),
   (scores) => writeObject(scores.map(([name, value]) => [name, rawOf(value)])),
@@ -58,7 +79,7 @@ const finishRecord = shape.objectValue<Closing & { readonly id: RunId }>("Finish
 });
 
 /** Response of `POST /v1/runs/{id}/scores`. */
-export const addedScore = shape.objectValue<AddedScore & { readonly run: RunId }>("AddedScore", {
+const addedScore = shape.objectValue<AddedScore & { readonly run: RunId }>("AddedScore", {
   id: shape.idValue("scr")("id"),
   run_id: shape.idValue("run")("run"),
   name: shape.textValue("name"),

@@ -16,9 +16,8 @@ import {
   tier,
 } from "../../../domain/teams/team_change.ts";
 import { answer, fail } from "../../http/answer.ts";
-import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
+import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { answerNewKey, answerSecret, newCredentialBody, newKey } from "../keys/keys.ts";
-import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { created, endpoints, ok } from "../../openapi/describe.ts";

@@ -2,7 +2,7 @@
 import { parseChannel, parseChannelRotation } from "../../../domain/channels/channel_body.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import { madeBy } from "../../http/made_by.ts";
+import { madeBy } from "../../http/context.ts";
 import { noSuch } from "../../api/config/objects.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";

@@ -24,7 +24,7 @@ import {
 } from "./channel_texts.ts";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { type AlertSetup, readSetup, showAlerts } from "./frame.tsx";
-import { madeBy } from "../../http/made_by.ts";
+import { madeBy } from "../../http/context.ts";
 import { channelPath, CHANNELS_PATH, NEW_CHANNEL_PATH } from "./paths.ts";
 import { WRONG_SLUG } from "../components/field_problem.ts";
 import type { Problem } from "../../../domain/core/errors.ts";

@@ -3,16 +3,15 @@ import { DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
 import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import { idInPath, queryOf } from "../../http/query.ts";
+import { idInPath, queryOf, timeCursor } from "../../http/query.ts";
 import { NO_SUCH_DELIVERY, parseDeliveriesQuery } from "../../api/deliveries/deliveries.ts";
-import { timeCursor } from "../../http/cursor.ts";
 import { ownPage, queryText } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
 import { Select } from "../components/form_fields.tsx";
 import { DELIVERY_LABELS, DeliveryTable } from "./delivery_table.tsx";
 import { readSetup, showAlerts } from "./frame.tsx";
-import { madeBy } from "../../http/made_by.ts";
+import { madeBy } from "../../http/context.ts";
 import { CHANNELS_PATH, DELIVERIES_PATH } from "./paths.ts";
 
 /** Deliveries per page. */

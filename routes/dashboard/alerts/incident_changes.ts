@@ -8,7 +8,7 @@ import { fail } from "../../http/answer.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { seeOther } from "../layout/reply.tsx";
-import { madeBy } from "../../http/made_by.ts";
+import { madeBy } from "../../http/context.ts";
 import { bodyOf } from "../components/form_fields.tsx";
 import { incidentPath } from "./paths.ts";
 import { HOUR_MS } from "../../../domain/core/time.ts";

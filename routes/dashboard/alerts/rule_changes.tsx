@@ -7,7 +7,7 @@ import { noSuch } from "../../api/config/objects.ts";
 import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
 import { DELETED, SAVED } from "../components/done_notice.tsx";
 import { readSetup } from "./frame.tsx";
-import { madeBy } from "../../http/made_by.ts";
+import { madeBy } from "../../http/context.ts";
 import { WRONG_SLUG } from "../components/field_problem.ts";
 import { RULES_PATH } from "./paths.ts";
 import { bodyOfRule, readRuleTexts } from "./rule_texts.ts";

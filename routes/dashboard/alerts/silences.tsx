@@ -21,7 +21,7 @@ import { Ago, At } from "../components/time.tsx";
 import { CheckBoxes } from "../components/check_boxes.tsx";
 import { atFormField, listIn, WRONG_SLUG } from "../components/field_problem.ts";
 import { readSetup, showAlerts } from "./frame.tsx";
-import { madeBy } from "../../http/made_by.ts";
+import { madeBy } from "../../http/context.ts";
 import { endSilencePath, NEW_SILENCE_PATH, SILENCES_PATH } from "./paths.ts";
 import { listed } from "../components/format.ts";
 

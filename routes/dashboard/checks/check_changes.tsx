@@ -4,7 +4,7 @@ import { parseTrial } from "../../../domain/checks/trial_body.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import { madeBy } from "../../http/made_by.ts";
+import { madeBy } from "../../http/context.ts";
 import { noSuch } from "../../api/config/objects.ts";
 import { WRONG_SLUG } from "../components/field_problem.ts";
 import { DELETED, SAVED } from "../components/done_notice.tsx";

@@ -1,12 +1,11 @@
 /** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
-import { encodeCursor } from "../../http/cursor.ts";
+import { encodeCursor, queryOf } from "../../http/query.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
-import { queryOf } from "../../http/query.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
