@@ -1,5 +1,5 @@
 /** Servers under load, each in a process of its own, and the use of the machine by processes. */
-import { KV_TOKEN } from "../tests/support/harness/kv_client.ts";
+import { KV_TOKEN } from "../tests/support/fakes/kv_client.ts";
 import { Output } from "../tests/support/harness/output.ts";
 import { keyOf, OPERATOR_KEY, type SideKind } from "./service.ts";
 

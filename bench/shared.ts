@@ -5,8 +5,8 @@
 import { addTo, subtractCounts } from "../domain/core/sums.ts";
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
-import { denokvCommand, KvProcess } from "../tests/support/harness/denokv.ts";
-import { KvProxy } from "../tests/support/harness/kv_proxy.ts";
+import { denokvCommand, KvProcess } from "../tests/support/fakes/denokv.ts";
+import { KvProxy } from "../tests/support/fakes/kv_proxy.ts";
 import { newId } from "./volume.ts";
 import {
   call,

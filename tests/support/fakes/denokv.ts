@@ -4,7 +4,7 @@
  * It is the real `denokv` where that is installed, otherwise the {@link KvServer} as a program.
  */
 import { KV_TOKEN } from "./kv_client.ts";
-import { isInstalled, Output } from "./output.ts";
+import { isInstalled, Output } from "../harness/output.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 

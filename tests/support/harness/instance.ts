@@ -2,7 +2,7 @@
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Region } from "../../../domain/core/ids.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
-import { type Timers, TIMERS } from "../../../runtime/deadlines.ts";
+import { TIMERS, type Timers } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { createRequestLimits, type RequestLimits } from "../../../runtime/rate_limit.ts";
