@@ -29,7 +29,7 @@ const PACKAGES: Record<string, RegExp> = {
   domain: /^(zod|croner|cronstrue|ipaddr\.js|@marcbachmann\/cel-js|re2js)$/,
   runtime: /^(node:|lru-cache$)/,
   kv: /^(node:|lru-cache$|@std\/ulid$)/,
-  routes: /^(node:|zod$|@std\/http$|hono(\/|$)|htmx\.org\/|markdown-it$)/,
+  routes: /^(node:|zod$|@std\/http$|@scalar\/|hono(\/|$)|htmx\.org\/|markdown-it$)/,
   jobs: /^node:/,
 };
 
