@@ -4,6 +4,8 @@ import { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
+import { parsePingMonitor } from "../domain/ingest/ping_monitor.ts";
+import { memo } from "../runtime/memo.ts";
 import { Clock } from "../jobs/clock.ts";
 import { DeliveryJob } from "../jobs/deliveries.ts";
 import { Lease } from "../jobs/lease.ts";
@@ -67,6 +69,9 @@ import { createSender } from "../outbound/sender.ts";
 import { createApp } from "../routes/app.ts";
 import { createMetrics } from "./metrics.ts";
 import type { ServiceOptions } from "./service_options.ts";
+
+/** Bytes of the settings that a ping asks for, or of the reason why they are invalid. */
+const PING_MONITOR_BYTES = 1_000;
 
 /** Milliseconds between the worker's looks for work where no bell rings for it. */
 const LOOK_MS = 500;
@@ -175,10 +180,17 @@ export function createService(options: ServiceOptions) {
     spend,
     usage: createUsageStore(store),
     agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
+    parsePingMonitor: memo(parsePingMonitor, {
+      memory: store.memory,
+      part: 0.1,
+      nameOf: (sent) => sent,
+      bytesOf: () => PING_MONITOR_BYTES,
+    }),
     monitors: createMonitorStore(objects),
     checks: createCheckStore(objects),
     checkStats: createCheckStatsStore(store, now),
     checkTrial: createCheckTrialStore({ store, now }),
+    patterns: store.patterns,
     rules: createRuleStore(objects),
     silences: createSilenceStore(objects),
     channels,

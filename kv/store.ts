@@ -5,7 +5,9 @@
  */
 import type { Deadlines } from "../runtime/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
+import { compilePattern, patternBytes, type Patterns } from "../domain/checks/language/pattern.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
+import { type CronSlots, slotsOf } from "../domain/monitors/schedule.ts";
 import { type Blob, chunksOf, intoChunks, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
 import { groupsOf } from "./base/groups.ts";
@@ -17,6 +19,7 @@ import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.
 import { READS, Reads } from "./base/reads.ts";
 import { RecentHeads } from "./recent_heads.ts";
 import { KeyedMutex } from "../runtime/keyed_mutex.ts";
+import { memo } from "../runtime/memo.ts";
 import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
 import type { KvSet, Write } from "./writer/write.ts";
 
@@ -39,18 +42,35 @@ export interface Store extends Omit<StoreDeps, "kv"> {
   readonly reads: Reads;
   /** Heads of recently written runs. */
   readonly heads: RecentHeads;
+  readonly patterns: Patterns;
+  readonly cronSlots: CronSlots;
 }
+
+/** Bytes of the latest slots of a cron line. */
+const CRON_SLOTS_BYTES = 600;
 
 /** Builds a store over open handles. */
 export function createStore({ kv, ...deps }: StoreDeps): Store {
-  const { deadlines, limits } = deps;
+  const { deadlines, limits, memory } = deps;
   return {
     ...deps,
     writer: new GroupWriter({ kv, ...deps }),
     runLocks: new KeyedMutex(deadlines),
     reads: new Reads(deadlines, READS[limits.mayRepeat ? "shared" : "file"]),
     // Only a file is locked by its process; a shared store may repeat commits.
-    heads: new RecentHeads(deps.memory, !limits.mayRepeat),
+    heads: new RecentHeads(memory, !limits.mayRepeat),
+    patterns: memo(compilePattern, {
+      memory,
+      part: 0.6,
+      nameOf: ({ source }) => source,
+      bytesOf: patternBytes,
+    }),
+    cronSlots: memo(slotsOf, {
+      memory,
+      part: 0.3,
+      nameOf: ({ cron, tz }) => `${tz} ${cron}`,
+      bytesOf: () => CRON_SLOTS_BYTES,
+    }),
   };
 }
 

@@ -27,15 +27,17 @@ export const MEMORY_SHARES = {
   /** Ids of recently opened or closed runs. */
   recent_ids: 25,
   /** Roll-ups of days without changes. */
-  rollup_days: 30,
+  rollup_days: 25,
   /** Roll-ups and positions of teams whose runs are being aggregated. */
   rollup_teams: 30,
   /** Rate cards and the model names looked up on them. */
-  rate_cards: 30,
+  rate_cards: 25,
   /** Recently verified credentials and their last use. */
   credentials: 10,
   /** Rules, checks, channels, instances and counts of teams whose runs are being aggregated. */
   alerts: 10,
+  /** Compiled patterns, parsed cron lines, and monitors that pings ask for. */
+  memos: 10,
   /** Active agents and the totals of their runs. */
   agents: 15,
   /** Request-rate and byte-rate buckets of teams. */

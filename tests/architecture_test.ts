@@ -198,6 +198,18 @@ Deno.test("architecture: the root holds only what it is known to hold", () => {
   assertEquals(names.filter((name) => !(name in LAYERS) && !ROOT_ENTRIES.has(name)), []);
 });
 
+Deno.test("architecture: no module of the domain keeps state between calls", () => {
+  const state = /^(?:export )?(?:let |var |const .*= new (?:Weak)?(?:Map|Set)\b(?:<.*>)?\(\))/m;
+  const text = (file: string) => Deno.readTextFileSync(new URL(file, ROOT));
+  assertEquals([...filesIn("domain")].filter((file) => state.test(text(file))), []);
+  assertEquals(
+    ["let count = 0;", "const kept = new Map<string, Set<string>>();"].filter((line) =>
+      !state.test(line)
+    ),
+    [],
+  );
+});
+
 Deno.test("architecture: no file calls what the runtime does not document", () => {
   const internals = /\bDeno(?:\.internal\b|\[)|\binternal\?: symbol|__bootstrap/;
   const text = (file: string) => Deno.readTextFileSync(new URL(file, ROOT));

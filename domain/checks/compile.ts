@@ -14,6 +14,7 @@ import {
   type Code,
   compileSteps,
   Failure,
+  type Machine,
   PART_STEPS,
   shorten,
   start,
@@ -21,21 +22,26 @@ import {
 import { Misuse } from "./language/misuse.ts";
 import { kindOf } from "./language/names.ts";
 import { parse } from "./language/parse.ts";
-import { checkPattern, isReady } from "./language/pattern.ts";
+import { checkPattern, isReady, type Patterns } from "./language/pattern.ts";
 import { read } from "./language/read.ts";
-import { assumed, FULL, measure, UNBOUNDED } from "./language/sizes.ts";
+import { assumed, FULL, UNBOUNDED } from "./language/sizes.ts";
 import { partsOf, type Term } from "./language/term.ts";
-import { type FactName, type Facts, type Program, STEPS_MAX, type Verdict } from "./program.ts";
+import { type FactName, type Program, STEPS_MAX, type Verdict } from "./program.ts";
 
 /**
  * Compiles an expression.
  *
+ * @param patterns compiled patterns
  * @param isStored true if it was compiled before: its patterns wait until they are used
  * @returns `invalid_field` of `expression`, which says where it is wrong and what to write instead
  */
-export function compile(expression: string, isStored = false): Parsed<Program> {
+export function compile(
+  expression: string,
+  patterns: Patterns,
+  isStored = false,
+): Parsed<Program> {
   try {
-    return { ok: true, value: programOf(expression, isStored) };
+    return { ok: true, value: programOf(expression, patterns, isStored) };
   } catch (error) {
     if (!(error instanceof Misuse)) throw error;
     const at = Array.from(expression.slice(0, error.at)).length + 1;
@@ -46,15 +52,15 @@ export function compile(expression: string, isStored = false): Parsed<Program> {
 }
 
 /** @throws Misuse */
-function programOf(expression: string, isStored: boolean): Program {
+function programOf(expression: string, patterns: Patterns, isStored: boolean): Program {
   const term = read(parse(expression));
-  const patterns = patternsOf(term);
-  const compiling = patterns.reduce((sum, { pattern }) => sum + compileSteps(pattern.size), 0);
+  const finds = patternsOf(term);
+  const compiling = finds.reduce((sum, { pattern }) => sum + compileSteps(pattern.size), 0);
   if (estimate(term, assumed(FULL)) + compiling > STEPS_MAX) {
     const message = `It takes more than ${STEPS_MAX} steps for a run with 200 tool calls`;
     throw new Misuse(message, 0, "Nest no loops, or split it into several checks");
   }
-  if (!isStored) { for (const { pattern, at } of patterns) checkPattern(pattern, at); }
+  if (!isStored) { for (const { pattern, at } of finds) checkPattern(pattern, at, patterns); }
   const [code, paths, names] = [codeOf(term), pathsOf(term), new Set<FactName>()];
   addNames(term, names);
   const ceiling = estimate(term, assumed(UNBOUNDED));
@@ -63,28 +69,27 @@ function programOf(expression: string, isStored: boolean): Program {
   return {
     names,
     bytes: bytesOf(term) + 4 * expression.length,
-    stepsFor: (facts) => {
-      const bound = ceiling <= STEPS_MAX ? ceiling : estimate(term, measure(facts));
+    stepsFor: (sizes) => {
+      const bound = ceiling <= STEPS_MAX ? ceiling : estimate(term, sizes);
       // A judgement counts the compiler's steps always, so that its result never depends on the past.
-      const waiting = patterns.every(({ pattern }) => isReady(pattern)) ? 0 : compiling;
+      const waiting = finds.every(({ pattern }) => isReady(pattern, patterns)) ? 0 : compiling;
       return Math.ceil(Math.min(bound + waiting, STEPS_MAX));
     },
     judge: (facts) => {
       const got = showGot(paths, facts);
-      return { got, ...outcome(code, steps, facts, term.text, expected) };
+      return { got, ...outcome(start(facts, patterns), code, steps, term.text, expected) };
     },
   };
 }
 
 function outcome(
+  machine: Machine,
   code: Code,
   steps: number,
-  facts: Facts,
   text: string,
   expected: string,
 ): Omit<Verdict, "got"> {
   try {
-    const machine = start(facts);
     charge(machine, steps);
     const value = code(machine);
     if (value === true) return { status: "pass", message: null };

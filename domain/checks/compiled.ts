@@ -5,14 +5,15 @@
  */
 import type { Check, CompiledCheck } from "./check.ts";
 import { compile } from "./compile.ts";
+import type { Patterns } from "./language/pattern.ts";
 import type { Program } from "./program.ts";
 
 /**
  * Compiles a stored check. One whose expression this version cannot compile judges each run as an
  * `error` with the reason `does_not_compile`: it never stops the runs of its team.
  */
-export function compiledCheck(check: Check): CompiledCheck {
-  const compiled = compile(check.settings.expression, true);
+export function compiledCheck(check: Check, patterns: Patterns): CompiledCheck {
+  const compiled = compile(check.settings.expression, patterns, true);
   const program = compiled.ok ? compiled.value : failing(compiled.problem.message);
   return { ...check, id: check.id ?? "", program };
 }

@@ -137,6 +137,19 @@ export interface Verdict {
   readonly reason?: string;
 }
 
+/** How large a value can be. */
+export interface Size {
+  /** Items of its longest list, or fields of its largest object. */
+  readonly items: number;
+  /** Characters of its longest text. */
+  readonly chars: number;
+  /** Steps to read all of it. */
+  readonly steps: number;
+}
+
+/** Returns the size of a fact. */
+export type SizeOfFact = (name: FactName) => Size;
+
 /** A compiled expression. It keeps no state, and its work is bounded. */
 export interface Program {
   /** Names that it uses. */
@@ -147,9 +160,9 @@ export interface Program {
    * Returns the steps that an evaluation may take at most; one is about 0.4 microseconds. It is
    * quick, and looks at the size of values only.
    *
-   * @param facts the values of all its names
+   * @param sizes sizes of the values of all its names
    */
-  stepsFor(facts: Facts): number;
+  stepsFor(sizes: SizeOfFact): number;
   /**
    * Judges a run. It never throws.
    *

@@ -13,6 +13,7 @@ import { isObject } from "../core/raw_json.ts";
 import { check } from "../core/validate.ts";
 import { checkBody, parseSettings } from "./check_body.ts";
 import { compile } from "./compile.ts";
+import type { Patterns } from "./language/pattern.ts";
 import { type CheckTrial, TRIAL } from "./store.ts";
 
 const CHECK = 'an object with "expression"';
@@ -46,7 +47,10 @@ const outerBody = trialBody.extend({
 });
 
 /** Validates the body of `POST /v1/checks/try`, and compiles its expression. */
-export function parseTrial({ value }: Pick<Body, "value">): Parsed<CheckTrial> {
+export function parseTrial(
+  { value }: Pick<Body, "value">,
+  patterns: Patterns,
+): Parsed<CheckTrial> {
   const outer = check(outerBody, value);
   if (!outer.ok) return outer;
   const { check: { slug: sentSlug, ...sent }, last, agent, run_id: run } = outer.value;
@@ -55,7 +59,7 @@ export function parseTrial({ value }: Pick<Body, "value">): Parsed<CheckTrial> {
   const parsed = parseSettings(sent, "check.");
   if (!parsed.ok) return parsed;
   const { settings } = parsed.value;
-  const compiled = compile(settings.expression);
+  const compiled = compile(settings.expression, patterns);
   if (!compiled.ok) return compiled;
   if (run !== undefined && (last !== undefined || agent !== undefined)) {
     const message = 'Field "run_id" must be absent with "last" or "agent"';

@@ -11,7 +11,12 @@ import { HEARTBEAT_STATUSES, type HeartbeatStatus } from "../runs/run.ts";
 import { isText } from "../core/rules.ts";
 import { cutText, ownText, show } from "../core/text.ts";
 import { decodeQueryPart, nearestName, parseQuery } from "../core/query.ts";
-import { PING_MONITOR_PARAMETERS, type PingMonitor, readPingMonitor } from "./ping_monitor.ts";
+import {
+  parsePingMonitor,
+  PING_MONITOR_PARAMETERS,
+  type PingMonitor,
+  readPingMonitor,
+} from "./ping_monitor.ts";
 
 /** Parameters with the same name as a heartbeat's field. */
 const TEXTS = ["id", "agent", "status", "model", "provider"];
@@ -84,11 +89,13 @@ export function parsePingQuery(query: string): Parsed<Map<string, string>> {
  *
  * @param tokenAgent agent of the ping token, used if the query names none
  * @param keepsNotes true if the plan stores metadata
+ * @param parseMonitor parses the parameters of a monitor
  */
 export function readPing(
   query: ReadonlyMap<string, string>,
   tokenAgent: string | null,
   keepsNotes: boolean,
+  parseMonitor: typeof parsePingMonitor = parsePingMonitor,
 ): Parsed<Ping> {
   const value: Record<string, unknown> = {};
   for (const name of TEXTS) value[name] = query.get(name);
@@ -129,7 +136,7 @@ export function readPing(
     : undefined;
   if (sent !== undefined && !keepsNotes) losses.drop("metadata");
   else if (note !== sent) losses.cut("metadata");
-  const monitor = readPingMonitor(query, losses);
+  const monitor = readPingMonitor(query, losses, parseMonitor);
   const body = { text: JSON.stringify(value), value };
   return { ok: true, value: { body, rid, note, monitor, losses } };
 }

@@ -20,36 +20,34 @@ export type PingMonitor =
 
 const NONE: PingMonitor = { settings: null, problem: null };
 
-/** Maximum checked settings that are kept, and the characters of each as sent. */
-const CHECKED_MAX = 1_000, CHECKED_CHARS_MAX = 300;
-
-/**
- * Settings by their text as sent. A job sends the same ones with each ping, and to check a cron
- * expression takes longer than the rest of the call.
- */
-const checked = new Map<string, PingMonitor>();
-
 /**
  * Reads the settings of a monitor from the query of a ping. One wrong parameter is enough for no
  * monitor: another schedule than the one meant would raise false alarms (R24).
  *
  * @param losses receives the parameters that are not used
+ * @param parse parses the parameters, as {@link parsePingMonitor} does
  */
-export function readPingMonitor(query: Parameters, losses: Losses): PingMonitor {
+export function readPingMonitor(
+  query: Parameters,
+  losses: Losses,
+  parse: typeof parsePingMonitor,
+): PingMonitor {
   const sent = PING_MONITOR_PARAMETERS.filter((name) => query.has(name));
   if (sent.length === 0) return NONE;
-  const text = JSON.stringify(PING_MONITOR_PARAMETERS.map((name) => query.get(name)));
-  const read = checked.get(text) ?? monitorOf(query);
-  if (text.length <= CHECKED_CHARS_MAX) {
-    if (checked.size >= CHECKED_MAX) checked.clear();
-    checked.set(text, read);
-  }
+  const read = parse(JSON.stringify(PING_MONITOR_PARAMETERS.map((name) => query.get(name))));
   if (read.problem !== null) { for (const name of sent) losses.drop(name); }
   return read;
 }
 
-function monitorOf(query: Parameters): PingMonitor {
-  const [every, cron, tz, grace] = PING_MONITOR_PARAMETERS.map((name) => query.get(name));
+/**
+ * Parses the settings of a monitor. A job sends the same ones with each ping, and to check a cron
+ * expression takes longer than the rest of the call: a process keeps the latest.
+ *
+ * @param sent JSON of the values of {@link PING_MONITOR_PARAMETERS}; null for an absent one
+ */
+export function parsePingMonitor(sent: string): PingMonitor {
+  const values = JSON.parse(sent) as readonly (string | null)[];
+  const [every, cron, tz, grace] = values.map((value) => value ?? undefined);
   if (every !== undefined && cron !== undefined) return wrong("send either every or cron");
   if (cron === undefined && tz !== undefined) return wrong("tz needs cron");
   if (every === undefined && cron === undefined) return wrong("grace needs every or cron");

@@ -6,7 +6,7 @@
 import { type Absence, type ClockTurn, excusedUntil } from "../clock/due.ts";
 import { withFlip } from "./flip.ts";
 import type { Flip, Monitor, MonitorChange } from "./row.ts";
-import { expectedAfter, isStillExpected } from "./schedule.ts";
+import { type CronSlots, expectedAfter, isStillExpected } from "./schedule.ts";
 import { windowFrom } from "./signals.ts";
 
 /** Milliseconds after which a deadline is looked at again that could not be judged yet. */
@@ -68,12 +68,12 @@ export function watchFrom(monitor: Monitor, atMs: number): Monitor {
 }
 
 /** Returns a monitor with the instant at which the next run is expected. */
-export function withDeadline(monitor: Monitor): Monitor {
+export function withDeadline(monitor: Monitor, slots?: CronSlots): Monitor {
   const { expectedAt, lastArrivalAt, settings: { schedule }, state, watchedFrom } = monitor;
   if (state === "paused" || lastArrivalAt === null) return monitor;
   const fromMs = Math.max(lastArrivalAt, watchedFrom);
   if (expectedAt !== null && isStillExpected(schedule, expectedAt, fromMs)) return monitor;
-  return { ...monitor, expectedAt: expectedAfter(schedule, fromMs) };
+  return { ...monitor, expectedAt: expectedAfter(schedule, fromMs, slots) };
 }
 
 /** Returns the deadline that changes the state next. */

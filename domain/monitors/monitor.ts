@@ -26,7 +26,7 @@ import {
   streakOf,
   windowFrom,
 } from "./signals.ts";
-import { expectedAfter } from "./schedule.ts";
+import { type CronSlots, expectedAfter } from "./schedule.ts";
 
 export * from "./row.ts";
 export { deadlinesOf, lookAt, nextDueAt } from "./deadlines.ts";
@@ -111,17 +111,23 @@ export function resumeMonitor(monitor: Monitor, atMs: number): MonitorChange {
  * Counts signals of the agent, in any order; a signal that was counted before changes nothing.
  *
  * A signal that is older than all kept ones no longer changes failures in a row.
+ *
+ * @param slots slots of cron lines; given where many monitors are changed
  */
-export function addSignals(monitor: Monitor, signals: readonly Signal[]): MonitorChange {
+export function addSignals(
+  monitor: Monitor,
+  signals: readonly Signal[],
+  slots?: CronSlots,
+): MonitorChange {
   let change = unchanged(monitor);
   for (const signal of signals.toSorted(compareSignals)) {
-    const { monitor: after, flips } = afterSignal(change.monitor, signal);
+    const { monitor: after, flips } = afterSignal(change.monitor, signal, slots);
     change = {
       monitor: after,
       flips: flips.length === 0 ? change.flips : [...change.flips, ...flips],
     };
   }
-  return { monitor: withDeadline(change.monitor), flips: change.flips };
+  return { monitor: withDeadline(change.monitor, slots), flips: change.flips };
 }
 
 /** Returns the number of failures since the last success. */
@@ -155,14 +161,18 @@ function outcomeOf({ contribution }: RunSummary): "ok" | "fail" | null {
   }
 }
 
-function afterSignal(monitor: Monitor, signal: Signal): MonitorChange {
+function afterSignal(
+  monitor: Monitor,
+  signal: Signal,
+  slots: CronSlots | undefined,
+): MonitorChange {
   const { pause, settings, since } = monitor;
   if (pause !== null && pause.untilMs !== null && pause.untilMs <= signal.at) {
     const { monitor: resumed, flips } = resumeMonitor(monitor, pause.untilMs);
-    const next = afterSignal(resumed, signal);
+    const next = afterSignal(resumed, signal, slots);
     return { monitor: next.monitor, flips: [...flips, ...next.flips] };
   }
-  const counted = withArrival(monitor, signal);
+  const counted = withArrival(monitor, signal, slots);
   const resumes = pause !== null && !pause.isSticky && settings.enabled &&
     signal.outcome === "ok" && signal.at > since;
   if (resumes) return resumedAt({ ...counted, pause: null }, signal.at, signal.run);
@@ -187,14 +197,14 @@ function reasonOf({ state }: Monitor, { isDown, reason }: Streak): FlipReason {
 }
 
 /** Returns a monitor that keeps a signal, with the latest arrivals. */
-function withArrival(monitor: Monitor, signal: Signal): Monitor {
+function withArrival(monitor: Monitor, signal: Signal, slots: CronSlots | undefined): Monitor {
   const { at, outcome } = signal;
   const counted = addSignal(monitor, signal, monitor.settings);
   if (outcome === "overrun") return counted;
   const { lastArrivalAt, lastOkAt } = monitor;
   return {
     ...counted,
-    missedAt: missedWith(counted, at),
+    missedAt: missedWith(counted, at, slots),
     lastArrivalAt: Math.max(lastArrivalAt ?? at, at),
     lastOkAt: outcome === "ok" ? Math.max(lastOkAt ?? at, at) : lastOkAt,
   };
@@ -204,9 +214,14 @@ function withArrival(monitor: Monitor, signal: Signal): Monitor {
  * Returns the missed deadline after an arrival. An arrival before it that is counted late moves it to
  * the deadline after that arrival, if the next arrival missed that one.
  */
-function missedWith({ missedAt, settings, signals }: Monitor, arrivalMs: number): number | null {
+function missedWith(
+  { missedAt, settings, signals }: Monitor,
+  arrivalMs: number,
+  slots: CronSlots | undefined,
+): number | null {
   if (missedAt === null || arrivalMs > missedAt) return missedAt;
-  const deadline = expectedAfter(settings.schedule, arrivalMs) + settings.graceSeconds * 1_000;
+  const expectedAt = expectedAfter(settings.schedule, arrivalMs, slots);
+  const deadline = expectedAt + settings.graceSeconds * 1_000;
   if (deadline <= missedAt) return missedAt;
   const next = signals.find(({ at, outcome }) => outcome !== "overrun" && at > arrivalMs);
   return next !== undefined && deadline < next.at ? deadline : null;

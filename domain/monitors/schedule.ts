@@ -20,7 +20,7 @@ export type Schedule =
   };
 
 /** A schedule with slots. */
-type CronSchedule = Extract<Schedule, { readonly cron: string }>;
+export type CronSchedule = Extract<Schedule, { readonly cron: string }>;
 
 /** Minimum and maximum seconds of a period; slots are as far apart as the minimum. */
 export const EVERY_SECONDS = { min: 60, max: 31_536_000 } as const;
@@ -62,21 +62,14 @@ const GAP_SLOTS = 3;
 /** Maximum fields of an expression. */
 const FIELDS_MAX = 6;
 
-/** Slots that are kept of an expression. */
-const SLOTS_KEPT = 16;
+/** Slots that one evaluation finds. */
+const SLOTS_AHEAD = 4;
 
-/** Maximum parsed expressions that are kept. */
-const PARSED_MAX = 1_000;
+/** Returns the first slot of a schedule after an instant; `Infinity` for none. */
+export type SlotAfter = (afterMs: number) => number;
 
-/** A parsed expression. */
-interface ParsedCron {
-  readonly job: Cron;
-  /** An instant and the slots after it, without a gap. */
-  readonly slots: number[];
-}
-
-/** Parsed expressions by time zone and expression, least recently used first. */
-const parsed = new Map<string, ParsedCron>();
+/** Returns the slots of a cron line. {@link slotsOf} evaluates it; a process keeps the latest. */
+export type CronSlots = (schedule: CronSchedule) => SlotAfter;
 
 /** Returns why a schedule is invalid, completing "must be …"; null if it is valid. */
 export function scheduleProblem(schedule: Schedule): string | null {
@@ -111,7 +104,7 @@ function cronProblem(cron: string): string | null {
     "a cron expression of 5 or 6 fields such as 0 2 * * *, or a nickname such as @daily";
   if (!FIELDS.test(cron)) return problem;
   try {
-    parsedOf({ cron, tz: "UTC" });
+    parseCron({ cron, tz: "UTC" });
     return null;
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, "") : "";
@@ -143,11 +136,16 @@ function slotProblem({ cron, tz }: CronSchedule): string | null {
  * @param arrivalMs unix milliseconds
  * @returns unix milliseconds, at most about 5 years later
  */
-export function expectedAfter(schedule: Schedule, arrivalMs: number): number {
+export function expectedAfter(
+  schedule: Schedule,
+  arrivalMs: number,
+  slots: CronSlots = slotsOf,
+): number {
   if (!("cron" in schedule)) return arrivalMs + schedule.everySeconds * 1_000;
-  const slot = laterSlot(schedule, arrivalMs);
+  const slotAfter = slots(schedule);
+  const slot = laterSlot(slotAfter, arrivalMs);
   if (slot - arrivalMs > EARLY_MS_MAX) return slot;
-  const next = laterSlot(schedule, slot);
+  const next = laterSlot(slotAfter, slot);
   const early = Math.min(EARLY_MS_MAX, (next - slot) * EARLY_PART);
   return slot - arrivalMs <= early ? next : slot;
 }
@@ -169,11 +167,13 @@ export function isStillExpected(
 
 /** Returns expected instants, of which `expectedAt` is the first, if each run comes in time. */
 export function nextSlots(schedule: Schedule, expectedAt: number, count: number): number[] {
+  if (!("cron" in schedule)) {
+    return Array.from({ length: count }, (_, i) => expectedAt + i * schedule.everySeconds * 1_000);
+  }
+  const slotAfter = slotsOf(schedule);
   const slots: number[] = [];
-  let slot = expectedAt;
-  while (slots.length < count) {
+  for (let slot = expectedAt; slots.length < count; slot = laterSlot(slotAfter, slot)) {
     slots.push(slot);
-    slot = "cron" in schedule ? laterSlot(schedule, slot) : expectedAfter(schedule, slot);
   }
   return slots;
 }
@@ -186,7 +186,7 @@ export function defaultGraceSeconds(schedule: Schedule): number {
 /** Returns the seconds between two expected runs; the shortest of the next slots of a cron line. */
 export function gapSeconds(schedule: Schedule): number {
   if (!("cron" in schedule)) return schedule.everySeconds;
-  const slots = nextSlots(schedule, laterSlot(schedule, CHECKED_FROM_MS), GAP_SLOTS);
+  const [, ...slots] = nextSlots(schedule, CHECKED_FROM_MS, GAP_SLOTS + 1);
   const gaps = slots.slice(1).map((slot, i) => slot - (slots[i] ?? 0));
   return Math.min(EVERY_SECONDS.max, Math.floor(Math.min(...gaps) / 1_000));
 }
@@ -213,39 +213,31 @@ function periodWords(seconds: number): string {
 }
 
 /** Returns the slot after an instant; an instant 5 years later if there is none. */
-function laterSlot(schedule: CronSchedule, afterMs: number): number {
-  const slot = slotAfter(schedule, afterMs);
+function laterSlot(slotAfter: SlotAfter, afterMs: number): number {
+  const slot = slotAfter(afterMs);
   return slot === Infinity ? afterMs + SLOT_WITHIN_MS : slot;
 }
 
 /**
- * Returns the slot after an instant; `Infinity` for none.
- *
- * An evaluation takes up to milliseconds, and monitors ask for the same slots again and again.
+ * Returns a function that keeps the latest slots of a cron line: an evaluation takes up to
+ * milliseconds, and monitors ask for the same slots again and again. It does not keep the parsed line,
+ * which takes 80 KB.
  */
-function slotAfter(schedule: CronSchedule, afterMs: number): number {
-  const { job, slots } = parsedOf(schedule);
-  const [first = Infinity] = slots;
-  const known = afterMs < first ? undefined : slots.find((slot) => slot > afterMs);
-  if (known !== undefined) return known;
-  const slot = job.nextRun(new Date(afterMs))?.getTime() ?? Infinity;
-  if (slots.at(-1) === afterMs) {
-    if (slots.length >= SLOTS_KEPT) slots.shift();
-    slots.push(slot);
-  } else slots.splice(0, slots.length, afterMs, slot);
-  return slot;
+export function slotsOf(schedule: CronSchedule): SlotAfter {
+  /** An instant and the slots after it, without a gap. */
+  let slots: readonly number[] = [];
+  return (afterMs) => {
+    const [first = Infinity] = slots;
+    const known = afterMs < first ? undefined : slots.find((slot) => slot > afterMs);
+    if (known !== undefined) return known;
+    const next = parseCron(schedule).nextRuns(SLOTS_AHEAD, new Date(afterMs));
+    slots = [afterMs, ...next.map((slot) => slot.getTime())];
+    if (next.length < SLOTS_AHEAD) slots = [...slots, Infinity];
+    return slots[1] ?? Infinity;
+  };
 }
 
-/** Returns the parsed expression; throws if it is invalid. */
-function parsedOf({ cron, tz }: CronSchedule): ParsedCron {
-  const key = `${tz} ${cron}`;
-  const known = parsed.get(key);
-  const entry = known ?? {
-    job: new Cron(cron, { timezone: tz, mode: "5-or-6-parts", paused: true }),
-    slots: [],
-  };
-  if (known !== undefined) parsed.delete(key);
-  else if (parsed.size >= PARSED_MAX) parsed.delete(parsed.keys().next().value as string);
-  parsed.set(key, entry);
-  return entry;
+/** Parses a cron line; throws if it is invalid. */
+function parseCron({ cron, tz }: CronSchedule): Cron {
+  return new Cron(cron, { timezone: tz, mode: "5-or-6-parts", paused: true });
 }

@@ -28,20 +28,11 @@ export function isWhole(
     .every((rates) => Object.values<number | null>({ ...rates }).every(isWholeShare));
 }
 
-/** Batch match of each match, cached because callers compare matches by identity. */
-const MATCHES = new WeakMap<RateMatch, RateMatch>();
-
 /** Returns the match with the batch rates of its row; null if the row has none. */
-export function batchMatchOf(match: RateMatch): RateMatch | null {
-  const { row, match: step } = match;
+export function batchMatchOf({ row, match }: RateMatch): RateMatch | null {
   const percent = row.batchPercent;
   if (percent === undefined) return null;
-  let inBatch = MATCHES.get(match);
-  if (inBatch === undefined) {
-    const scaled = (rates: Rates) => mapRates(rates, (rate) => rate * percent / 100);
-    const tiers = row.tiers.map((tier) => ({ ...tier, rates: scaled(tier.rates) }));
-    inBatch = { row: { ...row, rates: scaled(row.rates), tiers }, match: step, isBatch: true };
-    MATCHES.set(match, inBatch);
-  }
-  return inBatch;
+  const scaled = (rates: Rates) => mapRates(rates, (rate) => rate * percent / 100);
+  const tiers = row.tiers.map((tier) => ({ ...tier, rates: scaled(tier.rates) }));
+  return { row: { ...row, rates: scaled(row.rates), tiers }, match, isBatch: true };
 }

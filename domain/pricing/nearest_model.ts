@@ -75,13 +75,6 @@ export class PricedModels {
   }
 }
 
-let ofDefaults: PricedModels | null = null;
-
-/** Returns the index of the default card, built on first use. */
-export function defaultModels(): PricedModels {
-  return ofDefaults ??= new PricedModels(DEFAULT_RATES.rows);
-}
-
 /**
  * Finds the best of the candidates that share the longest prefix with a path, and the number of
  * name parts in the prefix.

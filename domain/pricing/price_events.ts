@@ -52,10 +52,14 @@ export function priceEvents(events: readonly Priceable[], card: RateCard): Batch
       costs.push(0);
       continue;
     }
+    const isBatch = call.isBatch === true && fullMatch.row.batchPercent !== undefined;
+    // A batch uses few rows.
+    let index = matches.findIndex((match) =>
+      match.row.id === fullMatch.row.id && match.match === fullMatch.match &&
+      (match.isBatch === true) === isBatch
+    );
     // Without a batch rate, a call in a batch pays the full rate, and its run shows that.
-    const match = call.isBatch === true ? batchMatchOf(fullMatch) ?? fullMatch : fullMatch;
-    // The card returns the same object for the same row, and a batch uses few rows.
-    let index = matches.indexOf(match);
+    const match = matches[index] ?? (isBatch ? batchMatchOf(fullMatch) : null) ?? fullMatch;
     if (index < 0) index = matches.push(match) - 1;
     by.push(index);
     costs.push(priceOf(match.row, call));

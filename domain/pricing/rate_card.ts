@@ -6,7 +6,7 @@
 import { DEFAULT_RATES, ownProvider } from "./default_rates.ts";
 import { dotsToDashes, foldName, NAME_CHARS_MAX } from "./model_names.ts";
 import { type Lookup, lookupsOf } from "./rate_lookups.ts";
-import type { MatchStep, RateCard, RateMatch, RateRow } from "./rates.ts";
+import type { RateCard, RateMatch, RateRow } from "./rates.ts";
 import type { Team } from "../teams/team.ts";
 import type { Problem } from "../core/errors.ts";
 import type { PricedModels } from "./nearest_model.ts";
@@ -75,7 +75,7 @@ function findMatches(lookups: Iterable<Lookup>, own: OwnRows): readonly RateMatc
   const matches: RateMatch[] = [];
   for (const lookup of lookups) {
     for (const row of rowsOf(lookup, own)) {
-      matches.push(matchOf(row, lookup.step));
+      matches.push({ row, match: lookup.step });
       if (row.from === null) return matches;
     }
   }
@@ -126,17 +126,6 @@ function* rowsOf({ step, name, sellers, anyProvider, given }: Lookup, own: OwnRo
     if (!anyProvider && at === 0) yield* anyones;
     yield* byProvider.get(id)?.get(name) ?? [];
   }
-}
-
-/** Match of each row and step, cached because callers compare matches by identity. */
-const MATCHES = new WeakMap<RateRow, Map<MatchStep, RateMatch>>();
-
-function matchOf(row: RateRow, step: MatchStep): RateMatch {
-  let ofRow = MATCHES.get(row);
-  if (ofRow === undefined) MATCHES.set(row, ofRow = new Map());
-  let match = ofRow.get(step);
-  if (match === undefined) ofRow.set(step, match = { row, match: step });
-  return match;
 }
 
 /** Source of rate cards for pricing. */

@@ -12,6 +12,7 @@ import type { Rule, RuleKind } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { Check, CompiledCheck } from "../../domain/checks/check.ts";
 import { compiledCheck } from "../../domain/checks/compiled.ts";
+import type { Patterns } from "../../domain/checks/language/pattern.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { keys } from "../base/keys.ts";
@@ -156,7 +157,7 @@ export class AlertCache {
     if (version === 0) return DEFAULT_CONFIG;
     if (known?.version === version) return known;
     const config = await readConfig(this.#store, team);
-    return prepared(config, await compiledChecks(config, known));
+    return prepared(config, await compiledChecks(config, known, this.#store.patterns));
   }
 }
 
@@ -168,6 +169,7 @@ export class AlertCache {
 async function compiledChecks(
   { checks }: TeamConfig,
   known: AlertConfig | undefined,
+  patterns: Patterns,
 ): Promise<readonly CompiledCheck[]> {
   const nameOf = ({ id, version }: Pick<Check, "id" | "version">) => `${id} ${version}`;
   const unchanged = new Map(known?.checks.map((check) => [nameOf(check), check]));
@@ -175,7 +177,7 @@ async function compiledChecks(
   for (const check of checks) {
     if (!check.settings.enabled) continue;
     const same = unchanged.get(nameOf(check));
-    compiled.push(same ?? compiledCheck(check));
+    compiled.push(same ?? compiledCheck(check, patterns));
     if (same === undefined) await new Promise((resolve) => setTimeout(resolve));
   }
   return compiled;

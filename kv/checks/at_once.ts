@@ -4,6 +4,7 @@
  * @module
  */
 import { factsAtOnce } from "../../domain/checks/facts.ts";
+import { measure } from "../../domain/checks/language/sizes.ts";
 import { checksOf, judge, type MissingFacts, neededFacts } from "../../domain/checks/judge.ts";
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import type { FactName } from "../../domain/checks/program.ts";
@@ -71,10 +72,11 @@ function judgeParts(
   const run = closedRunOf(whole);
   const facts = factsAtOnce(whole, neededFacts(run, checks));
   if (facts === null) return LATER;
+  const sizes = measure(facts);
   let steps = 0;
   for (const { program } of checks) {
     // A check that is skipped names a fact that is not needed.
-    if (program.names.values().every((name) => name in facts)) steps += program.stepsFor(facts);
+    if (program.names.values().every((name) => name in facts)) steps += program.stepsFor(sizes);
     if (steps > STEPS_MAX) return LATER;
   }
   const results = checks.map((check) => judge(run, check, facts, NOTHING_MISSING, nowMs));

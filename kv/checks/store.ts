@@ -17,7 +17,7 @@ export function createCheckStore(deps: ObjectDeps): CheckStore {
     idPrefix: "chk",
     defaults: [],
     settle: ({ sent }) => {
-      const compiled = compile(sent.expression);
+      const compiled = compile(sent.expression, deps.store.patterns);
       return Promise.resolve(compiled.ok ? { ok: true, value: sent } : compiled);
     },
     auditFields: checkFields,

@@ -74,7 +74,7 @@ export function createCheckTrialStore(
       const outer = currentScope();
       const signal = outer === null ? late.signal : AbortSignal.any([late.signal, outer.signal]);
       const scope = new ReadScope(signal, outer);
-      const trying = { store, team, check: checkOf(trial), scope, now, judged: [] };
+      const trying = { store, team, check: checkOf(store, trial), scope, now, judged: [] };
       let release: (() => void) | null = null;
       try {
         release = await slots.take(team, signal);
@@ -91,8 +91,8 @@ export function createCheckTrialStore(
   };
 }
 
-function checkOf({ settings, slug }: CheckTrial): JudgingCheck {
-  const program = compile(settings.expression);
+function checkOf({ patterns }: Store, { settings, slug }: CheckTrial): JudgingCheck {
+  const program = compile(settings.expression, patterns);
   if (!program.ok) throw new TypeError(program.problem.message);
   return { slug, settings, program: program.value, id: "", version: 0 };
 }

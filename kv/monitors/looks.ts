@@ -124,7 +124,7 @@ async function look(
     : await overrunsOf(deps, team, before, turn);
   const counted = signals.length === 0
     ? { monitor: before, flips: [] }
-    : addSignals(before, signals);
+    : addSignals(before, signals, deps.store.cronSlots);
   const { monitor, flips } = andThen(counted, (monitor) => lookAt(monitor, turn));
   // The clock takes a row once all calls before it are summarized, so it may be due already.
   const dueAt = nextDueAt(monitor, turn.summarizedToMs, running);

@@ -12,6 +12,7 @@ import {
   type Signal,
   signalOf,
 } from "../../domain/monitors/monitor.ts";
+import type { CronSlots } from "../../domain/monitors/schedule.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { AgentRow } from "../agents/agents.ts";
 import { comparePositions, type Position } from "../base/entries.ts";
@@ -38,7 +39,7 @@ export async function signalRows(
   for (const [slug, { monitor, activity }] of agents) {
     if (monitor === null) continue;
     const arrivals = arrivalsOf(slug, runs);
-    const change = changeOf(monitor, arrivals, activity?.running ?? 0);
+    const change = changeOf(monitor, arrivals, activity?.running ?? 0, store.cronSlots);
     if (change !== null) changes.push({ ...change, before: monitor });
   }
   if (changes.length === 0) return NO_ROWS;
@@ -92,10 +93,11 @@ function changeOf(
   before: Monitor,
   { signals, atMs, opened }: Arrivals,
   running: number,
+  slots: CronSlots,
 ): MonitorChange | null {
   const { monitor, flips } = signals.length === 0
     ? { monitor: before, flips: [] }
-    : addSignals(before, signals);
+    : addSignals(before, signals, slots);
   const passed = before.overrunsAfter;
   const overrunsAfter = opened.reduce(beforeRun, passed);
   const next = nextDueAt(monitor, atMs, running);

@@ -15,7 +15,8 @@ import {
   type RateCardStore,
 } from "../../domain/pricing/rate_card.ts";
 import { NAME_CHARS_MAX } from "../../domain/pricing/model_names.ts";
-import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
+import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
+import { PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateCard, RateRow } from "../../domain/pricing/rates.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
@@ -72,8 +73,10 @@ export function createRateCardStore(
   const loading = new Map<TeamId, Promise<LoadedCard>>();
   // Nearly all teams have no own rows and share one card.
   const namesBytesMax = memory.bytesMax("rate_cards") * NAMES_PART;
-  const unchanged = createRateCard([], namesBytesMax);
-  memory.register("rate_cards", () => unchanged.namesBytes);
+  const card = createRateCard([], namesBytesMax);
+  memory.register("rate_cards", () => card.namesBytes);
+  let indexed: PricedModels | null = null;
+  const unchanged = { card, models: () => indexed ??= new PricedModels(DEFAULT_RATES.rows) };
 
   /** Reads cards of one team sequentially, so that frequent changes cause one read at a time. */
   const turns = new KeyedMutex(store.deadlines);
@@ -144,19 +147,19 @@ async function readCard(
   store: Store,
   team: Pick<Team, "id">,
   cached: LoadedCard | null,
-  unchanged: RateCard,
+  unchanged: Pick<LoadedCard, "card" | "models">,
 ): Promise<LoadedCard> {
   if (cached !== null && await versionOf(store, team.id) === cached.version) return cached;
   const { rates, version } = await readRates(store, team.id);
   if (rates.length === 0) {
-    return { card: unchanged, models: defaultModels, version, bytes: CARD_BYTES };
+    return { ...unchanged, version, bytes: CARD_BYTES };
   }
   // Longer names are never looked up.
   const rows = rates.map(({ row }) => row).filter(({ model }) => model.length <= NAME_CHARS_MAX);
   let indexed: PricedModels | null = null;
   return {
     card: createRateCard(rows),
-    models: () => indexed ??= new PricedModels(rows, defaultModels()),
+    models: () => indexed ??= new PricedModels(rows, unchanged.models()),
     version,
     bytes: rows.reduce((sum, row) => sum + bytesOfRow(row), CARD_BYTES + NAMES_BYTES_MAX),
   };

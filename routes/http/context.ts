@@ -10,6 +10,7 @@ import type {
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
 import type { CheckStatsStore, CheckStore, CheckTrialStore } from "../../domain/checks/store.ts";
+import type { Patterns } from "../../domain/checks/language/pattern.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Problem } from "../../domain/core/errors.ts";
@@ -19,6 +20,7 @@ import type { ChangeStore } from "../../domain/feed/changes.ts";
 import type { LiveFeed } from "../../domain/feed/live.ts";
 import type { ParseContext } from "../../domain/ingest/form.ts";
 import type { BodyShape } from "../../domain/ingest/large_body.ts";
+import type { parsePingMonitor } from "../../domain/ingest/ping_monitor.ts";
 import type { MonitorStore } from "../../domain/monitors/store.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { RefusalStore } from "../../domain/refusals/refusals.ts";
@@ -139,9 +141,13 @@ export interface AppDeps {
   readonly usage: UsageStore;
   readonly agents: AgentStore;
   readonly monitors: MonitorStore;
+  /** Parses the monitor that a ping asks for; keeps the latest. */
+  readonly parsePingMonitor: typeof parsePingMonitor;
   readonly checks: CheckStore;
   readonly checkStats: CheckStatsStore;
   readonly checkTrial: CheckTrialStore;
+  /** Compiles the patterns of checks; keeps the latest. */
+  readonly patterns: Patterns;
   readonly rules: RuleStore;
   readonly silences: SilenceStore;
   readonly incidents: IncidentStore;

@@ -11,6 +11,7 @@ import {
 } from "../support/harness/dashboard.ts";
 import { aHeartbeat } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
+import { PATTERNS } from "../support/builders/patterns.ts";
 
 const CHECKS = "/dashboard/checks";
 const NEW = `${CHECKS}/new/check`;
@@ -67,7 +68,7 @@ Deno.test("checks: each example of the language next to the form is an expressio
   const examples = Array.from(words.matchAll(/<code>(.*?)<\/code>/g), ([code]) => textOf(code));
   assertEquals(examples.length > 5, true);
   for (const example of examples) {
-    const compiled = compile(example);
+    const compiled = compile(example, PATTERNS);
     assert(compiled.ok, `${example}: ${JSON.stringify(compiled)}`);
   }
 });

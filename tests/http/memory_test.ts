@@ -63,6 +63,10 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
     await h.post("/v1/runs", { ...aRun(1), id }, { key });
     await h.post(`/v1/runs/${id}/events`, { events: [anEvent(800_000 + team)] }, { key });
   },
+  memos: async (h, key, team) => {
+    const { status } = await h.get(`/v1/ping?agent=nightly&every=${team + 1}h`, { key });
+    assertEquals(status, 200);
+  },
   heads: async () => {},
   recent_ids: async () => {},
   refusals: async (h, key, team) => {

@@ -1,12 +1,15 @@
 /** `/v1/spend/unpriced`: models without a price, over roll-ups written by the worker. */
 import { assertEquals } from "@std/assert";
-import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
+import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
+import { PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aContribution, LINE, storeSpend, TODAY, UNPRICED } from "../support/builders/spend.ts";
+
+const DEFAULT_MODELS = new PricedModels(DEFAULT_RATES.rows);
 
 const ROW: RateRow = {
   id: "row_1",
@@ -20,7 +23,7 @@ const ROW: RateRow = {
 
 /** A harness whose team has these own rows. */
 function withRates(...rows: RateRow[]): Promise<Harness> {
-  const models = new PricedModels(rows, defaultModels());
+  const models = new PricedModels(rows, DEFAULT_MODELS);
   const rateCards = { models: () => Promise.resolve(models) } as Partial<RateCardStore>;
   return Harness.open({ deps: { rateCards: rateCards as RateCardStore } });
 }

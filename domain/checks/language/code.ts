@@ -18,6 +18,7 @@ import {
 } from "./machine.ts";
 import { kindOf } from "./names.ts";
 import { isObject, operatorOf } from "./operators.ts";
+import { matches } from "./pattern.ts";
 import type { Term } from "./term.ts";
 
 /** Returns the code of a term. */
@@ -186,7 +187,7 @@ function findsCode({ of, pattern }: TermOf<"finds">): Code {
     const text = readText(subject(machine), machine, of.text);
     if (pattern.size === 0) charge(machine, searchSteps(text.length, pattern.source.length));
     else chargePattern(machine, text.length, pattern.size);
-    return pattern.test(text);
+    return matches(text, pattern, machine.patterns);
   };
 }
 

@@ -13,7 +13,8 @@ import {
   patternSteps,
   searchSteps,
 } from "./machine.ts";
-import { SCALAR, type Size, type SizeOfFact, textSize } from "./sizes.ts";
+import type { Size, SizeOfFact } from "../program.ts";
+import { SCALAR, textSize } from "./sizes.ts";
 import { type FunctionName, type Loop, partsOf, type Term } from "./term.ts";
 
 /** Returns the steps that a term may take, and the size of its value. */

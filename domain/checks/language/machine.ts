@@ -5,6 +5,7 @@
  */
 import { type Facts, STEPS_MAX } from "../program.ts";
 import { kindOf } from "./names.ts";
+import type { Patterns } from "./pattern.ts";
 
 /** Steps of one part of an expression; a step is about 0.4 microseconds. */
 export const PART_STEPS = 1 / 8;
@@ -58,6 +59,8 @@ export class Failure {
 export interface Machine {
   /** Values of the names. */
   readonly facts: Facts;
+  /** Compiled patterns. */
+  readonly patterns: Patterns;
   /** Items of the loops, from the outermost. */
   readonly items: unknown[];
   /** Steps that remain. */
@@ -80,8 +83,8 @@ const TOO_MUCH_TEXT = new Failure(
 );
 
 /** Starts an evaluation. */
-export function start(facts: Facts): Machine {
-  return { facts, items: [], left: STEPS_MAX };
+export function start(facts: Facts, patterns: Patterns): Machine {
+  return { facts, patterns, items: [], left: STEPS_MAX };
 }
 
 /** Takes steps from those that remain. */

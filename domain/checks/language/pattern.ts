@@ -16,9 +16,6 @@ export const PATTERN_SIZE_MAX = 2_000;
  */
 const PATTERN_BYTES_MAX = 65_536;
 
-/** Maximum bytes of compiled patterns that are kept; the others are compiled again when they are used. */
-const KEPT_BYTES_MAX = 8_388_608;
-
 /** Maximum classes such as `\p{L}`: the compiler takes up to 0.4 milliseconds for each. */
 const UNICODE_CLASSES_MAX = 4;
 
@@ -34,8 +31,13 @@ export interface Pattern {
   readonly size: number;
   /** Its text. */
   readonly source: string;
-  /** Returns whether a text has a match. */
-  test(text: string): boolean;
+}
+
+/** Compiles patterns as {@link compilePattern} does, and keeps the latest. */
+export interface Patterns {
+  (pattern: Pattern): RE2JS;
+  /** Returns whether a pattern is kept. */
+  has(pattern: Pattern): boolean;
 }
 
 /**
@@ -46,13 +48,13 @@ export interface Pattern {
  */
 export function patternOf(source: string, at: number): Pattern {
   if (!/[\\^$.|?*+()[\]{}]/.test(source)) {
-    return { size: 0, source, test: (text) => text.includes(source) };
+    return { size: 0, source };
   }
   refuseSlowClasses(source, at);
   const size = sizeOf(source) + FRAME_SIZE;
   // Repeats of repeats would take the compiler longer than the service may pause.
   if (size > PATTERN_SIZE_MAX) throw tooLarge(at);
-  return { size, source, test: (text) => compiledOf(source, size).test(text) };
+  return { size, source };
 }
 
 /** Refuses classes that the compiler would write out character by character. */
@@ -72,10 +74,10 @@ function refuseSlowClasses(source: string, at: number): void {
  *
  * @throws Misuse
  */
-export function checkPattern({ source, size }: Pattern, at: number): void {
-  if (size === 0) return;
+export function checkPattern(pattern: Pattern, at: number, patterns: Patterns): void {
+  if (pattern.size === 0) return;
   try {
-    if (compiledOf(source, size).programSize() > size) throw tooLarge(at);
+    if (patterns(pattern).programSize() > pattern.size) throw tooLarge(at);
   } catch (error) {
     if (error instanceof Misuse) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -86,34 +88,27 @@ export function checkPattern({ source, size }: Pattern, at: number): void {
 }
 
 /** Returns whether a pattern needs not be compiled now. */
-export function isReady({ source, size }: Pattern): boolean {
-  return size === 0 || kept.has(source);
+export function isReady(pattern: Pattern, patterns: Patterns): boolean {
+  return pattern.size === 0 || patterns.has(pattern);
 }
 
-/** Compiled patterns, the latest used last. All teams share them: they hold nothing of texts or runs. */
-const kept = new Map<string, { readonly compiled: RE2JS; readonly bytes: number }>();
-let keptBytes = 0;
+/** Returns whether a text has a match. */
+export function matches(text: string, pattern: Pattern, patterns: Patterns): boolean {
+  return pattern.size === 0 ? text.includes(pattern.source) : patterns(pattern).test(text);
+}
 
-function compiledOf(source: string, size: number): RE2JS {
-  const known = kept.get(source);
-  if (known !== undefined) {
-    kept.delete(source);
-    kept.set(source, known);
-    return known.compiled;
-  }
+/** Compiles a pattern; throws if it is none. */
+export function compilePattern({ source }: Pattern): RE2JS {
   const compiled = RE2JS.compile(source);
   const { dfa } = compiled.re2();
   dfa.stateBudget = PATTERN_BYTES_MAX;
   dfa.memBudget = PATTERN_BYTES_MAX;
-  const bytes = PATTERN_BYTES_MAX + INSTRUCTION_BYTES * size;
-  kept.set(source, { compiled, bytes });
-  keptBytes += bytes;
-  for (const [oldest, { bytes }] of kept) {
-    if (keptBytes <= KEPT_BYTES_MAX) break;
-    kept.delete(oldest);
-    keptBytes -= bytes;
-  }
   return compiled;
+}
+
+/** Returns the bytes of a compiled pattern, at most. */
+export function patternBytes(compiled: RE2JS): number {
+  return PATTERN_BYTES_MAX + INSTRUCTION_BYTES * compiled.programSize();
 }
 
 function tooLarge(at: number): Misuse {

@@ -3,18 +3,8 @@
  *
  * @module
  */
-import { CALLS_MAX, type FactName, type Facts } from "../program.ts";
+import { CALLS_MAX, type FactName, type Facts, type Size, type SizeOfFact } from "../program.ts";
 import { CHARS_READ_PER_STEP, PART_STEPS } from "./machine.ts";
-
-/** How large a value can be. */
-export interface Size {
-  /** Items of its longest list, or fields of its largest object. */
-  readonly items: number;
-  /** Characters of its longest text. */
-  readonly chars: number;
-  /** Steps to read all of it. */
-  readonly steps: number;
-}
 
 /** Size of a number, a truth value or null. */
 export const SCALAR: Size = { items: 0, chars: 0, steps: PART_STEPS };
@@ -44,22 +34,14 @@ const KNOWN: Partial<Record<FactName, Size>> = {
   usage: { items: 7, chars: 0, steps: 7 * PART_STEPS },
 };
 
-/** Returns the size of a fact. */
-export type SizeOfFact = (name: FactName) => Size;
-
 /** Returns sizes that are the same for each fact, but for those that are always small. */
 export function assumed(size: Size): SizeOfFact {
   return (name) => KNOWN[name] ?? size;
 }
 
-/** Sizes of facts that were read: several checks judge one run. */
-const measured = new WeakMap<Facts, Map<FactName, Size>>();
-
-/** Returns the sizes of facts. */
+/** Returns the sizes of facts. It keeps them, because several checks judge one run. */
 export function measure(facts: Facts): SizeOfFact {
-  let known = measured.get(facts);
-  if (known === undefined) measured.set(facts, known = new Map());
-  const sizes = known;
+  const sizes = new Map<FactName, Size>();
   return (name) => {
     let size = KNOWN[name] ?? sizes.get(name);
     if (size === undefined) sizes.set(name, size = sizeOf(facts[name]));

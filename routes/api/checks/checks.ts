@@ -82,8 +82,8 @@ export const CHECK_ENDPOINTS = [
     tryCheck: {
       route: "POST /v1/checks/try",
       access: teamKey("read"),
-      handler: async (c, { checkTrial }) => {
-        const trial = parseTrial(c.get("body"));
+      handler: async (c, { checkTrial, patterns }) => {
+        const trial = parseTrial(c.get("body"), patterns);
         if (!trial.ok) return fail(c, trial.problem);
         const result = await checkTrial.try(c.get("principal").team, trial.value);
         return result === null ? fail(c, NO_SUCH_RUN) : answer(c, 200, trialValue.write(result));

@@ -40,7 +40,8 @@ const ping: Handler = async (c, deps) => {
   if (refused !== null) return fail(c, refused);
   const context = parseContext(c);
   const tokenAgent = grant.kind === "ping_token" ? grant.agent : null;
-  const read = readPing(query.value, tokenAgent, context.metadataKeysMax > 0);
+  const keepsNotes = context.metadataKeysMax > 0;
+  const read = readPing(query.value, tokenAgent, keepsNotes, deps.parsePingMonitor);
   if (!read.ok) return fail(c, read.problem);
   const { body, rid, note, monitor, losses } = read.value;
   const parsed = parseHeartbeat(body, context, losses);

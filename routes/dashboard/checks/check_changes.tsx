@@ -35,7 +35,7 @@ export const submitTrial: Handler = async (c, deps) => {
   const form = readCheckTexts(c.get("form"));
   const exists = form.texts["version"] !== "0";
   showFormOnProblem(c, (problem) => checkFormView({ form, problem, exists, tried: problem }));
-  const parsed = parseTrial(bodyOfTrial(form, TRIED_RUNS));
+  const parsed = parseTrial(bodyOfTrial(form, TRIED_RUNS), deps.patterns);
   if (!parsed.ok) return fail(c, parsed.problem);
   const tried = await deps.checkTrial.try(c.get("principal").team, parsed.value);
   return showPage(c, checkFormView({ form, problem: null, exists, ...tried && { tried } }));

@@ -1,5 +1,6 @@
 import { compile } from "../../../domain/checks/compile.ts";
 import type { AllFacts, Program, Verdict } from "../../../domain/checks/program.ts";
+import { PATTERNS } from "./patterns.ts";
 
 /** Facts of a small run that went well. */
 export const FACTS: AllFacts = {
@@ -42,14 +43,14 @@ export const FACTS: AllFacts = {
 
 /** Compiles an expression that must be right. */
 export function compiled(expression: string): Program {
-  const parsed = compile(expression);
+  const parsed = compile(expression, PATTERNS);
   if (!parsed.ok) throw new Error(`${expression}: ${parsed.problem.message}`);
   return parsed.value;
 }
 
 /** Returns why an expression is refused. */
 export function refusalOf(expression: string): string {
-  const parsed = compile(expression);
+  const parsed = compile(expression, PATTERNS);
   if (parsed.ok) throw new Error(`${expression} is accepted`);
   return parsed.problem.message;
 }

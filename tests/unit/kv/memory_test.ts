@@ -137,6 +137,13 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     }
     return cards;
   }],
+  ["cron lines", "memos", (store) => {
+    for (let n = 0; n < 500; n++) {
+      const slotAfter = store.cronSlots({ cron: `${n % 60} ${n % 23} * * *`, tz: "UTC" });
+      for (let slot = NOON; slot < NOON + 6 * 86_400_000;) slot = slotAfter(slot);
+    }
+    return Promise.resolve(store);
+  }],
   ["uses of credentials", "credentials", (store) => {
     const uses = new LastUses(store);
     for (let n = 0; n < 5_000; n++) {

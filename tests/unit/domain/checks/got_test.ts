@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { compiled, FACTS, judged } from "../../../support/builders/check_facts.ts";
+import { measure } from "../../../../domain/checks/language/sizes.ts";
 
 const GOT: readonly (readonly [string, string])[] = [
   ["cost_usd < 1 && usage.errors == 1 && cost_usd > 0", "cost_usd = 0.25, usage.errors = 1"],
@@ -52,20 +53,23 @@ Deno.test("got: a failure says what was expected, cut visibly", () => {
 
 Deno.test("steps: constant for figures and short names, by size for what can be long", () => {
   const simple = compiled("cost_usd < 1 && usage.errors == 0 && status == 'success'");
-  assertEquals(simple.stepsFor(FACTS), simple.stepsFor({ ...FACTS, output: "x".repeat(10_000) }));
-  assert(simple.stepsFor(FACTS) < 10);
+  assertEquals(
+    simple.stepsFor(measure(FACTS)),
+    simple.stepsFor(measure({ ...FACTS, output: "x".repeat(10_000) })),
+  );
+  assert(simple.stepsFor(measure(FACTS)) < 10);
   const loop = compiled("tools.exists(tool, tool.name == 'x')");
   const [few, many] = [2, 200].map((count) => {
     const tools = Array.from(
       { length: count },
       () => ({ name: "a", error: "", latency_ms: 1, input: 1 }),
     );
-    return loop.stepsFor({ ...FACTS, tools });
+    return loop.stepsFor(measure({ ...FACTS, tools }));
   });
   assert(few !== undefined && many !== undefined && many > 40 * few, `${few} and ${many}`);
   const search = compiled("finds(output.answer, 'a+b')");
   const steps = [10, 1_000].map((chars) =>
-    search.stepsFor({ ...FACTS, output: { answer: "a".repeat(chars) } })
+    search.stepsFor(measure({ ...FACTS, output: { answer: "a".repeat(chars) } }))
   );
   assert((steps[1] ?? 0) > 50 * (steps[0] ?? 0), `${steps}`);
 });

@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { compile } from "../../../../domain/checks/compile.ts";
 import { type AllFacts, STEPS_MAX } from "../../../../domain/checks/program.ts";
 import { FACTS, judged } from "../../../support/builders/check_facts.ts";
+import { measure } from "../../../../domain/checks/language/sizes.ts";
+import { PATTERNS } from "../../../support/builders/patterns.ts";
 import { cpuMsOf } from "../../../support/oracles/durations.ts";
 
 /** Milliseconds of the processor that a definition may take; 5 times the bound, for a slow one. */
@@ -135,8 +137,8 @@ const { expression } = fc.letrec<{ expression: string; test: string; value: stri
 Deno.test("hostile: no definition holds the event loop, throws, or is decided in two ways", () => {
   let [compiling, judging, longest, accepted] = [0, 0, "", 0];
   const check = (source: string) => {
-    let parsed = compile("true");
-    compiling = Math.max(compiling, cpuMsOf(() => parsed = compile(source)));
+    let parsed = compile("true", PATTERNS);
+    compiling = Math.max(compiling, cpuMsOf(() => parsed = compile(source, PATTERNS)));
     if (!parsed.ok) {
       assertEquals(parsed.problem.field, "expression");
       return;
@@ -148,7 +150,7 @@ Deno.test("hostile: no definition holds the event loop, throws, or is decided in
     if (ms > judging) [judging, longest] = [ms, source];
     assert(verdict.got.length <= 400, "200 characters of 2 units");
     assertEquals(program.judge(HOSTILE), verdict);
-    const steps = program.stepsFor(HOSTILE);
+    const steps = program.stepsFor(measure(HOSTILE));
     assert(steps > 0 && steps <= STEPS_MAX, source);
   };
   fc.assert(fc.property(expression, check), { numRuns: 1_000, seed: 61 });

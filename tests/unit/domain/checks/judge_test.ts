@@ -12,6 +12,7 @@ import type { RunId } from "../../../../domain/core/ids.ts";
 import { placeInSample } from "../../../../kv/checks/sample.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import { runId } from "../../../support/builders/requests.ts";
+import { PATTERNS } from "../../../support/builders/patterns.ts";
 
 /** What a closed run is judged by. */
 function closedRun(fields: Partial<ClosedRun> = {}, isClosed = true, isOpened = true): ClosedRun {
@@ -37,7 +38,7 @@ function checkOf(
   expression = "true",
   fields: Partial<CheckSettings> = {},
 ): JudgingCheck {
-  const program = compile(expression);
+  const program = compile(expression, PATTERNS);
   assert(program.ok, expression);
   const settings = aCheck(expression, fields);
   return { slug, id: `chk_eu_${slug}`, version: 2, settings, program: program.value };

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { compile } from "../../../../domain/checks/compile.ts";
 import { FACT_TYPES, FIELD_TYPES } from "../../../../domain/checks/language/names.ts";
 import { FACTS } from "../../../support/builders/check_facts.ts";
+import { PATTERNS } from "../../../support/builders/patterns.ts";
 
 /** The library's own evaluation, as CEL defines it, of the same names. */
 const oracle = createOracle();
@@ -76,7 +77,7 @@ Deno.test("oracle: expressions are decided as the library decides them", () => {
     const parsed = oracle.parse(source);
     if (!parsed.check().valid) return;
     const expected = outcomeOf(() => parsed(FACTS));
-    const program = compile(source);
+    const program = compile(source, PATTERNS);
     if (!program.ok) {
       // The library has no bounds.
       assertStringIncludes(program.problem.message, "plit it into several checks");

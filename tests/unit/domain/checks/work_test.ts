@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { compile } from "../../../../domain/checks/compile.ts";
 import { type Facts, STEPS_MAX } from "../../../../domain/checks/program.ts";
+import { measure } from "../../../../domain/checks/language/sizes.ts";
+import { PATTERNS } from "../../../support/builders/patterns.ts";
 
 /** Its work is small for the lists that are assumed when it is stored. */
 const EXPRESSION = "output.list.filter(i, output.list == output.list.map(k, k)).size() >= 0";
@@ -8,9 +10,9 @@ const EXPRESSION = "output.list.filter(i, output.list == output.list.map(k, k)).
 Deno.test("checks: the work of an expression ends at its bound, as an error", () => {
   const list = Array.from({ length: 3_000 }, (_, id) => ({ id, text: `item ${id}` }));
   const facts: Facts = { output: { list } };
-  const program = compile(EXPRESSION);
+  const program = compile(EXPRESSION, PATTERNS);
   assert(program.ok);
-  assertEquals(program.value.stepsFor(facts), STEPS_MAX);
+  assertEquals(program.value.stepsFor(measure(facts)), STEPS_MAX);
   const { status, reason } = program.value.judge(facts);
   assertEquals([status, reason], ["error", "too_much_work"]);
 });

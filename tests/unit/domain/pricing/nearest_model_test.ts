@@ -1,8 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { DEFAULT_RATES } from "../../../../domain/pricing/default_rates.ts";
 import type { RateRow } from "../../../../domain/pricing/rates.ts";
-import { defaultModels, PricedModels } from "../../../../domain/pricing/nearest_model.ts";
+import { PricedModels } from "../../../../domain/pricing/nearest_model.ts";
 import { cpuMsOf, leastOf } from "../../../support/oracles/durations.ts";
+
+const DEFAULT_MODELS = new PricedModels(DEFAULT_RATES.rows);
 
 /** Milliseconds for 1,000 models. Comparing all pairs takes more than ten times as long. */
 const NEAREST_MS_MAX = 250;
@@ -21,7 +23,7 @@ const NEAREST: readonly (readonly [provider: string | null, model: string, id: s
 ];
 
 Deno.test.each(NEAREST)("nearest priced model: %s %s", (provider, model, id) => {
-  assertEquals(defaultModels().nearest(provider, model)?.id ?? null, id);
+  assertEquals(DEFAULT_MODELS.nearest(provider, model)?.id ?? null, id);
 });
 
 Deno.test("nearest priced model: the order of the rows does not matter", () => {
@@ -52,7 +54,7 @@ Deno.test("nearest priced model: own rows and default rows compete by their comm
     own(1, "gpt-5-atlas"),
     own(2, "claude-opus-5-atlas", "in-house"),
     own(3, "claude-opus-5-atlas-mini", "in-house"),
-  ], defaultModels());
+  ], DEFAULT_MODELS);
   const nearest = (provider: string | null, model: string) => models.nearest(provider, model)?.id;
   assertEquals(nearest(null, "gpt-5-atlas-2"), "rate_1");
   assertEquals(nearest("openai", "gpt-5-atlas-2"), "default/openai/gpt-5");
@@ -63,12 +65,11 @@ Deno.test("nearest priced model: own rows and default rows compete by their comm
 });
 
 Deno.test("nearest priced model: 1,000 models against 1,000 own rows are fast, whatever their names", () => {
-  defaultModels();
   const long = "a1".repeat(120);
   for (const name of [(n: number) => `gpt-${n}-x`, (n: number) => `${long}${n}`]) {
     const models = new PricedModels(
       Array.from({ length: 1_000 }, (_, n) => own(n, name(n))),
-      defaultModels(),
+      DEFAULT_MODELS,
     );
     const tookMs = leastOf(NEAREST_MS_MAX, () =>
       cpuMsOf(() => {

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { LlmCall } from "../../../../domain/pricing/llm_call.ts";
 import { isPriceable, NO_PRICES, priceEvents } from "../../../../domain/pricing/price_events.ts";
+import { createRateCard } from "../../../../domain/pricing/rate_card.ts";
 import { costLines } from "../../../../domain/pricing/price.ts";
 import type { RateCard, RateMatch } from "../../../../domain/pricing/rates.ts";
 import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
@@ -36,6 +37,14 @@ Deno.test("prices: each event has its cost and its row, and each row is stored o
   const { matches, by, costs } = priceEvents(batch, CARD);
   assertEquals(matches.map(({ row }) => row.model), ["m", "n"]);
   assertEquals([by, costs], [[0, -1, 1, 0, -1], [35, 0, 81, 8, 0]]);
+});
+
+Deno.test("prices: two names of one row share it, a row found in another step does not", () => {
+  const names = ["gpt-4o", "gpt-4o-2024-11-20", "gpt-4o-latest", "gpt-4o"];
+  const events = names.map((model) => event(aCall({ model, provider: "openai" }), 1.78e12));
+  const { matches, by } = priceEvents(events, createRateCard([]));
+  assertEquals(by, [0, 0, 1, 0]);
+  assertEquals(matches.map(({ match }) => match), ["exact", "version_suffix"]);
 });
 
 Deno.test("prices: no events and an empty card give no prices", () => {
