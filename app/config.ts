@@ -7,7 +7,7 @@ import { isIPv4 } from "node:net";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { developmentKey, isOperatorKey, isTeamKey } from "../domain/teams/credentials.ts";
-import { isLoopback } from "../domain/core/loopback.ts";
+import { isLoopback } from "../domain/core/network.ts";
 import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
 import { MEMORY_MB } from "../runtime/memory.ts";

@@ -9,7 +9,7 @@
 import type { Config } from "./config.ts";
 import { VERSION } from "../domain/core/version.ts";
 import { developmentKey } from "../domain/teams/credentials.ts";
-import { isLoopback } from "../domain/core/loopback.ts";
+import { isLoopback } from "../domain/core/network.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { platformOf } from "./platform.ts";
 import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";

@@ -7,8 +7,7 @@
  * beyond a limit, it skips them and reports the gap; the feed of changes still has them.
  */
 import type { TeamId } from "../domain/core/ids.ts";
-import type { ChangeStore } from "../domain/feed/changes.ts";
-import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
+import type { ChangeStore, LiveBatch, LiveFeed } from "../domain/feed/changes.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type JobDeps, jobLine, Loop } from "../runtime/loop.ts";

@@ -15,9 +15,10 @@ import {
   type Notice,
   type NoticeName,
   type NoticeStore,
+  noticeText,
+  percentsReached,
   type ReadNotice,
-} from "../domain/teams/quota_notice.ts";
-import { noticeText, percentsReached } from "../domain/teams/quota.ts";
+} from "../domain/teams/quota.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";

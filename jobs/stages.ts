@@ -4,7 +4,7 @@
  * @module
  */
 import { isOfStore } from "../domain/core/errors.ts";
-import type { DueRun, ProcessingStore } from "../domain/runs/processing.ts";
+import type { DueRun, ProcessingStore } from "../domain/runs/stages.ts";
 import { allDone } from "../runtime/loop.ts";
 
 /** Stages per turn. */

@@ -15,7 +15,7 @@ import {
   type PendingLane,
   type PendingRun,
   type ProcessingStore,
-} from "../domain/runs/processing.ts";
+} from "../domain/runs/stages.ts";
 import { allDone, FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 import { StageTurns } from "./stages.ts";
 

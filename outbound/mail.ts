@@ -10,8 +10,8 @@ import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
-import { isLoopback } from "../domain/core/loopback.ts";
-import { NOTICE_SEND_MS_MAX } from "../domain/teams/quota_notice.ts";
+import { isLoopback } from "../domain/core/network.ts";
+import { NOTICE_SEND_MS_MAX } from "../domain/teams/quota.ts";
 import type { Mail, Mailer, SendOutcome } from "../domain/core/mail.ts";
 import { unlessAborted } from "./http.ts";
 

@@ -15,8 +15,7 @@ import {
 } from "../domain/core/limits.ts";
 import { Memory } from "./memory.ts";
 import type { ReadScope } from "../domain/core/read_scope.ts";
-import { TIERS } from "../domain/teams/plans.ts";
-import type { Rate } from "../domain/core/rate.ts";
+import { type Rate, TIERS } from "../domain/teams/plans.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
 /** Returns the rate of a team; null for no limit. */

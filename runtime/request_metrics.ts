@@ -8,8 +8,7 @@
  */
 import type { TeamId } from "../domain/core/ids.ts";
 import { type ErrorCode, ERRORS } from "../domain/core/errors.ts";
-import { Histogram, SECONDS_BOUNDS } from "./histogram.ts";
-import type { MetricFamily, MetricLabels } from "./metric_text.ts";
+import { Histogram, type MetricFamily, type MetricLabels, SECONDS_BOUNDS } from "./metric_text.ts";
 
 /** Estimated bytes of a team, of each route it called, and of each status and error it got. */
 const TEAM_BYTES = 400, ROUTE_BYTES = 600, COUNT_BYTES = 50;

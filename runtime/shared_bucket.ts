@@ -26,7 +26,7 @@
  *
  * @module
  */
-import type { Rate } from "../domain/core/rate.ts";
+import type { Rate } from "../domain/teams/plans.ts";
 import { TokenBucket, UNITS_PER_TOKEN } from "./token_bucket.ts";
 
 /** Maximum requests that wait for leases: of one bucket, and of all buckets of an instance. */

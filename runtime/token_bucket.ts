@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Rate } from "../domain/core/rate.ts";
+import type { Rate } from "../domain/teams/plans.ts";
 
 /** Units of a token. One token per second is one unit per microsecond. */
 export const UNITS_PER_TOKEN = 1_000_000;

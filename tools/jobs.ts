@@ -1,5 +1,5 @@
 /** `deno task jobs`: lists the worker's backlog and the dead stages. */
-import { type DeadStage, PENDING_LANES } from "../domain/runs/processing.ts";
+import { type DeadStage, PENDING_LANES } from "../domain/runs/stages.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/backlog.ts";
 import { deadStages, revive } from "../kv/runs/run_work.ts";

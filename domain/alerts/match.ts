@@ -4,7 +4,7 @@
  * @module
  */
 import type { IncidentGroup } from "../channels/message.ts";
-import { matchesAgent } from "../config/match.ts";
+import { matchesAgent } from "../config/objects.ts";
 import type { Rule } from "./rule.ts";
 import type { Silence } from "./silence.ts";
 import type { SignalSubject } from "./signal.ts";

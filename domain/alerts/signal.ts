@@ -4,7 +4,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
-import type { MadeBy } from "../teams/made_by.ts";
+import type { MadeBy } from "../teams/team.ts";
 import type { RuleKind } from "./rule.ts";
 
 /** What a signal is about; rules match it and group by it. */

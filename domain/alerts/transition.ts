@@ -4,7 +4,7 @@
  * @module
  */
 import type { ResolvedBy } from "../channels/message.ts";
-import type { MadeBy } from "../teams/made_by.ts";
+import type { MadeBy } from "../teams/team.ts";
 import type { Incident } from "./incident.ts";
 import { type AlertInstance, stateOf } from "./instance.ts";
 import { announce, announceChange, type Making, type Notified, type Recipients } from "./notify.ts";

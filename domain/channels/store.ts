@@ -7,8 +7,7 @@
 import type { ConfigObject, ConfigStore, PutObject } from "../config/objects.ts";
 import type { Parsed } from "../core/errors.ts";
 import type { PageBounds } from "../core/query.ts";
-import type { MadeBy } from "../teams/made_by.ts";
-import type { Team } from "../teams/team.ts";
+import type { MadeBy, Team } from "../teams/team.ts";
 import type { ChannelHealth, ChannelSettings, OpenedChannelSettings } from "./channel.ts";
 import type { Delivery, DeliveryState, DeliveryTry } from "./delivery.ts";
 

@@ -6,7 +6,7 @@
 import type { ConfigObject } from "../config/objects.ts";
 import type { FinishStatus } from "../runs/run.ts";
 import type { CheckSeverity } from "../runs/check_result.ts";
-import type { RunKind } from "../runs/traits.ts";
+import type { RunKind } from "../runs/flags.ts";
 import type { Program } from "./program.ts";
 
 /** What a team sets for a check. */

@@ -20,7 +20,7 @@ import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { check } from "../core/validate.ts";
 import { CHECK_SEVERITIES } from "../runs/check_result.ts";
 import { FINISH_STATUSES } from "../runs/run.ts";
-import { RUN_KINDS } from "../runs/traits.ts";
+import { RUN_KINDS } from "../runs/flags.ts";
 import type { AuditValue } from "../teams/audit_log.ts";
 import { type CheckSettings, EXPRESSION_CHARS_MAX } from "./check.ts";
 

@@ -27,6 +27,7 @@ import { read } from "./language/read.ts";
 import { assumed, FULL, UNBOUNDED } from "./language/sizes.ts";
 import { partsOf, type Term } from "./language/term.ts";
 import { type FactName, type Program, STEPS_MAX, type Verdict } from "./program.ts";
+import type { Check, CompiledCheck } from "./check.ts";
 
 /**
  * Compiles an expression.
@@ -122,4 +123,23 @@ function bytesOf(term: Term): number {
 function patternsOf(term: Term): Extract<Term, { readonly kind: "finds" }>[] {
   const inner = partsOf(term).flatMap(patternsOf);
   return term.kind === "finds" ? [...inner, term] : inner;
+}
+
+/**
+ * Compiles a stored check. One whose expression this version cannot compile judges each run as an
+ * `error` with the reason `does_not_compile`: it never stops the runs of its team.
+ */
+export function compiledCheck(check: Check, patterns: Patterns): CompiledCheck {
+  const compiled = compile(check.settings.expression, patterns, true);
+  const program = compiled.ok ? compiled.value : failing(compiled.problem.message);
+  return { ...check, id: check.id ?? "", program };
+}
+
+function failing(message: string): Program {
+  return {
+    names: new Set(),
+    bytes: 0,
+    stepsFor: () => 1,
+    judge: () => ({ status: "error", got: "", message, reason: "does_not_compile" }),
+  };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { matchesAgent } from "../config/match.ts";
+import { matchesAgent } from "../config/objects.ts";
 import type { RunId } from "../core/ids.ts";
 import type { PayloadState } from "../runs/record.ts";
 import type { FinishStatus } from "../runs/run.ts";

@@ -7,8 +7,7 @@
  */
 import { type Parsed, refuse } from "../core/errors.ts";
 import type { PageBounds } from "../core/query.ts";
-import type { Team } from "../teams/team.ts";
-import type { MadeBy } from "../teams/made_by.ts";
+import type { MadeBy, Team } from "../teams/team.ts";
 
 /** Kinds of objects. */
 export const CONFIG_KINDS = ["rule", "channel", "silence", "check"] as const;
@@ -99,4 +98,13 @@ export function versionConflict<T>(version: number, current: number, none: strin
       : `Cannot change version ${version}: the current version is ${current}; read it and retry`,
     "version",
   );
+}
+
+/** Returns whether an agent is among patterns; `*` at the end of one matches any rest. */
+export function matchesAgent(patterns: readonly string[], agent: string | null): boolean {
+  if (patterns.length === 0) return true;
+  return patterns.some((pattern) => {
+    if (!pattern.endsWith("*")) return pattern === agent;
+    return pattern === "*" || agent !== null && agent.startsWith(pattern.slice(0, -1));
+  });
 }

@@ -1,5 +1,5 @@
 /**
- * Networks of client addresses.
+ * Networks of addresses.
  *
  * @module
  */
@@ -20,4 +20,9 @@ export function networkOf(address: string): string {
   const groups = after === undefined ? head : [...head, ...zeros, ...tail];
   const network = groups.slice(0, NETWORK_GROUPS).map((group) => parseInt(group, 16).toString(16));
   return `${network.join(":")}::/64`;
+}
+
+/** Returns whether a host, without brackets and port, is a loopback address. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|::1|127(\.\d{1,3}){3})$/i.test(host);
 }

@@ -207,3 +207,22 @@ export function afterSpace(text: string, start: number): number {
   while (i < text.length && text.charCodeAt(i) <= SPACE) i++;
   return i;
 }
+
+/** Number that `JSON.stringify` writes with exactly these digits. */
+export interface ExactNumber {
+  /** The digits. */
+  readonly rawJSON: string;
+}
+
+/** `JSON.rawJSON`, which is missing from the runtime's types. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (digits: string) => ExactNumber };
+
+/** Creates a number from decimal digits. */
+export function exactNumber(digits: string): ExactNumber {
+  return rawJSON(digits);
+}
+
+/** Creates a number from a count. */
+export function exactCount(count: bigint): ExactNumber | number {
+  return count <= Number.MAX_SAFE_INTEGER ? Number(count) : exactNumber(String(count));
+}

@@ -1,14 +1,10 @@
 /**
- * Validates the body of `PUT /v1/agents/{slug}/monitor`.
+ * Validates the bodies of a monitor and of its pause.
  *
  * @module
  */
 import { z } from "zod";
-import type { Body } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
-import { optional } from "../core/fields.ts";
-import { check } from "../core/validate.ts";
-import { type MonitorSettings, SIGNALS_MAX } from "./monitor.ts";
+import { type MonitorPause, type MonitorSettings, SIGNALS_MAX } from "./monitor.ts";
 import {
   CRON_CHARS_MAX,
   defaultGraceSeconds,
@@ -18,6 +14,10 @@ import {
   scheduleProblem,
   TZ_CHARS_MAX,
 } from "./schedule.ts";
+import type { Body } from "../core/body.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { instant, optional } from "../core/fields.ts";
+import { check } from "../core/validate.ts";
 
 /** Settings to store, and the version that they replace. */
 export interface MonitorRequest {
@@ -101,4 +101,26 @@ export function parseMonitor(body: Body): Parsed<MonitorRequest> {
 function whole({ min, max }: { readonly min: number; readonly max: number }) {
   const expected = `an integer from ${min} to ${max}`;
   return z.int(expected).min(min, expected).max(max, expected);
+}
+
+/**
+ * Body of `POST /v1/agents/{slug}/monitor/pause`.
+ *
+ * @internal
+ */
+export const pauseBody = z.object({
+  until: optional(instant()).describe("End of the pause, in the future; no end when absent."),
+  sticky: optional(z.boolean("true or false"))
+    .describe("True if a successful run does not end the pause; false by default."),
+});
+
+/** Parses a pause. */
+export function parsePause(body: Body, nowMs: number): Parsed<MonitorPause> {
+  const parsed = check(pauseBody, body.value);
+  if (!parsed.ok) return parsed;
+  const { until, sticky = false } = parsed.value;
+  if (until !== undefined && until <= nowMs) {
+    return refuse("invalid_field", 'Field "until" must be in the future', "until");
+  }
+  return { ok: true, value: { untilMs: until ?? null, isSticky: sticky } };
 }

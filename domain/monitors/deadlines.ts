@@ -4,8 +4,7 @@
  * @module
  */
 import { type Absence, type ClockTurn, excusedUntil } from "../clock/due.ts";
-import { withFlip } from "./flip.ts";
-import type { Flip, Monitor, MonitorChange } from "./row.ts";
+import { type Flip, type Monitor, type MonitorChange, withFlip } from "./row.ts";
 import { type CronSlots, expectedAfter, isStillExpected } from "./schedule.ts";
 import { windowFrom } from "./signals.ts";
 

@@ -8,15 +8,15 @@
  */
 import type { RunId } from "../core/ids.ts";
 import type { RunSummary } from "../runs/summary.ts";
-import type { MadeBy } from "../teams/made_by.ts";
+import type { MadeBy } from "../teams/team.ts";
 import { watchFrom, withDeadline } from "./deadlines.ts";
-import { withFlip } from "./flip.ts";
 import {
   type FlipReason,
   type Monitor,
   type MonitorChange,
   type MonitorPause,
   type MonitorSettings,
+  withFlip,
 } from "./row.ts";
 import {
   addSignal,

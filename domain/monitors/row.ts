@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { RunId } from "../core/ids.ts";
 import type { Schedule } from "./schedule.ts";
 import type { SignalWindow } from "./signals.ts";
+import type { RunId } from "../core/ids.ts";
 
 /** What a team sets for the monitor of an agent. */
 export interface MonitorSettings {
@@ -120,4 +120,26 @@ export interface MonitorChange {
   readonly monitor: Monitor;
   /** Flips, in order. */
   readonly flips: readonly Flip[];
+}
+
+/**
+ * Returns a monitor in a state, with the flip to it; without a flip if it is in that state.
+ *
+ * @param atMs instant of the cause; the flip is not before the last one
+ * @param run run that is the cause
+ */
+export function withFlip(
+  monitor: Monitor,
+  to: MonitorState,
+  atMs: number,
+  reason: FlipReason,
+  run?: RunId,
+): MonitorChange {
+  const { state: from, since } = monitor;
+  if (from === to) return { monitor, flips: [] };
+  const at = Math.max(atMs, since);
+  return {
+    monitor: { ...monitor, state: to, since: at },
+    flips: [{ at, from, to, reason, ...run === undefined ? {} : { run } }],
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * Schedules of monitors: a period, or a cron expression in a time zone (decision 108).
+ * Schedules of monitors: a period, or a cron expression in a time zone (decision 108); durations.
  *
  * @module
  */
@@ -202,14 +202,18 @@ export function scheduleWords(schedule: Schedule): string {
   }
 }
 
-/** Units of periods in words, largest first, with their seconds. */
+/** Units of periods, largest first, with their seconds; a duration has their first letters. */
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] as const;
 
 /** Returns seconds in words, in the largest unit of which they are a multiple. */
 function periodWords(seconds: number): string {
-  const [unit, size] = UNITS.find(([, size]) => seconds % size === 0) ?? ["second", 1];
+  const [unit, size] = unitOf(seconds);
   const count = seconds / size;
   return count === 1 ? unit : `${count} ${unit}s`;
+}
+
+function unitOf(seconds: number): typeof UNITS[number] {
+  return UNITS.find(([, size]) => seconds !== 0 && seconds % size === 0) ?? ["second", 1];
 }
 
 /** Returns the slot after an instant; an instant 5 years later if there is none. */
@@ -240,4 +244,20 @@ export function slotsOf(schedule: CronSchedule): SlotAfter {
 /** Parses a cron line; throws if it is invalid. */
 function parseCron({ cron, tz }: CronSchedule): Cron {
   return new Cron(cron, { timezone: tz, mode: "5-or-6-parts", paused: true });
+}
+
+/** A duration; its digits have no exact limit: each use checks its own range. */
+const DURATION = /^(\d{1,9})([smhd])$/;
+
+/** Parses a duration such as `15m`; returns its seconds, or null for any other text. */
+export function parseDuration(text: string): number | null {
+  const [, count = "", unit] = DURATION.exec(text) ?? [];
+  const size = UNITS.find(([name]) => name[0] === unit)?.[1];
+  return size === undefined ? null : Number(count) * size;
+}
+
+/** Formats seconds in the largest unit of which they are a multiple; inverse of {@link parseDuration}. */
+export function durationWord(seconds: number): string {
+  const [unit, size] = unitOf(seconds);
+  return `${seconds / size}${unit[0]}`;
 }

@@ -5,8 +5,7 @@
  */
 import type { Parsed } from "../core/errors.ts";
 import type { PageBounds } from "../core/query.ts";
-import type { MadeBy } from "../teams/made_by.ts";
-import type { Team } from "../teams/team.ts";
+import type { MadeBy, Team } from "../teams/team.ts";
 import type { Flip, Monitor, MonitorPause, MonitorSettings, MonitorState } from "./row.ts";
 import type { Schedule } from "./schedule.ts";
 

@@ -6,9 +6,8 @@
  * @module
  */
 import table from "./default_rates.json" with { type: "json" };
-import { defaultBatchPercent } from "./batch_rates.ts";
+import { defaultBatchPercent, type RateRow, type Rates, type RateTier } from "./rates.ts";
 import { dotsToDashes, providerKeys } from "./model_names.ts";
-import type { RateRow, Rates, RateTier } from "./rates.ts";
 
 /** Rows of a provider's models by name, newest price first. */
 export type RowsByName = ReadonlyMap<string, readonly RateRow[]>;

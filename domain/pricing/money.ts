@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ExactNumber, exactNumber } from "../core/exact_number.ts";
+import { type ExactNumber, exactNumber } from "../core/raw_json.ts";
 
 /** Amount in picodollars. */
 export type Picodollars = bigint;

@@ -15,8 +15,7 @@ import {
 } from "../core/limits.ts";
 import { isObject } from "../core/raw_json.ts";
 import type { Body } from "../core/body.ts";
-import { isWhole } from "./batch_rates.ts";
-import { mapRates, type RateRow, type Rates, type RateTier } from "./rates.ts";
+import { isWhole, mapRates, type RateRow, type Rates, type RateTier } from "./rates.ts";
 import { instant, name, optional, text } from "../core/fields.ts";
 import { isCount } from "../core/rules.ts";
 import { formatInstant } from "../core/time.ts";

@@ -1,5 +1,5 @@
 /**
- * Repricing jobs: progress, totals and store contract.
+ * Repricing jobs: request, progress, totals and their breakdown, and store contract.
  *
  * @module
  */
@@ -7,7 +7,14 @@ import type { Team } from "../teams/team.ts";
 import type { JobOutcome, JobStore, TeamJob } from "../core/jobs.ts";
 import type { RunId } from "../core/ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
-import { EMPTY_BREAKDOWN, type RepriceBreakdown } from "./breakdown.ts";
+import { addCounts } from "../core/sums.ts";
+import { z } from "zod";
+import { check } from "../core/validate.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { LABEL_CHARS_MAX } from "../core/limits.ts";
+import type { Body } from "../core/body.ts";
+import { instant, optional } from "../core/fields.ts";
+import { isText } from "../core/rules.ts";
 
 /** Position of a run among a team's runs, which a job visits by start time. */
 export interface RepricePosition {
@@ -127,4 +134,130 @@ export interface RepriceStore extends JobStore<RepriceJob> {
   ): Promise<JobOutcome<RepriceJob>>;
   /** Lists the team's jobs, newest first. */
   list(team: Team): Promise<RepriceJob[]>;
+}
+
+/** Maximum agents with their own entry: the first that a job visits. */
+export const BREAKDOWN_AGENTS_MAX = 20;
+
+/** Maximum days with their own entry: the latest. */
+export const BREAKDOWN_DAYS_MAX = 62;
+
+/** Total of an agent's calls. */
+export interface AgentBreakdown {
+  /** Agent; null for runs without an agent and for all agents beyond the maximum. */
+  readonly agent: string | null;
+  /** Total of its calls. */
+  readonly sum: RepriceSum;
+}
+
+/** Total of a range of days, usually one day. */
+export interface DayBreakdown {
+  /** First UTC day, `YYYY-MM-DD`. */
+  readonly from: string;
+  /** Last UTC day; differs from `from` only for days beyond the maximum. */
+  readonly to: string;
+  /** Total of the calls. */
+  readonly sum: RepriceSum;
+}
+
+/** Breakdown of a job's total. */
+export interface RepriceBreakdown {
+  /** By agent, in the order of the job's visits. */
+  readonly agents: readonly AgentBreakdown[];
+  /** By UTC day of the runs' start, ascending. */
+  readonly days: readonly DayBreakdown[];
+}
+
+/** Breakdown of no calls. */
+export const EMPTY_BREAKDOWN: RepriceBreakdown = { agents: [], days: [] };
+
+/**
+ * Adds the total of some calls of a run.
+ *
+ * @param agent agent of the run; null for none
+ * @param day UTC day of the run's start; never earlier than in previous calls
+ */
+export function addToBreakdown(
+  { agents, days }: RepriceBreakdown,
+  agent: string | null,
+  day: string,
+  sum: RepriceSum,
+): RepriceBreakdown {
+  if (sum.calls === 0) return { agents, days };
+  return { agents: withAgent(agents, agent, sum), days: withDay(days, day, sum) };
+}
+
+function withAgent(
+  agents: readonly AgentBreakdown[],
+  agent: string | null,
+  sum: RepriceSum,
+): readonly AgentBreakdown[] {
+  const named = agents.filter((entry) => entry.agent !== null);
+  const isApart = named.some((entry) => entry.agent === agent) ||
+    named.length < BREAKDOWN_AGENTS_MAX;
+  const name = isApart ? agent : null;
+  return agents.some((entry) => entry.agent === name)
+    ? agents.map((entry) =>
+      entry.agent === name ? { ...entry, sum: addCounts(entry.sum, sum) } : entry
+    )
+    : [...agents, { agent: name, sum }];
+}
+
+function withDay(
+  days: readonly DayBreakdown[],
+  day: string,
+  sum: RepriceSum,
+): readonly DayBreakdown[] {
+  const last = days.at(-1);
+  if (last !== undefined && last.to >= day) {
+    return days.with(-1, { ...last, sum: addCounts(last.sum, sum) });
+  }
+  const allDays = [...days, { from: day, to: day, sum }];
+  const [first, second, ...laterDays] = allDays;
+  if (allDays.length <= BREAKDOWN_DAYS_MAX || first === undefined || second === undefined) {
+    return allDays;
+  }
+  const merged = { from: first.from, to: second.to, sum: addCounts(first.sum, second.sum) };
+  return [merged, ...laterDays];
+}
+
+/** Request for a repricing job. */
+export interface RepriceRequest {
+  /** Calls to reprice. */
+  readonly spec: RepriceSpec;
+  /** True to report the changes without making them. */
+  readonly dryRun: boolean;
+}
+
+const NAME = `a name as the calls sent it, of 1 to ${LABEL_CHARS_MAX} characters`;
+
+const label = z.string(NAME)
+  .refine((value) => value !== "" && isText(value, LABEL_CHARS_MAX), NAME)
+  .meta({ minLength: 1, maxLength: LABEL_CHARS_MAX });
+
+/**
+ * Body of `POST /v1/rate-card/reprice`.
+ *
+ * @internal
+ */
+export const repriceBody = z.object({
+  model: label.describe("The model, as the calls named it."),
+  provider: optional(label)
+    .describe("The provider, as the calls named it; any provider when absent."),
+  from: optional(instant()).describe("Runs that started at this time or later."),
+  to: optional(instant())
+    .describe("Runs that started before this time; must be later than `from`."),
+  dry_run: optional(z.boolean("true or false"))
+    .describe("`true` calculates the changes without applying them."),
+});
+
+/** Validates the body. */
+export function parseReprice(body: Body): Parsed<RepriceRequest> {
+  const parsed = check(repriceBody, body.value);
+  if (!parsed.ok) return parsed;
+  const { model, provider = null, from = null, to = null, dry_run: dryRun = false } = parsed.value;
+  if (from !== null && to !== null && from >= to) {
+    return refuse("invalid_field", 'Field "to" must be later than "from"', "to");
+  }
+  return { ok: true, value: { spec: { model, provider, from, to }, dryRun } };
 }

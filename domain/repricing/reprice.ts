@@ -17,7 +17,7 @@ import {
   lacksBatchRate,
   type Priceable,
   priceEvents,
-} from "../pricing/price_events.ts";
+} from "../pricing/price.ts";
 import type { RateCard, RateMatch } from "../pricing/rates.ts";
 import {
   heartbeatPrice,

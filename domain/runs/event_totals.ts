@@ -5,9 +5,8 @@
  */
 import { EVENT_FLAGS, type EventFlag, type RunEvent } from "./event.ts";
 import { addModelUsage, type CallTotals, type ModelUsage } from "./model_usage.ts";
-import { isApart } from "../pricing/price.ts";
+import { type BatchPrices, isApart, lacksBatchRate } from "../pricing/price.ts";
 import type { LlmCall } from "../pricing/llm_call.ts";
-import { type BatchPrices, lacksBatchRate } from "../pricing/price_events.ts";
 
 /**
  * Totals over the events of a run. Tokens are bigints, because two legal events can exceed 2^53.

@@ -18,8 +18,7 @@ import {
   reportedTokens,
   type RunParts,
 } from "./run.ts";
-import { isPriceable } from "../pricing/price_events.ts";
-import { type CostLine, costLines, isApart } from "../pricing/price.ts";
+import { type CostLine, costLines, isApart, isPriceable } from "../pricing/price.ts";
 import type { CallTokens, RateMatch } from "../pricing/rates.ts";
 import { type CostFlag, costOfRun, coversCalls, type RunHead, usageOfRun } from "./cost.ts";
 

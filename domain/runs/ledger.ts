@@ -10,7 +10,7 @@ import { type EventScores, scoresOfEvents, type ScoreSum } from "./scores.ts";
 import type { RunEvent } from "./event.ts";
 import { addToPage, type EventIdSet, PACKED_ID_BYTES } from "./event_ids.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "./event_totals.ts";
-import { type BatchPrices, priceEvents } from "../pricing/price_events.ts";
+import { type BatchPrices, priceEvents } from "../pricing/price.ts";
 import type { RateCard } from "../pricing/rates.ts";
 import { monthOf } from "../core/time.ts";
 import type { EventId } from "../core/ids.ts";

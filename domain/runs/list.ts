@@ -11,9 +11,9 @@ import { runCostOf, type RunRecord } from "./record.ts";
 import type { SpendFilters } from "./filters.ts";
 import { type RunHead, unpricedUsageOf } from "./cost.ts";
 import { closedByOf } from "./idle.ts";
-import type { RunKind, RunTrait } from "./traits.ts";
+import type { RunKind, RunTrait } from "./flags.ts";
 
-export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./traits.ts";
+export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./flags.ts";
 
 /** Filters of a run list. An absent filter is not applied; null selects runs without the label. */
 export interface RunsQuery extends SpendFilters {

@@ -17,8 +17,15 @@ import {
   type RunUsage,
   usageOfRun,
 } from "./cost.ts";
-import { flagsOf, type RunFlag, sortedAtOf } from "./flags.ts";
-import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "./traits.ts";
+import {
+  firstArrivalOf,
+  flagsOf,
+  type RunFlag,
+  type RunKind,
+  type RunTrait,
+  sortedAtOf,
+  traitsOf,
+} from "./flags.ts";
 import { dayOf } from "../core/time.ts";
 
 /** A run's summary. */

@@ -107,3 +107,11 @@ export interface Planned {
 export function planOfTeam({ tier, limits }: Planned): TierLimits {
   return limits === undefined ? TIERS[tier] : { ...TIERS[tier], ...limits };
 }
+
+/** Rate limit of a bucket. */
+export interface Rate {
+  /** Tokens refilled per second; more than 0. */
+  readonly sustained: number;
+  /** Capacity in tokens; at least 1. */
+  readonly burst: number;
+}

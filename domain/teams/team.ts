@@ -4,8 +4,7 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import type { Rate } from "../core/rate.ts";
-import type { Planned } from "./plans.ts";
+import type { Planned, Rate } from "./plans.ts";
 
 /** Tenant: owns data and is billed. */
 export interface Team extends Planned {
@@ -21,4 +20,12 @@ export interface Team extends Planned {
   readonly createdAt?: number;
   /** Start of the suspension, unix milliseconds; absent while the team is active. */
   readonly suspendedAt?: number;
+}
+
+/** Who makes a change: identifier of the credential, and the time, for the audit log. */
+export interface MadeBy {
+  /** Identifier of the credential. */
+  readonly by: string;
+  /** Time, unix milliseconds. */
+  readonly at: number;
 }

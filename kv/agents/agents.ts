@@ -18,7 +18,12 @@ import {
   subtractAgentRun,
 } from "../../domain/agents/activity.ts";
 import type { Monitor } from "../../domain/monitors/monitor.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
+import {
+  type ByteCache,
+  BYTES_PER_CHAR,
+  createByteCache,
+  SizedMap,
+} from "../../runtime/byte_cache.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/deadline.ts";
@@ -28,7 +33,6 @@ import { ALL_ENTRIES, listEntries } from "../entries.ts";
 import { listAgents } from "./list.ts";
 import { changeAgent, type CommitArchive, recordOf, type StoredAgent } from "./rows.ts";
 import type { KnownAgents } from "./known_agents.ts";
-import { SizedMap } from "../../runtime/sized_map.ts";
 import { getAll, getMany, getValue, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 

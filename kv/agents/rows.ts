@@ -10,14 +10,16 @@
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Problem } from "../../domain/core/errors.ts";
-import { type AgentTexts, archiveRefusal, patchedTexts } from "../../domain/agents/change.ts";
-import type { AgentActivity } from "../../domain/agents/activity.ts";
 import {
   agentCapRefusal,
   type AgentRecord,
   type AgentStore,
+  type AgentTexts,
+  archiveRefusal,
   hasAgentCap,
+  patchedTexts,
 } from "../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";

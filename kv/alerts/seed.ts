@@ -12,7 +12,7 @@ import type { Rule } from "../../domain/alerts/rule.ts";
 import { closeOutcomeOf, goodSignalOf, subjectOf } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import { RUN_KINDS } from "../../domain/runs/traits.ts";
+import { RUN_KINDS } from "../../domain/runs/flags.ts";
 import { decodeResults } from "../base/codec_checks.ts";
 import { agentPart, customerPart, featurePart } from "../base/index_parts.ts";
 import { keyParts, keys } from "../base/keys.ts";

@@ -11,12 +11,16 @@ import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import type { Rule, RuleKind } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { Check, CompiledCheck } from "../../domain/checks/check.ts";
-import { compiledCheck } from "../../domain/checks/compiled.ts";
+import { compiledCheck } from "../../domain/checks/compile.ts";
 import type { Patterns } from "../../domain/checks/language/pattern.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
+import {
+  type ByteCache,
+  BYTES_PER_CHAR,
+  createByteCache,
+  SizedMap,
+} from "../../runtime/byte_cache.ts";
 import { keys } from "../base/keys.ts";
-import { SizedMap } from "../../runtime/sized_map.ts";
 import { bytesOfDay, type CheckDays } from "../checks/day_counts.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
 import { getAll, getMany, type Store } from "../store.ts";

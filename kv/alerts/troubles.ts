@@ -8,7 +8,7 @@ import type { Delivery } from "../../domain/channels/delivery.ts";
 import { isBlocked } from "../../domain/channels/health.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import type { Notice } from "../../domain/teams/quota_notice.ts";
+import type { Notice } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
 import { readHealths } from "../channels/health.ts";
 import { readConfig } from "../config/objects.ts";

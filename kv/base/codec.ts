@@ -7,7 +7,7 @@ import { rawElements, type RawJson, rawMembers, rawOf } from "../../domain/core/
 import { packEventIds, unpackEventIds } from "../../domain/runs/event_ids.ts";
 import type { PagedEvent } from "../../domain/runs/event_page.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
-import { type BatchPrices, NO_PRICES } from "../../domain/pricing/price_events.ts";
+import { type BatchPrices, NO_PRICES } from "../../domain/pricing/price.ts";
 import type { Closing, Opening, Reported, RunParts } from "../../domain/runs/run.ts";
 
 /** Encodes an opening or a close. */

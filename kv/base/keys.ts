@@ -10,9 +10,9 @@
 import { VERSION } from "../../domain/core/version.ts";
 import type { DueKind } from "../../domain/clock/due.ts";
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
-import type { NoticeName } from "../../domain/teams/quota_notice.ts";
+import type { NoticeName } from "../../domain/teams/quota.ts";
 import type { Api } from "../../runtime/rate_limit.ts";
-import type { PendingLane } from "../../domain/runs/processing.ts";
+import type { PendingLane } from "../../domain/runs/stages.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
 import type { RetentionClass } from "../../domain/retention/retention.ts";
 import { between, family, type KeyBuilders, teamKeys, through } from "./team_keys.ts";

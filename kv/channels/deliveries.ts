@@ -12,7 +12,7 @@ import type {
   DeliveryStore,
 } from "../../domain/channels/store.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { MadeBy } from "../../domain/teams/made_by.ts";
+import type { MadeBy } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";

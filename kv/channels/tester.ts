@@ -16,8 +16,7 @@ import {
 } from "../../domain/channels/store.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
-import type { MadeBy } from "../../domain/teams/made_by.ts";
-import type { Team } from "../../domain/teams/team.ts";
+import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { dueSet } from "../clock/due_rows.ts";

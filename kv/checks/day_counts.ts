@@ -7,7 +7,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { CHECK_STATUSES, type CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
-import type { SizedMap } from "../../runtime/sized_map.ts";
+import type { SizedMap } from "../../runtime/byte_cache.ts";
 import { getAll, type Store } from "../store.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet } from "../writer/write.ts";

@@ -8,7 +8,7 @@ import { checksOf, judge, neededFacts } from "../../domain/checks/judge.ts";
 import { FairSlots } from "../../runtime/fair_slots.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
-import type { DueRun } from "../../domain/runs/processing.ts";
+import type { DueRun } from "../../domain/runs/stages.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";

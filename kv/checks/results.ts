@@ -6,8 +6,13 @@
  */
 import { isSameSubject } from "../../domain/alerts/run_signals.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
-import { judgedIn, judgedOf, withJudged } from "../../domain/runs/judged.ts";
+import {
+  type CheckResult,
+  judgedIn,
+  judgedOf,
+  type ResultsChange,
+  withJudged,
+} from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeResults, encodeResults } from "../base/codec_checks.ts";
 import { keys } from "../base/keys.ts";

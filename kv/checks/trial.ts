@@ -11,7 +11,7 @@ import {
   TRIAL,
   type TrialResult,
 } from "../../domain/checks/store.ts";
-import { matchesAgent } from "../../domain/config/match.ts";
+import { matchesAgent } from "../../domain/config/objects.ts";
 import { Overloaded } from "../../domain/core/errors.ts";
 import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
 import type { RunId } from "../../domain/core/ids.ts";

@@ -6,7 +6,7 @@
 import { decodeTime } from "@std/ulid";
 import type { Absence, ClockStore, DueRow, NotedTurn } from "../../domain/clock/due.ts";
 import { STORAGE_DEADLINE_MS } from "../../domain/core/limits.ts";
-import { PENDING_LANES } from "../../domain/runs/processing.ts";
+import { PENDING_LANES } from "../../domain/runs/stages.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { findEntry, getAll, isAlive, listRows, type Store } from "../store.ts";

@@ -18,8 +18,7 @@ import {
   versionConflict,
 } from "../../domain/config/objects.ts";
 import { type AuditAction, type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
-import type { MadeBy } from "../../domain/teams/made_by.ts";
-import type { Team } from "../../domain/teams/team.ts";
+import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import type { ObjectDeps, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
 import { getValue, listRows, type Store } from "../store.ts";

@@ -10,7 +10,7 @@ import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { idleCloseOf, idleDeadlineOf } from "../../domain/runs/idle.ts";
-import { judgedOf, withJudged } from "../../domain/runs/judged.ts";
+import { judgedOf, withJudged } from "../../domain/runs/check_result.ts";
 import type { Opening } from "../../domain/runs/run.ts";
 import { isDead } from "../../domain/runs/stages.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";

@@ -7,8 +7,12 @@ import { SEVERITIES, type Severity } from "../../domain/channels/message.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { counter, gauge, histogram, type MetricFamily } from "../../runtime/metric_text.ts";
 import type { Memory, MemoryUse } from "../../runtime/memory.ts";
-import { PENDING_LANES, type PendingLane } from "../../domain/runs/processing.ts";
-import { isDead, type RunFailure } from "../../domain/runs/stages.ts";
+import {
+  isDead,
+  PENDING_LANES,
+  type PendingLane,
+  type RunFailure,
+} from "../../domain/runs/stages.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { nextDueMs } from "../clock/store.ts";

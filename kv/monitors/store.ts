@@ -21,8 +21,7 @@ import {
 import type { MonitorRecord, MonitorStore, PutMonitor } from "../../domain/monitors/store.ts";
 import { proposeSettings } from "../../domain/monitors/proposal.ts";
 import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
-import type { MadeBy } from "../../domain/teams/made_by.ts";
-import type { Team } from "../../domain/teams/team.ts";
+import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";

@@ -8,7 +8,7 @@
  * @module
  */
 import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
-import { RUN_KINDS } from "../../domain/runs/traits.ts";
+import { RUN_KINDS } from "../../domain/runs/flags.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepricePosition, RunsRemaining } from "../../domain/repricing/job.ts";
 import type { Position } from "../base/entries.ts";

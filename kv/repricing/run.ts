@@ -8,7 +8,7 @@
  */
 import { addCounts } from "../../domain/core/sums.ts";
 import { storedCall } from "../../domain/runs/event.ts";
-import type { Priceable } from "../../domain/pricing/price_events.ts";
+import type { Priceable } from "../../domain/pricing/price.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import {
   NO_CALLS,
@@ -27,14 +27,14 @@ import { blobWrite } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { addToBreakdown } from "../../domain/repricing/breakdown.ts";
-import { formatInstant } from "../../domain/core/time.ts";
 import {
+  addToBreakdown,
   FIRST_RUN,
   type RepriceJob,
   type RepricePosition,
   type RunsRemaining,
 } from "../../domain/repricing/job.ts";
+import { formatInstant } from "../../domain/core/time.ts";
 import { type PendingMark, pendingName } from "../writer/pending_mark.ts";
 import type { BackEnd } from "../base/limits.ts";
 

@@ -13,7 +13,7 @@ import { keys, type RunIndexKind } from "../base/keys.ts";
 import { agentPart, costPart, customerPart, featurePart, modelPart } from "../base/index_parts.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import type { RunsQuery } from "../../domain/runs/list.ts";
-import type { RunKind } from "../../domain/runs/traits.ts";
+import type { RunKind } from "../../domain/runs/flags.ts";
 import type { RunLabels } from "../../domain/runs/run.ts";
 
 /** Labels of a run whose summary has none. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { decodeTime } from "@std/ulid";
-import type { PendingLane } from "../../domain/runs/processing.ts";
+import type { PendingLane } from "../../domain/runs/stages.ts";
 import { decodePending } from "../writer/pending_mark.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { eachRow, type Store } from "../store.ts";

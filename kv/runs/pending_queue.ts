@@ -11,7 +11,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { PendingBatch, PendingLane, PendingRun } from "../../domain/runs/processing.ts";
+import type { PendingBatch, PendingLane, PendingRun } from "../../domain/runs/stages.ts";
 import { decodePending, parsePendingName, pendingName } from "../writer/pending_mark.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { Backoff } from "../../runtime/backoff.ts";

@@ -14,10 +14,13 @@ import {
   type DeadStage,
   type DeadStageStore,
   type DueRun,
+  failureAfter,
+  isDead,
   type PendingRun,
+  retryAt,
+  type RunFailure,
   type RunTask,
-} from "../../domain/runs/processing.ts";
-import { failureAfter, isDead, retryAt, type RunFailure } from "../../domain/runs/stages.ts";
+} from "../../domain/runs/stages.ts";
 import type { Backoff } from "../../runtime/backoff.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";

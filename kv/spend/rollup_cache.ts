@@ -8,9 +8,13 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { contributionsOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
+import {
+  type ByteCache,
+  BYTES_PER_CHAR,
+  createByteCache,
+  SizedMap,
+} from "../../runtime/byte_cache.ts";
 import { keys } from "../base/keys.ts";
-import { SizedMap } from "../../runtime/sized_map.ts";
 import { keyText } from "../writer/group.ts";
 import { bytesOfRow, changedRow, decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
 import { getAll, getEntry, type Store } from "../store.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ProcessingStore } from "../../domain/runs/processing.ts";
+import type { ProcessingStore } from "../../domain/runs/stages.ts";
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";

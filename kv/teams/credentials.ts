@@ -5,10 +5,9 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import { isLive, OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
-import type { CredentialStore } from "../../domain/teams/key_list.ts";
+import { type CredentialStore, rotatedCredentials } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
-import { rotatedCredentials } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";

@@ -5,17 +5,19 @@
  *
  * @module
  */
-import { isLive, OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
+import {
+  isLive,
+  isSessionLive,
+  isUseDue,
+  OPERATOR,
+  type Principal,
+  type SessionStore,
+  type SessionTimes,
+} from "../../domain/teams/credentials.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { SlotLimits } from "../../runtime/fair_slots.ts";
 import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/core/limits.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import {
-  isSessionLive,
-  isUseDue,
-  type SessionStore,
-  type SessionTimes,
-} from "../../domain/teams/session.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { Reads } from "../base/reads.ts";

@@ -7,12 +7,13 @@ import { kindLook } from "../../domain/alerts/look.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   isOpen,
+  type MonthUse,
   type Notice,
   type NoticeName,
   type NoticeStore,
   type ReadNotice,
   type UsageStore,
-} from "../../domain/teams/quota_notice.ts";
+} from "../../domain/teams/quota.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { dueSet } from "../clock/due_rows.ts";

@@ -6,7 +6,7 @@
 import type { LineOf } from "../../domain/core/export_format.ts";
 import type { EventId, RunId, TeamId } from "../../domain/core/ids.ts";
 import { rawElements, type RawJson, rawMembers, rawOf } from "../../domain/core/raw_json.ts";
-import { type BatchPrices, NO_PRICES } from "../../domain/pricing/price_events.ts";
+import { type BatchPrices, NO_PRICES } from "../../domain/pricing/price.ts";
 import type { RateMatch } from "../../domain/pricing/rates.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { EventTotals } from "../../domain/runs/event_totals.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { PENDING_LANES } from "../../domain/runs/processing.ts";
+import { PENDING_LANES } from "../../domain/runs/stages.ts";
 import { encodePending } from "./pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import type { BackEnd, WriteSize } from "../base/limits.ts";

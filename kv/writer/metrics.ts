@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Histogram, SECONDS_BOUNDS } from "../../runtime/histogram.ts";
+import { Histogram, SECONDS_BOUNDS } from "../../runtime/metric_text.ts";
 
 /** Bucket bounds for writes per commit; the limit of 100 checks caps most commits. */
 const WRITES_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200];

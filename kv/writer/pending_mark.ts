@@ -4,7 +4,7 @@
  * @module
  */
 import { judgeId, type RunId, type TeamId } from "../../domain/core/ids.ts";
-import type { PendingLane, PendingRun } from "../../domain/runs/processing.ts";
+import type { PendingLane, PendingRun } from "../../domain/runs/stages.ts";
 
 /** Maximum characters of a team's id, with a margin. */
 const TEAM_CHARS_MAX = 64;

@@ -1,7 +1,7 @@
 /** Guards of the request target: host, path, query names, and the origin of forms. */
 import type { AppDeps, Guard, RequestContext } from "./context.ts";
 import { fail } from "./answer.ts";
-import { isLoopback } from "../../domain/core/loopback.ts";
+import { isLoopback } from "../../domain/core/network.ts";
 import { getPath } from "hono/utils/url";
 import { isEncoded, queryOf } from "./query.ts";
 import { queryProblem } from "../../domain/core/query.ts";

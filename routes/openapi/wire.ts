@@ -3,9 +3,8 @@
  * document takes the schemas, and handlers write the JSON.
  */
 import { z } from "zod";
-import { exactCount } from "../../domain/core/exact_number.ts";
+import { exactCount, type RawJson, rawOf } from "../../domain/core/raw_json.ts";
 import { anyJson } from "../../domain/core/fields.ts";
-import { type RawJson, rawOf } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { object as jsonObject } from "../../domain/ingest/form.ts";
 import { dollars as exactDollars, type Picodollars } from "../../domain/pricing/money.ts";

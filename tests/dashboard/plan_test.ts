@@ -1,7 +1,7 @@
 /** The usage page: a month against the plan. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Team } from "../../domain/teams/team.ts";
-import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
+import { newNotice, type NoticeState } from "../../domain/teams/quota.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";

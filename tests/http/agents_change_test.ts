@@ -1,7 +1,7 @@
 /** `PATCH /v1/agents/{slug}`: names, notes, the archive and the cap. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../../domain/core/limits.ts";
-import { archiveRefusal } from "../../domain/agents/change.ts";
+import { archiveRefusal } from "../../domain/agents/agents.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";

@@ -2,8 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeTime } from "@std/testing/time";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
-import type { LiveBatch } from "../../domain/feed/live.ts";
+import type { ChangePage, ChangeStore, LiveBatch, RunChange } from "../../domain/feed/changes.ts";
 import {
   LIVE_BUFFER_BYTES_MAX,
   LIVE_CHANGES_LAG_MAX,

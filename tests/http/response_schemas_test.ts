@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { parse } from "csv-parse";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
 import { EXPORT_COLUMNS } from "../../routes/api/exports/exports.ts";
-import { LIVE_EVENTS } from "../../domain/feed/live.ts";
+import { LIVE_EVENTS } from "../../domain/feed/changes.ts";
 import { schemaName } from "../support/oracles/openapi_document.ts";
 import { aFinish, anEvent, runId } from "../support/builders/requests.ts";
 import type { Harness } from "../support/harness/harness.ts";

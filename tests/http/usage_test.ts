@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
+import { newNotice, type NoticeState } from "../../domain/teams/quota.ts";
 import { createNoticeStore } from "../../kv/teams/usage.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";

@@ -5,13 +5,14 @@ import { isName } from "../../../domain/core/rules.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import {
   AGENT_SORTS,
+  agentPatchBody,
   type AgentPosition,
   type AgentRecord,
   AGENTS_PER_PAGE,
   type AgentSort,
+  parseAgentPatch,
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
-import { agentPatchBody, parseAgentPatch } from "../../../domain/agents/change.ts";
 import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";

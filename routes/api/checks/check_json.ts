@@ -12,7 +12,7 @@ import {
   type TrialResult,
 } from "../../../domain/checks/store.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { RUN_KINDS } from "../../../domain/runs/traits.ts";
+import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import { encodeCursor } from "../../http/query.ts";
 import * as shape from "../../openapi/wire.ts";
 import { headFields, TAIL_FIELDS, textsValue } from "../config/fields.ts";

@@ -11,8 +11,12 @@ import {
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
 import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
-import type { ChangePage } from "../../../domain/feed/changes.ts";
-import { LIVE_EVENTS, type LiveFilters, readLiveFilters } from "../../../domain/feed/live.ts";
+import {
+  type ChangePage,
+  LIVE_EVENTS,
+  type LiveFilters,
+  readLiveFilters,
+} from "../../../domain/feed/changes.ts";
 import { teamKey } from "../../http/access.ts";
 import { answerText, emptyStream, fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";

@@ -1,12 +1,13 @@
 /** One live stream: its position in the feed, its buffered text, and its end. */
 import type { TeamId } from "../../../domain/core/ids.ts";
-import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import {
+  type ChangePage,
   eventsOf,
   isFollowed,
   type LiveBatch,
   type LiveFilters,
-} from "../../../domain/feed/live.ts";
+  type RunChange,
+} from "../../../domain/feed/changes.ts";
 import { LIVE_BUFFER_BYTES_MAX } from "../../../domain/core/limits.ts";
 import { changeCursor, skippedChanges } from "./changes.ts";
 import type { BytesInFlight, Flight } from "../../http/bytes_in_flight.ts";

@@ -10,11 +10,16 @@ import {
 import { notFound } from "../../../domain/core/errors.ts";
 import { judgeId, type Region, REGIONS } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import { keyBody, parseKey } from "../../../domain/teams/new_key.ts";
-import { type ListedCredential, parseKeysQuery } from "../../../domain/teams/key_list.ts";
+import {
+  keyBody,
+  type ListedCredential,
+  parseKey,
+  parseKeysQuery,
+  parseRotation,
+  rotateBody,
+} from "../../../domain/teams/key_list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { tier } from "../../../domain/teams/team_change.ts";
-import { parseRotation, rotateBody } from "../../../domain/teams/rotation.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { z } from "zod";

@@ -1,10 +1,9 @@
 /** Endpoints of monitors: `/v1/monitors`, and the monitor and the flips of an agent. */
 import { z } from "zod";
 import { instantText } from "../../../domain/core/fields.ts";
-import { parsePause, pauseBody } from "../../../domain/monitors/pause.ts";
+import { monitorBody, parseMonitor, parsePause, pauseBody } from "../../../domain/monitors/body.ts";
 import { MONITOR_STATES } from "../../../domain/monitors/monitor.ts";
 import { MONITORS_PER_PAGE } from "../../../domain/monitors/store.ts";
-import { monitorBody, parseMonitor } from "../../../domain/monitors/body.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";

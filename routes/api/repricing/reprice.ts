@@ -3,8 +3,14 @@ import type { AppDeps } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import { notFound } from "../../../domain/core/errors.ts";
-import { parseReprice, repriceBody, type RepriceRequest } from "../../../domain/repricing/body.ts";
-import { isJobId, type RepriceJob, type RepriceStore } from "../../../domain/repricing/job.ts";
+import {
+  isJobId,
+  parseReprice,
+  repriceBody,
+  type RepriceJob,
+  type RepriceRequest,
+  type RepriceStore,
+} from "../../../domain/repricing/job.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";

@@ -2,12 +2,13 @@
 import { z } from "zod";
 import type { Handler } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { Notice, UsageStore } from "../../../domain/teams/quota_notice.ts";
 import {
   monthSpanOf,
+  type Notice,
   parseUsageQuery,
   projectedUse,
   quotaState,
+  type UsageStore,
 } from "../../../domain/teams/quota.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { answerTagged, fail } from "../../http/answer.ts";

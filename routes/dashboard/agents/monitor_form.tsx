@@ -1,9 +1,13 @@
 /** The form of a monitor's settings, and the buttons that pause, resume and delete it. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Body } from "../../../domain/core/body.ts";
-import { durationWord, parseDuration } from "../../../domain/monitors/durations.ts";
+import {
+  durationWord,
+  EVERY_SECONDS,
+  GRACE_SECONDS,
+  parseDuration,
+} from "../../../domain/monitors/schedule.ts";
 import { MAX_RUNTIME_SECONDS } from "../../../domain/monitors/body.ts";
-import { EVERY_SECONDS, GRACE_SECONDS } from "../../../domain/monitors/schedule.ts";
 import {
   type MonitorPause,
   type MonitorSettings,

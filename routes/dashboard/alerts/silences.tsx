@@ -6,7 +6,7 @@ import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import type { Body } from "../../../domain/core/body.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
-import { parseDuration } from "../../../domain/monitors/durations.ts";
+import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { noSuch } from "../../api/config/objects.ts";

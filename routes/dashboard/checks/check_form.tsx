@@ -6,7 +6,7 @@ import type { TrialResult } from "../../../domain/checks/store.ts";
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { RUN_KINDS } from "../../../domain/runs/traits.ts";
+import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import { CheckBoxes } from "../components/check_boxes.tsx";
 import { atFormField } from "../components/field_problem.ts";
 import { IdentityFields } from "../components/identity_fields.tsx";

@@ -3,7 +3,7 @@ import type { CheckSettings } from "../../../domain/checks/check.ts";
 import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import type { Body } from "../../../domain/core/body.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { RUN_KINDS } from "../../../domain/runs/traits.ts";
+import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import { listIn } from "../components/field_problem.ts";
 import { bodyOf, readInteger } from "../components/form_fields.tsx";
 import { readTexts, type Texts } from "../components/texts.ts";

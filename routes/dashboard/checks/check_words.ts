@@ -2,7 +2,7 @@
 import type { CheckSettings } from "../../../domain/checks/check.ts";
 import type { CheckSeverity } from "../../../domain/runs/check_result.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { RUN_KINDS } from "../../../domain/runs/traits.ts";
+import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import { listed } from "../components/format.ts";
 
 /** What a failure of each severity means. */

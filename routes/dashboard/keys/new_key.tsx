@@ -2,7 +2,7 @@
 import { SCOPES } from "../../../domain/teams/credentials.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { parseKey } from "../../../domain/teams/new_key.ts";
+import { parseKey } from "../../../domain/teams/key_list.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { View } from "../layout/page.ts";

@@ -1,6 +1,10 @@
 /** `/dashboard/plan`: the team, its plan, and the usage of a month. */
-import type { NoticeState } from "../../../domain/teams/quota_notice.ts";
-import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../domain/teams/quota.ts";
+import {
+  NOTICE_PERCENTS,
+  type NoticeState,
+  parseUsageQuery,
+  type QuotaState,
+} from "../../../domain/teams/quota.ts";
 import { formatInstant, monthOf } from "../../../domain/core/time.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";

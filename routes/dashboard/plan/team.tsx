@@ -1,8 +1,7 @@
 /** A team and what its plan includes, for its own page and for the operator. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
-import type { Rate } from "../../../domain/core/rate.ts";
-import { planOfTeam } from "../../../domain/teams/plans.ts";
+import { planOfTeam, type Rate } from "../../../domain/teams/plans.ts";
 import { Section, State } from "../components/elements.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { formatCount } from "../components/format.ts";

@@ -1,8 +1,7 @@
 /** `/dashboard/rate-card/reprice/:id`: the progress of a job and the difference in cost. */
 import type { Child } from "hono/jsx";
 import type { JobState } from "../../../domain/core/jobs.ts";
-import { isJobId, type RepriceJob } from "../../../domain/repricing/job.ts";
-import type { RepriceBreakdown } from "../../../domain/repricing/breakdown.ts";
+import { isJobId, type RepriceBreakdown, type RepriceJob } from "../../../domain/repricing/job.ts";
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";

@@ -5,7 +5,7 @@ import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
-import { parseReprice } from "../../../domain/repricing/body.ts";
+import { parseReprice } from "../../../domain/repricing/job.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";

@@ -1,8 +1,7 @@
 /** `/dashboard/rate-card/reprice`: the form that reprices stored calls, and past jobs. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
-import { parseReprice } from "../../../domain/repricing/body.ts";
-import type { RepriceJob } from "../../../domain/repricing/job.ts";
+import { parseReprice, type RepriceJob } from "../../../domain/repricing/job.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";

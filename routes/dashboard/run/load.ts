@@ -9,7 +9,7 @@ import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { coversCalls } from "../../../domain/runs/cost.ts";
 import { isStated } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { traitsOf } from "../../../domain/runs/traits.ts";
+import { traitsOf } from "../../../domain/runs/flags.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";

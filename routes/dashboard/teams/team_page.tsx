@@ -1,7 +1,7 @@
 /** `/dashboard/teams/{id}`: one team, for the operator, and the forms that change it. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { parseKey } from "../../../domain/teams/new_key.ts";
+import { parseKey } from "../../../domain/teams/key_list.ts";
 import { parseTeamChange } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";

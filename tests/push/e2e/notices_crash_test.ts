@@ -1,6 +1,6 @@
 /** Tests that a quota notice reaches the owner at most once, wherever kill -9 strikes. */
 import { assert, assertEquals } from "@std/assert";
-import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../../domain/teams/quota_notice.ts";
+import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../../domain/teams/quota.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";

@@ -5,7 +5,7 @@ import {
   NOTICE_BACKOFF_MS,
   NOTICE_LEASE_MS,
   NOTICE_SEND_MS_MAX,
-} from "../../../domain/teams/quota_notice.ts";
+} from "../../../domain/teams/quota.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import { openStore } from "../../../kv/open.ts";

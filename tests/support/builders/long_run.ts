@@ -3,7 +3,7 @@
  */
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRateCard } from "../../../domain/pricing/rate_card.ts";
-import { NO_PRICES } from "../../../domain/pricing/price_events.ts";
+import { NO_PRICES } from "../../../domain/pricing/price.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { EventId, RunId } from "../../../domain/core/ids.ts";
 import {

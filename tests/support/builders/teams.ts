@@ -1,7 +1,6 @@
 /** Teams that a test stores itself. */
 import type { TeamId } from "../../../domain/core/ids.ts";
-import type { Rate } from "../../../domain/core/rate.ts";
-import type { Tier } from "../../../domain/teams/plans.ts";
+import type { Rate, Tier } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newTeamId } from "../../../kv/base/names.ts";

@@ -1,5 +1,5 @@
 /** Instances that share one team's bucket, and their common store, on a clock that a test moves. */
-import type { Rate } from "../../../domain/core/rate.ts";
+import type { Rate } from "../../../domain/teams/plans.ts";
 import { type BucketRow, type Lease, SharedBucket } from "../../../runtime/shared_bucket.ts";
 
 /** Maximum milliseconds of a lease before `hurry` completes it: the store is never slow here. */

@@ -1,6 +1,6 @@
 /** Quota notices of one team, with a real mail server and a clock that the test moves. */
 import type { Team } from "../../../domain/teams/team.ts";
-import type { NoticeState, NoticeStore } from "../../../domain/teams/quota_notice.ts";
+import type { NoticeState, NoticeStore } from "../../../domain/teams/quota.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { keys } from "../../../kv/base/keys.ts";

@@ -2,7 +2,7 @@
 import { type Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
-import type { ProcessingStore } from "../../../domain/runs/processing.ts";
+import type { ProcessingStore } from "../../../domain/runs/stages.ts";
 import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";

@@ -1,7 +1,7 @@
 /** The work that a cron awaits: `Service.work`. */
 import { assert, assertEquals } from "@std/assert";
 import { nightOf, type SweepReport } from "../../../domain/retention/sweep.ts";
-import type { NoticeCheck } from "../../../domain/teams/quota_notice.ts";
+import type { NoticeCheck } from "../../../domain/teams/quota.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { hurried, Instance, type InstanceOptions } from "../../support/harness/instance.ts";

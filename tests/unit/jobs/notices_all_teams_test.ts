@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { NoticeStore } from "../../../domain/teams/quota_notice.ts";
+import type { NoticeStore } from "../../../domain/teams/quota.ts";
 import { NoticesHarness } from "../../support/harness/notices.ts";
 import { HOUR_MS } from "../../support/harness/retention_harness.ts";
 

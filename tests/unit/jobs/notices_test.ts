@@ -5,7 +5,7 @@ import {
   NOTICE_BACKOFF_MS,
   NOTICE_LEASE_MS,
   type NoticeStore,
-} from "../../../domain/teams/quota_notice.ts";
+} from "../../../domain/teams/quota.ts";
 import { createNoticeStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { SENDER } from "../../support/fakes/smtp.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
-import type { DueRun, ProcessingStore, RunTask } from "../../../domain/runs/processing.ts";
+import type { DueRun, ProcessingStore, RunTask } from "../../../domain/runs/stages.ts";
 import { StageTurns } from "../../../jobs/stages.ts";
 import { run } from "../../support/builders/stored_runs.ts";
 

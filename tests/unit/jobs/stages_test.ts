@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, ScoreId } from "../../../domain/core/ids.ts";
-import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import {
+  type ProcessingStore,
   type RunFailure,
   STAGE_ATTEMPTS_MAX,
   STAGE_BACKOFF_MS,

@@ -3,7 +3,7 @@ import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { PendingRun, ProcessingStore } from "../../../domain/runs/processing.ts";
+import type { PendingRun, ProcessingStore } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
 import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";

@@ -1,12 +1,11 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunEvent } from "../../../domain/runs/event.ts";
-import { NO_PRICES } from "../../../domain/pricing/price_events.ts";
+import { NO_PRICES } from "../../../domain/pricing/price.ts";
 import { rateRow } from "../../support/builders/cards.ts";
 import type { EventId } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import type { Closing, Opening } from "../../../domain/runs/run.ts";
+import { type Closing, FINISH_STATUSES, type Opening } from "../../../domain/runs/run.ts";
 import { decodeBatch, decodePart, encodeBatch, encodePart } from "../../../kv/base/codec.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { DEAD_STAGES_LISTED_MAX } from "../../../domain/runs/processing.ts";
+import { DEAD_STAGES_LISTED_MAX } from "../../../domain/runs/stages.ts";
 import { createDeadStageStore, revive } from "../../../kv/runs/run_work.ts";
 import {
   finish,

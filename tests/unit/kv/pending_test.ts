@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { ulid } from "@std/ulid";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { PENDING_LANES, type PendingLane } from "../../../domain/runs/processing.ts";
+import { PENDING_LANES, type PendingLane } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { PendingQueue } from "../../../kv/runs/pending_queue.ts";
 import { PendingWaits } from "../../../kv/runs/pending_waits.ts";

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Histogram } from "../../../runtime/histogram.ts";
-import { type MetricFamily, metricsText } from "../../../runtime/metric_text.ts";
+import { Histogram, type MetricFamily, metricsText } from "../../../runtime/metric_text.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 
 Deno.test("text: each family has its help, type and samples, byte for byte", () => {

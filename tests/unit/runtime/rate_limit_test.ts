@@ -4,9 +4,8 @@ import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { CONTROL, createRequestLimits, RateLimiter } from "../../../runtime/rate_limit.ts";
-import type { Rate } from "../../../domain/core/rate.ts";
+import { type Rate, type Tier, TIER_NAMES, TIERS } from "../../../domain/teams/plans.ts";
 import { MEAN_SECONDS, TokenBucket } from "../../../runtime/token_bucket.ts";
-import { type Tier, TIER_NAMES, TIERS } from "../../../domain/teams/plans.ts";
 
 /** Rates of plans and teams, and a very slow one. */
 const rates = fc.record({

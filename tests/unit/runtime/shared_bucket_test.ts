@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type BucketRow, SharedBucket, sliceOf } from "../../../runtime/shared_bucket.ts";
-import type { Rate } from "../../../domain/core/rate.ts";
+import type { Rate } from "../../../domain/teams/plans.ts";
 import { TokenBucket } from "../../../runtime/token_bucket.ts";
 import {
   LATE_MS,

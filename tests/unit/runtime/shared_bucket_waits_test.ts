@@ -1,7 +1,7 @@
 /** Requests that wait for a lease of a shared bucket, and leases that are late or fail. */
 import { assert, assertEquals } from "@std/assert";
-import type { Rate } from "../../../domain/core/rate.ts";
-import { LeaseTime } from "../../../runtime/lease_time.ts";
+import type { Rate } from "../../../domain/teams/plans.ts";
+import { LeaseTime } from "../../../kv/teams/rate_slices.ts";
 import {
   LOCAL_ONLY_MS,
   SharedBucket,

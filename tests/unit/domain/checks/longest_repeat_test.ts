@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { longestRepeat, type Repeat } from "../../../../domain/checks/longest_repeat.ts";
+import { longestRepeat, type Repeat } from "../../../../domain/checks/calls.ts";
 
 /** Tries each cycle at each place, and counts how often it follows itself. */
 function naive(calls: readonly number[]): Repeat {

@@ -1,9 +1,13 @@
 /** Numbering of a run's changes, and which of them a reader receives. */
 import { assertEquals } from "@std/assert";
 import { numbersAfter, type RunSummary } from "../../../../domain/runs/summary.ts";
-import type { RunChange } from "../../../../domain/feed/changes.ts";
+import {
+  eventsOf,
+  isFollowed,
+  readLiveFilters,
+  type RunChange,
+} from "../../../../domain/feed/changes.ts";
 import { readQuery } from "../../../../domain/core/query.ts";
-import { eventsOf, isFollowed, readLiveFilters } from "../../../../domain/feed/live.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../../domain/runs/list.ts";
 

@@ -1,7 +1,7 @@
 /** Tests the body of a monitor's settings, and durations. */
 import { assertEquals } from "@std/assert";
 import { parseMonitor } from "../../../../domain/monitors/body.ts";
-import { durationWord, parseDuration } from "../../../../domain/monitors/durations.ts";
+import { durationWord, parseDuration } from "../../../../domain/monitors/schedule.ts";
 
 const parse = (value: Record<string, unknown>) =>
   parseMonitor({ text: JSON.stringify(value), value });

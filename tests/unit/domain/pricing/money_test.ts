@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { exactCount } from "../../../../domain/core/exact_number.ts";
+import { exactCount } from "../../../../domain/core/raw_json.ts";
 import { COST_USD_MAX } from "../../../../domain/core/limits.ts";
 import { dollars, picodollars } from "../../../../domain/pricing/money.ts";
 

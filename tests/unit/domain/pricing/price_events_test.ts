@@ -1,9 +1,13 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { LlmCall } from "../../../../domain/pricing/llm_call.ts";
-import { isPriceable, NO_PRICES, priceEvents } from "../../../../domain/pricing/price_events.ts";
+import {
+  costLines,
+  isPriceable,
+  NO_PRICES,
+  priceEvents,
+} from "../../../../domain/pricing/price.ts";
 import { createRateCard } from "../../../../domain/pricing/rate_card.ts";
-import { costLines } from "../../../../domain/pricing/price.ts";
 import type { RateCard, RateMatch } from "../../../../domain/pricing/rates.ts";
 import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { rawOf } from "../../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX } from "../../../../domain/core/limits.ts";
-import { parseReprice } from "../../../../domain/repricing/body.ts";
+import { parseReprice } from "../../../../domain/repricing/job.ts";
 
 function parse(value: Record<string, unknown>) {
   return parseReprice({ value, text: rawOf(value) } as Parameters<typeof parseReprice>[0]);

@@ -7,7 +7,7 @@ import { addEvents, type EventTotals, NO_EVENTS } from "../../../../domain/runs/
 import type { EventId } from "../../../../domain/core/ids.ts";
 import { rawOf } from "../../../../domain/core/raw_json.ts";
 import { RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
-import { type BatchPrices, priceEvents } from "../../../../domain/pricing/price_events.ts";
+import { type BatchPrices, priceEvents } from "../../../../domain/pricing/price.ts";
 import type { RateCard } from "../../../../domain/pricing/rates.ts";
 import {
   NO_CALLS,

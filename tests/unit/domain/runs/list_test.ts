@@ -9,7 +9,7 @@ import { assemble } from "../../../../domain/runs/record.ts";
 import { type Closing, FINISH_STATUSES, type Opening } from "../../../../domain/runs/run.ts";
 import type { RunHead } from "../../../../domain/runs/cost.ts";
 import { listRowOf, summedRowOf } from "../../../../domain/runs/list.ts";
-import { traitsOf } from "../../../../domain/runs/traits.ts";
+import { traitsOf } from "../../../../domain/runs/flags.ts";
 import { runId } from "../../../support/builders/requests.ts";
 
 const ID = runId(1) as RunId;

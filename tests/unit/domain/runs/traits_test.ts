@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { NO_EVENTS } from "../../../../domain/runs/event_totals.ts";
 import type { RunParts } from "../../../../domain/runs/run.ts";
-import { firstArrivalOf, traitsOf } from "../../../../domain/runs/traits.ts";
+import { firstArrivalOf, traitsOf } from "../../../../domain/runs/flags.ts";
 import { summarize } from "../../../../domain/runs/summary.ts";
 
 const AT = Date.UTC(2026, 0, 31);

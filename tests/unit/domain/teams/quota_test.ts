@@ -2,14 +2,12 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   attempted,
   claimed,
+  monthSpanOf,
   newNotice,
   type Notice,
   NOTICE_ATTEMPTS_MAX,
   NOTICE_LEASE_MS,
   NOTICE_SEND_MS_MAX,
-} from "../../../../domain/teams/quota_notice.ts";
-import {
-  monthSpanOf,
   noticeText,
   parseUsageQuery,
   percentsReached,
