@@ -5,16 +5,10 @@
  * later than they are due: then every call that arrived before is summarized (decision 51). A look
  * that fails is postponed alone.
  */
-import type {
-  Absence,
-  ClockStore,
-  ClockTurn,
-  DueHandler,
-  DueKind,
-  DueRow,
-} from "../domain/clock/due.ts";
+import type { Absence, ClockTurn, DueHandler, DueKind, DueRow } from "../domain/clock/due.ts";
 import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import type { TeamId } from "../domain/core/ids.ts";
+import type { ClockStore } from "../kv/clock/store.ts";
 import { allDone, FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 export interface ClockDeps extends JobDeps {

@@ -9,7 +9,7 @@
  */
 import { endsWithin, type Timers } from "../runtime/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import type { LeaseStore } from "../domain/core/jobs.ts";
+import type { LeaseStore } from "../kv/lease.ts";
 import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop, type Turn } from "../runtime/loop.ts";
 
 /** Milliseconds that a lease lasts, between renewals, and between looks of other instances. */

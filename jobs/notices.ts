@@ -14,7 +14,6 @@ import {
   newNotice,
   type Notice,
   type NoticeName,
-  type NoticeStore,
   noticeText,
   percentsReached,
   type ReadNotice,
@@ -23,6 +22,7 @@ import type { Mailer } from "../domain/core/mail.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";
 import { allDone, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+import type { NoticeStore } from "../kv/teams/usage.ts";
 
 export interface NoticeDeps extends JobDeps {
   readonly store: NoticeStore;

@@ -6,7 +6,6 @@
  *
  * @module
  */
-import type { LeaseStore } from "../domain/core/jobs.ts";
 import { keys, OWN_FORMAT } from "./base/keys.ts";
 import { newRowName } from "./base/names.ts";
 import { otherFormat, type StoreRefused } from "./refused.ts";
@@ -14,6 +13,9 @@ import { getMany, type Store } from "./store.ts";
 
 /** What to do when the format has changed under a running instance. */
 const ADVICE = "this instance ends; start the version that wrote it";
+
+/** Changes the lease on background work. Each renewal has a version of its own; null is a free lease. */
+export type LeaseStore = ReturnType<typeof createLeaseStore>;
 
 /**
  * Creates the lease's store.
@@ -23,7 +25,7 @@ const ADVICE = "this instance ends; start the version that wrote it";
 export function createLeaseStore(
   store: Store,
   onOtherFormat: (error: StoreRefused) => void,
-): LeaseStore {
+) {
   const key = keys.lease();
   // A lease of this name belongs to this instance, even if the answer of its commit was lost.
   const name = newRowName();
@@ -37,17 +39,23 @@ export function createLeaseStore(
   }
 
   return {
+    /** Returns the version of another instance's lease; null if this instance may take the lease. */
     async version() {
       const { version, isOwn } = await read();
       return isOwn ? null : version;
     },
-    async take(held) {
+    /**
+     * Renews or takes the lease of a version; returns the new version, or null if another instance
+     * has changed it.
+     */
+    async take(held: string | null) {
       // The holder reads nothing else.
       const { version, isOwn } = await read();
       if (!isOwn && version !== held) return null;
       return await store.writer.commit({ checks: checked(version), sets: [{ key, value: name }] });
     },
-    release: async (held) => {
+    /** Frees the lease of a version, if it is still current. */
+    release: async (held: string) => {
       await store.writer.commit({ checks: checked(held), deletes: [key] });
     },
   };

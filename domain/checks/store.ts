@@ -7,8 +7,7 @@
 import type { ConfigStore } from "../config/objects.ts";
 import type { RunId } from "../core/ids.ts";
 import type { PageBounds } from "../core/query.ts";
-import type { Team } from "../teams/team.ts";
-import type { Check, CheckSettings } from "./check.ts";
+import type { CheckSettings } from "./check.ts";
 import type { CheckStatus } from "../runs/check_result.ts";
 
 /** Stores checks. */
@@ -69,18 +68,6 @@ export interface CheckStats {
 /** Maximum failures in statistics. */
 export const FAILURES_MAX = 20;
 
-/** Reads statistics of checks. */
-export interface CheckStatsStore {
-  /** Returns the statistics of a check. */
-  read(team: Team, check: Pick<Check, "id">, query: CheckStatsQuery): Promise<CheckStats>;
-  /** Returns the counts of all agents between two days, inclusive, by the identifier of the check. */
-  totals(
-    team: Team,
-    fromDay: string,
-    toDay: string,
-  ): Promise<ReadonlyMap<string, readonly CheckDay[]>>;
-}
-
 /** A check to try: settings, and a slug if `sample` shall apply. */
 export interface CheckTrial {
   /** What the check sets. */
@@ -111,15 +98,4 @@ export interface TrialResult extends CheckCounts {
   }[];
   /** True if the time or a budget of reads ended before all runs were judged. */
   readonly isCut: boolean;
-}
-
-/** Tries checks over stored runs. */
-export interface CheckTrialStore {
-  /**
-   * Judges runs; null if the one run does not exist. Rejects with `Overloaded` if no slot is free in
-   * time.
-   *
-   * @param trial settings whose expression compiles
-   */
-  try(team: Team, trial: CheckTrial): Promise<TrialResult | null>;
 }

@@ -51,7 +51,7 @@ export interface Absence {
   readonly untilMs: number;
 }
 
-/** A turn of the clock, as {@link ClockStore.noteTurn} notes it. */
+/** A turn of the clock, as its store notes it. */
 export interface NotedTurn {
   /** True if rows wait. */
   readonly waits: boolean;
@@ -84,31 +84,6 @@ export interface DueHandler {
    * @returns rows whose look failed on its own: the clock postpones them
    */
   look(rows: readonly DueRow[], turn: ClockTurn): Promise<readonly DueRow[]>;
-}
-
-/** The store as used by the clock. Its methods reject with `StorageUnavailable` when it fails. */
-export interface ClockStore {
-  /**
-   * Returns rows due at `toMs`, at most `max`. Teams take turns; each team's earliest rows come first.
-   */
-  due(toMs: number, max: number): Promise<readonly DueRow[]>;
-  /** Returns the time of the next row, unix milliseconds; null if there is none. */
-  nextDueMs(): Promise<number | null>;
-  /** Returns {@link ClockTurn.summarizedToMs} of a turn. */
-  summarizedToMs(nowMs: number): Promise<number>;
-  /** Postpones rows whose look failed: by 1 minute, doubling up to 60. */
-  postpone(rows: readonly DueRow[], nowMs: number): Promise<void>;
-  /**
-   * Notes a turn of the clock. The time after a turn without waiting rows is no absence, unless
-   * another process notes the next one: rows that it finds were filed and not looked at.
-   *
-   * @param nowMs unix milliseconds
-   * @param turn `waits`: rows wait; `isFirst`: the first turn of this process, or since it leads
-   * @returns the latest absences, including one that ends with this turn
-   */
-  noteTurn(nowMs: number, turn: NotedTurn): Promise<readonly Absence[]>;
-  /** Returns whether the store can read and write; if so, a failure was caused by the look. */
-  isAlive(): Promise<boolean>;
 }
 
 /** Longest absence whose length is added to a postponed deadline, milliseconds. */

@@ -68,16 +68,3 @@ export function tooManyNames(model: string): Problem {
     field: "provider",
   };
 }
-
-/** Changes the lease on background work. Each renewal has a version of its own; null is a free lease. */
-export interface LeaseStore {
-  /** Returns the version of another instance's lease; null if this instance may take the lease. */
-  version(): Promise<string | null>;
-  /**
-   * Renews or takes the lease of a version; returns the new version, or null if another instance
-   * has changed it.
-   */
-  take(version: string | null): Promise<string | null>;
-  /** Frees the lease of a version, if it is still current. */
-  release(version: string): Promise<void>;
-}

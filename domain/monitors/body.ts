@@ -17,6 +17,7 @@ import {
 import type { Body } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { instant, optional } from "../core/fields.ts";
+import { whole } from "../config/body.ts";
 import { check } from "../core/validate.ts";
 
 /** Settings to store, and the version that they replace. */
@@ -95,12 +96,6 @@ export function parseMonitor(body: Body): Parsed<MonitorRequest> {
     enabled: parsed.value.enabled ?? true,
   };
   return { ok: true, value: { settings, version } };
-}
-
-/** Schema of an integer in a range. */
-function whole({ min, max }: { readonly min: number; readonly max: number }) {
-  const expected = `an integer from ${min} to ${max}`;
-  return z.int(expected).min(min, expected).max(max, expected);
 }
 
 /**

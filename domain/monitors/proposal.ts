@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import { GRACE_SECONDS, nextSlots, type Schedule, zoneProblem } from "./schedule.ts";
 import type { MonitorProposal } from "./store.ts";
 
@@ -18,7 +19,7 @@ const TOLERANCE_MS = 60_000, TOLERANCE_PART = 0.1;
 /** Grace: minimum milliseconds, fraction of the gap, and multiple of the worst lateness. */
 const GRACE_MS_MIN = 60_000, GRACE_PART = 0.2, GRACE_LATENESS = 2;
 
-const MINUTE_MS = 60_000, HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 /** Periods in minutes, shortest first. */
 const PERIODS = [

@@ -62,8 +62,8 @@ const GAP_SLOTS = 3;
 /** Maximum fields of an expression. */
 const FIELDS_MAX = 6;
 
-/** Slots that one evaluation finds. */
-const SLOTS_AHEAD = 4;
+/** Slots that one evaluation finds: as many as {@link expectedAfter} needs. */
+const SLOTS_AHEAD = 2;
 
 /** Returns the first slot of a schedule after an instant; `Infinity` for none. */
 export type SlotAfter = (afterMs: number) => number;
@@ -170,11 +170,9 @@ export function nextSlots(schedule: Schedule, expectedAt: number, count: number)
   if (!("cron" in schedule)) {
     return Array.from({ length: count }, (_, i) => expectedAt + i * schedule.everySeconds * 1_000);
   }
-  const slotAfter = slotsOf(schedule);
-  const slots: number[] = [];
-  for (let slot = expectedAt; slots.length < count; slot = laterSlot(slotAfter, slot)) {
-    slots.push(slot);
-  }
+  const next = parseCron(schedule).nextRuns(count - 1, new Date(expectedAt));
+  const slots = [expectedAt, ...next.map((slot) => slot.getTime())];
+  while (slots.length < count) slots.push((slots.at(-1) ?? expectedAt) + SLOT_WITHIN_MS);
   return slots;
 }
 

@@ -6,7 +6,6 @@
  * @module
  */
 import type { ErrorCode } from "../core/errors.ts";
-import type { TeamId } from "../core/ids.ts";
 import { REFUSAL_LIMITS } from "../core/limits.ts";
 import { DAY_MS, dayOf } from "../core/time.ts";
 
@@ -56,20 +55,6 @@ export interface Refusals {
 
 /** Refusals of a team without any. */
 export const NO_REFUSALS: Refusals = { counts: [], latest: [] };
-
-/** Store of refusals. */
-export interface RefusalStore {
-  /** Counts a refusal in memory. Copies the texts that it keeps. */
-  note(team: TeamId, refusal: Refusal): void;
-  /** Reads a team's refusals, including refusals that are not written yet. */
-  read(team: TeamId, nowMs: number): Promise<Refusals>;
-  /**
-   * Writes the refusals counted since the last call.
-   *
-   * @throws {StorageUnavailable} when some could not be written; the next call retries them
-   */
-  flush(): Promise<void>;
-}
 
 /** Returns the first UTC day within retention. */
 export function firstKeptDay(nowMs: number): string {

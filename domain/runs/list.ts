@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Team } from "../teams/team.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { type RunSummary, summarize, sumsOfSummary } from "./summary.ts";
@@ -146,23 +145,6 @@ export function needsWindow(query: RunsQuery): boolean {
   return isPartOfId || agent === null || customer === null || feature === null;
 }
 
-/** Reads the run lists of all teams. */
-export interface RunListStore {
-  /**
-   * Reads a page. A run appears within moments of the call that changed it.
-   *
-   * @param after position after which the page starts, or null for the first page
-   * @param limit maximum runs on the page
-   * @throws {StorageUnavailable} when the store fails or takes too long
-   */
-  page(
-    team: Pick<Team, "id">,
-    query: RunsQuery,
-    after: RunPosition | null,
-    limit: number,
-  ): Promise<RunListPage>;
-}
-
 /** Children and descendants of a run. */
 export interface RunLineage {
   /** Children, latest start first; at most `CHILDREN_MAX`. */
@@ -173,18 +155,4 @@ export interface RunLineage {
   readonly cost: Picodollars;
   /** True if there are more descendants than `DESCENDANTS`; their cost is not included. */
   readonly isCut: boolean;
-}
-
-/** Reads lineages. Its methods reject with `StorageUnavailable` when the store fails. */
-export interface LineageStore {
-  /** Returns the summarized children and descendants of a run. */
-  of(team: Team, id: RunId): Promise<RunLineage>;
-  /** Returns the summarized children of a run, latest start first; at most `limit`. */
-  children(team: Team, id: RunId, limit: number): Promise<readonly RunId[]>;
-  /**
-   * Returns runs of the team as list rows, in the order of `ids`; missing runs are left out.
-   *
-   * @param ids at most `CHILDREN_MAX` and a parent, each once
-   */
-  rows(team: Team, ids: readonly RunId[]): Promise<readonly RunListRow[]>;
 }

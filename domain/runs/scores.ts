@@ -6,12 +6,11 @@
  *
  * @module
  */
-import type { Team } from "../teams/team.ts";
 import type { Problem } from "../core/errors.ts";
 import { ADDED_SCORES_MAX } from "../core/limits.ts";
 import type { Conflict } from "./decide.ts";
 import type { RunEvent } from "./event.ts";
-import type { EventId, RunId, ScoreId } from "../core/ids.ts";
+import type { EventId, ScoreId } from "../core/ids.ts";
 
 /** A score stored separately from the scores of the close. */
 export interface AddedScore {
@@ -54,12 +53,6 @@ export type ScoreOutcome =
   | { readonly kind: "differs"; readonly field: "name" | "value" }
   | { readonly kind: "refused"; readonly problem: Problem }
   | Conflict;
-
-/** Stores scores. Its method rejects with `StorageUnavailable` when the store fails. */
-export interface ScoreStore {
-  /** Adds a score to a run, which need not be open yet. Resolves once the score is on disk. */
-  add(team: Team, id: RunId, request: ScoreRequest, receivedAt: number): Promise<ScoreOutcome>;
-}
 
 /**
  * Decides a score: the first score of an id wins, and the same name and value again is a replay.

@@ -6,7 +6,6 @@
 import type { CheckResult } from "./check_result.ts";
 import type { RunHead } from "./cost.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
-import type { Team } from "../teams/team.ts";
 import type { RunId, TeamId } from "../core/ids.ts";
 
 /** All stages, in order (contract 6). */
@@ -186,20 +185,6 @@ export interface DeadStage extends PendingRun {
 
 /** Maximum dead stages listed per team. */
 export const DEAD_STAGES_LISTED_MAX = 10;
-
-/** Dead stages of a team's runs. */
-export interface TeamDeadStages {
-  /** Stages by run, {@link DEAD_STAGES_LISTED_MAX} at most. */
-  readonly stages: readonly DeadStage[];
-  /** True if there are more. */
-  readonly hasMore: boolean;
-}
-
-/** Reads the dead stages of a team. Its method rejects with `StorageUnavailable`. */
-export interface DeadStageStore {
-  /** Returns the dead stages; reads a bounded number of rows. */
-  ofTeam(team: Pick<Team, "id">): Promise<TeamDeadStages>;
-}
 
 /** The store as used by the worker. Its methods reject with `StorageUnavailable` when it fails. */
 export interface ProcessingStore {

@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { isObject } from "../core/raw_json.ts";
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
 
 /** A step before its place in the tree is known. */
 export interface TraceStep {
@@ -111,8 +113,7 @@ export function spanOf(
 }
 
 function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return (value as Record<string, unknown>)[name];
+  return isObject(value) ? value[name] : undefined;
 }
 
 /** Maximum characters of a span's id. */
@@ -122,7 +123,7 @@ function nameOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" && value.length <= SPAN_CHARS_MAX ? value : null;
 }
 
-const SECOND_MS = 1_000, MINUTE_MS = 60_000, HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
+const SECOND_MS = 1_000, MINUTE_MS = 60_000;
 
 /** Milliseconds between ticks that people count in, beyond those below a second. */
 const TICKS_MS = [

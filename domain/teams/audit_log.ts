@@ -113,17 +113,6 @@ export interface AuditPage {
   readonly next: AuditPlace | null;
 }
 
-/** Store of all teams' logs. */
-export interface AuditLogStore {
-  /**
-   * Reads a page.
-   *
-   * @param log the team, or the operator
-   * @throws {StorageUnavailable} when the store fails
-   */
-  page(log: TeamId, query: AuditQuery): Promise<AuditPage>;
-}
-
 /**
  * Returns the difference between two states for the details of an entry; null without a difference.
  *

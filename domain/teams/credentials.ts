@@ -204,25 +204,3 @@ export function isSessionLive({ startedAt, usedAt }: SessionTimes, nowMs: number
 export function isUseDue({ usedAt }: SessionTimes, nowMs: number): boolean {
   return nowMs - usedAt >= SESSION.idleMs / 24;
 }
-
-/** Store of all teams' sessions. Methods reject with `StorageUnavailable` when the store fails. */
-export interface SessionStore {
-  /**
-   * Starts a session for a valid credential.
-   *
-   * The number of sessions per credential is bounded: a further session ends the oldest.
-   *
-   * @param secret the credential
-   * @param team owner of the credential; writes are queued fairly by team
-   * @returns the session token, a secret that is stored nowhere
-   */
-  start(secret: string, team: TeamId): Promise<string>;
-  /**
-   * Returns the principal of a session; null if the session ended or its credential is no longer valid.
-   *
-   * @param from names the client's network; lookups are queued fairly by it
-   */
-  find(token: string, from?: () => string): Promise<Principal | null>;
-  /** Ends a session. Idempotent. */
-  end(token: string): Promise<void>;
-}

@@ -9,7 +9,6 @@ import { readQuery, refuseParameter } from "../core/query.ts";
 import { printable, show } from "../core/text.ts";
 import { formatInstant, monthOf, parseInstant } from "../core/time.ts";
 import type { TeamId } from "../core/ids.ts";
-import type { Team } from "./team.ts";
 import type { SendOutcome } from "../core/mail.ts";
 
 /** Percentages of the included events at which the owner gets a notice. */
@@ -222,16 +221,6 @@ export function attempted(notice: Notice, outcome: SendOutcome, nowMs: number): 
   return { ...notice, state: "pending", dueMs: nowMs + waitMs, error };
 }
 
-/** Store of usage and notices. Methods reject with `StorageUnavailable` when the store fails. */
-export interface UsageStore {
-  /** Returns the events counted in a month, `YYYY-MM`. */
-  used(team: TeamId, month: string): Promise<number>;
-  /** Returns the last months with usage, latest first. */
-  months(team: TeamId, max: number): Promise<readonly MonthUse[]>;
-  /** Returns the notices of a month, by percentage. */
-  notices(team: TeamId, month: string): Promise<readonly Notice[]>;
-}
-
 /** Notice with the version at which it was read. */
 export interface ReadNotice {
   /** The notice. */
@@ -248,26 +237,4 @@ export interface NoticeCheck {
   readonly lastTeam?: TeamId;
   /** True once all teams are checked. */
   readonly isDone: boolean;
-}
-
-/** Notices as the notice job uses them. Methods reject with `StorageUnavailable`. */
-export interface NoticeStore {
-  /** Iterates over the teams after one; over all if it is null. */
-  teams(after: TeamId | null): AsyncIterable<TeamId>;
-  /** Reads the last check of all teams; null if there was none. */
-  lastCheck(): Promise<NoticeCheck | null>;
-  /** Stores the progress of a check of all teams. */
-  saveCheck(check: NoticeCheck): Promise<void>;
-  /** Reads a team; null if there is none. */
-  team(id: TeamId): Promise<Team | null>;
-  /** Returns the events counted in a month, `YYYY-MM`. */
-  used(team: TeamId, month: string): Promise<number>;
-  /** Returns whether a notice exists. */
-  has(name: NoticeName): Promise<boolean>;
-  /** Stores a new notice; returns false if it already exists. */
-  add(notice: Notice): Promise<boolean>;
-  /** Returns the notices that still need work. */
-  open(): Promise<readonly ReadNotice[]>;
-  /** Changes a notice; returns null if it was changed since it was read. */
-  change(current: ReadNotice, to: Notice): Promise<ReadNotice | null>;
 }

@@ -7,8 +7,6 @@ import { name, oneOf, optional } from "../core/fields.ts";
 import { type OwnLimits, TIER_NAMES, TIER_OF_OWN_LIMITS } from "./plans.ts";
 import type { Team } from "./team.ts";
 import type { TeamId } from "../core/ids.ts";
-import type { CredentialRecord } from "./credentials.ts";
-import type { PageBounds } from "../core/query.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import {
   EMAIL_CHARS_MAX,
@@ -103,22 +101,6 @@ export interface TeamPage {
   readonly teams: readonly Team[];
   /** Id of the last team; null at the end. */
   readonly next: TeamId | null;
-}
-
-/** Store of teams, for the operator. Methods reject with `StorageUnavailable` when the store fails. */
-export interface TeamStore {
-  /** Creates a team and its first key. The secret is returned here and stored nowhere. */
-  create(spec: TeamSpec): Promise<{
-    readonly team: Team;
-    readonly record: CredentialRecord;
-    readonly secret: string;
-  }>;
-  /** Reads a team; null if there is none. */
-  get(id: string): Promise<Team | null>;
-  /** Lists a page of teams. */
-  page(query: PageBounds<string>): Promise<TeamPage>;
-  /** Changes a team or returns the refusal; null if there is no such team. */
-  change(id: string, change: TeamChange): Promise<Parsed<Team> | null>;
 }
 
 /** Returns whether mail servers accept an address of this length. */

@@ -8,10 +8,12 @@ import {
   type CheckDay,
   type CheckDayPlace,
   type CheckFailure,
+  type CheckStats,
   type CheckStatsQuery,
-  type CheckStatsStore,
   FAILURES_MAX,
 } from "../../domain/checks/store.ts";
+import type { Check } from "../../domain/checks/check.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
 import { decodeResults } from "../base/codec_checks.ts";
@@ -36,22 +38,27 @@ interface CheckAt {
   readonly check: string;
 }
 
+/** Reads statistics of checks. */
+export type CheckStatsStore = ReturnType<typeof createCheckStatsStore>;
+
 /**
  * Creates the reader of statistics.
  *
  * @param now returns unix milliseconds
  */
-export function createCheckStatsStore(store: Store, now: () => number): CheckStatsStore {
+export function createCheckStatsStore(store: Store, now: () => number) {
   return {
-    read: ({ id: team }, { id }, query) =>
-      store.reads.run(team, async () => {
+    /** Returns the statistics of a check. */
+    read: ({ id: team }: Team, { id }: Pick<Check, "id">, query: CheckStatsQuery) =>
+      store.reads.run(team, async (): Promise<CheckStats> => {
         const at = { store, team, check: id ?? "" };
         const { days, next } = await readDays(at, query);
         const failures = await readFailures(at);
         const failingSince = failures.length === 0 ? null : await readFailingSince(at, now());
         return { days, next, failures, failingSince };
       }),
-    totals: ({ id: team }, fromDay, toDay) =>
+    /** Returns the counts of all agents between two days, inclusive, by the identifier of the check. */
+    totals: ({ id: team }: Team, fromDay: string, toDay: string) =>
       store.reads.run(team, async () => {
         const totals = new Map<string, CheckDay[]>();
         for (const [day, { counts }] of await readTotalRows({ store, team }, fromDay, toDay)) {

@@ -5,12 +5,8 @@
  */
 import { compile } from "../../domain/checks/compile.ts";
 import { checksOf, judge, type JudgingCheck, neededFacts } from "../../domain/checks/judge.ts";
-import {
-  type CheckTrial,
-  type CheckTrialStore,
-  TRIAL,
-  type TrialResult,
-} from "../../domain/checks/store.ts";
+import { type CheckTrial, TRIAL, type TrialResult } from "../../domain/checks/store.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { matchesAgent } from "../../domain/config/objects.ts";
 import { Overloaded } from "../../domain/core/errors.ts";
 import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
@@ -62,19 +58,28 @@ interface Trying extends TeamAt {
 /** A run with its result. */
 type JudgedRun = Pick<CheckResult, "status" | "got" | "message"> & { readonly run: RunId };
 
+/** Tries checks over stored runs. */
+export type CheckTrialStore = ReturnType<typeof createCheckTrialStore>;
+
 /** Creates the store that tries checks. */
 export function createCheckTrialStore(
   { store, now, msMax = TRIAL.msMax }: TrialDeps,
-): CheckTrialStore {
+) {
   const slots = new FairSlots(TRIALS);
   return {
-    try: async ({ id: team }, trial) => {
+    /**
+     * Judges runs; null if the one run does not exist. Rejects with `Overloaded` if no slot is free
+     * in time.
+     *
+     * @param trial settings whose expression compiles
+     */
+    try: async ({ id: team }: Team, trial: CheckTrial): Promise<TrialResult | null> => {
       const late = new AbortController();
       const forget = store.deadlines.after(msMax, () => late.abort());
       const outer = currentScope();
       const signal = outer === null ? late.signal : AbortSignal.any([late.signal, outer.signal]);
       const scope = new ReadScope(signal, outer);
-      const trying = { store, team, check: checkOf(store, trial), scope, now, judged: [] };
+      const trying: Trying = { store, team, check: checkOf(store, trial), scope, now, judged: [] };
       let release: (() => void) | null = null;
       try {
         release = await slots.take(team, signal);

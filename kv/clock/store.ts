@@ -4,7 +4,7 @@
  * @module
  */
 import { decodeTime } from "@std/ulid";
-import type { Absence, ClockStore, DueRow, NotedTurn } from "../../domain/clock/due.ts";
+import type { Absence, DueRow, NotedTurn } from "../../domain/clock/due.ts";
 import { STORAGE_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { PENDING_LANES } from "../../domain/runs/stages.ts";
 import { keyParts, keys } from "../base/keys.ts";
@@ -31,19 +31,35 @@ interface StoredClock {
   readonly absences: readonly Absence[];
 }
 
+/** The store as used by the clock. */
+export type ClockStore = ReturnType<typeof createClockStore>;
+
 /**
  * Creates the clock's store.
  *
  * @param absenceMs milliseconds between two turns after which the time between them is an absence
  */
-export function createClockStore(store: Store, absenceMs: number): ClockStore {
+export function createClockStore(store: Store, absenceMs: number) {
   const rows = new DueRows(store);
   return {
-    due: (toMs, max) => rows.take(toMs, max),
+    /**
+     * Returns rows due at `toMs`, at most `max`. Teams take turns; each team's earliest rows come
+     * first.
+     */
+    due: (toMs: number, max: number) => rows.take(toMs, max),
     nextDueMs: () => nextDueMs(store),
-    summarizedToMs: (nowMs) => summarizedToMs(store, nowMs),
-    postpone: (failed, nowMs) => postpone(store, failed, nowMs),
-    noteTurn: (nowMs, turn) => noteTurn(store, nowMs, turn, absenceMs),
+    /** Returns the time before which all calls are summarized; see `ClockTurn`. */
+    summarizedToMs: (nowMs: number) => summarizedToMs(store, nowMs),
+    /** Postpones rows whose look failed: by 1 minute, doubling up to 60. */
+    postpone: (failed: readonly DueRow[], nowMs: number) => postpone(store, failed, nowMs),
+    /**
+     * Notes a turn of the clock. The time after a turn without waiting rows is no absence, unless
+     * another process notes the next one: rows that it finds were filed and not looked at.
+     *
+     * @returns the latest absences, including one that ends with this turn
+     */
+    noteTurn: (nowMs: number, turn: NotedTurn) => noteTurn(store, nowMs, turn, absenceMs),
+    /** Returns whether the store can read and write; if so, a failure was caused by the look. */
     isAlive: () => isAlive(store),
   };
 }

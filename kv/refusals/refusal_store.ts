@@ -11,8 +11,8 @@ import { PendingRefusals, type RefusalTally, tallyBytes } from "../../runtime/pe
 import {
   addRefusals,
   NO_REFUSALS,
+  type Refusal,
   type Refusals,
-  type RefusalStore,
 } from "../../domain/refusals/refusals.ts";
 import { packBlob, unpackBlob } from "../base/blob.ts";
 import { inTime } from "../base/deadline.ts";
@@ -32,7 +32,10 @@ interface StoredRefusals extends Refusals {
   readonly writes: readonly string[];
 }
 
-export function createRefusalStore(store: Store, now: () => number): RefusalStore {
+/** Counts, reads and writes refusals. */
+export type RefusalStore = ReturnType<typeof createRefusalStore>;
+
+export function createRefusalStore(store: Store, now: () => number) {
   // Half is for tallies being written.
   const bytesMax = store.memory.bytesMax("refusals") / 2;
   const pending = new PendingRefusals(bytesMax, newRowName);
@@ -41,9 +44,12 @@ export function createRefusalStore(store: Store, now: () => number): RefusalStor
   let flushed: Promise<void> = Promise.resolve();
   store.memory.register("refusals", () => pending.bytes + writingBytes());
   return {
-    note: (team, refusal) => pending.note(team, refusal),
-    read: (team, nowMs) => store.reads.run(team, () => read(team, nowMs)),
-    flush() {
+    /** Counts a refusal in memory. Copies the texts that it keeps. */
+    note: (team: TeamId, refusal: Refusal) => pending.note(team, refusal),
+    /** Reads a team's refusals, including refusals that are not written yet. */
+    read: (team: TeamId, nowMs: number) => store.reads.run(team, () => read(team, nowMs)),
+    /** Writes the refusals counted since the last call; the next call retries those that failed. */
+    flush(): Promise<void> {
       const next = flushed.then(flush);
       flushed = next.catch(() => {});
       return next;

@@ -9,7 +9,6 @@ import {
   RUN_KINDS,
   type RunListPage,
   type RunListRow,
-  type RunListStore,
   type RunPosition,
   type RunsQuery,
   summedRowOf,
@@ -24,6 +23,7 @@ import {
   modelPart,
   modelPrefix,
 } from "../base/index_parts.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { listRows, type Store } from "../store.ts";
 import { Budget, type IndexCursor, MergedIndexCursor, SingleIndexCursor } from "./cursors.ts";
 import { readListRows, readSummaries, type TeamAt } from "../runs/heads.ts";
@@ -49,9 +49,23 @@ const ROWS_PER_RUN = 4;
 /** Position before all runs. */
 const TOP: Position = { at: Number.MAX_SAFE_INTEGER, run: "" };
 
-export function createRunListStore(store: Store): RunListStore {
+/** Reads the run lists of all teams. */
+export type RunListStore = ReturnType<typeof createRunListStore>;
+
+export function createRunListStore(store: Store) {
   return {
-    page: (team, query, after, limit) =>
+    /**
+     * Reads a page. A run appears within moments of the call that changed it.
+     *
+     * @param after position after which the page starts, or null for the first page
+     * @param limit maximum runs on the page
+     */
+    page: (
+      team: Pick<Team, "id">,
+      query: RunsQuery,
+      after: RunPosition | null,
+      limit: number,
+    ): Promise<RunListPage> =>
       store.reads.run(team.id, () => readRunListPage(store, team.id, query, after, limit)),
   };
 }

@@ -5,18 +5,30 @@
  */
 import type { RunId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
-import { type LineageStore, type RunLineage } from "../../domain/runs/list.ts";
+import type { RunLineage } from "../../domain/runs/list.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { ALL_ENTRIES, listEntries } from "../entries.ts";
 import type { Store } from "../store.ts";
 import { readListRows, readSummaries, type RunAt, type TeamAt } from "./heads.ts";
 
-export function createLineageStore(store: Store): LineageStore {
+/** Reads lineages. */
+export type LineageStore = ReturnType<typeof createLineageStore>;
+
+export function createLineageStore(store: Store) {
   return {
-    of: (team, id) => store.reads.run(team.id, () => readLineage({ store, team: team.id, id })),
-    children: (team, id, limit) =>
-      store.reads.run(team.id, () => childrenOf({ store, team: team.id, id }, limit)),
-    rows: (team, ids) =>
+    /** Returns the summarized children and descendants of a run. */
+    of: ({ id: team }: Team, id: RunId) =>
+      store.reads.run(team, () => readLineage({ store, team, id })),
+    /** Returns the summarized children of a run, latest start first; at most `limit`. */
+    children: ({ id: team }: Team, id: RunId, limit: number) =>
+      store.reads.run(team, () => childrenOf({ store, team, id }, limit)),
+    /**
+     * Returns runs of the team as list rows, in the order of `ids`; missing runs are left out.
+     *
+     * @param ids at most `CHILDREN_MAX` and a parent, each once
+     */
+    rows: (team: Team, ids: readonly RunId[]) =>
       store.reads.run(team.id, () => readListRows({ store, team: team.id }, ids)),
   };
 }

@@ -12,7 +12,6 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import {
   DEAD_STAGES_LISTED_MAX,
   type DeadStage,
-  type DeadStageStore,
   type DueRun,
   failureAfter,
   isDead,
@@ -221,10 +220,14 @@ export async function readDead(store: Store, team: TeamId): Promise<DeadStage[]>
   return rows.filter(({ value }) => isDead(value)).map(deadOf);
 }
 
+/** Reads the dead stages of a team. */
+export type DeadStageStore = ReturnType<typeof createDeadStageStore>;
+
 /** Creates the store of dead stages as people read them. */
-export function createDeadStageStore(store: Store): DeadStageStore {
+export function createDeadStageStore(store: Store) {
   return {
-    ofTeam: ({ id }) =>
+    /** Returns the dead stages, and whether there are more; reads a bounded number of rows. */
+    ofTeam: ({ id }: { readonly id: TeamId }) =>
       store.reads.run(id, async () => {
         const stages = await readDead(store, id);
         const hasMore = stages.length > DEAD_STAGES_LISTED_MAX;

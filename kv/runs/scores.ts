@@ -8,25 +8,32 @@ import {
   type AddedScore,
   decideScore,
   inOrder,
-  type ScoreStore,
+  type ScoreOutcome,
+  type ScoreRequest,
 } from "../../domain/runs/scores.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { commitParts } from "./commit_parts.ts";
 import type { LedgerAt } from "./heads.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
 
-export function createScoreStore(store: Store): ScoreStore {
+/** Stores scores. */
+export type ScoreStore = ReturnType<typeof createScoreStore>;
+
+export function createScoreStore(store: Store) {
   return {
-    add({ id: team }, id, request, receivedAt) {
+    /** Adds a score to a run, which need not be open yet. Resolves once the score is on disk. */
+    add({ id: team }: Team, id: RunId, request: ScoreRequest, receivedAt: number) {
       const key = keys.score(team, id, request.id);
       const ledgerKey = keys.ledger(team, id);
       const add = () =>
-        untilCommitted("add a score", async () => {
+        untilCommitted("add a score", async (): Promise<ScoreOutcome | typeof LOST> => {
           const [stored, entry] = await getMany(store, [key, ledgerKey]);
           if (tombstoneOf([entry?.value]) !== null) return DELETED;
           const existing = (stored?.value ?? null) as AddedScore | null;

@@ -7,7 +7,6 @@ import type { CredentialRecord } from "../../domain/teams/credentials.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   type AuditEntry,
-  type AuditLogStore,
   type AuditPage,
   type AuditQuery,
   logsOf,
@@ -22,8 +21,15 @@ export function auditRows(entry: AuditEntry): NonNullable<Write["sets"]> {
   return logsOf(entry).map((log) => ({ key: keys.auditEntry(log, entry.at, name), value: entry }));
 }
 
-export function createAuditLogStore(store: Store): AuditLogStore {
-  return { page: (log, query) => store.reads.run(log, () => readPage(store, log, query)) };
+/** Store of all teams' logs. */
+export type AuditLogStore = ReturnType<typeof createAuditLogStore>;
+
+export function createAuditLogStore(store: Store) {
+  return {
+    /** Reads a page of the log of a team, or of the operator. */
+    page: (log: TeamId, query: AuditQuery) =>
+      store.reads.run(log, () => readPage(store, log, query)),
+  };
 }
 
 async function readPage(

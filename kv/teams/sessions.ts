@@ -11,7 +11,6 @@ import {
   isUseDue,
   OPERATOR,
   type Principal,
-  type SessionStore,
   type SessionTimes,
 } from "../../domain/teams/credentials.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
@@ -47,6 +46,9 @@ interface StoredSession extends SessionTimes {
   readonly credential: Uint8Array;
 }
 
+/** Store of all teams' sessions. */
+export type SessionStore = ReturnType<typeof createSessionStore>;
+
 /**
  * Creates the store.
  *
@@ -56,7 +58,7 @@ export function createSessionStore(
   store: Store,
   { now, random }: Environment,
   operatorKey: string | null,
-): SessionStore {
+) {
   const operatorHash = operatorKey === null ? null : hashOf(operatorKey).toHex();
   const [lookups, signIns] = [new SecretLookups(store), new Reads(store.deadlines, SIGN_INS)];
 
@@ -118,12 +120,28 @@ export function createSessionStore(
   }
 
   return {
-    start: (secret, team: TeamId) => signIns.run(team, () => start(secret)),
-    find: (token, from = () => "") =>
+    /**
+     * Starts a session for a valid credential.
+     *
+     * The number of sessions per credential is bounded: a further session ends the oldest.
+     *
+     * @param team owner of the credential; writes are queued fairly by team
+     * @returns the session token, a secret that is stored nowhere
+     */
+    start: (secret: string, team: TeamId) => signIns.run(team, () => start(secret)),
+    /**
+     * Returns the principal of a session; null if the session ended or its credential is no longer
+     * valid.
+     *
+     * @param from names the client's network; lookups are queued fairly by it
+     */
+    find: (token: string, from: () => string = () => ""): Promise<Principal | null> =>
       TOKEN.test(token)
         ? lookups.find(hashOf(token), from(), () => find(token))
         : Promise.resolve(null),
-    end: (token) => TOKEN.test(token) ? inTime(end(token), store.deadlines) : Promise.resolve(),
+    /** Ends a session, so that its token is worth nothing; does nothing for another text. */
+    end: (token: string): Promise<void> =>
+      TOKEN.test(token) ? inTime(end(token), store.deadlines) : Promise.resolve(),
   };
 }
 

@@ -18,7 +18,6 @@ import {
   teamFields,
   type TeamPage,
   type TeamSpec,
-  type TeamStore,
 } from "../../domain/teams/team_change.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { inTime } from "../base/deadline.ts";
@@ -40,6 +39,9 @@ import {
 /** The key that a team is created with. */
 const FIRST_KEY: CredentialSpec = { name: "first key", grant: { kind: "api_key", scopes: SCOPES } };
 
+/** Store of teams, for the operator. */
+export type TeamStore = ReturnType<typeof createTeamStore>;
+
 /**
  * Creates the store.
  *
@@ -50,10 +52,10 @@ export function createTeamStore(
   environment: Environment,
   region: Region,
   changed: () => void,
-): TeamStore {
+) {
   const by = OPERATOR.credentialId;
 
-  async function create(spec: TeamSpec): ReturnType<TeamStore["create"]> {
+  async function create(spec: TeamSpec) {
     const credential = newCredential(FIRST_KEY, region, environment);
     const { team, sets } = newTeam(spec, by, credential.record.createdAt);
     await insertCredential(store, team.id, credential, by, sets);
@@ -67,10 +69,13 @@ export function createTeamStore(
   }
 
   return {
-    create: (spec) => inTime(create(spec), store.deadlines),
-    get: async (id) => (await inTime(readTeamEntry(store, id), store.deadlines))?.value ?? null,
-    page: (query) => inTime(readPage(store, query), store.deadlines),
-    change: (id, patch) => inTime(change(id, patch), store.deadlines),
+    /** Creates a team and its first key. The secret is returned here and stored nowhere. */
+    create: (spec: TeamSpec) => inTime(create(spec), store.deadlines),
+    get: async (id: string) =>
+      (await inTime(readTeamEntry(store, id), store.deadlines))?.value ?? null,
+    page: (query: PageBounds<string>) => inTime(readPage(store, query), store.deadlines),
+    /** Changes a team or returns the refusal; null if there is no such team. */
+    change: (id: string, patch: TeamChange) => inTime(change(id, patch), store.deadlines),
   };
 }
 

@@ -7,12 +7,10 @@ import { kindLook } from "../../domain/alerts/look.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   isOpen,
-  type MonthUse,
   type Notice,
+  type NoticeCheck,
   type NoticeName,
-  type NoticeStore,
   type ReadNotice,
-  type UsageStore,
 } from "../../domain/teams/quota.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
@@ -28,17 +26,23 @@ import {
   type Store,
 } from "../store.ts";
 
-export function createUsageStore(store: Store): UsageStore {
+/** Reads usage and notices. */
+export type UsageStore = ReturnType<typeof createUsageStore>;
+
+export function createUsageStore(store: Store) {
   const { reads } = store;
   return {
-    used: (team, month) => reads.run(team, () => readUse(store, team, month)),
-    months: (team, max) =>
+    /** Returns the events counted in a month, `YYYY-MM`. */
+    used: (team: TeamId, month: string) => reads.run(team, () => readUse(store, team, month)),
+    /** Returns the last months with usage, latest first. */
+    months: (team: TeamId, max: number) =>
       reads.run(team, async () => {
         const options = { limit: max, reverse: true };
         const rows = await listRows(store, { prefix: keys.teamUsage(team) }, options);
         return rows.map((row) => ({ month: keyParts.name(row.key), used: countOf(row) }));
       }),
-    notices: (team, month) =>
+    /** Returns the notices of a month, by percentage. */
+    notices: (team: TeamId, month: string) =>
       reads.run(team, async () => {
         const rows = await listRows<Notice>(store, { prefix: keys.notices(team, month) });
         return rows.map(({ value }) => value);
@@ -51,21 +55,29 @@ async function readUse(store: Store, team: TeamId, month: string): Promise<numbe
   return countOf(await getEntry(store, keys.usage(team, month)));
 }
 
-export function createNoticeStore(store: Store): NoticeStore {
+/** Notices as the notice job uses them. */
+export type NoticeStore = ReturnType<typeof createNoticeStore>;
+
+export function createNoticeStore(store: Store) {
   return {
-    async *teams(after) {
+    /** Iterates over the teams after one; over all if it is null. */
+    async *teams(after: TeamId | null): AsyncGenerator<TeamId> {
       const range = rowsAfter(keys.teams(), after && keys.team(after));
       for await (const { key } of eachRow(store, range)) yield keyParts.team(key);
     },
-    lastCheck: () => getValue(store, keys.noticeCheck()),
-    saveCheck: async (value) => {
+    /** Reads the last check of all teams; null if there was none. */
+    lastCheck: () => getValue<NoticeCheck>(store, keys.noticeCheck()),
+    /** Stores the progress of a check of all teams. */
+    saveCheck: async (value: NoticeCheck) => {
       await store.writer.commit({ sets: [{ key: keys.noticeCheck(), value }] });
     },
-    team: (id) => getValue<Team>(store, keys.team(id)),
-    used: (team, month) => readUse(store, team, month),
-    has: async (name) => (await read(store, name)) !== null,
-    add: async (notice) => await write(store, notice, null) !== null,
-    async open() {
+    team: (id: TeamId) => getValue<Team>(store, keys.team(id)),
+    used: (team: TeamId, month: string) => readUse(store, team, month),
+    has: async (name: NoticeName) => (await read(store, name)) !== null,
+    /** Stores a new notice; returns false if it already exists. */
+    add: async (notice: Notice) => await write(store, notice, null) !== null,
+    /** Returns the notices that still need work. */
+    async open(): Promise<readonly ReadNotice[]> {
       const notices: ReadNotice[] = [];
       for (const { key } of await listRows(store, { prefix: keys.openNotices() })) {
         const name = { team: key[1], month: key[2], percent: key[3] } as NoticeName;
@@ -74,7 +86,8 @@ export function createNoticeStore(store: Store): NoticeStore {
       }
       return notices;
     },
-    change: ({ version }, to) => write(store, to, version),
+    /** Changes a notice; returns null if it was changed since it was read. */
+    change: ({ version }: ReadNotice, to: Notice) => write(store, to, version),
   };
 }
 

@@ -1,12 +1,12 @@
 /** The filters and the paging of the run list. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { RunListStore } from "../../domain/runs/list.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { listedOn, RUNS, storeSome } from "../support/builders/dashboard_runs.ts";
 import { aRow } from "../support/builders/exports.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
+import type { RunListStore } from "../../kv/run_list/run_list.ts";
 
 const DAY_MS = 86_400_000;
 

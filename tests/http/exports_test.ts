@@ -3,13 +3,13 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parse } from "csv-parse";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { currentScope } from "../../kv/base/read_scope.ts";
-import type { RunListStore } from "../../domain/runs/list.ts";
 import { aFinish, aHeartbeat, aRun, at, events, runId } from "../support/builders/requests.ts";
 import { aRow, FakeRunList } from "../support/builders/exports.ts";
 import { operate, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { signedIn } from "../support/harness/dashboard.ts";
 import { ALL_SCOPES, Harness, NOON } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
+import type { RunListStore } from "../../kv/run_list/run_list.ts";
 
 const FORMS = ["ndjson", "csv"] as const;
 

@@ -12,7 +12,6 @@ import {
   parseTeamChange,
   teamChangeBody,
   teamFields,
-  type TeamStore,
   tier,
 } from "../../../domain/teams/team_change.ts";
 import { answer, fail } from "../../http/answer.ts";
@@ -23,6 +22,7 @@ import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
 import { instantValue, pageValue, wire } from "../../openapi/wire.ts";
+import type { TeamStore } from "../../../kv/teams/teams.ts";
 
 /** Decodes a cursor of the team list; null when it is invalid. */
 export function teamIdOf(cursor: string): TeamId | null {

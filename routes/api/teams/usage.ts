@@ -8,13 +8,13 @@ import {
   parseUsageQuery,
   projectedUse,
   quotaState,
-  type UsageStore,
 } from "../../../domain/teams/quota.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { answerTagged, fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { month } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
+import type { UsageStore } from "../../../kv/teams/usage.ts";
 
 /** Months listed. */
 const MONTHS_MAX = 12;

@@ -1,8 +1,9 @@
 /** Run rows and lists of them, for exports. */
 import type { RunId } from "../../../domain/core/ids.ts";
-import type { RunListRow, RunListStore } from "../../../domain/runs/list.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
 import { runId } from "./requests.ts";
 import { NOON } from "../harness/harness.ts";
+import type { RunListStore } from "../../../kv/run_list/run_list.ts";
 
 /** Creates row number `n` of a list. */
 export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {

@@ -2,11 +2,12 @@
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import type { RunListStore, RunPosition, RunsQuery } from "../../../domain/runs/list.ts";
+import type { RunPosition, RunsQuery } from "../../../domain/runs/list.ts";
 import { STATUS_OF_HEARTBEAT } from "../../../domain/runs/run.ts";
 import { cardOf, rateRow } from "./cards.ts";
 import { NOON } from "../harness/harness.ts";
 import { aCall, run } from "./stored_runs.ts";
+import type { RunListStore } from "../../../kv/run_list/run_list.ts";
 
 /** An input token costs 3 picodollars, an output token 5, of the one priced model. */
 export const LIST_CARD = cardOf(rateRow("known", 3, 5));

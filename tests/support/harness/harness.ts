@@ -3,7 +3,7 @@
  * moves.
  */
 import { monthOf } from "../../../domain/core/time.ts";
-import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
+import type { RefusalStore } from "../../../kv/refusals/refusal_store.ts";
 import type { Grant } from "../../../domain/teams/credentials.ts";
 import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";

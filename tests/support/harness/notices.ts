@@ -1,10 +1,10 @@
 /** Quota notices of one team, with a real mail server and a clock that the test moves. */
 import type { Team } from "../../../domain/teams/team.ts";
-import type { NoticeState, NoticeStore } from "../../../domain/teams/quota.ts";
+import type { NoticeState } from "../../../domain/teams/quota.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createNoticeStore, createUsageStore } from "../../../kv/teams/usage.ts";
+import { createNoticeStore, createUsageStore, type NoticeStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { NOON } from "./harness.ts";
 import { SENDER, SmtpSink } from "../fakes/smtp.ts";

@@ -1,11 +1,10 @@
 /** The lease on background work: one holder at a time, replaced when it ends or is killed. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { LeaseStore } from "../../../domain/core/jobs.ts";
 import { Lease } from "../../../jobs/lease.ts";
 import { Loop } from "../../../runtime/loop.ts";
 import { TIMERS } from "../../../runtime/deadlines.ts";
-import { createLeaseStore } from "../../../kv/lease.ts";
+import { createLeaseStore, type LeaseStore } from "../../../kv/lease.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const LENGTHS = { ms: 300, renewMs: 60, lookMs: 20 };

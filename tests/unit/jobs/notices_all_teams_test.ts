@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { NoticeStore } from "../../../domain/teams/quota.ts";
 import { NoticesHarness } from "../../support/harness/notices.ts";
 import { HOUR_MS } from "../../support/harness/retention_harness.ts";
+import type { NoticeStore } from "../../../kv/teams/usage.ts";
 
 const IDS = Array.from({ length: 20 }, (_, n) => `team ${String(n).padStart(2, "0")}` as TeamId);
 

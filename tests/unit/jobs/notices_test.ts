@@ -1,11 +1,6 @@
 /** Quota notices: which are sent, and that each is sent once. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  newNotice,
-  NOTICE_BACKOFF_MS,
-  NOTICE_LEASE_MS,
-  type NoticeStore,
-} from "../../../domain/teams/quota.ts";
+import { newNotice, NOTICE_BACKOFF_MS, NOTICE_LEASE_MS } from "../../../domain/teams/quota.ts";
 import { createNoticeStore } from "../../../kv/teams/usage.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { SENDER } from "../../support/fakes/smtp.ts";
@@ -13,6 +8,7 @@ import { KEY, NOON } from "../../support/harness/harness.ts";
 import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
+import type { NoticeStore } from "../../../kv/teams/usage.ts";
 
 Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
   await using b = await NoticesHarness.open();

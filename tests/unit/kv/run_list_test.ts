@@ -2,8 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import type { RunListStore } from "../../../domain/runs/list.ts";
-import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_list.ts";
+import {
+  createRunListStore,
+  readRunListPage,
+  type RunListStore,
+} from "../../../kv/run_list/run_list.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/base/index_parts.ts";
 import type { Store } from "../../../kv/store.ts";
