@@ -5,7 +5,8 @@
  */
 import type { Deadlines } from "../runtime/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import { compilePattern, patternBytes, type Patterns } from "../domain/checks/language/pattern.ts";
+import { compilePattern, patternBytes } from "../domain/checks/language/pattern.ts";
+import type { Patterns } from "../domain/checks/program.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type CronSlots, slotsOf } from "../domain/monitors/schedule.ts";
 import { type Blob, chunksOf, intoChunks, packBlob, unpackBlob } from "./base/blob.ts";

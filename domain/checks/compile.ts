@@ -22,11 +22,11 @@ import {
 import { Misuse } from "./language/misuse.ts";
 import { kindOf } from "./language/names.ts";
 import { parse } from "./language/parse.ts";
-import { checkPattern, isReady, type Patterns } from "./language/pattern.ts";
+import { checkPattern, isReady } from "./language/pattern.ts";
+import { type FactName, type Patterns, type Program, STEPS_MAX, type Verdict } from "./program.ts";
 import { read } from "./language/read.ts";
 import { assumed, FULL, UNBOUNDED } from "./language/sizes.ts";
 import { partsOf, type Term } from "./language/term.ts";
-import { type FactName, type Program, STEPS_MAX, type Verdict } from "./program.ts";
 import type { Check, CompiledCheck } from "./check.ts";
 
 /**

@@ -137,6 +137,30 @@ export interface Verdict {
   readonly reason?: string;
 }
 
+/** A pattern of `finds`. It is compiled when it is first used. */
+export interface Pattern {
+  /** Instructions, at most; 0 for a plain text, which is searched as `contains` does. */
+  readonly size: number;
+  /** Its text. */
+  readonly source: string;
+}
+
+/** A compiled pattern. */
+export interface CompiledPattern {
+  /** Returns whether a text has a match. */
+  test(text: string): boolean;
+  /** Returns its instructions. */
+  programSize(): number;
+}
+
+/** Compiles patterns, and keeps the latest. */
+export interface Patterns {
+  /** Compiles a pattern; throws if it is none. */
+  (pattern: Pattern): CompiledPattern;
+  /** Returns whether a pattern is kept. */
+  has(pattern: Pattern): boolean;
+}
+
 /** How large a value can be. */
 export interface Size {
   /** Items of its longest list, or fields of its largest object. */

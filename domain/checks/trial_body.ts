@@ -13,7 +13,7 @@ import { isObject } from "../core/raw_json.ts";
 import { check } from "../core/validate.ts";
 import { checkBody, parseSettings } from "./check_body.ts";
 import { compile } from "./compile.ts";
-import type { Patterns } from "./language/pattern.ts";
+import type { Patterns } from "./program.ts";
 import { type CheckTrial, TRIAL } from "./store.ts";
 
 const CHECK = 'an object with "expression"';

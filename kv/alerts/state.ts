@@ -12,7 +12,7 @@ import type { Rule, RuleKind } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { Check, CompiledCheck } from "../../domain/checks/check.ts";
 import { compiledCheck } from "../../domain/checks/compile.ts";
-import type { Patterns } from "../../domain/checks/language/pattern.ts";
+import type { Patterns } from "../../domain/checks/program.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   type ByteCache,

@@ -10,7 +10,7 @@ import type {
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
 import type { CheckStore } from "../../domain/checks/store.ts";
-import type { Patterns } from "../../domain/checks/language/pattern.ts";
+import type { Patterns } from "../../domain/checks/program.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Problem } from "../../domain/core/errors.ts";

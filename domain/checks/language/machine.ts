@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { type Facts, STEPS_MAX } from "../program.ts";
+import { type Facts, type Patterns, STEPS_MAX } from "../program.ts";
 import { kindOf } from "./names.ts";
-import type { Patterns } from "./pattern.ts";
 
 /** Steps of one part of an expression; a step is about 0.4 microseconds. */
 export const PART_STEPS = 1 / 8;

@@ -5,6 +5,7 @@
  */
 import { RE2JS } from "re2js";
 import { printable } from "../../core/text.ts";
+import type { CompiledPattern, Pattern, Patterns } from "../program.ts";
 import { Misuse } from "./misuse.ts";
 
 /** Maximum instructions of a compiled pattern. */
@@ -24,21 +25,6 @@ const INSTRUCTION_BYTES = 400;
 
 /** Instructions that begin and end each pattern. */
 const FRAME_SIZE = 8;
-
-/** A pattern. It is compiled when it is first used. */
-export interface Pattern {
-  /** Instructions, at most; 0 for a plain text, which is searched as `contains` does. */
-  readonly size: number;
-  /** Its text. */
-  readonly source: string;
-}
-
-/** Compiles patterns as {@link compilePattern} does, and keeps the latest. */
-export interface Patterns {
-  (pattern: Pattern): RE2JS;
-  /** Returns whether a pattern is kept. */
-  has(pattern: Pattern): boolean;
-}
 
 /**
  * Reads a pattern.
@@ -98,7 +84,7 @@ export function matches(text: string, pattern: Pattern, patterns: Patterns): boo
 }
 
 /** Compiles a pattern; throws if it is none. */
-export function compilePattern({ source }: Pattern): RE2JS {
+export function compilePattern({ source }: Pattern): CompiledPattern {
   const compiled = RE2JS.compile(source);
   const { dfa } = compiled.re2();
   dfa.stateBudget = PATTERN_BYTES_MAX;
@@ -107,7 +93,7 @@ export function compilePattern({ source }: Pattern): RE2JS {
 }
 
 /** Returns the bytes of a compiled pattern, at most. */
-export function patternBytes(compiled: RE2JS): number {
+export function patternBytes(compiled: CompiledPattern): number {
   return PATTERN_BYTES_MAX + INSTRUCTION_BYTES * compiled.programSize();
 }
 

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { FactName } from "../program.ts";
-import type { Pattern } from "./pattern.ts";
+import type { FactName, Pattern } from "../program.ts";
 
 /** Operators of two values. */
 export const BINARY = ["==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "%"] as const;
