@@ -1,6 +1,5 @@
 /** The composition root: builds the application and its background jobs over an open store. */
 import { Deadlines, endsWithin } from "../runtime/deadlines.ts";
-import { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/clock/due.ts";
@@ -66,7 +65,7 @@ import { NO_EGRESS } from "../outbound/egress.ts";
 import { resolveHost } from "../outbound/http.ts";
 import { createSender } from "../outbound/sender.ts";
 import { createApp } from "../routes/app.ts";
-import { createMetrics } from "./metrics.ts";
+import { createDeliveryCounter, createMetrics } from "./metrics.ts";
 import type { ServiceOptions } from "./service_options.ts";
 
 /** Bytes of the settings that a ping asks for, or of the reason why they are invalid. */
@@ -107,7 +106,7 @@ export function createService(options: ServiceOptions) {
     ...ofJob,
   });
   const judge = createJudgeLater({ changes: updater, now });
-  const deliveryMetrics = new DeliveryMetrics();
+  const deliveryMetrics = createDeliveryCounter();
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const channels = createChannelStore({
     ...objects,
@@ -119,7 +118,7 @@ export function createService(options: ServiceOptions) {
   const queue = createDeliveryQueue({
     store,
     random: () => new DataView(environment.random(4).buffer).getUint32(0) / 2 ** 32,
-    onChanged: ({ type, state }) => deliveryMetrics.count(type, state),
+    onChanged: ({ type, state }) => deliveryMetrics.count({ channel_type: type, outcome: state }),
   });
   const deliveries = new DeliveryJob({ queue, sender, open: channels.open, mailer, ...ofJob });
   const refusals = createRefusalStore(store, now);
@@ -201,7 +200,8 @@ export function createService(options: ServiceOptions) {
       open: channels.open,
       region,
       environment,
-      onEnded: ({ channelType, state }) => deliveryMetrics.count(channelType, state),
+      onEnded: ({ channelType, state }) =>
+        deliveryMetrics.count({ channel_type: channelType, outcome: state }),
     }),
     rateCards,
     reprices,

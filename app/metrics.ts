@@ -1,18 +1,37 @@
 /** The metrics of the service: of its requests, its store and its process. */
+import { CHANNEL_TYPES } from "../domain/channels/channel.ts";
+import type { DeliveryState } from "../domain/channels/delivery.ts";
 import process from "node:process";
 import { VERSION } from "../domain/core/version.ts";
-import type { CheckMetrics } from "../runtime/check_metrics.ts";
-import type { DeliveryMetrics } from "../runtime/delivery_metrics.ts";
-import { counter, gauge, Histogram, histogram, type MetricFamily } from "../runtime/metric_text.ts";
+import {
+  counter,
+  gauge,
+  Histogram,
+  histogram,
+  LabeledCounter,
+  type MetricFamily,
+} from "../runtime/metric_text.ts";
 import { RequestMetrics } from "../runtime/request_metrics.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
 import type { Metrics } from "../routes/http/context.ts";
 import type { ServiceOptions } from "./service_options.ts";
 
+/** Counted states: a try ends in one of them, or a delivery ends without a try. */
+const COUNTED: readonly DeliveryState[] = ["delivered", "retrying", "dead", "cancelled"];
+
+/** Creates the counter of what happens to deliveries, by type of channel. */
+export function createDeliveryCounter(): LabeledCounter {
+  return new LabeledCounter(
+    "runledger_deliveries_total",
+    "Messages to channels by result: delivered, to be tried again, given up, or cancelled.",
+    CHANNEL_TYPES.flatMap((channel_type) => COUNTED.map((outcome) => ({ channel_type, outcome }))),
+  );
+}
+
 /** Sources of metrics. */
 interface MetricsDeps extends Pick<ServiceOptions, "store" | "environment" | "processFamilies"> {
-  readonly deliveries: DeliveryMetrics;
-  readonly checks: CheckMetrics;
+  readonly deliveries: LabeledCounter;
+  readonly checks: LabeledCounter;
 }
 
 /** Counts requests and collects all other metrics. */

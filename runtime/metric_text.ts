@@ -152,3 +152,33 @@ export class Histogram implements HistogramValue {
 export const SECONDS_BOUNDS: readonly number[] = [
   ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
 ];
+
+/** Counts of one process by labels, all of which are known before. */
+export class LabeledCounter {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #samples: Map<string, { readonly labels: MetricLabels; value: number }>;
+
+  /** Creates a counter that has counted nothing. */
+  constructor(name: string, help: string, labels: readonly MetricLabels[]) {
+    this.#name = name;
+    this.#help = help;
+    this.#samples = new Map(labels.map((labels) => [nameOf(labels), { labels, value: 0 }]));
+  }
+
+  /** Counts one; labels that are not known are left out. */
+  count(labels: MetricLabels): void {
+    const sample = this.#samples.get(nameOf(labels));
+    if (sample !== undefined) sample.value++;
+  }
+
+  /** Returns the family of the counts. */
+  family(): MetricFamily {
+    const samples = [...this.#samples.values()];
+    return { type: "counter", name: this.#name, help: this.#help, samples };
+  }
+}
+
+function nameOf(labels: MetricLabels): string {
+  return Object.values(labels).join(" ");
+}

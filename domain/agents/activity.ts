@@ -4,7 +4,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
-import { addCounts, subtractCounts } from "../core/sums.ts";
+import { addCounts, compare, subtractCounts } from "../core/sums.ts";
 import type { RunStatus } from "../runs/run.ts";
 import type { RunSummary } from "../runs/summary.ts";
 
@@ -136,10 +136,5 @@ export function withLastSeen(activity: AgentActivity | null, atMs: number): Agen
 type Start = Pick<AgentRun, "id" | "sortedAt">;
 
 function compareStarts(a: Start, b: Start): number {
-  return a.sortedAt - b.sortedAt || compareTexts(a.id, b.id);
-}
-
-/** Compares two texts for sorting. */
-export function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return a.sortedAt - b.sortedAt || compare(a.id, b.id);
 }

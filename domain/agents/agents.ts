@@ -8,7 +8,8 @@ import { type PageBounds, readQuery } from "../core/query.ts";
 import { type Planned, planOfTeam } from "../teams/plans.ts";
 import type { Team } from "../teams/team.ts";
 import type { AuditEntry } from "../teams/audit_log.ts";
-import { type AgentActivity, compareTexts } from "./activity.ts";
+import { compare } from "../core/sums.ts";
+import type { AgentActivity } from "./activity.ts";
 import { check } from "../core/validate.ts";
 import type { Body } from "../core/body.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
@@ -156,7 +157,7 @@ export function sortRefusal(agents: number): Problem | null {
 
 /** Compares by last seen, latest first, then by slug; agents never seen come last. */
 function compareLastSeen(a: AgentPosition, b: AgentPosition): number {
-  return (b.lastSeen ?? -1) - (a.lastSeen ?? -1) || compareTexts(a.agent, b.agent);
+  return (b.lastSeen ?? -1) - (a.lastSeen ?? -1) || compare(a.agent, b.agent);
 }
 
 /** The contract of the store of agents and the totals of their runs. */

@@ -166,6 +166,13 @@ export class Query {
   ): PageBounds<Place> {
     return { limit: this.integer("limit", perPage), after: this.place("cursor", placeOf) };
   }
+
+  /** Reads the time from `from` to `to`; all time when absent. */
+  range(): { readonly from: number; readonly to: number } {
+    const from = this.instant("from") ?? 0;
+    const to = this.instant("to") ?? Infinity;
+    return to < from ? refuseParameter("to", '"to" must not be before "from"') : { from, to };
+  }
 }
 
 /** Reads `limit` and `cursor` of a list for administrators that has no filters. */

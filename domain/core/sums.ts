@@ -41,3 +41,8 @@ export function subtractCounts<Counts extends object>(a: Counts, b: Partial<Coun
 export function isZero(counts: object): boolean {
   return Object.values(counts).every((count) => Number(count) === 0);
 }
+
+/** Compares values of one kind, to sort them. */
+export function compare<Value extends string | number | bigint>(a: Value, b: Value): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

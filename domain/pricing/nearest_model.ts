@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { compare } from "../core/sums.ts";
 import { DEFAULT_RATES, findProvider, ownProvider } from "./default_rates.ts";
 import { foldName, NAME_CHARS_MAX, stripPrefixes, stripSuffixes } from "./model_names.ts";
 import type { RateRow } from "./rates.ts";
@@ -44,7 +45,7 @@ export class PricedModels {
     const all = Array.from(rows)
       .filter(({ rates }) => rates.input !== 0 || rates.output !== 0)
       .map(candidateOf)
-      .sort((a, b) => a.path < b.path ? -1 : a.path > b.path ? 1 : 0);
+      .sort((a, b) => compare(a.path, b.path));
     this.#byProvider = Map.groupBy(all, ({ row }) => row.provider && ownProvider(row.provider));
     this.#byProvider.set(null, all);
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { compare } from "../core/sums.ts";
 import {
   dotsToDashes,
   foldName,
@@ -109,10 +110,6 @@ function indexOwnRows(rows: readonly RateRow[]) {
     plain: Map.groupBy(sorted, ({ row }) => foldName(row.model)),
     dashed: Map.groupBy(sorted, ({ row }) => dotsToDashes(foldName(row.model))),
   };
-}
-
-function compare<T extends string | number>(a: T, b: T): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 function* rowsOf({ step, name, sellers, anyProvider, given }: Lookup, own: OwnRows) {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { addCounts, addTo, isZero, subtractCounts, type Sums } from "../core/sums.ts";
+import { addCounts, addTo, compare, isZero, subtractCounts, type Sums } from "../core/sums.ts";
 import { EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
 import type { Picodollars } from "../pricing/money.ts";
@@ -307,8 +307,4 @@ function bySize(groups: readonly SpendGroup[]): SpendGroup[] {
 
 function byCost(a: SpendGroup, b: SpendGroup): number {
   return compare(b.measures.cost, a.measures.cost) || compare(a.key, b.key);
-}
-
-function compare<T extends bigint | string>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

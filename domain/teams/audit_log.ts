@@ -7,7 +7,7 @@
 import { OPERATOR } from "./credentials.ts";
 import type { TeamId } from "../core/ids.ts";
 import type { Parsed } from "../core/errors.ts";
-import { type PageBounds, readQuery, refuseParameter } from "../core/query.ts";
+import { type PageBounds, readQuery } from "../core/query.ts";
 
 /** Logged actions, as `object.verb`. */
 export const AUDIT_ACTIONS = [
@@ -135,11 +135,5 @@ export function parseAuditQuery(
   text: string,
   placeOf: (cursor: string) => AuditPlace | null,
 ): Parsed<AuditQuery> {
-  return readQuery(text, (query) => {
-    const page = query.page(placeOf);
-    const from = query.instant("from") ?? 0;
-    const to = query.instant("to") ?? Infinity;
-    if (to < from) return refuseParameter("to", '"to" must not be before "from"');
-    return { ...page, from, to };
-  });
+  return readQuery(text, (query) => ({ ...query.page(placeOf), ...query.range() }));
 }

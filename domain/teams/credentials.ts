@@ -23,20 +23,14 @@ export interface Principal {
   readonly credentialName?: string;
   /** Team that owns the credential. */
   readonly team: Team;
-  /** Permissions of the credential. */
-  readonly grant: Grant | OperatorGrant;
+  /** Permissions of the credential. The operator manages teams and has no access to their data. */
+  readonly grant: Grant | { readonly kind: "operator" };
 }
 
 /** Permissions of a team's credential: a key has scopes, a ping token belongs to one agent. */
 export type Grant =
   | { readonly kind: "api_key"; readonly scopes: readonly Scope[] }
   | { readonly kind: "ping_token"; readonly agent: string };
-
-/** Permissions of the operator key: manages teams, has no access to their data. */
-export interface OperatorGrant {
-  /** Discriminates it from grants of teams. */
-  readonly kind: "operator";
-}
 
 /** The operator of the service. Its team holds the log of its actions and no other data. */
 export const OPERATOR: Principal = {

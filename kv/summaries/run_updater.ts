@@ -9,7 +9,8 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import { CheckMetrics } from "../../runtime/check_metrics.ts";
+import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
+import { LabeledCounter } from "../../runtime/metric_text.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
 import type { AlertConfig } from "../alerts/state.ts";
@@ -81,7 +82,11 @@ export class RunUpdater extends TeamCommits {
   /** Notifies those who wait for a change of a team or a run. */
   readonly notifier = new ChangeNotifier();
   /** Counts the results of checks that were stored. */
-  readonly judged = new CheckMetrics();
+  readonly judged = new LabeledCounter(
+    "runledger_checks_total",
+    "Stored results of checks; a run that is judged again counts again.",
+    CHECK_STATUSES.map((status) => ({ status })),
+  );
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
   readonly #runsThatFit = new LRUCache<TeamId, number>({ max: TEAMS_MAX });
 
@@ -226,7 +231,9 @@ export class RunUpdater extends TeamCommits {
         deletes: [...write.deletes, ...deletes],
       });
       if (version === null) return null;
-      for (const { judged } of changes) this.judged.count(judged ?? []);
+      for (const { status } of changes.flatMap(({ judged }) => judged ?? [])) {
+        this.judged.count({ status });
+      }
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
       after = remember(version);

@@ -52,9 +52,7 @@ export function parseFlipsQuery(text: string): Parsed<FlipsQuery> {
       const at = decodeCursor(cursor) ?? "";
       return /^\d{1,16}$/.test(at) ? Number(at) : null;
     }, MONITORS_PER_PAGE);
-    const fromMs = query.instant("from") ?? 0;
-    const toMs = query.instant("to") ?? Infinity;
-    if (toMs < fromMs) return refuseParameter("to", '"to" must not be before "from"');
+    const { from: fromMs, to: toMs } = query.range();
     return { ...page, fromMs, toMs };
   });
 }

@@ -1,6 +1,6 @@
 /** Reads the board of agents: agents with their monitors, those in trouble first. */
 import { agentPosition, type AgentRecord, AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
-import { compareTexts } from "../../../domain/agents/activity.ts";
+import { compare } from "../../../domain/core/sums.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import type { Flip, MonitorState } from "../../../domain/monitors/monitor.ts";
@@ -238,7 +238,7 @@ function countsOf(all: readonly Candidate[]): BoardCounts {
 /** Compares by state; in a state, the latest change or run first, then by slug. */
 function byUrgency(a: Candidate, b: Candidate): number {
   return BOARD_STATES.indexOf(stateOf(a)) - BOARD_STATES.indexOf(stateOf(b)) ||
-    latestOf(b) - latestOf(a) || compareTexts(a.agent, b.agent);
+    latestOf(b) - latestOf(a) || compare(a.agent, b.agent);
 }
 
 function latestOf({ record, monitor }: Candidate): number {
