@@ -4,8 +4,9 @@
  * @module
  */
 import { isOfStore } from "../domain/core/errors.ts";
-import type { DueRun, ProcessingStore } from "../domain/runs/stages.ts";
+import type { DueRun } from "../domain/runs/stages.ts";
 import { allDone } from "../runtime/loop.ts";
+import type { ProcessingStore } from "../kv/summaries/processing_store.ts";
 
 /** Stages per turn. */
 const STAGES_PER_TURN = 20;

@@ -23,10 +23,10 @@ import {
   type SweepClockMove,
   type SweepCounts,
   type SweepReport,
-  type SweepStore,
   untilNextNight,
 } from "../domain/retention/sweep.ts";
 import { type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+import type { SweepStore } from "../kv/retention/sweep_store.ts";
 
 export interface SweepDeps extends JobDeps {
   readonly store: SweepStore;

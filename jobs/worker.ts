@@ -14,10 +14,10 @@ import {
   type PendingBatch,
   type PendingLane,
   type PendingRun,
-  type ProcessingStore,
 } from "../domain/runs/stages.ts";
 import { allDone, FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 import { StageTurns } from "./stages.ts";
+import type { ProcessingStore } from "../kv/summaries/processing_store.ts";
 
 /**
  * Jobs of one kind, which advance step by step. Other jobs are tried before a failed job is

@@ -10,7 +10,6 @@ import {
   SWEEP_HOUR,
   type SweepCounts,
   type SweepReport,
-  type SweepStore,
 } from "../domain/retention/sweep.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
@@ -29,6 +28,7 @@ import {
   ToolFailure,
   UsageError,
 } from "./command.ts";
+import type { SweepStore } from "../kv/retention/sweep_store.ts";
 
 const HOUR = `${String(SWEEP_HOUR).padStart(2, "0")}:00 UTC`;
 

@@ -4,9 +4,7 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import type { Team } from "../teams/team.ts";
 import { DAY_MS, dayOf, HOUR_MS } from "../core/time.ts";
-import type { RetentionClass } from "./retention.ts";
 
 /** Hour of the day in UTC at which a sweep becomes due (decision 40). */
 export const SWEEP_HOUR = 2;
@@ -126,49 +124,4 @@ export interface SweepStep {
   readonly counts: SweepCounts;
   /** Opaque cursor of the store for the next step; null if nothing more is due. */
   readonly next: object | null;
-}
-
-/** Store as the sweep uses it. Methods reject with `StorageUnavailable` when the store fails. */
-export interface SweepStore {
-  /** Iterates over the teams after one; over all if it is null. */
-  teams(after: TeamId | null): AsyncIterable<Team>;
-  /**
-   * Completes removals that a killed process left unfinished, and removes what it staged for a write
-   * that it did not commit.
-   */
-  resume(nowMs: number): Promise<void>;
-  /**
-   * Checks the next due runs of a team and removes their expired data.
-   *
-   * @param from `next` of the previous step; null for the first
-   * @param dryRun whether to count only
-   */
-  step(
-    team: Team,
-    retentionClass: RetentionClass,
-    nowMs: number,
-    from: object | null,
-    dryRun: boolean,
-  ): Promise<SweepStep>;
-  /** Deletes expired dashboard sessions, one batch per iteration. */
-  forgetSessions(nowMs: number): AsyncIterable<void>;
-  /** Reads the sweep clock; null if the ledger has none yet. */
-  clock(): Promise<SweepClock | null>;
-  /** Stores the first sweep clock, unless another process already did. */
-  startClock(atMs: number): Promise<void>;
-  /** Reads the report of a night; null if its sweep has not started. */
-  report(night: string): Promise<ReadReport | null>;
-  /** Lists the last reports, latest first. */
-  reports(max: number): Promise<readonly SweepReport[]>;
-  /**
-   * Stores a report: replaces `current`, or adds the first one. Returns null on a conflict with another
-   * process.
-   *
-   * @param move moves the sweep clock in the same commit
-   */
-  saveReport(
-    current: ReadReport | null,
-    report: SweepReport,
-    move?: SweepClockMove,
-  ): Promise<ReadReport | null>;
 }

@@ -185,36 +185,3 @@ export interface DeadStage extends PendingRun {
 
 /** Maximum dead stages listed per team. */
 export const DEAD_STAGES_LISTED_MAX = 10;
-
-/** The store as used by the worker. Its methods reject with `StorageUnavailable` when it fails. */
-export interface ProcessingStore {
-  /** Takes at most `runsMax` pending runs of a lane, fairly distributed over teams. */
-  takePending(lane: PendingLane, runsMax: number): Promise<PendingBatch>;
-  /**
-   * Updates the summaries of a team's runs, and the team's roll-ups by the difference. The call is
-   * idempotent.
-   */
-  project(team: TeamId, runs: readonly RunId[]): Promise<void>;
-  /** Records that a run's cost could not be computed; it is retried later, or given up. */
-  projectFailed(run: PendingRun, error: unknown): Promise<void>;
-  /** Returns rows of runs that are due, fairly distributed over teams. */
-  takeDue(nowMs: number, max: number): Promise<readonly DueRun[]>;
-  /**
-   * Returns when the next run or postponed work is due, unix milliseconds; null if nothing waits.
-   */
-  nextDueMs(): Promise<number | null>;
-  /** Returns what a run needs; null if it waits for a later row, or for an operator. */
-  begin(row: DueRun): Promise<RunTask | null>;
-  /** Judges a run by its checks, as it is now; does nothing if it awaits none. */
-  judge(task: RunTask): Promise<void>;
-  /** Removes what is left of a task that succeeded. */
-  complete(task: RunTask): Promise<void>;
-  /** Records a failure; the work is retried later, or given up. */
-  fail(task: RunTask, error: unknown): Promise<void>;
-  /** Postpones a run that can be neither read nor written. */
-  postpone(run: PendingRun): void;
-  /** Returns the usual milliseconds of a commit. */
-  commitMs(): number;
-  /** Returns whether the store can read and write; if so, a failure was caused by the run. */
-  isAlive(): Promise<boolean>;
-}

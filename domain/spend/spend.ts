@@ -94,13 +94,13 @@ export async function spendOf(
   isByDay = false,
 ): Promise<Parsed<Spend>> {
   const { groupBy, filters } = query;
-  const reader = new RowReader(read, filters, isByDay);
+  const sums = sumsReader(read, filters, isByDay);
   const plan = spendPlanOf(query);
-  if (plan.whole !== null) return await spendByModel(reader, plan.groups, plan.whole);
-  const sums = await reader.sums(plan.groups, groupBy);
-  if (sums === null) return TOO_MANY_ROWS;
-  const groups = groupBy === "day" ? withAllDays(sums.groups, query) : bySize(sums.groups);
-  return { ok: true, value: { ...sums, groups } };
+  if (plan.whole !== null) return await spendByModel(sums, plan.groups, plan.whole);
+  const spend = await sums(plan.groups, groupBy);
+  if (spend === null) return TOO_MANY_ROWS;
+  const groups = groupBy === "day" ? withAllDays(spend.groups, query) : bySize(spend.groups);
+  return { ok: true, value: { ...spend, groups } };
 }
 
 /** Refusal of a query that would occupy the store for too long. */
@@ -122,14 +122,14 @@ export const TOO_MANY_ROWS = {
  * that arrived in between may then count as belonging to no model.
  */
 async function spendByModel(
-  reader: RowReader,
+  sums: ReadSums,
   kind: RollupKind,
   whole: RollupKind,
 ): Promise<Parsed<Spend>> {
-  let before = await reader.sums(whole, null);
+  let before = await sums(whole, null);
   for (let reading = 1;; reading++) {
-    const models = await reader.sums(kind, "model");
-    const after = await reader.sums(whole, null);
+    const models = await sums(kind, "model");
+    const after = await sums(whole, null);
     if (before === null || models === null || after === null) return TOO_MANY_ROWS;
     if (reading === READINGS_MAX || isZero(subtractCounts(after.totals, before.totals))) {
       return { ok: true, value: withUnattributed(models, after) };
@@ -175,36 +175,30 @@ interface OpenGroup extends SpendGroup {
   readonly costs?: Map<string, Picodollars>;
 }
 
-/** Accumulates rows as they are read. It holds only the groups, within a size limit. */
-class RowReader {
-  #left = SPEND_ROWS_MAX;
-  readonly #read: ReadRows;
-  readonly #filters: SpendFilters;
-  readonly #isByDay: boolean;
+/**
+ * Returns the sums of a kind's rows, groups in no particular order; null if there are too many rows.
+ */
+type ReadSums = (kind: RollupKind, groupBy: Grouping | null) => Promise<Spend | null>;
 
-  constructor(read: ReadRows, filters: SpendFilters, isByDay: boolean) {
-    this.#read = read;
-    this.#filters = filters;
-    this.#isByDay = isByDay;
-  }
-
-  /**
-   * Returns the sums of a kind's rows, groups in no particular order; null if there are too many
-   * rows.
-   */
-  async sums(kind: RollupKind, groupBy: Grouping | null): Promise<Spend | null> {
+/**
+ * Returns a function that accumulates rows as they are read. It holds only the groups, within a size
+ * limit; all its calls together read a limited number of rows.
+ */
+function sumsReader(read: ReadRows, filters: SpendFilters, isByDay: boolean): ReadSums {
+  let left = SPEND_ROWS_MAX;
+  return async (kind, groupBy) => {
     const groups = new Map<string, OpenGroup>();
     const byDay = new Map<string, Sums<Measures>>();
     let bytes = 0;
-    for await (const rows of this.#read(kind)) {
-      this.#left -= rows.length;
-      if (this.#left < 0 || bytes > SPEND_BYTES_MAX) return null;
+    for await (const rows of read(kind)) {
+      left -= rows.length;
+      if (left < 0 || bytes > SPEND_BYTES_MAX) return null;
       for (const row of rows) {
-        if (!matches(row, this.#filters)) continue;
+        if (!matches(row, filters)) continue;
         const id = groupId(row, groupBy);
         let group = groups.get(id);
         if (group === undefined) {
-          groups.set(id, group = emptyGroup(row, groupBy, this.#isByDay));
+          groups.set(id, group = emptyGroup(row, groupBy, isByDay));
           bytes += groupBytes(id);
         }
         addTo(group.measures, row.measures);
@@ -214,8 +208,8 @@ class RowReader {
       }
     }
     const all = [...groups.values()].filter(({ measures }) => !isZero(measures));
-    return { totals: sumOf(all), groups: all, ...this.#isByDay ? { byDay } : {} };
-  }
+    return { totals: sumOf(all), groups: all, ...isByDay ? { byDay } : {} };
+  };
 }
 
 function addToDay(

@@ -9,11 +9,13 @@ import { planOfTeam } from "../../domain/teams/plans.ts";
 import { cutoffOf, expiryEntryOf, type RetentionClass } from "../../domain/retention/retention.ts";
 import {
   EMPTY_SWEEP,
+  type ReadReport,
   STAGED_MS_MAX,
+  type SweepClock,
+  type SweepClockMove,
   type SweepCounts,
   type SweepReport,
   type SweepStep,
-  type SweepStore,
 } from "../../domain/retention/sweep.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
@@ -45,40 +47,75 @@ const RECEIPTS_AT_ONCE = 300;
 /** Maximum number of stored reports. */
 const REPORTS_MAX = 60;
 
+/** The store as the sweep uses it. */
+export type SweepStore = ReturnType<typeof createSweepStore>;
+
 /** Creates the sweep's store; `commits` is shared by all code that changes runs in this process. */
-export function createSweepStore(store: Store, commits: RunUpdater): SweepStore {
+export function createSweepStore(store: Store, commits: RunUpdater) {
   return {
-    async *teams(after) {
+    /** Iterates over the teams after one; over all if it is null. */
+    async *teams(after: TeamId | null): AsyncGenerator<Team> {
       const range = rowsAfter(keys.teams(), after && keys.team(after));
       for await (const { value } of eachRow<Team>(store, range)) yield value;
     },
-    async resume(nowMs) {
+    /**
+     * Completes removals that a killed process left unfinished, and removes what it staged for a
+     * write that it did not commit.
+     */
+    async resume(nowMs: number) {
       await purgeAll(store);
       await removeOldStaged(store, nowMs - STAGED_MS_MAX);
     },
-    step: (team, retentionClass, nowMs, from, dryRun) =>
+    /**
+     * Checks the next due runs of a team and removes their expired data.
+     *
+     * @param from `next` of the previous step; null for the first
+     * @param dryRun whether to count only
+     */
+    step: (
+      team: Team,
+      retentionClass: RetentionClass,
+      nowMs: number,
+      from: object | null,
+      dryRun: boolean,
+    ): Promise<SweepStep> =>
       step({ store, commits, team, nowMs, dryRun }, retentionClass, from as Cursor | null),
-    forgetSessions: (nowMs) => forgetSessions(store, nowMs),
-    async clock() {
+    /** Deletes expired dashboard sessions, one batch per iteration. */
+    forgetSessions: (nowMs: number): AsyncIterable<void> => forgetSessions(store, nowMs),
+    /** Reads the sweep clock; null if the ledger has none yet. */
+    async clock(): Promise<SweepClock | null> {
       const { value, versionstamp } = await getEntry(store, keys.sweepClock());
       return versionstamp === null ? null : { atMs: value as number, version: versionstamp };
     },
-    async startClock(atMs) {
+    /** Stores the first sweep clock, unless another process already did. */
+    async startClock(atMs: number) {
       const key = keys.sweepClock();
       const checks = [{ key, versionstamp: null }];
       await store.writer.commit({ checks, sets: [{ key, value: atMs }] });
     },
-    async report(night) {
+    /** Reads the report of a night; null if its sweep has not started. */
+    async report(night: string): Promise<ReadReport | null> {
       const { value, versionstamp } = await getEntry(store, keys.sweep(night));
       const report = value as SweepReport;
       return versionstamp === null ? null : { report, version: versionstamp };
     },
-    async reports(max) {
+    /** Lists the last reports, latest first. */
+    async reports(max: number): Promise<readonly SweepReport[]> {
       const options = { limit: max, reverse: true };
       const rows = await listRows<SweepReport>(store, { prefix: keys.sweeps() }, options);
       return rows.map(({ value }) => value);
     },
-    async saveReport(previous, report, move) {
+    /**
+     * Stores a report: replaces `previous`, or adds the first one. Returns null on a conflict with
+     * another process.
+     *
+     * @param move moves the sweep clock in the same commit
+     */
+    async saveReport(
+      previous: ReadReport | null,
+      report: SweepReport,
+      move?: SweepClockMove,
+    ): Promise<ReadReport | null> {
       const checks = [{ key: keys.sweep(report.night), versionstamp: previous?.version ?? null }];
       const sets: KvSet[] = [{ key: keys.sweep(report.night), value: report }];
       if (move !== undefined) {

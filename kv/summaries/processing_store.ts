@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { ProcessingStore } from "../../domain/runs/stages.ts";
+import type { DueRun, PendingLane, PendingRun, RunTask } from "../../domain/runs/stages.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
@@ -43,9 +44,12 @@ export interface ProcessingDeps {
   readonly now: () => number;
 }
 
+/** The store as used by the worker. */
+export type ProcessingStore = ReturnType<typeof createProcessingStore>;
+
 export function createProcessingStore(
   { store, updater, judge, now }: ProcessingDeps,
-): ProcessingStore {
+) {
   // The version up to which each run is projected: most marks of a run are read together.
   const projected = createByteCache<string, string>({
     memory: store.memory,
@@ -65,8 +69,13 @@ export function createProcessingStore(
   };
   const due = new DueRuns(store, backoff, now);
   return {
-    takePending: (lane, runsMax) => queues[lane].take(runsMax),
-    project: (team, ids) => {
+    /** Takes at most `runsMax` pending runs of a lane, fairly distributed over teams. */
+    takePending: (lane: PendingLane, runsMax: number) => queues[lane].take(runsMax),
+    /**
+     * Updates the summaries of a team's runs, and the team's roll-ups by the difference. The call is
+     * idempotent.
+     */
+    project: (team: TeamId, ids: readonly RunId[]) => {
       const oldest = [queues.closed.oldest, queues.open.oldest].sort()[0] ?? "";
       const plan: PlanUpdate = (run, { checks }) => planProjection(run, checks, now());
       const done: OnCommitted = (runs) => {
@@ -74,24 +83,33 @@ export function createProcessingStore(
       };
       return updater.project(team, ids, oldest, { plan, done, deletes });
     },
-    projectFailed: (run, error) => due.costFailed(run, error),
-    takeDue: (nowMs, max) => due.take(nowMs, max),
+    /** Records that a run's cost could not be computed; it is retried later, or given up. */
+    projectFailed: (run: PendingRun, error: unknown) => due.costFailed(run, error),
+    /** Returns rows of runs that are due, fairly distributed over teams. */
+    takeDue: (nowMs: number, max: number) => due.take(nowMs, max),
     async nextDueMs() {
       const next = [await due.nextDueMs(), backoff.nextMs()].filter((ms) => ms !== null);
       return next.length === 0 ? null : Math.min(...next);
     },
-    begin: (row) => due.begin(row),
+    /** Returns what a run needs; null if it waits for a later row, or for an operator. */
+    begin: (row: DueRun) => due.begin(row),
+    /** Judges a run by its checks, as it is now; does nothing if it awaits none. */
     judge,
-    async complete(task) {
+    /** Removes what is left of a task that succeeded. */
+    async complete(task: RunTask) {
       await due.complete(task);
       updater.notifier.notify(task.team, [task.run]);
     },
-    async fail(task, error) {
+    /** Records a failure; the work is retried later, or given up. */
+    async fail(task: RunTask, error: unknown) {
       await due.fail(task, error);
       updater.notifier.notify(task.team, [task.run]);
     },
-    postpone: ({ team, run }) => backoff.add(pendingName(team, run)),
+    /** Postpones a run that can be neither read nor written. */
+    postpone: ({ team, run }: PendingRun) => backoff.add(pendingName(team, run)),
+    /** Returns the usual milliseconds of a commit. */
     commitMs: () => store.writer.commitMs,
+    /** Returns whether the store can read and write; if so, a failure was caused by the run. */
     isAlive: () => isAlive(store),
   };
 }

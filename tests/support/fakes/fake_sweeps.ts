@@ -8,10 +8,10 @@ import {
   type SweepClockMove,
   type SweepReport,
   type SweepStep,
-  type SweepStore,
 } from "../../../domain/retention/sweep.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { TEAM } from "../builders/stored_runs.ts";
+import type { SweepStore } from "../../../kv/retention/sweep_store.ts";
 
 /** Sweeps that store reports but do no work, in a given number of steps. */
 export class FakeSweeps implements SweepStore {

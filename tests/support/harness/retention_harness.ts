@@ -6,7 +6,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import type { DeletionStore } from "../../../domain/retention/deletion.ts";
 import { RETENTION_CLASSES } from "../../../domain/retention/retention.ts";
-import { EMPTY_SWEEP, type SweepCounts, type SweepStore } from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP, type SweepCounts } from "../../../domain/retention/sweep.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
@@ -18,6 +18,7 @@ import type { Store } from "../../../kv/store.ts";
 import { aCall } from "../builders/stored_runs.ts";
 import { StoreProcess } from "./store_process.ts";
 import { noise } from "./temp_store.ts";
+import type { SweepStore } from "../../../kv/retention/sweep_store.ts";
 import { insertTeam } from "../builders/teams.ts";
 
 export const HOUR_MS = 3_600_000;

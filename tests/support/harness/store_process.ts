@@ -1,7 +1,7 @@
 /** A process on a store, without the rest of a service. */
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { DueRow } from "../../../domain/clock/due.ts";
-import type { ProcessingStore } from "../../../domain/runs/stages.ts";
+import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { keyParts } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";

@@ -2,7 +2,6 @@
 import { type Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
-import type { ProcessingStore } from "../../../domain/runs/stages.ts";
 import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
@@ -17,6 +16,7 @@ import { createProcessingStore } from "../../../kv/summaries/processing_store.ts
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { WorkerSignal } from "../../../kv/writer/signal.ts";
 import { GroupWriter, type Writer } from "../../../kv/writer/writer.ts";
+import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
 /** Creates a writer over a handle, alone. */
 export function writerOver(

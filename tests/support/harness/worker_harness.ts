@@ -1,7 +1,7 @@
 /** A worker over a real file, with a clock that the test moves and a store that it may wrap. */
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { processingOf as stagesOfRun, type ProcessingStore } from "../../../domain/runs/stages.ts";
+import { processingOf as stagesOfRun } from "../../../domain/runs/stages.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
 import { decodeSums } from "../../../kv/base/codec_sums.ts";
@@ -10,6 +10,7 @@ import type { OpenStore } from "../../../kv/open.ts";
 import { assertSumsAddUp, TEAM } from "../builders/stored_runs.ts";
 import { StoreProcess } from "./store_process.ts";
 import { TempStore } from "./temp_store.ts";
+import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
 /** Options of the harness. */
 export interface WorkerHarnessOptions {

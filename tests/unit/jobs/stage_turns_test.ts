@@ -3,9 +3,10 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
-import type { DueRun, ProcessingStore, RunTask } from "../../../domain/runs/stages.ts";
+import type { DueRun, RunTask } from "../../../domain/runs/stages.ts";
 import { StageTurns } from "../../../jobs/stages.ts";
 import { run } from "../../support/builders/stored_runs.ts";
+import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
 function dueOf(team: string, n: number): DueRun {
   return { team: team as TeamId, run: run(n), dueMs: 0, version: "1" };

@@ -3,7 +3,6 @@ import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, ScoreId } from "../../../domain/core/ids.ts";
 import {
-  type ProcessingStore,
   type RunFailure,
   STAGE_ATTEMPTS_MAX,
   STAGE_BACKOFF_MS,
@@ -17,6 +16,7 @@ import { aTool } from "../../support/builders/judged_events.ts";
 import { AlertProcess } from "../../support/harness/alert_process.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { breaking, Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
+import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
 /** A store whose judging of a run is replaced; `work` may do it. */
 function judging(work: (run: RunId, judge: () => Promise<void>) => Promise<void>) {

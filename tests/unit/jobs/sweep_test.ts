@@ -8,7 +8,6 @@ import {
   EMPTY_SWEEP,
   SWEEP_SILENCE_MS,
   type SweepReport,
-  type SweepStore,
 } from "../../../domain/retention/sweep.ts";
 import { SweepJob } from "../../../jobs/sweep.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
@@ -18,6 +17,7 @@ import { OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_
 import { run } from "../../support/builders/stored_runs.ts";
 import { strayRows } from "../../support/oracles/stray_rows.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
+import type { SweepStore } from "../../../kv/retention/sweep_store.ts";
 
 const NIGHT = "2026-11-21";
 

@@ -3,12 +3,13 @@ import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { PendingRun, ProcessingStore } from "../../../domain/runs/stages.ts";
+import type { PendingRun } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
 import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
 import { finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
+import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
 Deno.test("worker: a finish becomes final without any further call", async () => {
   await using shop = await WorkerHarness.open();
