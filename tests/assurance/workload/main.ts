@@ -129,7 +129,7 @@ function byText([a, one]: readonly [string, string], [b, other]: readonly [strin
 function textOf({ method, path, body = "" }: WorldCall, response: WorldResponse): string {
   const { status, headers, text } = response;
   const call = `${method} ${path} ${body}`;
-  if (path === "/docs" || path.startsWith("/dashboard")) return `${call} => ${status}`;
+  if (path.startsWith("/docs") || path.startsWith("/dashboard")) return `${call} => ${status}`;
   const shown = JSON.stringify(Object.fromEntries([...headers].toSorted()));
   return `${call} => ${status} ${shown} ${text}`;
 }
