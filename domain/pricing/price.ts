@@ -114,6 +114,8 @@ export function lacksBatchRate(call: LlmCall, match: RateMatch | undefined): boo
 /** Prices the events of a batch. */
 export function priceEvents(events: readonly Priceable[], card: RateCard): BatchPrices {
   const matches: RateMatch[] = [];
+  /** The row of the card that each match comes from. */
+  const rows: RateRow[] = [];
   const by: number[] = [];
   const costs: (number | bigint)[] = [];
   for (const { ts, facts: { call } } of events) {
@@ -125,13 +127,14 @@ export function priceEvents(events: readonly Priceable[], card: RateCard): Batch
     }
     const isBatch = call.isBatch === true && fullMatch.row.batchPercent !== undefined;
     // A batch uses few rows.
-    let index = matches.findIndex((match) =>
-      match.row.id === fullMatch.row.id && match.match === fullMatch.match &&
+    let index = matches.findIndex((match, i) =>
+      rows[i] === fullMatch.row && match.match === fullMatch.match &&
       (match.isBatch === true) === isBatch
     );
     // Without a batch rate, a call in a batch pays the full rate, and its run shows that.
     const match = matches[index] ?? (isBatch ? batchMatchOf(fullMatch) : null) ?? fullMatch;
     if (index < 0) index = matches.push(match) - 1;
+    rows[index] = fullMatch.row;
     by.push(index);
     costs.push(priceOf(match.row, call));
   }
