@@ -3,6 +3,7 @@ import { helpFor } from "./app/config.ts";
 import { Memory } from "./runtime/memory.ts";
 import { createRequestLimits } from "./runtime/rate_limit.ts";
 import { TIMERS } from "./runtime/deadlines.ts";
+import { LendableTurn } from "./runtime/loop.ts";
 import { sealKeysOf } from "./kv/channels/seal_file.ts";
 import { isShared } from "./kv/location.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
@@ -48,8 +49,12 @@ const processMetrics = new ProcessMetrics(config.region);
 const signInLink = config.dev && config.key !== null
   ? { code: ENVIRONMENT.random(16).toHex(), secret: config.key }
   : null;
+const turn = new LendableTurn();
+const sealKeys = sealKeysOf(config.kv, config.sealKey);
 const service = createService({
   timers: TIMERS,
+  turn,
+  loadSamples: config.dev && !isShared(config.kv) ? loadSamplesInUse : null,
   store,
   environment: ENVIRONMENT,
   region: config.region,
@@ -62,7 +67,7 @@ const service = createService({
   operatorKey: config.operatorKey,
   signInLink,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api), memory),
-  sealKeys: sealKeysOf(config.kv, config.sealKey),
+  sealKeys,
   mailer: config.mail && createMailer(config.mail.url, config.mail.from),
   egress: config.egress,
   publicUrl: config.publicUrl,
@@ -72,6 +77,7 @@ const service = createService({
   draining: () => shutdown.begun(),
 });
 const firstKey = await ensureFirstKey(config, store);
+if (config.demo) await loadSamples();
 service.start();
 const server = await listen();
 service.sweep.start();
@@ -86,6 +92,23 @@ globalThis.addEventListener("error", (event) => {
 });
 announce(server.url, config, firstKey, signInLink);
 started.resolve(service);
+
+/** Fills the ledger of a developer with sample runs, unless it has agents. */
+async function loadSamples(): Promise<void> {
+  const { key, region } = config;
+  if (key === null) return;
+  say("Loading 30 days of sample runs");
+  const { loadSamples } = await import("./tools/demo/load.ts");
+  const runs = await loadSamples({ store, sealKeys, region, key, nowMs: Date.now() });
+  say(runs === 0 ? "Nothing loaded: the ledger has agents already" : `Loaded ${runs} runs`);
+}
+
+/** The same while the service runs. */
+async function loadSamplesInUse(): Promise<void> {
+  await turn.lend(loadSamples);
+  // The store wakes the worker of the samples' service since then.
+  service.start();
+}
 
 /** Does the work that is due; a platform may stop the instance when this resolves. */
 async function work(): Promise<void> {

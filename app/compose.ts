@@ -97,7 +97,7 @@ export function createService(options: ServiceOptions) {
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
     : null;
   /** What every job needs. */
-  const ofJob = { turn: lease ?? ALWAYS, now, log };
+  const ofJob = { turn: lease ?? options.turn ?? ALWAYS, now, log };
   const calls = () => store.workerSignal.raised;
   const notices = new NoticeJob({
     store: createNoticeStore(store),
@@ -173,6 +173,7 @@ export function createService(options: ServiceOptions) {
     credentials,
     sessions: createSessionStore(store, environment, operatorKey),
     signInLink: options.signInLink ?? null,
+    loadSamples: options.loadSamples ?? null,
     teams: createTeamStore(store, environment, region, () => credentials.forget()),
     auditLog: createAuditLogStore(store),
     spend,

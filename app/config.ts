@@ -91,6 +91,10 @@ export const KEY_REQUIRED =
 const SENDER_REQUIRED = `RUNLEDGER_SMTP_FROM must be set to ${EMAIL}, the sender of mail: ` +
   "the user of RUNLEDGER_SMTP_URL is none";
 
+const DEMO_REFUSED =
+  "--demo fills a ledger with sample runs: it works only with --dev, and with a " +
+  "file or :memory: as RUNLEDGER_KV";
+
 /** Names of all settings. Each has a row in the documentation. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
@@ -119,13 +123,14 @@ export function helpFor(args: readonly string[]): readonly string[] | null {
   if (!args.includes("--help") && !args.includes("-h")) return null;
   const width = Math.max(...SETTING_NAMES.map((name) => name.length));
   return [
-    "deno task dev     serves http://127.0.0.1:8000 with the development key",
-    "deno task start   serves in production",
+    "deno task dev          serves http://127.0.0.1:8000 with the development key",
+    "deno task dev --demo   the same, with 30 days of sample runs in an empty ledger",
+    "deno task start        serves in production",
     "",
     "Settings come from the environment:",
     ...Object.entries(MEANINGS).map(([name, text]) => `  ${name.padEnd(width)}  ${text}`),
     "",
-    "README.md explains the settings; docs/OPERATIONS.md explains how to run the service.",
+    "docs/OPERATIONS.md explains the settings, and how to run the service.",
   ];
 }
 
@@ -133,18 +138,19 @@ export function helpFor(args: readonly string[]): readonly string[] | null {
  * Parses all settings and reports every problem, not only the first.
  *
  * @param env the environment; an empty value counts as absent
- * @param args the command line: `--dev` or nothing
+ * @param args the command line: `--dev`, `--dev --demo` or nothing
  */
 export function parseConfig(env: Record<string, string>, args: readonly string[]): ConfigResult {
   const overriddenBy = ADDRESS_OVERRIDES.find((name) => env[name] !== undefined) ?? null;
   const flags = parseFlags(args, overriddenBy);
   const { values, invalid, problems } = parseSettings(env);
-  const config = toConfig(values, flags.dev, overriddenBy, env);
+  const config = toConfig(values, flags, overriddenBy, env);
   const hosted = config.platform.isHosted ? hostedProblems(values, invalid) : [];
   const all = [
     ...flags.problems,
     ...problems,
     ...hosted,
+    ...flags.demo && (!flags.dev || isShared(config.kv)) ? [DEMO_REFUSED] : [],
     ...values.RUNLEDGER_SMTP_URL !== undefined && config.mail === null &&
         !invalid.has("RUNLEDGER_SMTP_FROM")
       ? [SENDER_REQUIRED]
@@ -207,7 +213,7 @@ function unknownSettings(env: Record<string, string>): string[] {
 
 function toConfig(
   values: z.infer<typeof settings>,
-  dev: boolean,
+  { dev, demo }: { readonly dev: boolean; readonly demo: boolean },
   overriddenBy: string | null,
   env: Record<string, string>,
 ) {
@@ -246,6 +252,8 @@ function toConfig(
     memoryMb: values.RUNLEDGER_MEMORY_MB ?? platform.memoryMb,
     /** True under `deno task dev`. */
     dev,
+    /** True to load the sample runs into an empty ledger. */
+    demo,
     /**
      * Key to refuse: the well-known one, except with `--dev` on a loopback address. Behind a proxy,
      * anyone can reach a service that listens on the loopback address.
@@ -305,15 +313,19 @@ function keyProblems(
 function parseFlags(
   args: readonly string[],
   overriddenBy: string | null,
-): { dev: boolean; problems: string[] } {
+): { dev: boolean; demo: boolean; problems: string[] } {
   try {
-    const options = { dev: { type: "boolean", default: false } } as const;
-    const { dev } = parseArgs({ args: [...args], options }).values;
-    if (!dev || overriddenBy === null) return { dev, problems: [] };
+    const flag = { type: "boolean", default: false } as const;
+    const { dev, demo } = parseArgs({ args: [...args], options: { dev: flag, demo: flag } }).values;
+    if (!dev || overriddenBy === null) return { dev, demo, problems: [] };
     const problem = "--dev accepts the development key, which is public. It works only with " +
       `HOST=127.0.0.1, and ${overriddenBy} is set, which overrides HOST: start without --dev`;
-    return { dev: false, problems: [problem] };
+    return { dev: false, demo: false, problems: [problem] };
   } catch (error) {
-    return { dev: false, problems: [error instanceof Error ? error.message : String(error)] };
+    return {
+      dev: false,
+      demo: false,
+      problems: [error instanceof Error ? error.message : String(error)],
+    };
   }
 }

@@ -64,6 +64,27 @@ export interface Turn {
 /** The turn of an instance that has its store alone. */
 export const ALWAYS: Turn = { isHeld: true, onBegin: () => {} };
 
+/** The turn of an instance that has its store alone, but rests while other work has the store. */
+export class LendableTurn implements Turn {
+  isHeld = true;
+  readonly #listeners: (() => void)[] = [];
+
+  onBegin(begun: () => void): void {
+    this.#listeners.push(begun);
+  }
+
+  /** Does work during which no step of this instance begins. */
+  async lend<T>(work: () => Promise<T>): Promise<T> {
+    this.isHeld = false;
+    try {
+      return await work();
+    } finally {
+      this.isHeld = true;
+      this.#listeners.forEach((begun) => begun());
+    }
+  }
+}
+
 /** Repeats a step until stopped. */
 export class Loop {
   /** Wakes the loop when there may be work, and when it stops. */

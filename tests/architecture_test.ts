@@ -16,8 +16,8 @@ const LAYERS: Record<string, readonly string[]> = {
   outbound: ["domain", "runtime"],
   routes: ["domain", "runtime"],
   app: ["domain", "runtime", "kv", "jobs", "outbound", "routes"],
-  "main.ts": ["domain", "runtime", "kv", "jobs", "outbound", "routes", "app"],
   tools: ["domain", "runtime", "kv", "jobs", "outbound", "routes", "app"],
+  "main.ts": ["domain", "runtime", "kv", "jobs", "outbound", "routes", "app", "tools"],
   bench: ["domain", "runtime", "kv", "jobs", "outbound", "routes", "app", "tools", "tests"],
 };
 

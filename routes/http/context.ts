@@ -137,6 +137,8 @@ export interface AppDeps {
   readonly sessions: SessionStore;
   /** Link that signs in from this machine; null without one. */
   readonly signInLink: SignInLink | null;
+  /** Loads sample runs into the development team if it is empty; null outside `deno task dev`. */
+  readonly loadSamples: (() => Promise<void>) | null;
   readonly teams: TeamStore;
   readonly auditLog: AuditLogStore;
   readonly spend: SpendStore;

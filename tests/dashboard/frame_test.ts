@@ -225,6 +225,40 @@ Deno.test("commands have the development key in dev, and no other secret anywher
   }
 });
 
+Deno.test("deno task dev offers sample runs, to an admin of its own team while that is empty", async () => {
+  let loads = 0;
+  const loadSamples = () => Promise.resolve(void loads++);
+  const path = "/dashboard/samples";
+  await using h = await Harness.open({ dev: true, deps: { loadSamples } });
+  await storeDevelopmentKey(h);
+  const offers = async (reader: Reader) => {
+    const texts = await Promise.all(["", "/runs"].map((path) => reader.get(`/dashboard${path}`)));
+    return texts.map(({ text }) => text.includes("Load sample runs"));
+  };
+  const admin = await signedIn(h);
+  assertEquals(await offers(admin), [true, true]);
+  const done = await admin.send(path);
+  assertEquals([done.status, done.headers.get("location"), loads], [303, "/dashboard", 1]);
+  const scripted = await submit(h, path, {}, { Cookie: admin.cookie, "HX-Request": "true" });
+  assertEquals([scripted.status, scripted.headers.get("hx-refresh"), loads], [204, "true", 2]);
+
+  const user = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  assertEquals([await offers(user), (await user.send(path)).status], [[false, false], 403]);
+  const other = await signedIn(h, (await h.addTeam("business")).key);
+  assertEquals([await offers(other), (await other.send(path)).status], [[false, false], 404]);
+  assertEquals(loads, 2);
+  await h.post("/v1/heartbeats", { agent: "research" });
+  await h.worker.idle();
+  assertEquals(await offers(admin), [false, false]);
+});
+
+Deno.test("elsewhere there are no sample runs", async () => {
+  await using h = await Harness.open();
+  const admin = await signedIn(h);
+  assert(!(await admin.get("/dashboard")).text.includes("Load sample runs"));
+  assertEquals((await admin.send("/dashboard/samples")).status, 404);
+});
+
 Deno.test("every page leads to the search, also without scripts", async () => {
   await using h = await Harness.open();
   const { text } = await (await signedIn(h)).get("/dashboard/spend");

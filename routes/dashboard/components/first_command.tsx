@@ -1,9 +1,14 @@
-/** The command of empty pages: it works as pasted, under `deno task dev` with the real key. */
+/**
+ * How to fill empty pages: a command that works as pasted, under `deno task dev` with the real key,
+ * and there also sample runs.
+ *
+ * @module
+ */
 import { developmentKey, type Principal, type Scope } from "../../../domain/teams/credentials.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { clientOf } from "../../http/credential.ts";
-import { KEYS_PATH } from "../layout/paths.ts";
+import { KEYS_PATH, SAMPLES_PATH } from "../layout/paths.ts";
 import { Copyable } from "./elements.tsx";
 import { originOf } from "./origin.ts";
 
@@ -13,19 +18,26 @@ export interface CommandTarget {
   /** The development key, which is public; null elsewhere, where the reader has to fill one in. */
   readonly key: string | null;
   readonly mayCreateKeys: boolean;
+  /** True if sample runs can be loaded into the reader's team. */
+  readonly hasSamples: boolean;
 }
 
 /** Returns where a command of the page's reader goes. No other secret is ever shown. */
 export async function commandTarget(
-  { dev, region, credentials }: Pick<AppDeps, "dev" | "region" | "credentials">,
+  { dev, region, credentials, loadSamples }: Pick<
+    AppDeps,
+    "dev" | "region" | "credentials" | "loadSamples"
+  >,
   c: RequestContext,
 ): Promise<CommandTarget> {
   const principal = c.get("principal");
-  const target = { origin: originOf(c), key: null, mayCreateKeys: mayAdmin(principal) };
+  const isAdmin = mayAdmin(principal);
+  const target = { origin: originOf(c), key: null, mayCreateKeys: isAdmin, hasSamples: false };
   if (!dev) return target;
   const key = developmentKey(region);
   const owner: Principal | null = await credentials.find(key, () => clientOf(c, key));
-  return owner?.team.id === principal.team.id ? { ...target, key } : target;
+  if (owner?.team.id !== principal.team.id) return target;
+  return { ...target, key, hasSamples: isAdmin && loadSamples !== null };
 }
 
 /** A complete run in one call. */
@@ -49,6 +61,32 @@ export function checkCommand({ origin, key }: CommandTarget): string {
 
 function keyArgument(key: string | null): string {
   return key === null ? '"$RUNLEDGER_KEY:"' : `${key}:`;
+}
+
+/** Id of the form of the sample runs: a page that polls waits for it. */
+export const SAMPLES_ID = "samples";
+
+/** Offers sample runs to a team that has none of its own. */
+export function SampleRuns({ of }: { readonly of: CommandTarget }) {
+  if (!of.hasSamples) return null;
+  return (
+    <form
+      id={SAMPLES_ID}
+      method="post"
+      action={SAMPLES_PATH}
+      hx-post={SAMPLES_PATH}
+      hx-swap="none"
+      hx-disabled-elt="find button"
+    >
+      <p>
+        Or look around first: 30 days of 11 agents, with failures, alerts and costs. Nothing leaves
+        this machine; to remove them, stop the service and delete its ledger.
+      </p>
+      <p>
+        <button type="submit" class="btn">Load sample runs</button>
+      </p>
+    </form>
+  );
 }
 
 interface FirstCommandProps {

@@ -6,6 +6,9 @@ export const DASHBOARD_PATH = "/dashboard";
 /** The sign-in form. */
 export const SIGN_IN = `${DASHBOARD_PATH}/sign-in`;
 
+/** Form that loads sample runs. */
+export const SAMPLES_PATH = `${DASHBOARD_PATH}/samples`;
+
 export const RUNS_PATH = `${DASHBOARD_PATH}/runs`;
 
 /** Rejected calls. */

@@ -2,15 +2,15 @@
 import { answerText } from "../../http/answer.ts";
 import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { DashboardPage } from "../layout/page.ts";
-import { DASHBOARD_PATH, TEAMS_PATH } from "../layout/paths.ts";
+import { type DashboardPage, post } from "../layout/page.ts";
+import { DASHBOARD_PATH, SAMPLES_PATH, TEAMS_PATH } from "../layout/paths.ts";
 import { commandTarget } from "../components/first_command.tsx";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { durationText } from "../components/format.ts";
 import { openCounts, sumOf } from "../alerts/frame.tsx";
 import { NeedsAttention } from "./attention.tsx";
 import { Banners } from "./banners.tsx";
-import { FirstRunGuide, readLastStart } from "./first_run.tsx";
+import { FirstRunGuide, loadSampleRuns, readLastStart } from "./first_run.tsx";
 import { Charts, DaysTable } from "./charts.tsx";
 import { type Overview, readOverview } from "./read.ts";
 import { AgentsTable, FailuresTable, SlowestTable } from "./tables.tsx";
@@ -88,4 +88,5 @@ export const overviewPage: DashboardPage = {
   menuAccess: teamKey("read"),
   access: teamKeyOrOperator("read"),
   handler: showOverview,
+  routes: [post(SAMPLES_PATH, loadSampleRuns, teamKey("admin"))],
 };

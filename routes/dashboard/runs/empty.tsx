@@ -1,6 +1,11 @@
 /** A list without runs: explains how to fill it or how to find more. */
 import { Empty } from "../components/elements.tsx";
-import { type CommandTarget, FirstCommand, pingCommand } from "../components/first_command.tsx";
+import {
+  type CommandTarget,
+  FirstCommand,
+  pingCommand,
+  SampleRuns,
+} from "../components/first_command.tsx";
 import { isFiltered, isLiveList, listPath, liveParameter, type RunListQuery } from "./filters.tsx";
 
 interface EmptyRunListProps {
@@ -51,6 +56,7 @@ export function EmptyRunList({ filters, target, goesOn }: EmptyRunListProps) {
           </>
         )} <a href="/docs">See all API calls</a>
       </p>
+      <SampleRuns of={target} />
     </Empty>
   );
 }

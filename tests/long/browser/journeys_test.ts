@@ -1,7 +1,7 @@
 /** Common user journeys, driven by visible texts. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
-import { UNPRICED_MODEL } from "../../../tools/demo/agents.ts";
+import { UNPRICED_MODEL } from "../../support/builders/week_agents.ts";
 import { browserTest } from "../../support/harness/browser.ts";
 import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";

@@ -19,6 +19,8 @@ const NOT_LINKED = new Set([
   "GET /dashboard/teams/:id/keys",
   // Only offered for a suspended team.
   "POST /dashboard/teams/:id/resume",
+  // Only offered by deno task dev.
+  "POST /dashboard/samples",
   // Only offered for a message that was given up.
   "POST /dashboard/alerts/deliveries/:id/resend",
 ]);

@@ -5,8 +5,6 @@ import { Process } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { runTask, runTaskWith } from "../../support/harness/tools.ts";
 
-const ROOT = new URL("../../../", import.meta.url);
-
 /** Returns true if a port of this machine accepts connections. */
 async function isOpen(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
@@ -20,7 +18,7 @@ async function isOpen(url: string): Promise<boolean> {
 }
 
 Deno.test("help: every tool prints its own help and ends with 0", async () => {
-  const tools = ["dev", "start", "demo", "verify", "jobs", "sweep", "backup"];
+  const tools = ["dev", "start", "verify", "jobs", "sweep", "backup"];
   for (const tool of [...tools, "restore", "rates"]) {
     const { code, stdout, stderr } = await runTask(tool, "--help");
     assertEquals([code, stderr], [0, ""], tool);
@@ -38,28 +36,6 @@ Deno.test("SIGTERM to the task ends the task and the server below it", async () 
       assertEquals(await isOpen(process.url), false, "the server still runs");
     }
   });
-});
-
-Deno.test("SIGTERM to a tool's task ends the tool in the middle of a request", async () => {
-  const requested = Promise.withResolvers<void>();
-  const closed = Promise.withResolvers<void>();
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
-    requested.resolve();
-    request.signal.addEventListener("abort", () => closed.resolve());
-    return closed.promise.then(() => new Response());
-  });
-  const tool = new Deno.Command(Deno.execPath(), {
-    args: ["task", "--quiet", "demo", "--url", `http://127.0.0.1:${server.addr.port}`],
-    cwd: ROOT,
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
-  await requested.promise;
-  tool.kill("SIGTERM");
-  assertEquals((await tool.status).success, false);
-  // Its connections are closed, so the process has ended.
-  await closed.promise;
 });
 
 Deno.test("start: without TLS it warns on all interfaces, with advice, and not on the loopback interface", async () => {

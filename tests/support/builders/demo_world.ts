@@ -1,8 +1,8 @@
 /**
- * A service with history: the demo's three agents up to today's noon, a run that failed last night,
+ * A service with history: a week of three agents up to today's noon, a run that failed last night,
  * a very long one, scores, tokens, and another team that must not see any of this.
  */
-import { type DemoRun, demoRuns } from "../../../tools/demo/runs.ts";
+import { type DemoRun, demoRuns } from "./week_runs.ts";
 import { Harness, NOON } from "../harness/harness.ts";
 import { openIncidentOf } from "./alerts.ts";
 import { signedIn } from "../harness/dashboard.ts";
@@ -78,7 +78,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
 
 function oneOf(runs: readonly DemoRun[], story: DemoRun["story"]): string {
   const demoRun = runs.findLast((run) => run.story === story);
-  if (demoRun === undefined) throw new Error(`the demo has no run "${story}"`);
+  if (demoRun === undefined) throw new Error(`the week has no run "${story}"`);
   return demoRun.id;
 }
 

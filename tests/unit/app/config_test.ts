@@ -44,6 +44,7 @@ Deno.test("settings: by default the service listens on loopback and mints its ow
     publicUrl: null,
     memoryMb: 600,
     dev: false,
+    demo: false,
     operatorKey: null,
     refusedKey: developmentKey("eu"),
   });
@@ -88,6 +89,7 @@ Deno.test("settings: each setting is read from its variable; other environment v
     publicUrl: "https://ledger.example.org:8443",
     memoryMb: 600,
     dev: false,
+    demo: false,
     operatorKey: `opk_us_${"0f".repeat(16)}`,
     refusedKey: developmentKey("us"),
   });
@@ -110,6 +112,16 @@ Deno.test("settings: --dev uses the development key, an explicit key overrides i
   assertEquals(config({}, "--dev").key, developmentKey("eu"));
   assertEquals(config({ RUNLEDGER_REGION: "us" }, "--dev").key, developmentKey("us"));
   assertEquals(config({ RUNLEDGER_KEY: OWN_KEY }, "--dev").key, OWN_KEY);
+});
+
+Deno.test("settings: --demo works only with --dev, and a ledger of this machine", () => {
+  assertEquals(config({}, "--dev", "--demo").demo, true);
+  assertEquals(config({ RUNLEDGER_KV: ":memory:" }, "--dev", "--demo").demo, true);
+  assertEquals(config({}, "--dev").demo, false);
+  const shared = { RUNLEDGER_KV: "https://kv.example/db", RUNLEDGER_KV_TOKEN: "token" };
+  for (const [env, ...args] of [[{}, "--demo"], [shared, "--dev", "--demo"]] as const) {
+    assertStringIncludes(problems(env, ...args).join(), "--demo fills a ledger");
+  }
 });
 
 const LOOPBACK = ["127.0.0.1", "127.9.8.7", "localhost", "::1"];

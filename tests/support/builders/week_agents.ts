@@ -1,8 +1,8 @@
-/** Simulates the work of the demo's agents: what each does in a run, before it becomes requests. */
-import type { ClientJson } from "../client.ts";
-import type { Random } from "../random.ts";
+/** Simulates the work of three agents: what each does in a run, before it becomes requests. */
+import type { Random } from "../../../tools/random.ts";
+import type { Json } from "../../../tools/demo/sample_run.ts";
 
-/** Ending of a demo run. */
+/** Ending of a run. */
 export type Ending = "success" | "failed" | "timeout" | "cancelled";
 
 /** An event without an id. */
@@ -11,7 +11,7 @@ export interface DemoEvent {
   /** Unix milliseconds. */
   readonly ts: number;
   readonly turn?: number;
-  readonly data: ClientJson;
+  readonly data: Json;
 }
 
 /** One run of an agent. */
@@ -22,10 +22,10 @@ export interface Work {
   /** Unix milliseconds. */
   readonly endMs: number;
   /** Fields of the opening in addition to id, agent and start. */
-  readonly opening: ClientJson;
+  readonly opening: Json;
   readonly events: readonly DemoEvent[];
   /** Status and further fields of the finish in addition to the end. */
-  readonly closing: ClientJson;
+  readonly closing: Json;
 }
 
 /** An in-house model without a public price. */
@@ -46,7 +46,7 @@ class Timeline {
     this.nowMs += this.random.int(msMin, msMax);
   }
 
-  add(type: string, tookMs: number, data: ClientJson, turn?: number): void {
+  add(type: string, tookMs: number, data: Json, turn?: number): void {
     this.events.push({ type, ts: this.nowMs, ...(turn === undefined ? {} : { turn }), data });
     this.nowMs += tookMs;
   }
@@ -56,28 +56,28 @@ class Timeline {
   }
 
   /** Adds a call of `provider/model`; its duration depends on its output. */
-  llm(name: string, input_tokens: number, output_tokens: number, more: ClientJson = {}): void {
+  llm(name: string, input_tokens: number, output_tokens: number, more: Json = {}): void {
     const [provider, model] = name.split("/");
     const latency_ms = 300 + output_tokens * this.random.int(8, 22);
     const data = { provider, model, input_tokens, output_tokens, latency_ms, ...more };
     this.add("llm_call", latency_ms, data);
   }
 
-  tool(name: string, args: ClientJson, result: ClientJson): void {
+  tool(name: string, args: Json, result: Json): void {
     const latency_ms = this.random.int(40, 1_800);
     const data = { name, arguments: args, latency_ms, status: "ok", ...result };
     this.add("tool_call", latency_ms, data);
   }
 
   /** Returns the run up to now. */
-  end(agent: string, opening: ClientJson, closing: ClientJson): Work {
+  end(agent: string, opening: Json, closing: Json): Work {
     const { startMs, nowMs, events } = this;
     const customer_id = this.random.pick(CUSTOMERS);
     return { agent, startMs, endMs: nowMs, opening: { customer_id, ...opening }, events, closing };
   }
 
   /** Adds the last events of a run that does not succeed; returns the fields of its finish. */
-  breakOff(status: Exclude<Ending, "success">, tool: string, cause: string): ClientJson {
+  breakOff(status: Exclude<Ending, "success">, tool: string, cause: string): Json {
     const [waitMs, level, error] = {
       failed: [0, "error", `Giving up: ${cause}`],
       timeout: [295_000, "error", "No answer from the model within five minutes"],
@@ -114,7 +114,7 @@ export function triage(random: Random, startMs: number, ending: Ending): Work {
   return time.end("issue-triage", { feature: "issue-triage", metadata }, closing);
 }
 
-function answerIssue(time: Timeline, prompt: number, where: ClientJson): ClientJson {
+function answerIssue(time: Timeline, prompt: number, where: Json): Json {
   const { random } = time;
   // The second call repeats the first prompt, which the provider then reads from its cache.
   const cached_input_tokens = Math.floor(prompt / 128) * 128;
@@ -194,7 +194,7 @@ function researchRound(time: Timeline, round: number, isUnpriced: boolean): void
   time.wait(5_000, 180_000);
 }
 
-function report(time: Timeline): ClientJson {
+function report(time: Timeline): Json {
   const { random, contextTokens } = time;
   const words = random.int(400, 2_000);
   const cached = { cached_input_tokens: contextTokens };

@@ -1,17 +1,24 @@
 /**
- * Generates the demo's runs and requests from a seed and an instant.
+ * Generates a week of runs and their requests from a seed and an instant.
  *
- * Each day's work depends only on the seed and the day, so overlapping demos agree. Of today, only
- * work up to now is sent; a later demo sends the rest.
+ * Each day's work depends only on the seed and the day. Of today, there is only the work up to now.
  */
-import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
-import { EVENTS_PER_BATCH_MAX } from "../../domain/core/limits.ts";
-import { formatInstant, parseInstant } from "../../domain/core/time.ts";
-import type { ClientCall, ClientJson } from "../client.ts";
-import { Random } from "../random.ts";
-import { CUSTOMERS, type Ending, nightly, research, triage, watch, type Work } from "./agents.ts";
+import { type Region, uuid7Hex } from "../../../domain/core/ids.ts";
+import { EVENTS_PER_BATCH_MAX } from "../../../domain/core/limits.ts";
+import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
+import type { Json, SampleCall } from "../../../tools/demo/sample_run.ts";
+import { Random } from "../../../tools/random.ts";
+import {
+  CUSTOMERS,
+  type Ending,
+  nightly,
+  research,
+  triage,
+  watch,
+  type Work,
+} from "./week_agents.ts";
 
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /** Number of complete days before today. */
@@ -23,18 +30,16 @@ const WATCH_EVERY_MS = 3 * HOUR_MS, WATCH_OVERLAP_MS = 300_000;
 /** Runs of each agent by weekday; Sunday is 0. Nightly reports run every day. */
 const LOAD = { triage: [11, 21, 21, 21, 21, 21, 11], research: [4, 6, 6, 6, 6, 6, 4] } as const;
 
-/** Scenarios that runs demonstrate, and what to say of an example. */
-export const STORIES = {
-  "with children": "long, with two child runs",
-  "running": "in progress",
-  "failed": "failed today",
-  "out of order": "its finish arrived first, then late events, then its opening",
-  "delivered twice": "every request arrived twice and counts once",
-  "unknown model": "a model without a price: see cost.unpriced_models",
-  "started, then closed": "one heartbeat starts it, another closes it",
-  "never came back": "started and never reported again",
-} as const;
-type DemoScenario = keyof typeof STORIES;
+/** Scenarios that runs demonstrate. */
+type DemoScenario =
+  | "with children"
+  | "running"
+  | "failed"
+  | "out of order"
+  | "delivered twice"
+  | "unknown model"
+  | "started, then closed"
+  | "never came back";
 
 /** Ending and scenario of the first triage by weekday; other runs end at random. */
 const FIRST_TRIAGES: Readonly<Record<number, readonly [Ending, DemoScenario | null]>> = {
@@ -43,6 +48,9 @@ const FIRST_TRIAGES: Readonly<Record<number, readonly [Ending, DemoScenario | nu
   4: ["success", "delivered twice"],
   5: ["cancelled", null],
 };
+
+/** A request of a run. */
+type WeekCall = Pick<SampleCall, "path" | "body">;
 
 /** A run and its requests, in the order in which they are sent. */
 export interface DemoRun {
@@ -53,7 +61,7 @@ export interface DemoRun {
   readonly startMs: number;
   /** Unix milliseconds; null if the run never ends. */
   readonly endMs: number | null;
-  readonly calls: readonly ClientCall[];
+  readonly calls: readonly WeekCall[];
 }
 
 /**
@@ -151,10 +159,10 @@ function toRun(random: Random, region: Region, work: Work, story: DemoScenario |
 
 /** Returns the heartbeats of a job: one for all, or one for each of start and end. */
 function beats(
-  opening: ClientJson,
-  closing: ClientJson,
+  opening: Json,
+  closing: Json,
   story: DemoScenario | null,
-): readonly ClientJson[] {
+): readonly Json[] {
   const start = { ...opening, status: "start" };
   if (story === "never came back") return [start];
   if (story !== "started, then closed") return [{ ...opening, ...closing }];
@@ -168,11 +176,11 @@ function beats(
  * events.
  */
 function delivered(
-  open: ClientCall,
-  batches: readonly ClientCall[],
-  finish: ClientCall,
+  open: WeekCall,
+  batches: readonly WeekCall[],
+  finish: WeekCall,
   story: DemoScenario | null,
-): ClientCall[] {
+): WeekCall[] {
   if (story === "out of order") return [finish, ...batches.slice(1), open, ...batches.slice(0, 1)];
   const calls = [open, ...batches, finish];
   return story === "delivered twice" ? calls.flatMap((call) => [call, call]) : calls;
@@ -187,7 +195,7 @@ function upTo(run: DemoRun, nowMs: number): DemoRun | null {
   return { ...run, endMs: null, story: run.endMs === null ? run.story : "running", calls };
 }
 
-function callsUpTo({ path, body }: ClientCall, nowMs: number): ClientCall[] {
+function callsUpTo({ path, body }: WeekCall, nowMs: number): WeekCall[] {
   const isPast = (instant: unknown) => (parseInstant(String(instant)) ?? Infinity) <= nowMs;
   if (!Array.isArray(body.events)) {
     return isPast(body.finished_at ?? body.started_at) ? [{ path, body }] : [];
