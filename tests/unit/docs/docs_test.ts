@@ -51,8 +51,8 @@ Deno.test("every error code has a row, and a section with its status and retry a
   );
 });
 
-Deno.test("every setting has a row in the README", () => {
-  const rows = read("README.md").split("\n").filter((line) => line.startsWith("| `"));
+Deno.test("every setting has a row in the document on operations", () => {
+  const rows = read("docs/OPERATIONS.md").split("\n").filter((line) => line.startsWith("| `"));
   for (const name of SETTING_NAMES) {
     assert(rows.some((row) => row.startsWith(`| \`${name}\``)), `${name} has no row`);
   }
@@ -101,13 +101,28 @@ Deno.test("every limit's value is in the table of limits", () => {
   }
 });
 
-Deno.test("each plan's retention periods are in the README", () => {
+Deno.test("each plan's retention periods are in the document on limits", () => {
   for (const [tier, { payloadDays, recordDays }] of tiers) {
     const [payload, record] = [payloadDays, recordDays].map((days) =>
       days === Infinity ? "for ever" : `${days} days`
     );
-    assertMatch(read("README.md"), new RegExp(`\\| ${tier} +\\| ${payload} +\\| ${record} +\\|`));
+    assertMatch(
+      read("docs/LIMITS.md"),
+      new RegExp(`\\| ${tier} +\\| ${payload} +\\| ${record} +\\|`),
+    );
   }
+});
+
+Deno.test("the README takes three minutes to read: 700 words at most", () => {
+  assert(read("README.md").trim().split(/\s+/).length <= 700);
+});
+
+Deno.test("each figure of the README is in the document that it cites", () => {
+  const figures = read("README.md").split("## Why rely on it")[1]?.split("\n## ")[0] ?? "";
+  const sources = plain(read("docs/RELIABILITY.md") + read("docs/PERFORMANCE.md"));
+  const numbers = [...plain(figures).matchAll(/\b\d{2,}\b/g)].map(([number]) => number);
+  assert(numbers.length >= 7);
+  for (const number of numbers) assertMatch(sources, new RegExp(`\\b${number}\\b`), number);
 });
 
 Deno.test("the API document lists exactly the calls that are served", () => {

@@ -30,11 +30,12 @@ async function paste(
 
 for (const shell of ["bash", "zsh"]) {
   Deno.test({
-    name: `the README's first minute opens, feeds, finishes and reads a run, in ${shell}`,
+    name:
+      `the first commands of the README and of the API document ping, open, feed, finish and read a run, in ${shell}`,
     ignore: !isInstalled(shell),
     fn: async () => {
       await using h = await Harness.open();
-      const blocks = examplesOf("README.md");
+      const blocks = [...examplesOf("README.md"), ...examplesOf("docs/API.md")];
       const { code, output } = await paste(h, blocks, shell);
       assertEquals(code, 0, output);
       assert(output.includes('"status":"running"'), output);
@@ -163,9 +164,11 @@ Deno.test("the commands of the documents on spend and on prices show both", asyn
   assertEquals([state, difference_usd], ["done", -0.5]);
 });
 
-Deno.test("no shell block of the README has a comment, which an interactive zsh would pass as arguments", () => {
-  const text = Deno.readTextFileSync(new URL("README.md", root));
-  for (const [, block = ""] of text.matchAll(/```sh\n(.*?)```/gs)) {
-    assert(!/(^|\s)#/m.test(block), block);
+Deno.test("no shell block of these has a comment, which an interactive zsh would pass as arguments", () => {
+  for (const path of ["README.md", "docs/API.md"]) {
+    const text = Deno.readTextFileSync(new URL(path, root));
+    for (const [, block = ""] of text.matchAll(/```sh\n(.*?)```/gs)) {
+      assert(!/(^|\s)#/m.test(block), block);
+    }
   }
 });
