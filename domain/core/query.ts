@@ -21,7 +21,19 @@ export function parseQuery(
   query: string,
   keepsEmpty: (name: string) => boolean = () => false,
 ): Parsed<Map<string, string>> {
+  const pairs = parsePairs(query, keepsEmpty);
+  if (!pairs.ok) return pairs;
   const values = new Map<string, string>();
+  for (const [name, value] of pairs.value) if (!values.has(name)) values.set(name, value);
+  return { ok: true, value: values };
+}
+
+/** Parses a query string to pairs, in their order. */
+function parsePairs(
+  query: string,
+  keepsEmpty: (name: string) => boolean = () => false,
+): Parsed<Pairs> {
+  const pairs: [string, string][] = [];
   for (const pair of query.split("&")) {
     const [rawName = "", ...rest] = pair.split("=");
     const name = decodeQueryPart(rawName);
@@ -30,9 +42,9 @@ export function parseQuery(
       const field = printable((name ?? rawName).slice(0, FIELD_CHARS_MAX));
       return refuse("invalid_field", `Parameter "${field}" is not percent-encoded UTF-8`, field);
     }
-    if ((value !== "" || keepsEmpty(name)) && !values.has(name)) values.set(name, value);
+    if (value !== "" || keepsEmpty(name)) pairs.push([name, value]);
   }
-  return { ok: true, value: values };
+  return { ok: true, value: pairs };
 }
 
 /** Decodes a name or value of a query; returns null for invalid percent-encoding. */
@@ -46,6 +58,9 @@ export function decodeQueryPart(text: string): string | null {
 
 /** Query parameters by name. */
 export type Parameters = ReadonlyMap<string, string>;
+
+/** Query parameters as names and values. */
+type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** Bounds and default of an integer parameter. */
 export interface IntegerBounds {
@@ -91,10 +106,10 @@ export function refuseParameter(name: string, message: string): never {
  * @param text the query without its question mark
  */
 export function readQuery<T>(text: string, read: (query: Query) => T): Parsed<T> {
-  const parameters = parseQuery(text);
-  if (!parameters.ok) return parameters;
+  const pairs = parsePairs(text);
+  if (!pairs.ok) return pairs;
   try {
-    return { ok: true, value: read(new Query(parameters.value)) };
+    return { ok: true, value: read(new Query(pairs.value)) };
   } catch (error) {
     if (error instanceof RefusedQuery) return { ok: false, problem: error.problem };
     throw error;
@@ -103,16 +118,21 @@ export function readQuery<T>(text: string, read: (query: Query) => T): Parsed<T>
 
 /** Typed parameters of a query. An invalid value ends {@link readQuery}. */
 export class Query {
-  readonly #parameters: Parameters;
+  readonly #pairs: Pairs;
 
   /** Creates a reader of these parameters. */
-  constructor(parameters: Parameters) {
-    this.#parameters = parameters;
+  constructor(pairs: Pairs) {
+    this.#pairs = pairs;
   }
 
-  /** Reads a text; undefined if it is absent. */
+  /** Reads a text, the first of a repeated name; undefined if it is absent. */
   text(name: string): string | undefined {
-    return this.#parameters.get(name);
+    return this.texts(name)[0];
+  }
+
+  /** Reads all texts of a repeated name. */
+  texts(name: string): readonly string[] {
+    return this.#pairs.filter((pair) => pair[0] === name).map(([, value]) => value);
   }
 
   /** Reads an integer. */
@@ -124,8 +144,11 @@ export class Query {
   }
 
   /** Reads one of `words`; undefined if it is absent. */
-  choice<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
-    const text = this.text(name);
+  choice<Word extends string>(
+    name: string,
+    words: readonly Word[],
+    text: string | undefined = this.text(name),
+  ): Word | undefined {
     const word = words.find((choice) => choice === text);
     if (text === undefined || word !== undefined) return word;
     const message = `Parameter "${name}" must be ${oneOfText(words)}: got ${show(text)}`;

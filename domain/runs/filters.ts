@@ -34,30 +34,46 @@ export const FILTERS = [
   { parameter: "status", filter: "status" },
 ] as const satisfies readonly { parameter: string; filter: keyof SpendFilters }[];
 
-/** Reads the supported filters present in a query. */
-export function readFilters(
+/** Name of a filter of {@link FILTERS}. */
+export type FilterName = (typeof FILTERS)[number]["filter"];
+
+type Filter = (typeof FILTERS)[number];
+
+/** Reads the supported filters present in a query, each with one value. */
+export function readFilters(query: Query, supported: readonly Filter[]): SpendFilters {
+  const filters: Partial<Record<FilterName, string | null>> = {};
+  for (const filter of supported) {
+    const [first] = readValues(query, filter);
+    if (first !== undefined) filters[filter.filter] = first;
+  }
+  // The status was checked; the record's type cannot express it.
+  return filters as SpendFilters;
+}
+
+/**
+ * Reads all values of a filter.
+ *
+ * @param name name of the parameter, if it differs from the filter's
+ */
+export function readValues(
   query: Query,
-  supported: readonly (typeof FILTERS[number])[],
-): SpendFilters {
-  const filters: Partial<Record<keyof SpendFilters, string | null>> = {};
-  for (const { parameter, filter } of supported) {
-    const value = query.text(parameter);
-    if (value === undefined) continue;
-    if (filter === "status") query.choice(parameter, STATUSES);
+  { parameter, filter }: Filter,
+  name: string = parameter,
+): readonly (string | null)[] {
+  return query.texts(name).map((value) => {
+    if (filter === "status") query.choice(name, STATUSES, value);
     const charsMax = filter === "agent" ? AGENT_CHARS_MAX : LABEL_CHARS_MAX;
     if (!isText(value, charsMax)) {
-      const message = `Parameter "${parameter}" must have at most ${charsMax} characters`;
-      return refuseParameter(parameter, message);
+      const message = `Parameter "${name}" must have at most ${charsMax} characters`;
+      return refuseParameter(name, message);
     }
     if (filter === "model" && value === UNATTRIBUTED) {
-      const message = `Parameter "model" must be a model name: usage of no model is ` +
+      const message = `Parameter "${name}" must be a model name: usage of no model is ` +
         `the group "${UNATTRIBUTED}" of group_by=model`;
-      return refuseParameter(parameter, message);
+      return refuseParameter(name, message);
     }
-    filters[filter] = labelOrNull(value);
-  }
-  // The status was checked above; the record's type cannot express it.
-  return filters as SpendFilters;
+    return labelOrNull(value);
+  });
 }
 
 /**

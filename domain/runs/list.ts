@@ -4,31 +4,16 @@
  * @module
  */
 import type { Picodollars } from "../pricing/money.ts";
-import { isRunId, type RunId } from "../core/ids.ts";
+import type { RunId } from "../core/ids.ts";
 import { type RunSummary, summarize, sumsOfSummary } from "./summary.ts";
 import { runCostOf, type RunRecord } from "./record.ts";
-import type { SpendFilters } from "./filters.ts";
 import { type RunHead, unpricedUsageOf } from "./cost.ts";
 import { closedByOf } from "./idle.ts";
-import type { RunKind, RunTrait } from "./flags.ts";
+import type { RunTrait } from "./flags.ts";
+import { type OneOf, type RunsQuery, type UnusualFigure, valuesOf } from "./list_filter.ts";
 
+export type { RunsQuery } from "./list_filter.ts";
 export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./flags.ts";
-
-/** Filters of a run list. An absent filter is not applied; null selects runs without the label. */
-export interface RunsQuery extends SpendFilters {
-  /** Kind of call that opened the run. */
-  readonly kind?: RunKind;
-  /** Trait the run must have. */
-  readonly has?: RunTrait;
-  /** Minimum cost in picodollars. */
-  readonly minCost?: Picodollars;
-  /** Substring of the run's id. */
-  readonly q?: string;
-  /** Earliest sort instant, unix milliseconds; null for no bound. */
-  readonly from: number | null;
-  /** Exclusive upper bound of the sort instant, unix milliseconds; null for no bound. */
-  readonly to: number | null;
-}
 
 /**
  * A position in the list, which is sorted by start, newest first, then by id. A run that starts far
@@ -53,6 +38,8 @@ export interface RunListRow extends
   readonly sortedAt: number;
   /** Traits the run can be filtered by. */
   readonly has: readonly RunTrait[];
+  /** Id of the run that started it; null for none. */
+  readonly parent: RunId | null;
 }
 
 /** A page of the list. */
@@ -118,6 +105,7 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
     },
     flags: shown.flags,
     has: listed.has,
+    parent: summary.parent ?? null,
   };
 }
 
@@ -126,23 +114,61 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
  * no index covers every filter.
  */
 export function isListed(row: RunListRow, query: RunsQuery): boolean {
-  const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
+  const is = <T>(wanted: OneOf<T> | undefined, value: T) =>
+    wanted === undefined || valuesOf(wanted).includes(value);
+  const { not = {}, duration } = query;
+  const isNot = (unwanted: readonly (string | null)[] = [], value: string | null) =>
+    !unwanted.includes(value);
+  const { models } = row.cost;
   return row.sortedAt >= (query.from ?? -Infinity) && row.sortedAt < (query.to ?? Infinity) &&
     is(query.agent, row.agent) && is(query.status, row.status) && is(query.kind, row.kind) &&
     is(query.customer, row.customerId) && is(query.feature, row.feature) &&
     (query.has === undefined || row.has.includes(query.has)) &&
     row.cost.amount >= (query.minCost ?? 0n) && row.id.includes(query.q ?? "") &&
     (query.model === undefined ||
-      row.cost.models.some(({ model, provider }) =>
-        model === query.model && is(query.provider, provider)
-      ));
+      models.some(({ model, provider }) =>
+        is(query.model, model) && is(query.provider, provider)
+      )) &&
+    isNot(not.agent, row.agent) && isNot(not.status, row.status) &&
+    isNot(not.customer, row.customerId) && isNot(not.feature, row.feature) &&
+    (not.model === undefined || models.every(({ model }) => isNot(not.model, model))) &&
+    (duration === undefined || row.durationMs !== null &&
+        row.durationMs >= duration.min && row.durationMs <= duration.max);
 }
 
-/** Returns whether a query needs a filter that no index covers, so that runs must be scanned. */
-export function needsWindow(query: RunsQuery): boolean {
-  const { agent, customer, feature, q } = query;
-  const isPartOfId = q !== undefined && !isRunId(q);
-  return isPartOfId || agent === null || customer === null || feature === null;
+/** Usual figures of an agent's run. */
+export interface UsualRun {
+  readonly durationMs: number;
+  readonly cost: Picodollars;
+}
+
+/**
+ * Factor from which a figure is unusual, least number of runs that have a usual figure, and least
+ * figures that matter: milliseconds, and picodollars.
+ */
+export const UNUSUAL = { factor: 2, runsMin: 5, slow: 1_000, expensive: 10 ** 9 } as const;
+
+/** Returns the medians of finished runs; null for too few. */
+export function usualOf(rows: readonly RunListRow[]): UsualRun | null {
+  const ended = rows.filter(({ durationMs }) => durationMs !== null);
+  if (ended.length < UNUSUAL.runsMin) return null;
+  const middle = Math.floor(ended.length / 2);
+  const durations = ended.map(({ durationMs }) => durationMs ?? 0).sort((a, b) => a - b);
+  const costs = ended.map(({ cost }) => cost.amount).sort((a, b) => Number(a - b));
+  return { durationMs: durations[middle] ?? 0, cost: costs[middle] ?? 0n };
+}
+
+/** Returns how many times the usual figure a run has; 0 if that is unknown. */
+export function timesUsual(
+  { durationMs, cost }: Pick<RunListRow, "durationMs" | "cost">,
+  usual: UsualRun | null,
+  figure: UnusualFigure,
+): number {
+  if (usual === null) return 0;
+  const [own, base] = figure === "slow"
+    ? [durationMs ?? 0, usual.durationMs]
+    : [Number(cost.amount), Number(usual.cost)];
+  return base === 0 || own < UNUSUAL[figure] ? 0 : own / base;
 }
 
 /** Children and descendants of a run. */
@@ -155,4 +181,37 @@ export interface RunLineage {
   readonly cost: Picodollars;
   /** True if there are more descendants than `DESCENDANTS`; their cost is not included. */
   readonly isCut: boolean;
+}
+
+/** Children of a run of a list, and totals of its descendants. */
+export interface RunFamily {
+  /** Children, earliest start first. */
+  readonly children: readonly RunListRow[];
+  /** True if there are more descendants than were read. */
+  readonly isCut: boolean;
+  /** Cost of the descendants, in picodollars. */
+  readonly cost: Picodollars;
+  /** Input and output tokens of the descendants. */
+  readonly tokens: bigint;
+  /** Number of descendants that failed or timed out. */
+  readonly failed: number;
+}
+
+/** A family without children. */
+export const NO_FAMILY: RunFamily = { children: [], isCut: false, cost: 0n, tokens: 0n, failed: 0 };
+
+/** Adds a descendant to a family. */
+export function addToFamily(
+  { children, isCut, cost, tokens, failed }: RunFamily,
+  row: RunListRow,
+  isChild: boolean,
+): RunFamily {
+  return {
+    // They are read from the latest on.
+    children: isChild ? [row, ...children] : children,
+    isCut,
+    cost: cost + row.cost.amount,
+    tokens: tokens + row.usage.inputTokens + row.usage.outputTokens,
+    failed: failed + Number(row.status === "failed" || row.status === "timeout"),
+  };
 }

@@ -157,14 +157,27 @@ const ROWS_PER_SUMMARY = 12;
  */
 const BLOCKS_COUNTED_MAX = 200;
 
+/** Maximum runs that a search reads in vain. */
+const SCAN_RUNS_MAX = 20_000;
+
 /** Counts the rows that a page has read and may still read. */
 export class Budget {
   rows = 0;
   left: number;
+  readonly #endMs: number;
 
-  /** @param rowsMax rows that may be read; each read also has a fixed cost */
-  constructor(rowsMax: number) {
+  /**
+   * @param rowsMax rows that may be read; each read also has a fixed cost
+   * @param endMs when nothing more should be read, by `performance.now()`
+   */
+  constructor(rowsMax: number, endMs: number = Infinity) {
     this.left = rowsMax;
+    this.#endMs = endMs;
+  }
+
+  /** A budget of a search that reads runs one after the other, until some time has passed. */
+  static ofScan(ms: number): Budget {
+    return new Budget(SCAN_RUNS_MAX * ROWS_PER_SUMMARY, performance.now() + ms);
   }
 
   /** Counts one read of `rows` rows, for at most `entries` entries. */
@@ -180,6 +193,7 @@ export class Budget {
 
   /** True if nothing more should be read. */
   get isSpent(): boolean {
-    return this.left <= 0;
+    // However late it is, the first read leads on: else a page could not say where the next begins.
+    return this.left <= 0 || this.rows > 0 && performance.now() >= this.#endMs;
   }
 }

@@ -12,7 +12,7 @@ import type { EntryToAdd, EntryToRemove } from "../base/entries.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
 import { agentPart, costPart, customerPart, featurePart, modelPart } from "../base/index_parts.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
-import type { RunsQuery } from "../../domain/runs/list.ts";
+import { type RunsQuery, valuesOf } from "../../domain/runs/list_filter.ts";
 import type { RunKind } from "../../domain/runs/flags.ts";
 import type { RunLabels } from "../../domain/runs/run.ts";
 
@@ -165,14 +165,15 @@ export function indexValue(
 export function maybeListed(
   { kind, agent, customer, feature, minCost }: RunsQuery,
 ): (value: unknown) => boolean {
-  const expected: [at: number, byte: number][] = [];
-  if (kind !== undefined) expected.push([KIND, kindByte(kind)]);
-  if (agent !== undefined) expected.push([AGENT, labelByte(agent)]);
-  if (customer !== undefined) expected.push([CUSTOMER, labelByte(customer)]);
-  if (feature !== undefined) expected.push([FEATURE, labelByte(feature)]);
+  const expected: [at: number, bytes: readonly number[]][] = [];
+  if (kind !== undefined) expected.push([KIND, [kindByte(kind)]]);
+  const labels = [[AGENT, agent], [CUSTOMER, customer], [FEATURE, feature]] as const;
+  for (const [at, wanted] of labels) {
+    if (wanted !== undefined) expected.push([at, valuesOf(wanted).map(labelByte)]);
+  }
   return (value) => {
     if (!(value instanceof Uint8Array) || value[0] !== FORM) return true;
-    if (expected.some(([at, byte]) => value[at] !== byte)) return false;
+    if (expected.some(([at, bytes]) => !bytes.includes(value[at] ?? NO_LABEL))) return false;
     return minCost === undefined || value.length === COST ||
       BigInt(decoder.decode(value.subarray(COST))) >= minCost;
   };

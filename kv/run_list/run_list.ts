@@ -10,9 +10,22 @@ import {
   type RunListPage,
   type RunListRow,
   type RunPosition,
-  type RunsQuery,
   summedRowOf,
+  timesUsual,
+  UNUSUAL,
+  usualOf,
+  type UsualRun,
 } from "../../domain/runs/list.ts";
+import {
+  matchesDetails,
+  needsDetails,
+  needsScan,
+  type OneOf,
+  type RunsQuery,
+  type UnusualFigure,
+  valuesOf,
+} from "../../domain/runs/list_filter.ts";
+import { detailsOf } from "../../domain/runs/lines.ts";
 import { comparePositions, isBlock, type Position } from "../base/entries.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
 import {
@@ -26,7 +39,9 @@ import {
 import type { Team } from "../../domain/teams/team.ts";
 import { listRows, type Store } from "../store.ts";
 import { Budget, type IndexCursor, MergedIndexCursor, SingleIndexCursor } from "./cursors.ts";
-import { readListRows, readSummaries, type TeamAt } from "../runs/heads.ts";
+import { type HeadRows, readHeadRows } from "../runs/head_rows.ts";
+import { readListRows, readSummaries, summariesIn, type TeamAt } from "../runs/heads.ts";
+import { readManyParts } from "../runs/many_parts.ts";
 import { IndexIntersection } from "./index_intersection.ts";
 import { maybeListed } from "./run_index.ts";
 import { Buffer } from "node:buffer";
@@ -37,8 +52,14 @@ import { Buffer } from "node:buffer";
  */
 export const PAGE_ROWS_MAX = 1_000;
 
-/** Runs read in one batch. */
-const RUNS_PER_READ = 50;
+/** Runs read in one batch, and in one of a search that no index answers. */
+const RUNS_PER_READ = { usual: 50, scan: 200 } as const;
+
+/** Milliseconds of a search that no index answers. */
+const SCAN_MS = 1_000;
+
+/** Latest runs of an agent whose medians are its usual figures. */
+const USUAL_RUNS = 50;
 
 /** Runs that may fail the filter before the smallest index ranges are selected again. */
 const MISSES_MAX = 250;
@@ -59,14 +80,19 @@ export function createRunListStore(store: Store) {
      *
      * @param after position after which the page starts, or null for the first page
      * @param limit maximum runs on the page
+     * @param scanMs maximum milliseconds of a search that no index answers
      */
     page: (
       team: Pick<Team, "id">,
       query: RunsQuery,
       after: RunPosition | null,
       limit: number,
+      scanMs: number = SCAN_MS,
     ): Promise<RunListPage> =>
-      store.reads.run(team.id, () => readRunListPage(store, team.id, query, after, limit)),
+      store.reads.run(team.id, () => {
+        const budget = needsScan(query) ? Budget.ofScan(scanMs) : undefined;
+        return readRunListPage(store, team.id, query, after, limit, budget);
+      }),
   };
 }
 
@@ -80,35 +106,35 @@ export async function readRunListPage(
   budget: Budget = new Budget(PAGE_ROWS_MAX + limit * ROWS_PER_RUN),
 ): Promise<RunListPage> {
   const at = { store, team };
-  if (judgeId("run", query.q) === "valid") {
+  const id = query.q ?? query.text?.toLowerCase();
+  if (judgeId("run", id) === "valid") {
     // The run with exactly this id is a page of its own.
-    const found = await readListRows(at, after === null ? [query.q as RunId] : []);
-    return { rows: found.filter((row) => isListed(row, query)), next: null, searchedTo: null };
+    const found = await readListRows(at, after === null ? [id as RunId] : []);
+    const { text: _, ...filters } = query;
+    return { rows: await filterRows(at, found, filters), next: null, searchedTo: null };
   }
   const cursors = await cursorsOf(at, query, budget, limit);
   const intersection = new IndexIntersection(cursors, startOf(query, after), budget);
   const mayMatch = maybeListed(query);
+  const usual = new Map<string, UsualRun | null>();
   const rows: RunListRow[] = [];
   while (true) {
-    const candidates = await nextRuns(
-      intersection,
-      query.q,
-      mayMatch,
-      Math.min(RUNS_PER_READ, limit - rows.length),
-    );
+    const missing = limit - rows.length;
+    const perRead = needsScan(query) ? RUNS_PER_READ.scan : Math.min(RUNS_PER_READ.usual, missing);
+    const candidates = await nextRuns(intersection, query.q, mayMatch, perRead);
     if (candidates.length === 0) {
       const next = intersection.isEnd ? null : intersection.passed;
       return { rows, next, searchedTo: next?.at ?? null };
     }
-    const matching = await readRows(at, query, candidates);
-    rows.push(...matching);
+    const matching = await readRows(at, query, candidates, usual);
+    rows.push(...matching.slice(0, missing));
     budget.spendOnRuns(candidates.length - matching.length);
     if (matching.length * 2 < candidates.length) intersection.chooseAgain();
-    // A read never returns more runs than are missing, so the last run read ends a full page.
-    if (rows.length === limit) {
-      const isLast = await intersection.next() === null && intersection.isEnd;
-      return { rows, next: isLast ? null : candidates.at(-1) ?? null, searchedTo: null };
-    }
+    if (rows.length < limit) continue;
+    const last = candidates.find(({ run }) => run === rows.at(-1)?.id) ?? null;
+    const hasMore = matching.length > missing || last?.run !== candidates.at(-1)?.run ||
+      await intersection.next() !== null || !intersection.isEnd;
+    return { rows, next: hasMore ? last : null, searchedTo: null };
   }
 }
 
@@ -134,15 +160,66 @@ async function nextRuns(
   return candidates;
 }
 
-/** Reads runs; omits runs that no longer match the query. */
+/** Reads runs; omits runs that do not match the query, or no longer. */
 async function readRows(
   at: TeamAt,
   query: RunsQuery,
   positions: readonly RunPosition[],
+  usual: Map<string, UsualRun | null>,
+): Promise<readonly RunListRow[]> {
+  const ids = positions.map(({ run }) => run);
+  const stored = needsDetails(query) ? await readHeadRows(at.store, at.team, ids) : null;
+  const summaries = stored === null ? await readSummaries(at, ids) : summariesIn(stored);
+  const rows = Array.from(summaries, ([run, summary]) => summedRowOf(run, summary));
+  return await filterRows(at, rows, query, usual, stored);
+}
+
+/** Returns the rows that match a query; what costs a read is checked last. */
+async function filterRows(
+  at: TeamAt,
+  all: readonly RunListRow[],
+  query: RunsQuery,
+  usual: Map<string, UsualRun | null> = new Map(),
+  stored: ReadonlyMap<RunId, HeadRows> | null = null,
+): Promise<readonly RunListRow[]> {
+  let rows = all.filter((row) => isListed(row, query));
+  if (query.isRoot === true) rows = await rootsOf(at, rows);
+  if (query.unusual !== undefined) rows = await unusualOf(at, rows, query.unusual, usual);
+  if (!needsDetails(query)) return rows;
+  const found = new Set<RunId>();
+  const ids = rows.map(({ id }) => id);
+  const parts = stored === null
+    ? await readHeadRows(at.store, at.team, ids)
+    : new Map(ids.map((id) => [id, stored.get(id) ?? new Map()]));
+  await readManyParts(at, parts, query.scores !== undefined, (id, parts, addedScores) => {
+    if (matchesDetails(id, detailsOf(parts, addedScores), query)) found.add(id);
+  });
+  return rows.filter(({ id }) => found.has(id));
+}
+
+/** Returns the runs without a parent, or whose parent is not stored. */
+async function rootsOf(at: TeamAt, rows: readonly RunListRow[]): Promise<RunListRow[]> {
+  const parents = new Set(rows.flatMap(({ parent }) => parent ?? []));
+  const stored = parents.size === 0 ? null : await readSummaries(at, [...parents]);
+  return rows.filter(({ parent }) => parent === null || !stored?.has(parent));
+}
+
+/** Returns the runs with at least twice the usual figure of their agents. */
+async function unusualOf(
+  { store, team }: TeamAt,
+  rows: readonly RunListRow[],
+  figure: UnusualFigure,
+  usual: Map<string, UsualRun | null>,
 ): Promise<RunListRow[]> {
-  const summaries = await readSummaries(at, positions.map(({ run }) => run));
-  return Array.from(summaries, ([run, summary]) => summedRowOf(run, summary))
-    .filter((row) => isListed(row, query));
+  for (const agent of new Set(rows.flatMap(({ agent }) => agent ?? []))) {
+    if (usual.has(agent)) continue;
+    const ofAgent = { agent, from: null, to: null };
+    const latest = await readRunListPage(store, team, ofAgent, null, USUAL_RUNS);
+    usual.set(agent, usualOf(latest.rows));
+  }
+  return rows.filter((row) =>
+    timesUsual(row, usual.get(row.agent ?? "") ?? null, figure) >= UNUSUAL.factor
+  );
 }
 
 function startOf({ to }: RunsQuery, after: RunPosition | null): Position {
@@ -162,13 +239,23 @@ async function cursorsOf(
   if (has !== undefined) ranges.push(["has", [has]]);
   // Runs without an opening are indexed only as orphans.
   if (has !== "orphan") {
-    if (typeof agent === "string") ranges.push(["agent", [agentPart(agent)]]);
-    if (typeof customer === "string") ranges.push(["customer", [customerPart(customer)]]);
-    if (typeof feature === "string") ranges.push(["feature", [featurePart(feature)]]);
+    const addRange = (
+      kind: RunIndexKind,
+      wanted: OneOf<string | null> = null,
+      partOf = (name: string) => name,
+    ) => {
+      const names = valuesOf(wanted).filter((name) => name !== null);
+      // No index has the runs without a label.
+      if (names.length === valuesOf(wanted).length) ranges.push([kind, names.map(partOf)]);
+    };
+    addRange("agent", agent, agentPart);
+    addRange("customer", customer, customerPart);
+    addRange("feature", feature, featurePart);
     if (model !== undefined) {
-      ranges.push(["model", await modelParts(at, model, query.provider)]);
+      const parts = valuesOf(model).map((name) => modelParts(at, name, query.provider));
+      ranges.push(["model", (await Promise.all(parts)).flat()]);
     }
-    if (status !== undefined) ranges.push(["status", [status]]);
+    addRange("status", status);
     if (minCost !== undefined) ranges.push(["cost", costPartsFrom(minCost)]);
     // A run's kind never changes, so no run is skipped while it changes.
     if (kind !== undefined || ranges.length === 0) {

@@ -131,9 +131,22 @@ export async function readSummaries(
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunSummary>> {
   const entries = await getAll(store, ids.map((id) => keys.summary(team, id)));
+  return decodeSummaries(entries.map(({ key, value }) => [keyParts.headRow(key).run, value]));
+}
+
+/** Returns the summaries among the rows of some runs. */
+export function summariesIn(
+  rows: ReadonlyMap<RunId, HeadRows>,
+): ReadonlyMap<RunId, RunSummary> {
+  return decodeSummaries(Array.from(rows, ([id, row]) => [id, row.get("summary")?.value]));
+}
+
+function decodeSummaries(
+  stored: readonly (readonly [RunId, unknown])[],
+): ReadonlyMap<RunId, RunSummary> {
   const summaries = new Map<RunId, RunSummary>();
-  for (const { key, value } of entries) {
-    if (value instanceof Uint8Array) summaries.set(keyParts.headRow(key).run, decodeSums(value));
+  for (const [id, value] of stored) {
+    if (value instanceof Uint8Array) summaries.set(id, decodeSums(value));
   }
   return summaries;
 }

@@ -5,12 +5,21 @@
  */
 import type { RunId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
-import type { RunLineage } from "../../domain/runs/list.ts";
+import { linesOf, type RunLines } from "../../domain/runs/lines.ts";
+import {
+  addToFamily,
+  NO_FAMILY,
+  type RunFamily,
+  type RunLineage,
+  summedRowOf,
+} from "../../domain/runs/list.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { ALL_ENTRIES, listEntries } from "../entries.ts";
 import type { Store } from "../store.ts";
+import { readHeadRows } from "./head_rows.ts";
 import { readListRows, readSummaries, type RunAt, type TeamAt } from "./heads.ts";
+import { readManyParts } from "./many_parts.ts";
 
 /** Reads lineages. */
 export type LineageStore = ReturnType<typeof createLineageStore>;
@@ -23,6 +32,19 @@ export function createLineageStore(store: Store) {
     /** Returns the summarized children of a run, latest start first; at most `limit`. */
     children: ({ id: team }: Team, id: RunId, limit: number) =>
       store.reads.run(team, () => childrenOf({ store, team, id }, limit)),
+    /** Returns the texts of runs; missing runs are left out. */
+    lines: ({ id: team }: Team, ids: readonly RunId[]) =>
+      store.reads.run(team, async () => {
+        const lines = new Map<RunId, RunLines>();
+        const rows = await readHeadRows(store, team, ids);
+        await readManyParts({ store, team }, rows, false, (id, parts) => {
+          lines.set(id, linesOf(parts, []));
+        });
+        return lines;
+      }),
+    /** Returns the families of the runs that have children, as of their summaries. */
+    families: ({ id: team }: Team, ids: readonly RunId[]) =>
+      store.reads.run(team, () => readFamilies({ store, team }, ids)),
     /**
      * Returns runs of the team as list rows, in the order of `ids`; missing runs are left out.
      *
@@ -58,6 +80,52 @@ export async function readLineage(run: RunAt): Promise<RunLineage> {
   }
   return { children, hasMore: listed.length > CHILDREN_MAX, cost, isCut };
 }
+
+/**
+ * Reads the families of the runs of a list, generation by generation for all of them together: a
+ * family of its own would cost a round trip each.
+ */
+async function readFamilies(
+  at: TeamAt,
+  ids: readonly RunId[],
+): Promise<ReadonlyMap<RunId, RunFamily>> {
+  const families = new Map<RunId, RunFamily>();
+  // A run whose parent is one of its descendants is counted once.
+  const visited = new Set(ids.map((id) => `${id} ${id}`));
+  let parents = ids.map((id) => ({ id, root: id }));
+  for (let left = FAMILIES.runsMax; parents.length > 0;) {
+    const lists = await Promise.all(
+      parents.map(({ id }) => childrenOf({ ...at, id }, FAMILIES.childrenMax + 1)),
+    );
+    const found = parents.flatMap(({ root }, i) =>
+      (lists[i] ?? []).map((id) => ({ id, root, isChild: root === parents[i]?.id }))
+    );
+    const fresh = found.filter(({ id, root }) => {
+      const name = `${root} ${id}`;
+      return !visited.has(name) && visited.add(name);
+    }).slice(0, left);
+    left -= fresh.length;
+    const summaries = await readSummaries(at, fresh.map(({ id }) => id));
+    for (const { id, root, isChild } of fresh) {
+      const summary = summaries.get(id);
+      if (summary === undefined) continue;
+      const family = families.get(root) ?? NO_FAMILY;
+      families.set(root, addToFamily(family, summedRowOf(id, summary), isChild));
+    }
+    for (const [i, list] of lists.entries()) {
+      const root = parents[i]?.root;
+      const family = root === undefined ? undefined : families.get(root);
+      if (root === undefined || family === undefined) continue;
+      const isCut = list.length > FAMILIES.childrenMax || left === 0;
+      families.set(root, { ...family, isCut: family.isCut || isCut });
+    }
+    parents = fresh;
+  }
+  return families;
+}
+
+/** Maximum descendants of the runs of a list, and children of each. */
+const FAMILIES = { runsMax: 500, childrenMax: 25 } as const;
 
 /** Returns the children of a run, latest start first. */
 async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<RunId[]> {

@@ -7,9 +7,11 @@ import {
   parseRunsQuery,
   RUN_SEARCH_CHARS_MAX,
   RUNS_PER_PAGE,
+  RUNS_SINCE,
   RUNS_WINDOW_HOURS,
   type RunsCursor,
 } from "../../../domain/runs/list_query.ts";
+import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
@@ -61,6 +63,13 @@ const label = (whose: string) =>
   z.string().max(LABEL_CHARS_MAX).optional()
     .describe(`Runs ${whose}; \`(unattributed)\` for runs without one.`);
 
+const unwanted = (what: string) =>
+  z.string().max(LABEL_CHARS_MAX).optional().describe(`Runs without this ${what}.`);
+
+const milliseconds = z.string().meta({ pattern: "^[0-9]{1,15}(\\.[0-9]{1,15})?$" }).optional();
+
+const pair = z.string().meta({ pattern: "^[^=]+=" }).optional();
+
 /** Filters of run lists, without pagination. */
 export const RUN_FILTERS = {
   agent: slug().optional().describe("Runs of this agent."),
@@ -72,15 +81,42 @@ export const RUN_FILTERS = {
     "Provider of that model; only with `model`.",
   ),
   status: runStatus.optional().describe("Runs of this status."),
+  not_agent: unwanted("agent"),
+  not_customer_id: unwanted("customer"),
+  not_feature: unwanted("feature"),
+  not_model: unwanted("model"),
+  not_status: runStatus.optional().describe("Runs of another status."),
   kind: runKind.schema.optional().describe("Kind of the call that opened the run."),
   has: runTrait.schema.optional().describe(
     "`unpriced`: called a model without a price; `late`: received events after its close; " +
       "`orphan`: has no opening yet; `failed_check`: failed a check.",
   ),
+  root: z.enum(["true", "false"]).optional().describe(
+    "`true`: runs without a parent, or whose parent is not stored.",
+  ),
+  unusual: z.enum(UNUSUAL_FIGURES).optional().describe(
+    "Runs that took (`slow`) or cost (`expensive`) at least twice the median of the agent's " +
+      "latest 50 runs, and at least 1 s or $0.001.",
+  ),
   min_cost_usd: z.string().meta({ pattern: "^[0-9]{1,12}(\\.[0-9]{1,12})?$" }).optional()
     .describe("Runs that cost at least this amount."),
+  min_duration_ms: milliseconds.describe("Runs that took at least this many milliseconds."),
+  max_duration_ms: milliseconds.describe("Runs that took at most this many milliseconds."),
+  metadata: pair.describe("Runs with this label, as `key=value`."),
+  not_metadata: pair.describe("Runs without this label, as `key=value`."),
+  min_score: pair.describe(
+    "Runs with a score of at least a value, as `name=0.5`; true counts as 1.",
+  ),
+  max_score: pair.describe("Runs with a score of at most a value, as `name=0.5`."),
+  error: z.string().max(LABEL_CHARS_MAX).optional().describe(
+    "Text in the reason of a run's failure: the note of its close, or `error` in its output.",
+  ),
+  text: z.string().max(LABEL_CHARS_MAX).optional().describe(
+    "Text in the goal, the output or the reason of the failure; a run's id, or part of one.",
+  ),
   q: z.string().min(1).max(RUN_SEARCH_CHARS_MAX).meta({ pattern: "^[0-9a-z_]+$" }).optional()
     .describe("A run's id, or part of one."),
+  since: z.enum(RUNS_SINCE).optional().describe("Period up to now; `from` replaces it."),
   from: dayOrInstant.optional().describe("Earliest start, inclusive."),
   to: dayOrInstant.optional().describe(
     "Latest start, not before `from`; an instant is exclusive, a day is included completely.",
@@ -102,8 +138,9 @@ export const RUN_LISTS = endpoints("Runs", {
       return answer(c, 200, runListPage.write({ ...page, query, cursor, isWindowDefault }));
     },
     summary: "List runs",
-    description:
-      "A run must match all filters. Partial ids and `(unattributed)` are not indexed: " +
+    description: "A run must match all filters. Of several values of one label, such as " +
+      "`status=failed&status=timeout`, it must have one; of several `not_…` it must have none. " +
+      "Filters without an index read up to 20,000 runs and take up to 1 s. Partial ids and `(unattributed)` are not indexed: " +
       `without \`from\` and \`to\` they are searched in the last ${RUNS_WINDOW_HOURS} hours, which ` +
       "`window` reports. A page that scans a very large number of runs may end before it is full; " +
       "`searched_to` then reports how far it got. A run without an opening has no start and is " +

@@ -41,6 +41,7 @@ export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
     },
     flags: [],
     has: [],
+    parent: null,
     ...fields,
   };
 }

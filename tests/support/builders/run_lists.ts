@@ -3,7 +3,8 @@ import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import type { RunPosition, RunsQuery } from "../../../domain/runs/list.ts";
-import { STATUS_OF_HEARTBEAT } from "../../../domain/runs/run.ts";
+import type { OneOf } from "../../../domain/runs/list_filter.ts";
+import { type RunStatus, STATUS_OF_HEARTBEAT } from "../../../domain/runs/run.ts";
 import { cardOf, rateRow } from "./cards.ts";
 import { NOON } from "../harness/harness.ts";
 import { aCall, run } from "./stored_runs.ts";
@@ -54,12 +55,21 @@ export const anyRun: fc.Arbitrary<SentRun> = fc.record({
 
 /** Any query; ids are of runs with numbers of two hex digits. */
 export const anyQuery: fc.Arbitrary<RunsQuery> = fc.record({
-  agent: fc.constantFrom("a", "b", "x"),
-  customer: names("c", "d", null),
+  agent: fc.constantFrom<OneOf<string>>("a", "b", "x", ["a", "x"], ["a", "b"]),
+  customer: fc.constantFrom<OneOf<string | null>>("c", "d", null, ["c", "d"], ["c", null]),
   feature: names("f", null),
-  status: fc.constantFrom("success", "failed", "timeout", "running"),
+  status: fc.constantFrom<OneOf<RunStatus>>("success", "failed", "timeout", "running", [
+    "failed",
+    "timeout",
+  ]),
   kind: fc.constantFrom("run", "heartbeat"),
-  model: fc.constantFrom("known", "new", "none"),
+  model: fc.constantFrom<OneOf<string>>("known", "new", "none", ["known", "none"]),
+  not: fc.record({
+    agent: fc.constant(["b"]),
+    customer: fc.constantFrom(["c"], [null], ["c", "d"]),
+    status: fc.constantFrom(["running"], ["success", "failed"]),
+    model: fc.constant(["new"]),
+  }, { requiredKeys: [] }),
   has: fc.constantFrom("unpriced", "late", "orphan", "failed_check"),
   minCost: fc.constantFrom(1n, 300n, 3_000_005n, 3_000_000_006n, 10n ** 15n),
   q: fc.constantFrom("0", "1", "a", run(7)),
@@ -143,7 +153,10 @@ function matches(n: number, sent: SentRun, query: RunsQuery): boolean {
     orphan: isOrphan,
     failed_check: false,
   };
-  const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
+  const is = <T>(wanted: OneOf<T> | undefined, value: T) =>
+    wanted === undefined || [wanted].flat().includes(value);
+  const isNot = <T>(unwanted: readonly T[] = [], value: T) => !unwanted.includes(value);
+  const { not = {} } = query;
   // An orphan has no fields of an opening; only `has=orphan` or its complete id finds it.
   return (isOrphan ? query.has === "orphan" || query.q === run(n) : true) &&
     is(query.agent, isOrphan ? null : sent.agent) &&
@@ -153,7 +166,13 @@ function matches(n: number, sent: SentRun, query: RunsQuery): boolean {
     is(query.kind, isOrphan ? "run" : sent.kind) &&
     (query.has === undefined || traits[query.has]) &&
     (query.model === undefined ||
-      calls.some(({ model, provider }) => model === query.model && is(query.provider, provider))) &&
+      calls.some(({ model, provider }) =>
+        is(query.model, model) && is(query.provider, provider)
+      )) &&
+    isNot(not.agent, isOrphan ? null : sent.agent) &&
+    isNot(not.customer, isOrphan ? null : sent.customer) &&
+    isNot(not.status, sent.end ?? "running") &&
+    calls.every(({ model }) => isNot(not.model, model)) &&
     BigInt(cost) >= (query.minCost ?? 0n) && run(n).includes(query.q ?? "") &&
     at >= (query.from ?? 0) && at < (query.to ?? Infinity);
 }

@@ -1,6 +1,6 @@
 /** Rows of run lists, and how much of the index is read to find them. */
 import { assert, assertEquals } from "@std/assert";
-import type { RunsQuery } from "../../../domain/runs/list.ts";
+import type { RunPosition, RunsQuery } from "../../../domain/runs/list.ts";
 import {
   createRunListStore,
   PAGE_ROWS_MAX,
@@ -47,6 +47,26 @@ Deno.test("run list: a run is listed as last aggregated, and by its full id as i
   assertEquals(await displayed({ status: "success" }), []);
   await processAll(store);
   assertEquals([await displayed(), await displayed({ status: "running" })], [[["success", 1]], []]);
+});
+
+Deno.test("run list: a search whose time is over returns the position where it goes on", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  for (let n = 1; n <= 20; n++) await open(runs, n, { startedAt: NOON + n });
+  await processAll(store);
+  const { page } = createRunListStore(store);
+  const query = { ...ALL, text: run(0x13).slice(-4) };
+  const found: string[] = [];
+  let pages = 0;
+  for (let after: RunPosition | null = null; pages === 0 || after !== null; pages++) {
+    const { rows, next, searchedTo } = await page(TEAM, query, after, 5, 0);
+    found.push(...rows.map(({ id }) => id));
+    assertEquals(searchedTo, next?.at ?? null);
+    after = next;
+  }
+  assertEquals(found, [run(0x13)]);
+  assert(pages > 1, String(pages));
 });
 
 Deno.test("run list: filters are read along the rarest, whichever that is, and find their complete intersection", async () => {

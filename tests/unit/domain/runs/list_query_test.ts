@@ -79,3 +79,38 @@ Deno.test("runs query: the first invalid parameter is named", () => {
   assertEquals(fieldOf("from=2026-02-01&to=2026-01-31"), ["invalid_field", "from"]);
   assertEquals(fieldOf("kind=~&status=~"), ["invalid_field", "status"]);
 });
+
+Deno.test("runs query: several values, their opposite, and filters that no index answers", () => {
+  assertEquals(valueOf("agent=a&agent=b&not_status=failed&not_model=m").query, {
+    agent: ["a", "b"],
+    not: { status: ["failed"], model: ["m"] },
+    from: null,
+    to: null,
+  });
+  const texts = "metadata=env=prod&metadata=env=a%3Db&error=502&text=refund&not_metadata=x=1";
+  assertEquals(valueOf(texts).query, {
+    metadata: [["env", "prod"], ["env", "a=b"]],
+    error: "502",
+    text: "refund",
+    not: { metadata: [["x", "1"]] },
+    from: null,
+    to: null,
+  });
+  const numbers = "min_duration_ms=5&min_score=a=0.5&max_score=a=1&max_score=b=-2";
+  assertEquals(valueOf(numbers).query, {
+    duration: { min: 5, max: Infinity },
+    scores: [
+      { name: "a", min: 0.5, max: 1 },
+      { name: "b", min: -Infinity, max: -2 },
+    ],
+    from: null,
+    to: null,
+  });
+  assertEquals(valueOf("since=24h&root=true&unusual=slow").query, {
+    isRoot: true,
+    unusual: "slow",
+    from: NOW - DAY_MS,
+    to: null,
+  });
+  assertEquals(valueOf("customer_id=c&customer_id=(unattributed)").isWindowDefault, false);
+});

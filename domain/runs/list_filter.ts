@@ -1,0 +1,137 @@
+/**
+ * The filters of a run list, and those that only the parts of a run answer.
+ *
+ * @module
+ */
+import { isRunId, type RunId } from "../core/ids.ts";
+import { type RawJson, rawOf } from "../core/raw_json.ts";
+import type { Picodollars } from "../pricing/money.ts";
+import type { RunDetails } from "./lines.ts";
+import type { RunLabels, Score } from "./run.ts";
+import type { RunKind, RunTrait } from "./flags.ts";
+
+/** A value, or several of which one must match. */
+export type OneOf<Value> = Value | readonly Value[];
+
+/** Returns the values of a filter. */
+export function valuesOf<Value>(wanted: OneOf<Value>): readonly Value[] {
+  // The values are texts or null, never lists.
+  return (Array.isArray(wanted) ? wanted : [wanted]) as readonly Value[];
+}
+
+/** Labels that runs must have, by filter; null is no label. */
+type LabelFilters = {
+  readonly [Label in keyof RunLabels]?: OneOf<RunLabels[Label]>;
+};
+
+/** Filters of a run list. An absent filter is not applied; null selects runs without the label. */
+export interface RunsQuery extends LabelFilters {
+  /** Model that the run called. */
+  readonly model?: OneOf<string>;
+  /** Provider of the model. */
+  readonly provider?: string | null;
+  /** Values that the run must not have. */
+  readonly not?:
+    & {
+      readonly [Name in keyof RunLabels | "model"]?: readonly (string | null)[];
+    }
+    & { readonly metadata?: readonly LabelValue[] };
+  /** Kind of call that opened the run. */
+  readonly kind?: RunKind;
+  /** Trait the run must have. */
+  readonly has?: RunTrait;
+  /** True for runs without a parent, or whose parent is not stored. */
+  readonly isRoot?: true;
+  /** Figure that is at least twice the usual one of the run's agent. */
+  readonly unusual?: UnusualFigure;
+  /** Minimum cost in picodollars. */
+  readonly minCost?: Picodollars;
+  /** Minimum and maximum duration in milliseconds. */
+  readonly duration?: { readonly min: number; readonly max: number };
+  /** Labels of the run; of several values of one key, one must match. */
+  readonly metadata?: readonly LabelValue[];
+  /** Ranges of scores, each of which one score of the run must be in. */
+  readonly scores?: readonly ScoreRange[];
+  /** Part of the reason of its failure; case does not matter. */
+  readonly error?: string;
+  /** Part of its goal, output, error or id; case does not matter. */
+  readonly text?: string;
+  /** Substring of the run's id. */
+  readonly q?: string;
+  /** Earliest sort instant, unix milliseconds; null for no bound. */
+  readonly from: number | null;
+  /** Exclusive upper bound of the sort instant, unix milliseconds; null for no bound. */
+  readonly to: number | null;
+}
+
+/** A label of the metadata and its value as text. */
+export type LabelValue = readonly [key: string, value: string];
+
+/** A range of a score; true counts as 1 and false as 0. */
+export interface ScoreRange {
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Figures that are compared with the usual ones of the agent. */
+export const UNUSUAL_FIGURES = ["slow", "expensive"] as const;
+
+/** One of {@link UNUSUAL_FIGURES}. */
+export type UnusualFigure = typeof UNUSUAL_FIGURES[number];
+
+/** Returns whether a text may be a part of an id: nearly every id has a part of 3 characters. */
+export function isPartOfId(text: string): boolean {
+  return /^(?:run_(?:eu|us)_)?[0-9a-f]{4,32}$/.test(text);
+}
+
+/** Returns whether a query needs a filter that no index covers, so that runs must be scanned. */
+export function needsWindow(query: RunsQuery): boolean {
+  const { agent, customer, feature, q } = query;
+  return q !== undefined && !isRunId(q) || agent === null || customer === null || feature === null;
+}
+
+/** Returns whether a query rejects runs that only their summaries or their parts tell apart. */
+export function needsScan(query: RunsQuery): boolean {
+  const { agent, customer, feature, not, isRoot, unusual, duration } = query;
+  const { metadata, scores, error, text } = query;
+  return [not, isRoot, unusual, duration, metadata, scores, error, text]
+    .some((filter) => filter !== undefined) ||
+    [agent, customer, feature].some((label) => Array.isArray(label) && label.includes(null));
+}
+
+/** Returns whether a query has filters that only the details of a run answer. */
+export function needsDetails({ text, error, metadata, scores, not }: RunsQuery): boolean {
+  return [text, error, metadata, scores, not?.metadata].some((filter) => filter !== undefined);
+}
+
+/** Returns whether a run passes the filters that only its details answer. */
+export function matchesDetails(id: RunId, details: RunDetails, query: RunsQuery): boolean {
+  const { text, error, metadata = [], scores = [], not } = query;
+  const has = (label: LabelValue) =>
+    details.metadata.some(([key, value]) => key === label[0] && String(value) === label[1]);
+  return (text === undefined || hasText(id, details, text.toLowerCase())) &&
+    (error === undefined || includes(details.error, error.toLowerCase())) &&
+    [...Map.groupBy(metadata, ([key]) => key).values()].every((values) => values.some(has)) &&
+    !(not?.metadata ?? []).some(has) && scores.every((range) => isWithin(details.scores, range));
+}
+
+function hasText(id: RunId, { goal, output, error }: RunDetails, wanted: string): boolean {
+  return includes(goal, wanted) || includes(error, wanted) || isPartOfId(wanted) &&
+      id.includes(wanted) ||
+    output !== null && includes(plainText(output), wanted);
+}
+
+function includes(text: string | null, wanted: string): boolean {
+  return text?.toLowerCase().includes(wanted) ?? false;
+}
+
+/** Returns JSON as people write its text: strings without quotes and escapes. */
+function plainText(json: RawJson): string {
+  if (json.startsWith('"')) return JSON.parse(json);
+  return json.includes("\\u") ? rawOf(JSON.parse(json)) : json;
+}
+
+function isWithin(scores: readonly Score[], { name, min, max }: ScoreRange): boolean {
+  return scores.some(([of, value]) => of === name && Number(value) >= min && Number(value) <= max);
+}
