@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { newOf, tailCursorOf, tailCursorText } from "../../routes/dashboard/runs/tail.ts";
-import { readRunListQuery } from "../../routes/dashboard/runs/filters.tsx";
+import { readListQuery } from "../../routes/dashboard/runs/query.ts";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { RUNS } from "../support/builders/dashboard_runs.ts";
@@ -20,7 +20,7 @@ function nextLook(html: string): string {
 
 /** Returns the runs of a page that are marked as new. */
 function markedOf(html: string): string[] {
-  return html.split("<tr>").filter((row) => row.includes("new"))
+  return html.split(/<tr[^>]*>/).filter((row) => row.includes("<mark"))
     .flatMap((row) => /id="(run_\w+)"/.exec(row)?.[1] ?? []);
 }
 
@@ -85,7 +85,7 @@ Deno.test("live runs: an empty list fills, and a run is new once it matches the 
   const none = (await reader.get(`${RUNS}?live=1&status=failed`)).text;
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   const stillNone = await look(reader, none);
-  assertStringIncludes(textOf(stillNone), "No matching runs");
+  assertStringIncludes(textOf(stillNone), "No runs match");
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail" }));
   assertEquals(markedOf(await look(reader, stillNone)), [runId(1)]);
 });
@@ -142,7 +142,7 @@ Deno.test("live runs: runs above a seen one are new, and all runs if none was se
   const rows = [5, 4, 3, 2, 1].map((n) => aRow(n));
   const seenBy = (...numbers: number[]) => {
     const text = new URLSearchParams(tailCursorText(7, numbers.map((n) => aRow(n))));
-    const seen = tailCursorOf(readRunListQuery(String(text)));
+    const seen = tailCursorOf(readListQuery(String(text)));
     assertEquals(seen?.change, 7);
     return [...newOf(rows, seen)].map((id) => Number(`0x${id.slice(-8)}`));
   };

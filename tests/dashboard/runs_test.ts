@@ -10,28 +10,12 @@ import { ofInstance } from "../support/harness/test_kv.ts";
 
 /** Returns the text of a run's row. */
 function rowOf(html: string, n: number): string {
-  const row = html.split(/<\/?tr>/).find((row) => row.includes(`id="${runId(n)}"`));
+  const row = html.split(/<\/?tr[^>]*>/).find((row) => row.includes(`id="${runId(n)}"`));
   assert(row !== undefined, `no row of run ${n}`);
   return textOf(row);
 }
 
-Deno.test("runs: the unit of an event count is singular for one event", async () => {
-  await using h = await Harness.open();
-  for (const n of [1, 2]) {
-    await h.post("/v1/runs", aRun(n));
-    const events = Array.from({ length: n }, (_, i) => anEvent(10 * n + i));
-    await h.post(`/v1/runs/${runId(n)}/events`, { events });
-  }
-  await h.worker.idle();
-  const { text } = await (await signedIn(h)).get(RUNS);
-  const units = [...text.matchAll(/data-unit="(events?)">(\d)/g)].map(([, unit, count]) => [
-    count,
-    unit,
-  ]);
-  assertEquals(units.toSorted(), [["1", "event"], ["2", "events"]]);
-});
-
-Deno.test("runs: a row shows status, agent, duration, calls, cost and notes of a run", async () => {
+Deno.test("runs: a row shows status, name, agent, labels, duration, cost, tokens and notes of a run", async () => {
   await using h = await Harness.open();
   const call = (n: number, model: string) =>
     anEvent(n, { type: "llm_call", data: { provider: "openai", model, input_tokens: 1_000_000 } });
@@ -61,25 +45,122 @@ Deno.test("runs: a row shows status, agent, duration, calls, cost and notes of a
   assertEquals(status, 200);
   assertEquals(
     rowOf(text, 1),
-    "failed …00000001 today 11:57 a/b c 1 min 30 s $2.5000 gpt-4o +1 more 2 4 acme search " +
-      "no price: unheard-of events after its end",
+    "failed a/b c …00000001 a/b c acme search today 11:57 1 min 30 s $2.5000 2M " +
+      "no price: unheard-of +1",
   );
   assert(hrefsOf(text).includes("/dashboard/agents/a%2Fb%20c"));
   assertEquals(
     rowOf(text, 2),
-    "running …00000002 today 11:59 researcher 1 min so far so far $0.0000 none 0 0",
+    "running researcher …00000002 researcher today 11:59 1 min – –",
   );
   assertEquals(
     rowOf(text, 3),
-    "success …00000003 heartbeat today 11:59 nightly 45 s $0.0000 none 0 0",
+    "success nightly …00000003 nightly today 11:59 45 s – –",
   );
-  // The longest bar fills its track, the others are in proportion.
-  const bars = [...text.matchAll(/<rect class="(\w+)" width="(\d+)"/g)].map(([, ...bar]) => bar);
-  assertEquals(bars, [["track", "84"], ["success", "42"], ["track", "84"], ["failed", "84"]]);
   // A run without an opening is listed only on request.
   const orphans = await reader.get(`${RUNS}?has=orphan`);
   assertEquals(listedOn(orphans.text), [runId(4)]);
-  assertMatch(rowOf(orphans.text, 4), /today 12:00 not known yet unknown .* no opening yet$/);
+  assertMatch(
+    rowOf(orphans.text, 4),
+    /A run without its opening not known yet today 12:00 – – – no opening yet$/,
+  );
+});
+
+Deno.test("runs: a row is named by the first line of the goal, else of the error or the output", async () => {
+  await using h = await Harness.open();
+  const ended = async (n: number, open: Record<string, unknown>, finish = {}) => {
+    await h.post("/v1/runs", aRun(n, { started_at: at(n), ...open }));
+    await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ finished_at: at(n), ...finish }));
+  };
+  const failed = {
+    status: "failed",
+    output: { error: { message: "502 from the ledger\nat line 3" } },
+  };
+  await ended(1, { goal: "\n  Refund order 7\nas asked" });
+  await ended(2, { goal: "Refund order 8" }, failed);
+  await ended(3, {}, failed);
+  await ended(4, {}, { output: "All done.\nBye" });
+  await ended(5, {}, { output: { count: 3, report: "Four databases" } });
+  await ended(6, { goal: "\u200b" }, { output: [1, 2] });
+  await h.worker.idle();
+  const { text } = await (await signedIn(h)).get(RUNS);
+  const starts = [1, 2, 3, 4, 5, 6].map((n) => rowOf(text, n).split(" researcher ")[0]);
+  assertEquals(starts, [
+    "success Refund order 7",
+    "failed Refund order 8 502 from the ledger",
+    "failed 502 from the ledger",
+    "success All done.",
+    "success Four databases",
+    "success [1,2]",
+  ]);
+});
+
+Deno.test("runs: without filters the list has root runs, which show their children and what they cost", async () => {
+  await using h = await Harness.open();
+  const call = { provider: "openai", model: "gpt-4o", input_tokens: 1_000_000 };
+  const run = async (n: number, fields: Record<string, unknown>, finish = {}) => {
+    await h.post("/v1/runs", aRun(n, { started_at: at(n), ...fields }));
+    const events = [anEvent(n, { type: "llm_call", data: call })];
+    await h.post(`/v1/runs/${runId(n)}/events`, { events });
+    await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ finished_at: at(n), ...finish }));
+  };
+  const failed = { status: "failed", output: { error: "502 from the ledger" } };
+  await run(1, { goal: "Ticket 1" }, { status: "failed" });
+  await run(2, { goal: "Find the order", parent_run_id: runId(1) });
+  await run(3, { goal: "Find the refund", agent: "billing", parent_run_id: runId(1) }, failed);
+  await run(4, { goal: "Ask the ledger", parent_run_id: runId(3) });
+  await run(5, { goal: "Ticket 5" });
+  await run(6, { parent_run_id: runId(5), agent: "helper" }, failed);
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(RUNS);
+  assertEquals(listedOn(text), [runId(5), runId(1)]);
+  assertMatch(rowOf(text, 1), /^failed Ticket 1 2 502 from the ledger · in billing /);
+  assertStringIncludes(rowOf(text, 1), "$10.0000 4M");
+  assertMatch(rowOf(text, 5), /^success Ticket 5 1 .* 1 child failed$/);
+  assertStringIncludes(textOf(text), "All 2 root runs, newest first");
+  const [open = ""] = hrefsOf(text, 'aria-label="Show 2 child runs"');
+  assertEquals(open, `${RUNS}?open=${runId(1)}#${runId(1)}`);
+  const opened = await reader.get(open.split("#")[0] ?? "");
+  assertEquals(listedOn(opened.text), [runId(5), runId(1), runId(2), runId(3)]);
+  assertEquals(hrefsOf(opened.text, 'aria-label="Hide 2 child runs"'), [`${RUNS}#${runId(1)}`]);
+  // A filter also finds child runs.
+  assertEquals(listedOn((await reader.get(`${RUNS}?agent=billing`)).text), [runId(3)]);
+  assertEquals(listedOn((await reader.get(`${RUNS}?root=false`)).text).length, 6);
+  const exported = hrefsOf(text, "download");
+  assertEquals(exported, [`${RUNS}.csv?root=true`, `${RUNS}.ndjson?root=true`]);
+});
+
+Deno.test("runs: a run that took twice the usual time of its agent says so", async () => {
+  await using h = await Harness.open();
+  for (const [n, seconds] of [10, 10, 10, 10, 10, 25].entries()) {
+    await h.post("/v1/runs", aRun(n, { started_at: at(-1_000 * seconds) }));
+    await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ finished_at: at() }));
+  }
+  await h.worker.idle();
+  const { text } = await (await signedIn(h)).get(RUNS);
+  assertMatch(rowOf(text, 5), /2\.5× usual time$/);
+  assertMatch(rowOf(text, 4), /–$/);
+});
+
+Deno.test("runs: two ticked runs are compared, another number is refused", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const pick = (...runs: number[]) =>
+    h.get(`/dashboard/compare?${runs.map((n) => `run=${runId(n)}`).join("&")}`, {
+      key: null,
+      headers: { Cookie: reader.cookie },
+      redirect: "manual",
+    });
+  const two = await pick(1, 2);
+  assertEquals(two.status, 303);
+  assertEquals(two.headers.get("location"), `${RUNS}/${runId(1)}/compare?with=${runId(2)}`);
+  assertEquals((await pick()).headers.get("location"), RUNS);
+  for (const runs of [[1], [1, 2, 3]]) {
+    const { status, text } = await pick(...runs);
+    assertEquals(status, 400);
+    assertStringIncludes(textOf(text), "tick exactly two");
+  }
 });
 
 Deno.test("runs: a cost is shown down to the smallest unit", async () => {
@@ -91,7 +172,6 @@ Deno.test("runs: a cost is shown down to the smallest unit", async () => {
   const shown = [...text.matchAll(/<span class="money"(?: title="([^"]*)")?>(.*?)<\/span>/g)];
   const texts = shown.map(([, exact, amount = ""]) => exact ?? textOf(`${amount}</span>`));
   assertEquals(texts, [
-    "$0.0000",
     "$0.000000000001",
     "$0.000000000009",
     "$0.00000000001",
@@ -110,7 +190,7 @@ Deno.test("runs: without runs the page shows a command that sends one; without a
   assertStringIncludes(textOf(none.text), `No runs yet Paste this into a terminal.`);
   assertStringIncludes(textOf(none.text), line);
   const unlike = await reader.get(`${RUNS}?agent=a`);
-  assertMatch(textOf(unlike.text), /No matching runs .* clear all of them/);
+  assertMatch(textOf(unlike.text), /No runs match .* clear all of them/);
   assert(!unlike.text.includes("RUNLEDGER_KEY"));
   assertEquals((await h.get("/v1/ping?agent=hello")).status, 200);
   await h.worker.idle();

@@ -1,6 +1,6 @@
 /** The search of the frame: runs by id, agents, customers and pages, from a bounded number of rows. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
@@ -30,31 +30,53 @@ async function openSome(): Promise<Harness> {
   return h;
 }
 
-Deno.test("search: a run is found by its id at any age, and by a part of it today", async () => {
+/** Returns the runs among the results, without the link to all of them. */
+async function runsFound(reader: Reader, q: string): Promise<string[]> {
+  const all = `${RUNS}?${new URLSearchParams({ text: q })}`;
+  return ((await found(reader, q)).Runs ?? []).filter((to) => to !== all);
+}
+
+Deno.test("search: a run is found by its id or by a part of it", async () => {
   await using h = await openSome();
   const reader = await signedIn(h);
-  assertEquals((await found(reader, runId(255))).Runs, [`${RUNS}/${runId(255)}`]);
-  assertEquals((await found(reader, `  ${runId(1).toUpperCase()} `)).Runs, [`${RUNS}/${runId(1)}`]);
-  assertEquals((await found(reader, "00000002")).Runs, [`${RUNS}/${runId(2)}`]);
-  assertEquals((await found(reader, "000000ff")).Runs, undefined, "older than a day");
-  assertEquals((await found(reader, "002")).Runs, undefined, "too short to tell runs apart");
-  const { Filter } = await found(reader, "00000002");
-  assertEquals(Filter, [`${RUNS}?q=00000002`]);
+  for (const text of [runId(255), `  ${runId(255).toUpperCase()} `, "000000ff"]) {
+    assertEquals((await found(reader, text)).Runs?.[0], `${RUNS}/${runId(255)}`, text);
+  }
+  assertEquals(await runsFound(reader, "00000002"), [`${RUNS}/${runId(2)}`]);
+  assertEquals(await runsFound(reader, "002"), [], "too short to tell runs apart");
+});
+
+Deno.test("search: runs are found by their goal, output and error, and shown by their goal", async () => {
+  await using h = await openSome();
+  await h.post("/v1/runs", aRun(3, { goal: "Ticket 48219: where is my REFUND?\nIt is late." }));
+  await h.post(`/v1/runs/${runId(2)}/finish`, aFinish({ output: "The order was “delivered”." }));
+  const refused = aFinish({ status: "failed", output: { error: "502 from the ledger" } });
+  await h.post(`/v1/runs/${runId(1)}/finish`, refused);
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  assertEquals(await runsFound(reader, "my refund"), [`${RUNS}/${runId(3)}`]);
+  assertEquals(await runsFound(reader, "“delivered”"), [`${RUNS}/${runId(2)}`]);
+  assertEquals(await runsFound(reader, "502 FROM"), [`${RUNS}/${runId(1)}`]);
+  const { text } = await reader.get("/dashboard/search?q=refund");
+  assertStringIncludes(textOf(text), "Ticket 48219: where is my REFUND? researcher");
+  assert((await found(reader, "refund")).Runs?.includes(`${RUNS}?text=refund`));
 });
 
 Deno.test("search: agents, customers and pages are found by a part of their name", async () => {
   await using h = await openSome();
   const reader = await signedIn(h);
   assertEquals((await found(reader, "REPORT")).Agents, ["/dashboard/agents/night%2Freport"]);
-  assertEquals((await found(reader, "acme")).Customers, [`${RUNS}?customer_id=Acme+%26+Sons`]);
-  assertEquals((await found(reader, "globex")).Customers, [`${RUNS}?customer_id=globex`]);
+  assertEquals((await found(reader, "acme")).Customers, [
+    `${RUNS}?customer_id=Acme+%26+Sons`,
+    "/dashboard/spend?customer_id=Acme+%26+Sons",
+  ]);
+  assertEquals((await found(reader, "globex")).Customers?.[0], `${RUNS}?customer_id=globex`);
   assertEquals((await found(reader, "audit")).Pages, ["/dashboard/audit"]);
-  assertEquals((await found(reader, "triage")).Filter, [`${RUNS}?agent=triage`]);
   await h.request("PATCH", "/v1/agents/triage", { body: { name: "First look" } });
   assertEquals((await found(reader, "first l")).Agents, ["/dashboard/agents/triage"]);
   const all = await found(reader, "");
   assertEquals(all.Agents?.length, 2);
-  assertEquals([all.Runs, all.Customers, all.Filter], [undefined, undefined, undefined]);
+  assertEquals([all.Runs, all.Customers], [undefined, undefined]);
   assert((all.Pages?.length ?? 0) > 8);
 });
 
@@ -74,7 +96,7 @@ Deno.test("search: among many agents those are found whose slug begins with the 
 Deno.test("search: another team's runs, agents and customers are not found", async () => {
   await using h = await openSome();
   const reader = await signedIn(h);
-  assertEquals((await found(reader, runId(9))).Runs, undefined);
+  assertEquals(await runsFound(reader, runId(9)), []);
   assertEquals((await found(reader, "theirs")).Agents, undefined);
   assertEquals((await found(reader, "Acme 2")).Customers, undefined);
 });
@@ -95,7 +117,7 @@ Deno.test("search: a hostile or very long text is shown as text", async () => {
   const hostile = `"><script>alert(1)</script>`;
   const { text } = await reader.get(`/dashboard/search?${new URLSearchParams({ q: hostile })}`);
   assert(!text.includes("<script>alert"));
-  assertStringIncludes(textOf(text), `Runs of the agent “${hostile}”`);
+  assertStringIncludes(textOf(text), `All runs that contain “${hostile}”`);
   const long = await reader.get(`/dashboard/search?q=${"é".repeat(3_000)}`);
   assertEquals(long.status, 200);
   assertMatch(long.text, new RegExp(`value="${"é".repeat(200)}"`));

@@ -28,6 +28,7 @@ function showZone() {
   const zone = root.dataset.utc === "true" ? "UTC" : ownZone;
   if (root.dataset.zone === zone) return;
   root.dataset.zone = zone;
+  for (const name of document.querySelectorAll("[data-zone-name]")) name.textContent = zone;
   showTimes(document);
 }
 

@@ -29,6 +29,7 @@ const SYMBOLS = {
   send: `<path d="m2 8 12-5.5L10.5 14 8 9z"/>`,
   copy:
     `<rect x="5.5" y="5.5" width="8" height="8" rx="1.5"/><path d="M10.5 5.5V4A1.5 1.5 0 0 0 9 2.5H4A1.5 1.5 0 0 0 2.5 4v5A1.5 1.5 0 0 0 4 10.5h1.5"/>`,
+  plus: `<path d="M8 3v10M3 8h10"/>`,
   close: `<path d="m4 4 8 8m0-8-8 8"/>`,
   chevron: `<path d="m6 3.5 4.5 4.5L6 12.5"/>`,
   page: `<path d="M4 1.8h5l3 3v9.4H4zM9 1.8v3h3"/>`,

@@ -17,15 +17,20 @@ function stuckForMs({ status, startedAt, receivedAt }: Times, now: number): numb
   return status === "running" && openMs > STUCK_MS ? openMs : null;
 }
 
-/** The status of a run; a stuck one has the icon and the colour of what is late. */
-export function RunState({ run }: { readonly run: Times }) {
+/**
+ * The status of a run; a stuck one has the icon and the colour of what is late. With `isIcon` its word
+ * is for screen readers only.
+ */
+export function RunState(
+  { run, isIcon = false }: { readonly run: Times; readonly isIcon?: boolean },
+) {
   const { nowMs } = useContext(TimeContext);
   const stuckMs = stuckForMs(run, nowMs);
-  if (stuckMs === null) return <Status of={run.status} />;
+  if (stuckMs === null) return <Status of={run.status} isIcon={isIcon} />;
   return (
     <span class="st st-late" title={`Open for ${durationText(stuckMs)}`}>
       <Icon name="late" />
-      <span>stuck</span>
+      <span class={isIcon ? "sr" : undefined}>stuck</span>
     </span>
   );
 }

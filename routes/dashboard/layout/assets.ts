@@ -4,6 +4,7 @@
  */
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import script from "../assets/dashboard.js" with { type: "text" };
+import list from "../assets/list.js" with { type: "text" };
 import agents from "../assets/style/agents.css" with { type: "text" };
 import alerts from "../assets/style/alerts.css" with { type: "text" };
 import base from "../assets/style/base.css" with { type: "text" };
@@ -62,7 +63,7 @@ const STYLES = [
 ];
 
 /** The script of all pages, with the functions that it shares with the server. */
-const SCRIPT = time.replaceAll(/^export /gm, "") + script;
+const SCRIPT = time.replaceAll(/^export /gm, "") + script + list;
 
 /** The script of a run's page, with names of its own. */
 const TRACE_SCRIPT = `(() => {\n${traceAxis.replaceAll(/^export /gm, "")}${traceScript}})();\n`;

@@ -22,7 +22,7 @@ export function SearchField({ id, value = "" }: SearchFieldProps) {
         value={value}
         maxlength={SEARCH_CHARS_MAX}
         aria-label="Search runs, agents, customers and pages"
-        placeholder="Run id, agent, customer or page"
+        placeholder="Run, goal, error, agent, customer or page"
         autocomplete="off"
         spellcheck={false}
         autofocus

@@ -1,11 +1,11 @@
 /** The runs before and after a run in the list that its reader came from. */
 import type { Team } from "../../../domain/teams/team.ts";
-import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
+import { runsCursorText } from "../../api/runs/run_list.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
+import { parseListQuery } from "../runs/query.ts";
 
 /** Maximum characters of a list's query in a link. */
 const LIST_CHARS_MAX = 1_000;
@@ -57,7 +57,7 @@ export async function findNeighbours(
   list: string | null,
 ): Promise<Neighbours | null> {
   if (list === null) return null;
-  const request = parseRunsQuery(list, environment.now(), parseRunsCursor);
+  const request = parseListQuery(list, environment.now());
   if (!request.ok) return null;
   const { query, after, limit, isWindowDefault } = request.value;
   const path = RUNS_PATH + (list === "" ? "" : `?${list}`);

@@ -1,171 +1,250 @@
-/** The filters of the run list: API parameters as a form, and as links that remove one. */
-import type { Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
-import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
-import { RUNS_PER_PAGE } from "../../../domain/runs/list_query.ts";
-import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
-import { queryText, RUNS_PATH } from "../layout/paths.ts";
-import { Field, FormProblem, type Option, Select } from "../components/form_fields.tsx";
+/** The filters of the run list: presets, search, chips, and menus of known values with counts. */
+import type { Child } from "hono/jsx";
+import { RUNS_SINCE } from "../../../domain/runs/list_query.ts";
+import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { formatCount } from "../components/format.ts";
+import { Icon } from "../components/icons.tsx";
+import { RUNS_PATH } from "../layout/paths.ts";
+import {
+  changed,
+  type Changes,
+  type Filter,
+  FILTERS,
+  isFiltered,
+  isInPreset,
+  isOnlyPreset,
+  isPreset,
+  listPath,
+  type ListQuery,
+  type Preset,
+  PRESETS,
+  togglePath,
+} from "./query.ts";
 
-/** A filter: an API parameter under its own name. */
-interface Filter {
-  readonly name: string;
-  readonly label: string;
-  /** Values to choose from; absent for free text. */
-  readonly options?: readonly Option[];
-  /** True for a day or an instant. */
-  readonly isDay?: true;
-  readonly hint?: string;
+/** Counts of runs by value, by the name of the filter. */
+export type ValueCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+interface BarProps {
+  readonly query: ListQuery;
+  readonly counts: ValueCounts;
 }
 
-/** Labels for traits. */
-const TRAIT_LABELS: Readonly<Record<RunTrait, string>> = {
-  unpriced: "a model without a price",
-  failed_check: "a failed check",
-  late: "events after its end",
-  orphan: "no opening yet",
-};
-
-/** Builds options whose labels are their values. */
-function plain(values: readonly string[]): readonly Option[] {
-  return values.map((value) => [value, value]);
-}
-
-const COMMON: readonly Filter[] = [
-  { name: "status", label: "Status", options: plain(["running", ...FINISH_STATUSES]) },
-  { name: "agent", label: "Agent" },
-  { name: "customer_id", label: "Customer" },
-  { name: "from", label: "From", isDay: true },
-  { name: "to", label: "To", isDay: true },
-];
-
-const RARE: readonly Filter[] = [
-  { name: "feature", label: "Feature" },
-  { name: "model", label: "Model" },
-  { name: "provider", label: "Provider", hint: "Of that model" },
-  { name: "kind", label: "Kind", options: plain(RUN_KINDS) },
-  { name: "has", label: "Has", options: RUN_TRAITS.map((trait) => [trait, TRAIT_LABELS[trait]]) },
-  { name: "min_cost_usd", label: "Cost from", hint: "Dollars, such as 0.25" },
-  { name: "q", label: "Run id", hint: "Or a part of it" },
-];
-
-const LIMIT: Filter = {
-  name: "limit",
-  label: "Runs a page",
-  hint: `At most ${RUNS_PER_PAGE.max}; ${RUNS_PER_PAGE.default} by default`,
-};
-
-const FILTERS: readonly Filter[] = [...COMMON, ...RARE];
-const FIELDS: readonly Filter[] = [...FILTERS, LIMIT];
-
-/** Request parameters by name; none is empty. */
-export type RunListQuery = ReadonlyMap<string, string>;
-
-/** Reads the parameters as typed; none if the query is malformed. */
-export function readRunListQuery(query: string): RunListQuery {
-  const parameters = parseQuery(query);
-  return parameters.ok ? parameters.value : new Map();
-}
-
-/** Returns whether the list is live; only the first page can be. */
-export function isLiveList(filters: RunListQuery): boolean {
-  return filters.get("live") === "1" && !filters.has("cursor");
-}
-
-/** Returns the parameter of a link that keeps the list live if it is. */
-export function liveParameter(filters: RunListQuery) {
-  return { live: isLiveList(filters) ? "1" : null };
-}
-
-/** Returns whether any filter is set; the page size is not a filter. */
-export function isFiltered(filters: RunListQuery): boolean {
-  return FILTERS.some(({ name }) => filters.has(name));
-}
-
-/**
- * Builds the path of a list with the same filters, except those in `changed`; null removes one.
- *
- * @param form extension of an export; an empty string for the page
- */
-export function listPath(
-  filters: RunListQuery,
-  changed: Readonly<Record<string, string | null>> = {},
-  form: "" | ".csv" | ".ndjson" = "",
-): string {
-  // The list accepts a provider only together with a model.
-  const changes = changed["model"] === null ? { ...changed, provider: null } : changed;
-  const unchanged = FIELDS.map(({ name }) => name).filter((name) => !(name in changes))
-    .map((name) => [name, filters.get(name)] as const);
-  return RUNS_PATH + form + queryText([...unchanged, ...Object.entries(changes)]);
-}
-
-interface FormProps {
-  readonly filters: RunListQuery;
-  readonly problem: Problem | null;
-}
-
-/** Shows the form, with an error at its field. */
-export function FilterForm({ filters, problem }: FormProps) {
-  const isOpen = [...RARE, LIMIT].some(({ name }) => filters.has(name) || problem?.field === name);
-  const renderField = (filter: Filter) => <FilterField {...{ filter, filters, problem }} />;
+/** The line above the table. */
+export function FilterBar({ query, counts }: BarProps) {
   return (
-    <form class="run-filters" method="get" action={RUNS_PATH} aria-label="Filters">
-      <FormProblem problem={problem} fields={FIELDS.map(({ name }) => name)} />
-      {isLiveList(filters) && <input type="hidden" name="live" value="1" />}
-      <div class="filters">
-        {COMMON.map(renderField)}
-        <button type="submit" class="btn">Show</button>
+    <div class="run-filters" role="search" aria-label="Filters">
+      <div class="seg" role="group" aria-label="Presets">
+        {PRESETS.map((preset) => <PresetLink {...{ query, counts, preset }} />)}
       </div>
-      <details open={isOpen}>
-        <summary>More filters</summary>
-        <div class="filters">{[...RARE, LIMIT].map(renderField)}</div>
-        <p class="soft">
-          <code>{UNATTRIBUTED}</code>{" "}
-          as agent, customer, feature or provider finds runs that have none.
-        </p>
+      <Fields query={query} without={["text"]} class="field">
+        <Icon name="search" />
+        <input
+          type="text"
+          name="text"
+          value={query.get("text") ?? ""}
+          maxlength={LABEL_CHARS_MAX}
+          placeholder="Goal, output, error or id"
+          aria-label="Search goal, output, error and id"
+          autocomplete="off"
+        />
+        <kbd>/</kbd>
+      </Fields>
+      {FILTERS.filter(({ name }) => !isInPreset(query, name)).flatMap((filter) => [
+        query.has(filter.name) && <Chip {...{ query, counts, filter }} />,
+        filter.not !== undefined && query.has(filter.not) && (
+          <Chip {...{ query, counts, filter, isNot: true }} />
+        ),
+      ])}
+      <details class="menu" id="add-filter">
+        <summary class="btn plain">
+          <Icon name="plus" /> Filter
+        </summary>
+        <div>
+          {FILTERS.map((filter) => (
+            <details name="filter">
+              <summary>{filter.label}</summary>
+              <Values {...{ query, counts, filter }} />
+            </details>
+          ))}
+        </div>
       </details>
+      {isFiltered(query) && <a href={cleared(query)}>Clear all</a>}
+      <Period query={query} />
+    </div>
+  );
+}
+
+/** Builds the path of the list without filters, in the same range of time. */
+function cleared(query: ListQuery): string {
+  const names = [...FILTERS.flatMap(({ name, not = name }) => [name, not]), "text"];
+  return listPath(query, Object.fromEntries(names.map((name) => [name, null])));
+}
+
+function PresetLink({ query, counts, preset }: BarProps & { readonly preset: Preset }) {
+  const { name, filters } = preset;
+  // Counts are of all runs.
+  const ofStatus = isOnlyPreset(query) ? counts.get("status") : undefined;
+  const count = filters.status.reduce((sum, status) => sum + (ofStatus?.get(status) ?? 0), 0);
+  return (
+    <a href={listPath(query, filters)} aria-current={isPreset(query, preset) ? "true" : undefined}>
+      {name}{" "}
+      {count > 0 && <span class={name === "Failed" ? "tag bad" : "tag"}>{formatCount(count)}</span>}
+    </a>
+  );
+}
+
+interface FieldsProps {
+  readonly query: ListQuery;
+  /** Parameters that the fields replace. */
+  readonly without: readonly string[];
+  readonly class: string;
+  readonly children?: Child;
+}
+
+/** A form that changes some parameters of the list and keeps the others. */
+function Fields({ query, without, class: name, children }: FieldsProps) {
+  const kept = changed(query, Object.fromEntries(without.map((name) => [name, null])));
+  return (
+    <form method="get" action={RUNS_PATH} class={name}>
+      {[...kept].map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+      {children}
     </form>
   );
 }
 
-function FilterField({ filter, filters, problem }: FormProps & { readonly filter: Filter }) {
-  const { name, label, options, isDay, hint } = filter;
-  const value = filters.get(name) ?? "";
-  const shared = { name, label, value, problem, hint };
-  return options === undefined
-    ? <Field {...shared} type={isDay && isDayText(value) ? "date" : "text"} />
-    : <Select {...shared} options={[["", "any"], ...options]} />;
+interface FilterProps extends BarProps {
+  readonly filter: Filter;
+  /** True for the values that a run must not have. */
+  readonly isNot?: boolean;
 }
 
-/** Returns whether a date field can show a text. */
-function isDayText(value: string): boolean {
-  return /^(\d{4}-\d\d-\d\d)?$/.test(value);
-}
-
-/** The filters that are set, each a link to the list without it. */
-export function Chips({ filters }: { readonly filters: RunListQuery }) {
-  if (!isFiltered(filters)) return null;
+/** A filter that is set: it opens the known values, and its cross removes it. */
+function Chip({ query, counts, filter, isNot = false }: FilterProps) {
+  const { name, label, not = name, values = [] } = filter;
+  const parameter = isNot ? not : name;
+  const texts = new Map(values);
+  const set = query.getAll(parameter).map((value) => texts.get(value) ?? value);
+  const words = isNot ? `${label} is not` : label;
   return (
-    <ul class="chips" aria-label="Filters that are set">
-      {FILTERS.filter(({ name }) => filters.has(name)).map(({ name, label, options }) => {
-        const value = filters.get(name) ?? "";
-        const text = options?.find(([option]) => option === value)?.[1] ?? value;
-        return (
-          <li>
-            <a
-              class="chip"
-              href={listPath(filters, { [name]: null, ...liveParameter(filters) })}
-              aria-label={`${label} ${text}: remove this filter`}
-            >
-              {label} <b>{text}</b> <span aria-hidden="true">✕</span>
-            </a>
-          </li>
-        );
-      })}
-      <li>
-        <a href={listPath(new Map(), liveParameter(filters))}>Clear all</a>
-      </li>
-    </ul>
+    <span class="chip">
+      <details class="menu">
+        <summary>
+          {words} <b>{set.join(" or ")}</b>
+        </summary>
+        <div>
+          <Values {...{ query, counts, filter }} />
+        </div>
+      </details>
+      <a
+        class="off"
+        href={listPath(query, { [parameter]: null })}
+        aria-label={`${words} ${set.join(" or ")}: remove this filter`}
+      >
+        <Icon name="close" />
+      </a>
+    </span>
   );
+}
+
+/** Values of a menu; others can be typed. */
+const VALUES_SHOWN = 12;
+
+/** The known values of a filter as links that add or remove them, and a field for others. */
+function Values({ query, counts, filter }: FilterProps) {
+  const { name, not, typed, isMany = false } = filter;
+  const counted = counts.get(name);
+  const known = filter.values ?? [...counted?.keys() ?? []].map((value) => [value, value] as const);
+  return (
+    <>
+      {known.slice(0, VALUES_SHOWN).map(([value, text]) => (
+        <div class="value">
+          <a
+            href={togglePath(query, name, value, isMany)}
+            aria-current={query.getAll(name).includes(value) ? "true" : undefined}
+          >
+            {text}
+            {counted?.has(value) === true && (
+              <span class="end">{formatCount(counted.get(value) ?? 0)}</span>
+            )}
+          </a>
+          {not !== undefined && (
+            <a
+              class="not"
+              href={togglePath(query, not, value)}
+              aria-current={query.getAll(not).includes(value) ? "true" : undefined}
+              aria-label={`${filter.label} is not ${text}`}
+              title="is not"
+            >
+              ≠
+            </a>
+          )}
+        </div>
+      ))}
+      {typed !== undefined && <Typed {...{ query, filter, typed, isMany }} />}
+    </>
+  );
+}
+
+interface TypedProps extends Pick<FilterProps, "query" | "filter"> {
+  readonly typed: string;
+  readonly isMany: boolean;
+}
+
+function Typed({ query, filter: { name, label }, typed, isMany }: TypedProps) {
+  return (
+    <Fields query={query} without={isMany ? [] : [name]} class="typed">
+      <input
+        type="text"
+        name={name}
+        placeholder={typed}
+        aria-label={label}
+        maxlength={LABEL_CHARS_MAX}
+        autocomplete="off"
+      />
+      <button type="submit" class="btn small">Add</button>
+    </Fields>
+  );
+}
+
+const PERIODS: Readonly<Record<typeof RUNS_SINCE[number], string>> = {
+  "1h": "Last hour",
+  "24h": "Last 24 hours",
+  "7d": "Last 7 days",
+  "30d": "Last 30 days",
+};
+
+/** The range of time of the list. */
+function Period({ query }: { readonly query: ListQuery }) {
+  const since = RUNS_SINCE.find((period) => period === query.get("since"));
+  const [from, to] = [query.get("from"), query.get("to")];
+  const days = [from === null ? "" : `From ${from}`, to === null ? "" : `to ${to}`].join(" ")
+    .trim();
+  const pathOf = (changes: Changes) =>
+    listPath(query, { since: null, from: null, to: null, ...changes });
+  return (
+    <details class="menu period">
+      <summary class="btn">
+        {days || (since === undefined ? "Any time" : PERIODS[since])} <Icon name="chevron" />
+      </summary>
+      <div>
+        <a href={pathOf({})}>Any time</a>
+        {RUNS_SINCE.map((period) => <a href={pathOf({ since: period })}>{PERIODS[period]}</a>)}
+        <hr />
+        <Fields query={query} without={["since", "from", "to"]} class="days">
+          {(["from", "to"] as const).map((name) => (
+            <label>
+              {name === "from" ? "From" : "To"} <DayInput name={name} value={query.get(name)} />
+            </label>
+          ))}
+          <button type="submit" class="btn small">Apply</button>
+          <small>Days in UTC</small>
+        </Fields>
+      </div>
+    </details>
+  );
+}
+
+function DayInput({ name, value }: { readonly name: string; readonly value: string | null }) {
+  const isDay = value === null || /^\d{4}-\d\d-\d\d$/.test(value);
+  return <input type={isDay ? "date" : "text"} name={name} value={value ?? ""} />;
 }

@@ -1,61 +1,68 @@
 /** `/dashboard/runs`: the runs of a team, newest first, with the filters of `GET /v1/runs`. */
-import type { Handler } from "../../http/admission.ts";
-import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
+import { useContext } from "hono/jsx";
 import { formatInstant } from "../../../domain/core/time.ts";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { exportRuns } from "../../api/exports/exports.ts";
+import { runsCursorText } from "../../api/runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
-import { isSessionStillLive } from "../../http/credential.ts";
+import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Refuse, RequestContext } from "../../http/context.ts";
+import type { Refuse } from "../../http/context.ts";
+import { isSessionStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
-import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
-import { commandTarget } from "../components/first_command.tsx";
-import { type DashboardPage, get } from "../layout/page.ts";
-import { RUNS_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { Icon } from "../components/icons.tsx";
-import { NextPage, Wide } from "../components/elements.tsx";
-import { Ago } from "../components/time.tsx";
 import { Done } from "../components/done_notice.tsx";
-import { countRejected, RejectedBanner } from "../refusals/page.tsx";
+import { countedText } from "../components/format.ts";
+import { FormProblem } from "../components/form_fields.tsx";
+import { Icon } from "../components/icons.tsx";
+import { Ago, TimeContext } from "../components/time.tsx";
+import { type DashboardPage, get } from "../layout/page.ts";
+import { DASHBOARD_PATH, RUNS_PATH } from "../layout/paths.ts";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { RejectedBanner } from "../refusals/page.tsx";
+import { comparePath } from "../run/paths.ts";
+import { FilterBar } from "./filters.tsx";
 import {
-  Chips,
-  FilterForm,
+  exportPath,
   isLiveList,
+  isOnlyPreset,
   listPath,
-  liveParameter,
-  readRunListQuery,
-  type RunListQuery,
-} from "./filters.tsx";
-import { EmptyRunList } from "./empty.tsx";
-import { RunsTable } from "./table.tsx";
-import {
-  newOf,
-  TAIL_RELOAD_SECONDS,
-  TAIL_WAIT_MS,
-  type TailCursor,
-  tailCursorOf,
-  tailCursorText,
-} from "./tail.ts";
-import { exportRuns } from "../../api/exports/exports.ts";
-
-const exportCsv = exportRuns("csv", isSessionStillLive);
-
-const exportNdjson = exportRuns("ndjson", isSessionStillLive);
+  type ListQuery,
+  parseListQuery,
+  readListQuery,
+} from "./query.ts";
+import { loadRuns, type RunsData } from "./runs_load.ts";
+import { rowsOf, sumsText, valueCounts } from "./runs_view.ts";
+import { EmptyList, RunsTable } from "./table.tsx";
+import { TAIL_RELOAD_SECONDS, TAIL_WAIT_MS, tailCursorOf, tailCursorText } from "./tail.ts";
 
 /** Shows the list. A live page sends what it has seen, and the request waits for a change. */
 const showRuns: Handler = async (c, deps) => {
   const { admission, changes, environment } = deps;
-  const filters = readRunListQuery(queryOf(c));
-  const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
+  const query = readListQuery(queryOf(c));
+  const request = parseListQuery(queryOf(c), environment.now());
   if (!request.ok) {
-    const stopped = new Map([...filters].filter(([name]) => name !== "live"));
-    c.set("renderProblem", renderRefused(stopped));
+    c.set("renderProblem", renderRefused(query));
     return fail(c, request.problem);
   }
   const { id } = c.get("principal").team;
-  const seen = isLiveList(filters) ? tailCursorOf(filters) : null;
-  const show = async () => showList(c, await loadList(deps, c, filters, request.value, seen));
+  const seen = isLiveList(query) ? tailCursorOf(query) : null;
+  const show = async () => {
+    const data = await loadRuns(deps, c, query, request.value, seen);
+    return showPage(c, {
+      title: "Runs",
+      lead: <Sums {...data} />,
+      aside: <Tools {...data} />,
+      body: (
+        <>
+          <Done c={c} />
+          <RejectedBanner {...data.rejected} />
+          <List data={data} />
+        </>
+      ),
+      ...(isLiveList(query) ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
+    });
+  };
   // Without a free slot the page polls instead.
   if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
   return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
@@ -66,53 +73,15 @@ const showRuns: Handler = async (c, deps) => {
   });
 };
 
-function showList(c: RequestContext, content: ListContent): Response {
-  return showPage(c, {
-    title: "Runs",
-    aside: <Tools {...content} />,
-    body: (
-      <>
-        <Done c={c} />
-        <RejectedBanner {...content.rejected} />
-        <List {...content} />
-      </>
-    ),
-    ...(isLiveList(content.filters) ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
-  });
-}
-
-type ListContent = Awaited<ReturnType<typeof loadList>>;
-
-async function loadList(
-  deps: AppDeps,
-  c: RequestContext,
-  filters: RunListQuery,
-  request: RunsRequest,
-  seen: TailCursor | null,
-) {
-  const { team } = c.get("principal");
-  const nowMs = deps.environment.now();
-  // Read the number first: the next request then reports changes made in between.
-  const change = isLiveList(filters) ? await deps.changes.last(team.id) : 0;
-  const [page, rejected, target] = await Promise.all([
-    deps.runList.page(team, request.query, request.after, request.limit),
-    countRejected(deps, team.id, nowMs),
-    commandTarget(deps, c),
-  ]);
-  // `fresh` are the runs that the browser has not shown yet.
-  const fresh = newOf(page.rows, seen);
-  return { filters, request, page, rejected, fresh, nowMs, target, change };
-}
-
-/** Renders a rejected query as the form with the error at its field. */
-function renderRefused(filters: RunListQuery): Refuse {
+/** Renders a rejected query as its filters with the reason. */
+function renderRefused(query: ListQuery): Refuse {
   return (c, problem, headers) => {
     const body = (
       <>
-        <FilterForm filters={filters} problem={problem} />
-        <Chips filters={filters} />
+        <FilterBar query={query} counts={new Map()} />
+        <FormProblem problem={problem} fields={[]} />
         <p>
-          <a href={listPath(new Map())}>Show all runs</a>
+          <a href={RUNS_PATH}>Show all runs</a>
         </p>
       </>
     );
@@ -120,47 +89,72 @@ function renderRefused(filters: RunListQuery): Refuse {
   };
 }
 
+/** What the days of the counts had, in one sentence; they are not of a filtered list. */
+function Sums(data: RunsData) {
+  const text = sumsText(data);
+  return text === null || !isOnlyPreset(data.query) ? null : <>{text}</>;
+}
+
 /** Links that make the list live, and that export it. */
-function Tools({ filters, fresh }: ListContent) {
-  const file = { limit: null };
+function Tools({ query, fresh }: RunsData) {
   return (
-    <div class="tools">
-      {isLiveList(filters)
+    <>
+      {isLiveList(query)
         ? (
           <>
-            <span class="live">
-              <Icon name="run" /> Live
-            </span>
-            <a class="btn" href={listPath(filters)}>Pause</a>
             <span id="news" class="news" role="status">
               {fresh.size > 0 && `${fresh.size} new`}
             </span>
+            <span class="live">
+              <Icon name="run" /> Live
+            </span>
+            <a class="btn" href={listPath(query, { live: null })}>Pause</a>
           </>
         )
-        : <a class="btn" href={listPath(filters, { live: "1" })}>Live</a>}
-      <span class="joined" role="group" aria-label="Export">
-        <a class="btn" href={listPath(filters, file, ".csv")} download="">CSV</a>
-        <a class="btn" href={listPath(filters, file, ".ndjson")} download="">NDJSON</a>
-      </span>
-    </div>
+        : <a class="btn" href={listPath(query, { live: "1" })}>Live</a>}
+      <details class="menu">
+        <summary class="btn">Export</summary>
+        <div>
+          <a href={exportPath(query, "csv")} download="">CSV</a>
+          <a href={exportPath(query, "ndjson")} download="">NDJSON</a>
+        </div>
+      </details>
+    </>
   );
 }
 
-function List(content: ListContent) {
-  const { filters, page: { rows, next } } = content;
+/** Path of the form that compares the runs that are ticked. */
+const PICKED_PATH = `${DASHBOARD_PATH}/compare`;
+
+/** Compares the two runs that were ticked; their number is not checked without a script. */
+const comparePicked: Handler = (c) => {
+  const ids = (c.req.queries("run") ?? []).map(parseRunId);
+  const [a, b] = ids;
+  if (a === undefined) return seeOther(RUNS_PATH);
+  if (a?.ok && b?.ok && ids.length === 2) return seeOther(comparePath(a.value, b.value));
+  const message = "Two runs can be compared: go back and tick exactly two";
+  return fail(c, { code: "invalid_field", message, field: "run" });
+};
+
+function List({ data }: { readonly data: RunsData }) {
+  const { query, page } = data;
   return (
     <>
-      <FilterForm filters={filters} problem={null} />
-      <Chips filters={filters} />
-      <WindowNote {...content} />
-      <Wide label="Runs">
-        <div id="runs" {...followed(content)}>
-          {rows.length > 0
-            ? <RunsTable {...content} rows={rows} />
-            : <EmptyRunList {...content} goesOn={next !== null} />}
+      <FilterBar query={query} counts={valueCounts(data)} />
+      <form class="panel" method="get" action={PICKED_PATH}>
+        <div id="runs" {...followed(data)}>
+          {page.rows.length > 0
+            ? <RunsTable rows={rowsOf(data)} query={query} caption={captionOf(data)} />
+            : <EmptyList {...data} />}
         </div>
-      </Wide>
-      <Onward {...content} />
+        <div class="picked" role="status">
+          <b>selected</b>
+          <button type="submit" class="btn small main">Compare</button>
+          <button type="reset" class="btn small plain">Clear</button>
+        </div>
+        <Foot {...data} />
+      </form>
+      <Keys />
     </>
   );
 }
@@ -169,65 +163,108 @@ function List(content: ListContent) {
  * Returns the htmx attributes that reload the list: at most one request every 2 s, which waits for
  * a change. A failed or disconnected request changes nothing, and the next one is sent.
  */
-function followed({ filters, change, page: { rows } }: ListContent): Record<string, string> {
-  if (!isLiveList(filters)) return {};
+function followed({ query, change, page: { rows } }: RunsData): Record<string, string> {
+  if (!isLiveList(query)) return {};
   return {
-    "hx-get": listPath(filters, { live: "1", ...tailCursorText(change, rows) }),
+    "hx-get": listPath(query, { open: query.getAll("open"), ...tailCursorText(change, rows) }),
     "hx-trigger": "every 2s",
     "hx-sync": "this:drop",
     "hx-select": "#runs",
-    "hx-select-oob": "#news:innerHTML,#onward",
+    "hx-select-oob": "#news:innerHTML,#foot",
     "hx-swap": "outerHTML",
     "hx-request": JSON.stringify({ timeout: 2 * TAIL_WAIT_MS }),
   };
 }
 
-/** Shown if the API searched only the latest hours. */
-function WindowNote({ filters, request: { query, isWindowDefault }, nowMs }: ListContent) {
-  if (!isWindowDefault || query.from === null) return null;
-  const from = formatInstant(nowMs - 7 * 86_400_000).slice(0, 10);
-  return (
-    <p class="soft">
-      Only runs since <Ago at={query.from} now={nowMs} />{" "}
-      are searched, one by one, because no index answers this query. To search further back, set
-      {" "}
-      <b>From</b>:{" "}
-      <a href={listPath(filters, { from, ...liveParameter(filters) })}>the last 7 days</a>.
-    </p>
-  );
+/** Says how many runs the page has, and of all only if these are all. */
+function captionOf({ query, request, page: { rows, next } }: RunsData): string {
+  const runs = countedText(rows.length, request.query.isRoot ? "root run" : "run");
+  const isAll = next === null && !query.has("cursor");
+  const all = rows.length === 1 ? runs : `All ${runs}, newest first`;
+  return isAll ? all : `${runs} on this page, newest first`;
 }
 
-/** Shows how far back the search went, and links to the next page. */
-function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListContent) {
-  const { query, isWindowDefault } = request;
-  const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? query.from : null);
-  const to = cursor === null ? null : listPath(filters, { cursor });
+/** What the page has, how far back a search went, and the link to the next page. */
+function Foot(data: RunsData) {
+  const { query, request, page: { rows, next, searchedTo }, nowMs } = data;
+  const { from } = request.query;
+  const { isWindowDefault } = request;
+  const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? from : null);
+  const to = cursor === null ? null : listPath(query, { cursor });
   return (
-    <div id="onward">
-      {to === null || searchedTo === null ? <NextPage to={to} /> : (
-        <p>
+    <div id="foot" class="list-foot">
+      {rows.length > 0 && <span>{captionOf(data)}</span>}
+      {isWindowDefault && from !== null && (
+        <span>
+          No index answers this query: searched since <Ago at={from} now={nowMs} />, or{" "}
+          <a href={listPath(query, { since: "7d" })}>in the last 7 days</a>
+        </span>
+      )}
+      {searchedTo !== null && (
+        <span>
           Searched back to <Ago at={searchedTo} now={nowMs} />{" "}
-          (<code>{formatInstant(searchedTo)}</code>) and stopped there, because too many runs did
-          not match. <a href={to} rel="next">Continue from there</a>
-        </p>
+          (<code>{formatInstant(searchedTo)}</code>)
+        </span>
       )}
-      {filters.has("cursor") && (
-        <p>
-          <a href={listPath(filters)}>Back to the newest</a>
-        </p>
+      {query.has("cursor") && <a class="btn small" href={listPath(query)}>Newest</a>}
+      {to !== null && (
+        <a class="btn small" href={to} rel="next">
+          {searchedTo === null ? "Older" : "Search further back"}
+        </a>
       )}
+      <Zone />
+      <span class="keys-hint">
+        <kbd>j</kbd> <kbd>k</kbd> move <kbd>x</kbd> select <kbd>?</kbd> all keys
+      </span>
     </div>
   );
 }
 
-/** The run list and its exports. */
+/** Says once for the page in which zone its times are. */
+function Zone() {
+  const { zone } = useContext(TimeContext);
+  return (
+    <span class="zone">
+      Times in <span data-zone-name>{zone}</span>
+    </span>
+  );
+}
+
+const KEYS = [
+  [["/"], "Search the list"],
+  [["j", "k"], "Next and previous row"],
+  [["Enter"], "Open the row"],
+  [["x"], "Select the row"],
+  [["Esc"], "Leave the field, clear the selection"],
+  [["Ctrl", "K"], "Search everything"],
+] as const;
+
+/** The dialog of the `?` key. */
+function Keys() {
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <h2 id="keys-title">Keyboard shortcuts</h2>
+      <dl>
+        {KEYS.map(([keys, text]) => (
+          <>
+            <dt>{keys.map((key) => <kbd>{key}</kbd>)}</dt>
+            <dd>{text}</dd>
+          </>
+        ))}
+      </dl>
+    </dialog>
+  );
+}
+
+/** The run list, its exports, and the form that compares two of its runs. */
 export const runsPage: DashboardPage = {
   path: RUNS_PATH,
   menu: { name: "Runs", area: "main" },
   access: teamKey("read"),
   handler: showRuns,
   routes: [
-    get(`${RUNS_PATH}.csv`, exportCsv),
-    get(`${RUNS_PATH}.ndjson`, exportNdjson),
+    get(`${RUNS_PATH}.csv`, exportRuns("csv", isSessionStillLive)),
+    get(`${RUNS_PATH}.ndjson`, exportRuns("ndjson", isSessionStillLive)),
+    get(PICKED_PATH, comparePicked),
   ],
 };

@@ -5,7 +5,7 @@
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
-import type { RunListQuery } from "./filters.tsx";
+import type { ListQuery } from "./query.ts";
 
 /**
  * Maximum milliseconds that a request waits for a change; then it renders the page anyway, with
@@ -40,9 +40,9 @@ export function tailCursorText(
 }
 
 /** Decodes the parameters of {@link tailCursorText}; null if absent or malformed. */
-export function tailCursorOf(filters: RunListQuery): TailCursor | null {
-  const change = parseChangeCursor(filters.get("seen") ?? "");
-  const suffixes = filters.get("shown") ?? "";
+export function tailCursorOf(query: ListQuery): TailCursor | null {
+  const change = parseChangeCursor(query.get("seen") ?? "");
+  const suffixes = query.get("shown") ?? "";
   if (change === null || !/^([0-9a-f]{6}){0,100}$/.test(suffixes)) return null;
   return { change, marks: new Set(suffixes.match(/.{6}/g)) };
 }

@@ -1,28 +1,33 @@
 /** Finds runs, agents, customers and pages by a text. Each part reads a bounded number of rows. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { isRunId } from "../../../domain/core/ids.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import type { AgentPosition, AgentRecord } from "../../../domain/agents/agents.ts";
+import type { RunLines } from "../../../domain/runs/lines.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { labelOf } from "../../../domain/spend/spend_query.ts";
 import type { AppDeps } from "../../http/context.ts";
+import { countValues } from "../runs/runs_load.ts";
 
 /** Maximum results of a kind. */
 const SHOWN = 5;
 
-/** Maximum agents, and rows of customers by day, that are compared with the text. */
-const AGENTS_READ = 200, CUSTOMER_ROWS_READ = 500;
+/** Maximum agents that are compared with the text. */
+const AGENTS_READ = 200;
 
-/** Days of customers, and of runs by a part of an id. */
-const CUSTOMER_DAYS = 7, RUN_DAYS = 1;
+/** Days of customers. */
+const CUSTOMER_DAYS = 7;
 
-/** A part of a run's id: 4 characters at least, or nearly every run has it. */
-export const PART_OF_ID = /^(?:run_(?:eu|us)_)?[0-9a-f]{4,32}$/;
+/** Milliseconds of the search in texts of runs: readers wait for it with each letter. */
+const SCAN_MS = 300;
 
 export interface Found {
   readonly runs: readonly RunListRow[];
+  /** Texts of these runs. */
+  readonly lines: ReadonlyMap<RunId, RunLines>;
+  /** Instant that the search of runs reached, unix milliseconds; null if it reached the end. */
+  readonly searchedTo: number | null;
   readonly agents: readonly AgentRecord[];
   readonly customers: readonly string[];
 }
@@ -37,21 +42,22 @@ export async function findAll(
   nowMs: number,
 ): Promise<Found> {
   const [runs, agents, customers] = await Promise.all([
-    findRuns(deps, team, text, nowMs),
+    findRuns(deps, team, text),
     findAgents(deps, team, text),
     findCustomers(deps, team, text, nowMs),
   ]);
-  return { runs, agents, customers };
+  return { ...runs, agents, customers };
 }
 
-/** Finds a run by its id, of any age, or the latest runs by a part of it. */
-async function findRuns({ runList, lineage }: Deps, team: Team, text: string, nowMs: number) {
-  const id = text.toLowerCase();
-  if (isRunId(id)) return await lineage.rows(team, [id]);
-  if (!PART_OF_ID.test(id)) return [];
-  const query = { q: id, from: nowMs - RUN_DAYS * DAY_MS, to: null };
-  return (await runList.page(team, query, null, SHOWN)).rows;
+/** Finds a run by its id, or the latest runs by their goal, output or error. */
+async function findRuns({ runList, lineage }: Deps, team: Team, text: string) {
+  if (text === "") return NO_RUNS;
+  const query = { text, from: null, to: null };
+  const { rows, searchedTo } = await runList.page(team, query, null, SHOWN, SCAN_MS);
+  return { runs: rows, searchedTo, lines: await lineage.lines(team, rows.map(({ id }) => id)) };
 }
+
+export const NO_RUNS = { runs: [], lines: new Map(), searchedTo: null } as const;
 
 /**
  * Finds the agent of this slug, those whose slug begins with the text, and those among the first
@@ -92,25 +98,13 @@ async function findCustomers(
 ): Promise<string[]> {
   if (text === "") return [];
   const wanted = text.toLowerCase();
+  const days = { from: dayOf(nowMs - CUSTOMER_DAYS * DAY_MS), to: dayOf(nowMs) };
   const [exact, latest] = await Promise.all([
     runList.page(team, { customer: text, from: null, to: null }, null, 1),
-    latestCustomers(spend, team, nowMs),
+    countValues(spend, team, "customer", days),
   ]);
-  const found = latest.filter((name) => name !== text && name.toLowerCase().includes(wanted));
+  const found = [...latest.keys()].filter((name) =>
+    name !== text && name.toLowerCase().includes(wanted)
+  );
   return [...exact.rows.length > 0 ? [text] : [], ...found].slice(0, SHOWN);
-}
-
-async function latestCustomers(spend: Deps["spend"], team: Team, nowMs: number) {
-  const names = new Set<string>();
-  let remaining = CUSTOMER_ROWS_READ;
-  const [from, to] = [dayOf(nowMs - CUSTOMER_DAYS * DAY_MS), dayOf(nowMs)];
-  for await (const rows of spend.rows(team, "customer", from, to)) {
-    for (const { group } of rows.slice(0, remaining)) {
-      const name = labelOf(group, "customer");
-      if (name !== null) names.add(name);
-    }
-    remaining -= rows.length;
-    if (remaining <= 0) break;
-  }
-  return [...names];
 }

@@ -5,15 +5,24 @@ import { teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { MenuEntry } from "../../http/context.ts";
 import { Status } from "../components/elements.tsx";
+import { agoText } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { At } from "../components/time.tsx";
 import type { DashboardPage } from "../layout/page.ts";
-import { agentPath, queryText, runPath, RUNS_PATH, SEARCH_PATH } from "../layout/paths.ts";
+import {
+  agentPath,
+  queryText,
+  runPath,
+  RUNS_PATH,
+  SEARCH_PATH,
+  SPEND_PATH,
+} from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
+import { nameOf } from "../runs/runs_view.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/search_dialog.tsx";
-import { findAll, type Found, PART_OF_ID } from "./found.ts";
+import { findAll, type Found, NO_RUNS } from "./found.ts";
 
-const NOTHING: Found = { runs: [], agents: [], customers: [] };
+const NOTHING: Found = { ...NO_RUNS, agents: [], customers: [] };
 
 const showSearch: Handler = async (c, deps) => {
   const principal = c.get("principal");
@@ -32,7 +41,7 @@ const showSearch: Handler = async (c, deps) => {
           <SearchField id="q" value={text} />
         </form>
         <div id="found" class="found">
-          <Results found={found} pages={pages} text={text} hasRuns={hasRuns} />
+          <Results found={found} pages={pages} text={text} hasRuns={hasRuns} nowMs={nowMs} />
         </div>
       </div>
     ),
@@ -44,57 +53,55 @@ interface ResultsProps {
   readonly pages: readonly MenuEntry[];
   readonly text: string;
   readonly hasRuns: boolean;
+  readonly nowMs: number;
 }
 
-function Results({ found: { runs, agents, customers }, pages, text, hasRuns }: ResultsProps) {
+function Results({ found, pages, text, hasRuns, nowMs }: ResultsProps) {
+  const { runs, lines, searchedTo, agents, customers } = found;
+  const hasText = hasRuns && text !== "";
   return (
     <>
-      <Group title="Runs" isEmpty={runs.length === 0}>
-        {runs.map(({ id, agent, status, startedAt, receivedAt }) => (
-          <li>
-            <a href={runPath(id)}>
-              <Status of={status} isIcon />
-              <span class="cut">{agent ?? "Run"}</span>
-              <code class="cut quiet">…{id.slice(-8)}</code>
-              <span class="end">
-                <At at={startedAt ?? receivedAt} />
-              </span>
-            </a>
-          </li>
-        ))}
-      </Group>
       <Group title="Agents" isEmpty={agents.length === 0}>
         {agents.map(({ agent, name }) => (
           <Result to={agentPath(agent)} icon="agent" name={name ?? agent} />
         ))}
       </Group>
-      <Group title="Customers" isEmpty={customers.length === 0}>
-        {customers.map((name) => (
-          <Result
-            to={RUNS_PATH + queryText([["customer_id", name]])}
-            icon="user"
-            name={name}
-            note="runs"
-          />
+      <Group title="Runs" isEmpty={!hasText}>
+        {runs.map((run) => (
+          <li>
+            <a href={runPath(run.id)}>
+              <Status of={run.status} isIcon />
+              <span class="cut">{nameOf(run, lines.get(run.id))}</span>
+              <span class="end">
+                {run.agent} <At at={run.startedAt ?? run.receivedAt} />
+              </span>
+            </a>
+          </li>
         ))}
+        <Result
+          to={RUNS_PATH + queryText([["text", text]])}
+          icon="search"
+          name={`All runs that contain “${text}”`}
+          note={searchedTo === null ? undefined : `searched back to ${agoText(searchedTo, nowMs)}`}
+        />
+      </Group>
+      <Group title="Customers" isEmpty={customers.length === 0}>
+        {customers.flatMap((name) =>
+          [[RUNS_PATH, "runs"], [SPEND_PATH, "spend"]].map(([path, note]) => (
+            <Result
+              to={path + queryText([["customer_id", name]])}
+              icon="user"
+              name={name}
+              note={note}
+            />
+          ))
+        )}
       </Group>
       <Group title="Pages" isEmpty={pages.length === 0}>
         {pages.map(({ name, path }) => <Result to={path} icon="page" name={name} />)}
       </Group>
-      {hasRuns && text !== "" && (
-        <Group title="Filter" isEmpty={false}>
-          <Result {...filterOf(text)} icon="search" />
-        </Group>
-      )}
     </>
   );
-}
-
-/** Returns the filter of Runs for a text: a part of an id, else an agent. */
-function filterOf(text: string) {
-  return PART_OF_ID.test(text)
-    ? { to: RUNS_PATH + queryText([["q", text]]), name: `Runs with “${text}” in their id` }
-    : { to: RUNS_PATH + queryText([["agent", text]]), name: `Runs of the agent “${text}”` };
 }
 
 interface GroupProps {
@@ -116,7 +123,7 @@ interface ResultProps {
   readonly to: string;
   readonly icon: IconName;
   readonly name: string;
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 function Result({ to, icon, name, note }: ResultProps) {

@@ -34,25 +34,24 @@ browserTest(
     await page.getByRole("link", { name: "Pause" }).waitFor();
 
     await t.step("a new run is marked and counted; focus and scroll stay", async () => {
-      // Wide enough for a table, but too narrow for all its columns.
-      await page.setViewportSize({ width: 720, height: 800 });
+      await page.setViewportSize({ width: 720, height: 300 });
       await page.locator(`[id="${runId(2)}"]`).focus();
-      await page.evaluate(`document.querySelector(".wide").scrollLeft = 90`);
+      await page.evaluate(`scrollTo(0, 90)`);
       await h.post("/v1/heartbeats", aHeartbeat(4, { started_at: at(4) }));
       await untilListed(page, 4);
       assertEquals(await page.locator("#news").textContent(), "1 new");
       assertEquals(await page.locator("mark.fresh").count(), 1);
       assertEquals(await page.evaluate("document.activeElement.id"), runId(2));
-      assertEquals(await page.evaluate(`document.querySelector(".wide").scrollLeft`), 90);
+      assertEquals(await page.evaluate(`scrollY`), 90);
     });
 
     await t.step("an empty list fills, and empties again", async () => {
       await page.goto("/dashboard/runs?status=running&live=1");
-      await page.getByText("No matching runs").waitFor();
+      await page.getByText("No runs match").waitFor();
       await h.post("/v1/heartbeats", aHeartbeat(5, { status: "start", started_at: at(5) }));
       await untilListed(page, 5);
       await h.post("/v1/heartbeats", aHeartbeat(5, { started_at: at(5) }));
-      await page.getByText("No matching runs").waitFor();
+      await page.getByText("No runs match").waitFor();
     });
 
     await t.step("a hidden page sends no request until it is visible", async () => {

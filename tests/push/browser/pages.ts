@@ -152,6 +152,7 @@ const NO_PAGES = new Set([
   ...[
     "/assets/:name",
     "/runs/:id/raw",
+    "/compare",
     "/runs.csv",
     "/runs.ndjson",
     "/spend.csv",

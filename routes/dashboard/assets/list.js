@@ -1,0 +1,46 @@
+// Keys of the run list. The list works without them.
+
+function listRows() {
+  return [...document.querySelectorAll("[data-rows] .row")];
+}
+
+function moveBy(step) {
+  const rows = listRows();
+  const at = rows.findIndex((row) => row.closest("tr").contains(document.activeElement));
+  rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))]?.focus();
+}
+
+const LIST_KEYS = {
+  "/": () => document.querySelector(".run-filters input[name=text]").select(),
+  "?": () => document.getElementById("keys").showModal(),
+  j: () => moveBy(1),
+  k: () => moveBy(-1),
+  x: () => document.activeElement.closest("tr")?.querySelector(".pick input")?.click(),
+  Escape: () => document.querySelector(".picked [type=reset]")?.click(),
+};
+
+addEventListener("keydown", (event) => {
+  if (!document.querySelector(".run-filters")) return;
+  const { target, key } = event;
+  if (event.metaKey || event.ctrlKey || event.altKey) return;
+  if (document.querySelector("dialog[open]") || target.closest?.(".menu[open]")) return;
+  if (target.matches?.("input:not([type=checkbox]), textarea, select")) {
+    if (key === "Escape") target.blur();
+    return;
+  }
+  const act = LIST_KEYS[key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+// Ticks stay when a live list is replaced.
+let ticked = [];
+addEventListener("htmx:beforeSwap", () => {
+  ticked = [...document.querySelectorAll(".pick :checked")].map(({ value }) => value);
+});
+addEventListener("htmx:afterSettle", () => {
+  for (const box of document.querySelectorAll(".pick input")) {
+    if (ticked.includes(box.value)) box.checked = true;
+  }
+});
