@@ -37,10 +37,11 @@ export const FILTERS = [
 /** Name of a filter of {@link FILTERS}. */
 export type FilterName = (typeof FILTERS)[number]["filter"];
 
-type Filter = (typeof FILTERS)[number];
-
 /** Reads the supported filters present in a query, each with one value. */
-export function readFilters(query: Query, supported: readonly Filter[]): SpendFilters {
+export function readFilters(
+  query: Query,
+  supported: readonly (typeof FILTERS[number])[],
+): SpendFilters {
   const filters: Partial<Record<FilterName, string | null>> = {};
   for (const filter of supported) {
     const [first] = readValues(query, filter);
@@ -57,7 +58,7 @@ export function readFilters(query: Query, supported: readonly Filter[]): SpendFi
  */
 export function readValues(
   query: Query,
-  { parameter, filter }: Filter,
+  { parameter, filter }: typeof FILTERS[number],
   name: string = parameter,
 ): readonly (string | null)[] {
   return query.texts(name).map((value) => {

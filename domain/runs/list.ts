@@ -138,7 +138,9 @@ export function isListed(row: RunListRow, query: RunsQuery): boolean {
 
 /** Usual figures of an agent's run. */
 export interface UsualRun {
+  /** Median duration in milliseconds. */
   readonly durationMs: number;
+  /** Median cost in picodollars. */
   readonly cost: Picodollars;
 }
 

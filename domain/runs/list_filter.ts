@@ -7,7 +7,7 @@ import { isRunId, type RunId } from "../core/ids.ts";
 import { type RawJson, rawOf } from "../core/raw_json.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RunDetails } from "./lines.ts";
-import type { RunLabels, Score } from "./run.ts";
+import type { RunLabels, RunStatus, Score } from "./run.ts";
 import type { RunKind, RunTrait } from "./flags.ts";
 
 /** A value, or several of which one must match. */
@@ -19,13 +19,16 @@ export function valuesOf<Value>(wanted: OneOf<Value>): readonly Value[] {
   return (Array.isArray(wanted) ? wanted : [wanted]) as readonly Value[];
 }
 
-/** Labels that runs must have, by filter; null is no label. */
-type LabelFilters = {
-  readonly [Label in keyof RunLabels]?: OneOf<RunLabels[Label]>;
-};
-
 /** Filters of a run list. An absent filter is not applied; null selects runs without the label. */
-export interface RunsQuery extends LabelFilters {
+export interface RunsQuery {
+  /** Agent's slug. */
+  readonly agent?: OneOf<string | null>;
+  /** Customer the cost is attributed to. */
+  readonly customer?: OneOf<string | null>;
+  /** Feature the cost is attributed to. */
+  readonly feature?: OneOf<string | null>;
+  /** Status. */
+  readonly status?: OneOf<RunStatus>;
   /** Model that the run called. */
   readonly model?: OneOf<string>;
   /** Provider of the model. */
@@ -69,8 +72,11 @@ export type LabelValue = readonly [key: string, value: string];
 
 /** A range of a score; true counts as 1 and false as 0. */
 export interface ScoreRange {
+  /** Name of the score. */
   readonly name: string;
+  /** Least value. */
   readonly min: number;
+  /** Greatest value. */
   readonly max: number;
 }
 
