@@ -104,7 +104,8 @@ Deno.test("run list: a row agrees with the run's record, also when only its summ
       summary,
     });
     const row = summedRowOf(ID, summary);
-    const { has, sortedAt, ...same } = row ?? {};
+    const { has, sortedAt, parent, ...same } = row;
+    assertEquals(parent, head.parts.opening?.parentRunId ?? null);
     assertEquals(sortedAt, summary.listed?.at);
     assertEquals(has, traitsOf(head, record.cost.unpricedModels));
     assertEquals(Object.keys(same).length, 14);
