@@ -33,7 +33,7 @@ import {
 } from "./query.ts";
 import { loadRuns, type RunsData } from "./runs_load.ts";
 import { rowsOf, sumsText, valueCounts } from "./runs_view.ts";
-import { EmptyList, RunsTable } from "./table.tsx";
+import { EmptyList, PICKED, RunsTable } from "./table.tsx";
 import { TAIL_RELOAD_SECONDS, TAIL_WAIT_MS, tailCursorOf, tailCursorText } from "./tail.ts";
 
 /** Shows the list. A live page sends what it has seen, and the request waits for a change. */
@@ -141,19 +141,19 @@ function List({ data }: { readonly data: RunsData }) {
   return (
     <>
       <FilterBar query={query} counts={valueCounts(data)} />
-      <form class="panel" method="get" action={PICKED_PATH}>
+      <div class="panel">
         <div id="runs" {...followed(data)}>
           {page.rows.length > 0
             ? <RunsTable rows={rowsOf(data)} query={query} caption={captionOf(data)} />
             : <EmptyList {...data} />}
         </div>
-        <div class="picked" role="status">
-          <b>selected</b>
+        <form id={PICKED} class="picked" method="get" action={PICKED_PATH}>
+          <b role="status">selected</b>
           <button type="submit" class="btn small main">Compare</button>
           <button type="reset" class="btn small plain">Clear</button>
-        </div>
+        </form>
         <Foot {...data} />
-      </form>
+      </div>
       <Keys />
     </>
   );

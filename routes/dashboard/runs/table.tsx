@@ -47,6 +47,9 @@ function classOf({ run: { status }, isChild }: RunRow): string | undefined {
   return names.join(" ").trim() || undefined;
 }
 
+/** Id of the form that the ticks belong to. */
+export const PICKED = "picked";
+
 /** Maximum notes of a row; the others are in its title. */
 const NOTES_SHOWN = 1;
 
@@ -56,7 +59,14 @@ function columnsFor(query: ListQuery): readonly Column<RunRow>[] {
       head: <span class="sr">Select</span>,
       class: "pick",
       cell: ({ run: { id }, name }) => (
-        <input class="over" type="checkbox" name="run" value={id} aria-label={`Select ${name}`} />
+        <input
+          class="over"
+          type="checkbox"
+          name="run"
+          value={id}
+          form={PICKED}
+          aria-label={`Select ${name}`}
+        />
       ),
     },
     {
