@@ -189,11 +189,11 @@ export function gapSeconds(schedule: Schedule): number {
   return Math.min(EVERY_SECONDS.max, Math.floor(Math.min(...gaps) / 1_000));
 }
 
-/** Returns a schedule in words, such as "At 02:00 AM" or "Every 90 minutes". */
+/** Returns a schedule in words, such as "At 02:00" or "Every 90 minutes". */
 export function scheduleWords(schedule: Schedule): string {
   if (!("cron" in schedule)) return `Every ${periodWords(schedule.everySeconds)}`;
   try {
-    return cronstrue.toString(schedule.cron);
+    return cronstrue.toString(schedule.cron, { use24HourTimeFormat: true });
   } catch {
     // The two libraries differ on rare expressions.
     return schedule.cron;

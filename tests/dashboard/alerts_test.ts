@@ -56,6 +56,20 @@ Deno.test("alerts: failed runs open an incident, shown with its runs on each pag
   assert(hrefsOf(agent.text).includes(`${ALERTS}/history?state=any&agent=billing`));
 });
 
+Deno.test("alerts: an agent with an open incident is not just up on the board and its page", async () => {
+  await using h = await Harness.open();
+  await openIncident(h);
+  const reader = await signedIn(h);
+  const created = { kind: "every", every: "1h", enabled: "true" };
+  await sent(reader, "/dashboard/agents/billing/monitor", created);
+  const board = await textAt(reader, "/dashboard/agents");
+  assertMatch(board, /1 with an open incident, none late/);
+  assertMatch(board, /billing Every hour, grace 12 min 1 open incident /);
+  assert(!/ Up /.test(board), board);
+  assertMatch(await textAt(reader, "/dashboard/agents?state=incident"), /1 open incident /);
+  assertMatch(await textAt(reader, "/dashboard/agents/billing"), /1 open incident .*Since today/);
+});
+
 Deno.test("alerts: an incident is acknowledged, silenced and resolved, and its story says so", async () => {
   await using h = await Harness.open();
   const id = await openIncident(h);

@@ -58,6 +58,7 @@ function stores(read: string[]): AppDeps {
       },
       flipsOf: () => Promise.resolve(new Map()),
     },
+    incidents: { list: () => Promise.resolve({ incidents: [], next: null }) },
     spend: { some: () => Promise.resolve([]) },
   };
   return deps as unknown as AppDeps;

@@ -92,17 +92,17 @@ Deno.test("the board lists agents that are down, then late ones, then the others
   );
   assertMatch(
     rows[2]!,
-    /^up At 02:30 AM \(Europe\/Berlin\), grace .* Up 30 days: no trouble .* Nov 22, 01:30 , in 13 h/,
+    /^up At 02:30 \(Europe\/Berlin\), grace .* Up 30 days: no trouble .* Nov 22, 01:30 , in 13 h/,
   );
   assertMatch(rows[3]!, /^paused Every hour, grace 30 min Paused until Nov 22, 10:00 /);
   assertMatch(
     rows[4]!,
     /^new Every hour, grace 30 min New no run yet 30 days: nothing was expected .* 1 running/,
   );
-  assertMatch(rows[5]!, /^none no monitor 2 h ago – – 1 0% – –$/);
+  assertMatch(rows[5]!, /^none No monitor 2 h ago – – 1 0% – –$/);
   assertMatch(
     textOf(text),
-    /Agents 6 agents, 1 down, 1 late, 1 run now All 6 Down 1 Late 1 Up 1 Paused 1 New 1 No monitor 1 /,
+    /Agents 6 agents, 1 down, 1 late, 1 running All 6 Down 1 Late 1 Up 1 Paused 1 New 1 No monitor 1 /,
   );
 });
 
@@ -167,7 +167,7 @@ Deno.test("without a monitor the board has none of their columns, and offers one
     textOf(text),
     /No agent has a monitor hourly Every hour : 8 of the last 8 runs came in this rhythm\./,
   );
-  assert(!textOf(text).includes("no monitor"));
+  assert(!textOf(text).includes("No monitor"));
   const plain = await page(
     await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] })),
     AGENTS,
@@ -184,7 +184,22 @@ Deno.test("without a monitor the board has none of their columns, and offers one
   ]);
   const board = rowsOf(await page(reader, AGENTS));
   assertMatch(board[0]!, /^hourly Every hour, grace 12 min Up /);
-  assertMatch(board[1]!, /^rare no monitor /);
+  assertMatch(board[1]!, /^rare No monitor /);
+});
+
+Deno.test("a monitor of an agent whose last run failed says so from its creation on", async () => {
+  await using h = await open();
+  await report(h, "flaky", "fail");
+  await put(h, "flaky");
+  const reader = await signedIn(h);
+  assertMatch(
+    textOf(await page(reader, AGENTS)),
+    /flaky Every hour, grace 30 min Up, last run failed/,
+  );
+  assertMatch(
+    textOf(await page(reader, `${AGENTS}/flaky`)),
+    /Up, last run failed 30 days/,
+  );
 });
 
 Deno.test("an agent's page shows its monitor: state, deadlines, next five, uptime and history", async () => {
@@ -232,7 +247,7 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
   assertEquals(to, `${path}?done=saved`);
   assertMatch(
     created,
-    /Schedule At 02:00 AM, Monday through Friday \( 0 2 \* \* 1-5 , Europe\/Berlin\), grace 2 h /,
+    /Schedule At 02:00, Monday through Friday \( 0 2 \* \* 1-5 , Europe\/Berlin\), grace 2 h /,
   );
   assertMatch(created, /Also down after 2 failures in a row/);
   const text = await page(reader, path);

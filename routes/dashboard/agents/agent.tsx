@@ -84,6 +84,7 @@ async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord
       agent: record,
       now,
       isAdmin,
+      incidents: incidents.length,
       confirms: c.req.query("confirm") === "delete-monitor",
     },
     now,
@@ -135,13 +136,14 @@ function AgentBody(content: AgentContent) {
 
 /** Shows the last run, the success rate, the cost and the last call. */
 function AgentTiles({ record: { activity, firstSeen }, days, now }: AgentContent) {
-  const { runs = 0, failed = 0, running = 0, lastSeen = null } = activity ?? {};
+  const { runs = 0, succeeded = 0, running = 0, lastSeen = null } = activity ?? {};
   return (
     <div class="tiles">
       <Tile name="Last run" value={<LastRunOf activity={activity} now={now} />} />
       <Tile name="Succeeded" value={<SuccessRate activity={activity} />}>
         <small class="soft">
-          {formatCount(failed)} failed, {formatCount(running)} running of {countedText(runs, "run")}
+          {formatCount(runs - succeeded - running)} without success, {formatCount(running)}{" "}
+          running of {countedText(runs, "run")}
         </small>
       </Tile>
       {days !== undefined && (

@@ -3,6 +3,7 @@ import { agentPosition, type AgentRecord, AGENTS_PER_PAGE } from "../../../domai
 import { compare } from "../../../domain/core/sums.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { readQuery } from "../../../domain/core/query.ts";
+import { INCIDENTS_PER_PAGE } from "../../../domain/alerts/store.ts";
 import type { Flip, MonitorState } from "../../../domain/monitors/monitor.ts";
 import { type MonitorRecord, MONITORS_PER_PAGE } from "../../../domain/monitors/store.ts";
 import type { AgentDays } from "../../../domain/spend/agent_days.ts";
@@ -10,7 +11,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { AGENTS_PATH, queryText } from "../layout/paths.ts";
-import { stripStart } from "../components/monitor.tsx";
+import { isWell, stripStart } from "../components/monitor.tsx";
 import { readDays } from "./metrics.tsx";
 
 /** Agents per page. */
@@ -25,11 +26,14 @@ const FLIPS_MAX = 200;
 /** Days of runs and costs, including today. */
 export const BOARD_DAYS = 7;
 
-/** States in the order of their urgency; `none` is an agent without a monitor. */
-export const BOARD_STATES = ["down", "late", "up", "paused", "new", "none"] as const;
+/**
+ * States in the order of their urgency: `incident` is an agent that is neither down nor late and has
+ * an open incident; `none` is another one without a monitor.
+ */
+export const BOARD_STATES = ["down", "incident", "late", "up", "paused", "new", "none"] as const;
 
 /** One of {@link BOARD_STATES}. */
-export type BoardState = MonitorState | "none";
+export type BoardState = MonitorState | "incident" | "none";
 
 /** The part of the board that a URL names. */
 export interface BoardQuery {
@@ -77,6 +81,8 @@ export function boardPath(
 export interface BoardRow {
   readonly record: AgentRecord;
   readonly monitor: MonitorRecord | null;
+  /** Number of its open incidents. */
+  readonly incidents: number;
 }
 
 /** A page of agents with their monitors. */
@@ -90,6 +96,8 @@ interface BoardPage {
   readonly isCut: boolean;
   /** True if the team has monitors, or might have. */
   readonly hasMonitors: boolean;
+  /** True if the team has monitors or open incidents of agents. */
+  readonly hasStates: boolean;
 }
 
 interface BoardCounts {
@@ -131,8 +139,9 @@ export async function readBoard(
 async function readBySlug(deps: AppDeps, team: Team, query: BoardQuery): Promise<BoardPage> {
   const { archived, after } = query;
   const limit = ROWS_SHOWN;
-  const [agents, monitors] = await Promise.all([
+  const [agents, incidents, monitors] = await Promise.all([
     deps.agents.list(team, { sort: "agent", archived, limit, after }),
+    countIncidents(deps, team),
     deps.monitors.list(team, {
       state: null,
       limit: MONITORS_PER_PAGE.max,
@@ -143,19 +152,25 @@ async function readBySlug(deps: AppDeps, team: Team, query: BoardQuery): Promise
   const { agents: records, next } = agents.ok ? agents.value : { agents: [], next: null };
   const byAgent = indexed(monitors.monitors);
   return {
-    rows: records.map((record) => ({ record, monitor: byAgent.get(record.agent) ?? null })),
+    rows: records.map((record) => ({
+      record,
+      monitor: byAgent.get(record.agent) ?? null,
+      incidents: incidents.get(record.agent) ?? 0,
+    })),
     next: next === null ? null : boardPath(query, { after: next }),
     counts: null,
     isCut: false,
     hasMonitors: byAgent.size > 0,
+    hasStates: byAgent.size + incidents.size > 0,
   };
 }
 
 /** Reads agents and monitors, and sorts them by urgency. */
 async function readByState(deps: AppDeps, team: Team, query: BoardQuery): Promise<BoardPage> {
   const { archived, skip, state } = query;
-  const [agents, monitors] = await Promise.all([
+  const [agents, incidents, monitors] = await Promise.all([
     deps.agents.list(team, { sort: "last_seen", archived, limit: SORTED_MAX, after: null }),
+    countIncidents(deps, team),
     readMonitors(deps, team),
   ]);
   // A team with too many agents to be sorted has its monitors here, and all agents by slug.
@@ -165,11 +180,13 @@ async function readByState(deps: AppDeps, team: Team, query: BoardQuery): Promis
     agent: record.agent,
     record,
     monitor: byAgent.get(record.agent) ?? null,
+    incidents: incidents.get(record.agent) ?? 0,
   }));
   if (listed.next !== null) {
     const known = new Set(all.map(({ agent }) => agent));
     for (const [agent, monitor] of byAgent) {
-      if (!known.has(agent)) all.push({ agent, record: null, monitor });
+      if (known.has(agent)) continue;
+      all.push({ agent, record: null, monitor, incidents: incidents.get(agent) ?? 0 });
     }
   }
   const shown = all.filter((row) => state === null || stateOf(row) === state).sort(byUrgency);
@@ -180,11 +197,12 @@ async function readByState(deps: AppDeps, team: Team, query: BoardQuery): Promis
     counts: countsOf(all),
     isCut: listed.next !== null || monitors.hasMore,
     hasMonitors: byAgent.size > 0,
+    hasStates: byAgent.size + incidents.size > 0,
   };
 }
 
 /** A row whose agent may have to be read. */
-interface Candidate extends Pick<BoardRow, "monitor"> {
+interface Candidate extends Omit<BoardRow, "record"> {
   readonly agent: string;
   readonly record: AgentRecord | null;
 }
@@ -208,21 +226,35 @@ async function complete(
   rows: readonly Candidate[],
   archived: boolean,
 ): Promise<BoardRow[]> {
-  const read = await Promise.all(rows.map(async ({ agent, record, monitor }) => ({
+  const read = await Promise.all(rows.map(async ({ agent, record, ...row }) => ({
+    ...row,
     record: record ?? await agents.read(team, agent),
-    monitor,
   })));
-  return read.flatMap(({ record, monitor }) =>
-    record === null || (record.archived && !archived) ? [] : [{ record, monitor }]
+  return read.flatMap(({ record, ...row }) =>
+    record === null || (record.archived && !archived) ? [] : [{ record, ...row }]
   );
+}
+
+/** Counts the open incidents of each agent. */
+async function countIncidents({ incidents }: AppDeps, team: Team) {
+  const page = await incidents.list(team, {
+    ...{ state: "unresolved", rule: null, severity: null, after: null, agent: null },
+    ...{ limit: INCIDENTS_PER_PAGE.max, fromMs: 0, toMs: Infinity },
+  });
+  const counts = new Map<string, number>();
+  for (const { group: { agent } } of page.incidents) {
+    if (agent !== undefined) counts.set(agent, (counts.get(agent) ?? 0) + 1);
+  }
+  return counts;
 }
 
 function indexed(records: readonly MonitorRecord[]): ReadonlyMap<string, MonitorRecord> {
   return new Map(records.map((record) => [record.monitor.agent, record]));
 }
 
-function stateOf({ monitor }: Pick<BoardRow, "monitor">): BoardState {
-  return monitor?.monitor.state ?? "none";
+function stateOf({ monitor, incidents }: Omit<BoardRow, "record">): BoardState {
+  const state = monitor?.monitor.state ?? "none";
+  return isWell(state) && incidents > 0 ? "incident" : state;
 }
 
 function countsOf(all: readonly Candidate[]): BoardCounts {

@@ -6,7 +6,6 @@ import {
   type MonitorSettings,
 } from "../../../domain/monitors/monitor.ts";
 import { scheduleWords } from "../../../domain/monitors/schedule.ts";
-import type { MonitorRecord } from "../../../domain/monitors/store.ts";
 import { agentPath } from "../layout/paths.ts";
 import { Money } from "../components/elements.tsx";
 import { durationText, formatCount, percentText } from "../components/format.ts";
@@ -19,17 +18,16 @@ import { CostOfSuccess } from "./metrics.tsx";
 
 /** Returns the columns; those of monitors are left out for a team that has none. */
 export function boardColumns(board: Board, now: number): readonly Column<BoardRow>[] {
-  const { flips, days, hasMonitors } = board;
+  const { flips, days, hasMonitors, hasStates } = board;
   const flipsOf = (agent: string) => flips.get(agent) ?? [];
   return [
     { head: "Agent", isName: true, class: "name", cell: Name },
-    ...ifAny(hasMonitors, {
+    ...ifAny(hasStates, {
       head: "State",
       class: "state",
-      cell: ({ monitor }: BoardRow) =>
-        monitor === null
-          ? <span class="soft">no monitor</span>
-          : <StateOf {...monitor} last={flipsOf(monitor.monitor.agent).at(-1) ?? null} now={now} />,
+      cell: (row: BoardRow) => (
+        <StateOf {...row} last={flipsOf(row.record.agent).at(-1) ?? null} now={now} />
+      ),
     }),
     ...ifAny(hasMonitors, {
       head: `${STRIP_DAYS} days`,
@@ -81,10 +79,10 @@ export function boardColumns(board: Board, now: number): readonly Column<BoardRo
       class: "num cost",
     },
     {
-      ...numberColumn<BoardRow>("A success", ({ record }) => {
+      ...numberColumn<BoardRow>("Cost per success", ({ record }) => {
         const total = days.get(record.agent)?.total;
         return total === undefined || total.cost === 0n ? NONE : <CostOfSuccess measures={total} />;
-      }, "a success"),
+      }, "a success costs"),
       class: "num success-cost",
     },
   ];
@@ -123,14 +121,14 @@ function Schedule({ schedule, graceSeconds }: MonitorSettings) {
   return <>{words}, grace {durationText(graceSeconds * 1_000)}</>;
 }
 
-function StateOf({ monitor, last, now }: MonitorRecord & {
+function StateOf({ monitor, incidents, last, now }: BoardRow & {
   readonly last: Parameters<typeof reasonOf>[0]["last"];
   readonly now: number;
 }) {
-  const reason = reasonOf({ monitor, last, now });
+  const reason = monitor && reasonOf({ ...monitor, last, now });
   return (
     <>
-      <MonitorStatus of={monitor.state} />
+      <MonitorStatus monitor={monitor?.monitor ?? null} incidents={incidents} />
       {reason !== null && <small class="under">{reason}</small>}
     </>
   );

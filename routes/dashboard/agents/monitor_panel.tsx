@@ -66,6 +66,8 @@ export interface MonitorPanelProps extends AgentMonitor {
   readonly agent: AgentRecord;
   readonly now: number;
   readonly isAdmin: boolean;
+  /** Number of the agent's open incidents. */
+  readonly incidents: number;
   /** True to ask before the monitor is deleted. */
   readonly confirms: boolean;
 }
@@ -86,7 +88,7 @@ export function MonitorPanel(props: MonitorPanelProps) {
         <div class="monitor">
           <div>
             <p class="now">
-              <MonitorStatus of={monitor.state} />
+              <MonitorStatus monitor={monitor} incidents={props.incidents} />
               {reason !== null && <span class="soft">{reason}</span>}
             </p>
             <Strip flips={flips} state={monitor.state} now={now} />

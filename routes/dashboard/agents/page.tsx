@@ -99,8 +99,11 @@ function Sums({ counts, isCut, hasMonitors }: Board) {
       const count = byState.get(state) ?? 0;
       return count === 0 ? [] : [`${formatCount(count)} ${state}`];
     }),
+    ...byState.has("incident")
+      ? [`${formatCount(byState.get("incident") ?? 0)} with an open incident`]
+      : [],
     ...hasMonitors && !byState.has("down") && !byState.has("late") ? ["none late"] : [],
-    `${countedText(running, "run")} now`,
+    `${formatCount(running)} running`,
   ];
   return <span id="board-sums">{parts.join(", ")}</span>;
 }
@@ -110,19 +113,24 @@ const LABELS: Readonly<Record<BoardState, string>> = {
   ...Object.fromEntries(
     Object.entries(MONITOR_LABELS).map(([state, [word]]) => [state, word]),
   ) as Record<keyof typeof MONITOR_LABELS, string>,
+  incident: "Incident",
   none: "No monitor",
 };
 
 /** Classes of counts that need attention. */
-const TAGS: Readonly<Partial<Record<BoardState, string>>> = { down: "tag bad", late: "tag warn" };
+const TAGS: Readonly<Partial<Record<BoardState, string>>> = {
+  down: "tag bad",
+  incident: "tag bad",
+  late: "tag warn",
+};
 
 /** Links to the states that occur, to the other order, and to archived agents. */
-function Filters({ board: { counts, hasMonitors }, query }: BoardProps) {
+function Filters({ board: { counts, hasStates }, query }: BoardProps) {
   const { state, sort, archived } = query;
   const states = BOARD_STATES.filter((of) => counts?.byState.has(of) || of === state);
   return (
     <div id="board-filters" class="bar">
-      {hasMonitors && counts !== null && (
+      {hasStates && counts !== null && (
         <nav class="seg" aria-label="State">
           <a
             href={boardPath(query, { state: null })}
@@ -154,13 +162,13 @@ function Filters({ board: { counts, hasMonitors }, query }: BoardProps) {
 }
 
 function BoardTable({ board, query, now }: BoardProps) {
-  const { rows, isCut, hasMonitors } = board;
+  const { rows, isCut, hasMonitors, hasStates } = board;
   return (
     <>
       <div class="panel">
         <Table
           label="Agents"
-          class={hasMonitors ? "fold agents monitored" : "fold agents"}
+          class={hasStates ? "fold agents monitored" : "fold agents"}
           columns={boardColumns(board, now)}
           rows={rows}
         />

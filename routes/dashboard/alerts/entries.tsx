@@ -1,5 +1,6 @@
 /** Incidents on other pages: on the overview, and on the pages of their agent and their runs. */
 import type { Incident } from "../../../domain/alerts/incident.ts";
+import { INCIDENTS_PER_PAGE } from "../../../domain/alerts/store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -39,8 +40,8 @@ export function IncidentEntry({ incident, now }: EntryProps) {
   );
 }
 
-/** Open incidents shown on the page of an agent. */
-const OF_AGENT_MAX = 5;
+/** Maximum open incidents shown on the page of an agent. */
+const OF_AGENT_SHOWN = 5;
 
 /** Reads the open incidents of an agent, newest first. */
 export async function readIncidentsOfAgent(
@@ -50,7 +51,7 @@ export async function readIncidentsOfAgent(
 ): Promise<readonly Incident[]> {
   const page = await incidents.list(team, {
     ...{ state: "unresolved", rule: null, severity: null, after: null, agent },
-    ...{ limit: OF_AGENT_MAX, fromMs: 0, toMs: Infinity },
+    ...{ limit: INCIDENTS_PER_PAGE.max, fromMs: 0, toMs: Infinity },
   });
   return page.incidents;
 }
@@ -66,7 +67,9 @@ export function AgentIncidents({ agent, incidents, now }: AgentIncidentsProps) {
   return incidents.length > 0 && (
     <Section title="Open incidents" aside={<a href={agentHistoryPath(agent)}>All its incidents</a>}>
       <ul class="feed">
-        {incidents.map((incident) => <IncidentEntry incident={incident} now={now} />)}
+        {incidents.slice(0, OF_AGENT_SHOWN).map((incident) => (
+          <IncidentEntry incident={incident} now={now} />
+        ))}
       </ul>
     </Section>
   );

@@ -19,16 +19,32 @@ export const MONITOR_LABELS: Readonly<Record<MonitorState, readonly [string, Ico
 /** Days of a strip, including today. */
 export const STRIP_DAYS = 30;
 
-/** The state of a monitor; with `isIcon` its word is for screen readers only. */
-export function MonitorStatus({ of, isIcon = false }: {
-  readonly of: MonitorState;
-  readonly isIcon?: boolean;
-}) {
-  const [word, icon] = MONITOR_LABELS[of];
+/** Returns whether a state alone says of no trouble, so that an open incident comes first. */
+export function isWell(state: MonitorState | "none"): boolean {
+  return state === "up" || state === "new" || state === "none";
+}
+
+interface MonitorStatusProps {
+  /** Null for an agent without one. */
+  readonly monitor: Monitor | null;
+  /** Number of the agent's open incidents. */
+  readonly incidents: number;
+}
+
+/** The state of an agent: punctual runs that fail, or an open incident, are not just "Up". */
+export function MonitorStatus({ monitor, incidents }: MonitorStatusProps) {
+  const state = monitor?.state ?? "none";
+  const [name, word, icon] = isWell(state) && incidents > 0
+    ? ["bad", countedText(incidents, "open incident"), "bad"] as const
+    : state === "none"
+    ? ["off", "No monitor", "off"] as const
+    : state === "up" && (monitor?.lastArrivalAt ?? 0) > (monitor?.lastOkAt ?? 0)
+    ? ["warn", "Up, last run failed", "warn"] as const
+    : [state, ...MONITOR_LABELS[state]] as const;
   return (
-    <span class={`st word st-${of}`}>
+    <span class={`st word st-${name}`}>
       <Icon name={icon} />
-      <span class={isIcon ? "sr" : undefined}>{word}</span>
+      <span>{word}</span>
     </span>
   );
 }

@@ -59,7 +59,7 @@ for (
       await wrong.fill("0 2 * * 1-5");
       await page.getByLabel("Time zone").fill("Europe/Berlin");
       await page.getByRole("button", { name: "Save" }).press("Enter");
-      await panel(page).getByText("At 02:00 AM, Monday through Friday").waitFor();
+      await panel(page).getByText("At 02:00, Monday through Friday").waitFor();
       await page.getByRole("button", { name: "Pause" }).press("Enter");
       await panel(page).getByText("until the next success").first().waitFor();
       await page.getByRole("button", { name: "Resume" }).press("Enter");

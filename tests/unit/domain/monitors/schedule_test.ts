@@ -98,7 +98,7 @@ Deno.test("schedule: expressions that are refused", () => {
 });
 
 Deno.test("schedule: words and grace", () => {
-  assertEquals(scheduleWords({ cron: "0 2 * * *", tz: "UTC" }), "At 02:00 AM");
+  assertEquals(scheduleWords({ cron: "0 2 * * *", tz: "UTC" }), "At 02:00");
   assertEquals(scheduleWords({ everySeconds: 86_400 }), "Every day");
   assertEquals(scheduleWords({ everySeconds: 5_400 }), "Every 90 minutes");
   assertEquals(defaultGraceSeconds({ everySeconds: 60 }), 60);

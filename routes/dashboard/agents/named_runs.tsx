@@ -1,0 +1,47 @@
+/** Runs named by their goals, in short tables: of an agent, an incident, a check. */
+import type { RunId } from "../../../domain/core/ids.ts";
+import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { runPath } from "../layout/paths.ts";
+import { Status } from "../components/elements.tsx";
+import { FIGURE_COLUMNS } from "../components/run_columns.tsx";
+import type { Column } from "../components/table.tsx";
+import { At } from "../components/time.tsx";
+import { isFailure } from "../run/steps.ts";
+import { titleOf } from "../run/title.ts";
+import { reasonOf } from "../run/trace.ts";
+
+/** Reads runs without their events; those that are deleted are left out. */
+export async function readRecords(
+  { runs }: Pick<AppDeps, "runs">,
+  team: Team,
+  ids: readonly RunId[],
+): Promise<readonly RunRecord[]> {
+  const pages = await Promise.all(ids.map((id) => runs.read(team, id, null, 0)));
+  return pages.flatMap((page, i) => {
+    const id = ids[i];
+    return page === null || id === undefined ? [] : [assemble(id, page)];
+  });
+}
+
+/** Status, goal, and why the run failed. */
+export function RunName({ run }: { readonly run: RunRecord }) {
+  const reason = isFailure(run.status) ? reasonOf(run) : null;
+  return (
+    <>
+      <Status of={run.status} isIcon /> <a class="row" href={runPath(run.id)}>{titleOf({ run })}</a>
+      {reason !== null && (
+        <span class={run.status === "timeout" ? "why warn" : "why"}>{reason}</span>
+      )}
+    </>
+  );
+}
+
+/** Columns of a table of runs; the class of the table is `failed-runs`. */
+export const NAMED_RUN_COLUMNS: readonly Column<RunRecord>[] = [
+  { head: "Run", isName: true, cell: (run) => <RunName run={run} /> },
+  { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
+  { head: "Started", cell: ({ startedAt, receivedAt }) => <At at={startedAt ?? receivedAt} /> },
+  ...FIGURE_COLUMNS,
+];
