@@ -9,8 +9,8 @@ import {
   signedIn,
   textOf,
 } from "../support/harness/dashboard.ts";
-import { aHeartbeat } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { aHeartbeat, aRun } from "../support/builders/requests.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
 import { PATTERNS } from "../support/builders/patterns.ts";
 
 const CHECKS = "/dashboard/checks";
@@ -111,6 +111,7 @@ Deno.test("checks: what is wrong is said at its field, with the place in the exp
   for (const path of [CHECKS, TRIAL]) {
     const text = await refused({ expression: "cost_us < 0.5" }, path);
     assertEquals(wrongFields(text), ["expression"]);
+    assertEquals(textOf(text).match(/at character 1: /g)?.length, 1, "an error is shown once");
     assertMatch(textOf(text), /at character 1: .*cost_usd/);
     assertMatch(text, />cost_us &lt; 0\.5<\/textarea>/, "the typed text stays");
   }
@@ -154,7 +155,7 @@ Deno.test("checks: a dry run shows counts and examples, and stores nothing", asy
   const { status, text } = await reader.send(TRIAL, fields);
   assertEquals(status, 200, textOf(text));
   assertMatch(textOf(text), /2 passed, 1 failed of 3 runs\. Nothing is stored/);
-  assertMatch(textOf(text), /failed Expected cost_usd < 0\.50 got cost_usd = 0\.75/);
+  assertMatch(textOf(text), /billing failed Expected cost_usd < 0\.50 got cost_usd = 0\.75/);
   assertEquals(await h.dump(), before);
   const none = await reader.send(TRIAL, changed(fields, { agents: "nobody" }));
   assertMatch(textOf(none.text), /No closed run fits/);
@@ -179,6 +180,30 @@ Deno.test("checks: a check shows its days, its agents and the runs that failed i
   const [run = ""] = hrefsOf(text, "run_eu_");
   const { text: page } = await reader.get(run);
   assertMatch(textOf(page), /Checks failed cheap-enough warn Expected cost_usd < 0\.50/);
+});
+
+Deno.test("checks: an imported run counts from its end, and its row names its goal", async () => {
+  await using h = await Harness.open();
+  await h.request("PUT", "/v1/checks/success", { body: { expression: 'status == "success"' } });
+  const day = 24 * 3_600_000;
+  const startedAt = new Date(NOON - 3 * day).toISOString();
+  const goal = "Refund order 4711";
+  const run = aRun(1, { agent: "billing", customer_id: "acme", goal, started_at: startedAt });
+  await h.post("/v1/runs", run);
+  const finish = { status: "failed", finished_at: new Date(NOON - 2 * day - 1_000).toISOString() };
+  const closed = await h.post(`/v1/runs/${run.id}/finish`, finish);
+  assertEquals(closed.status, 202, closed.text);
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${CHECKS}/success`);
+  assertMatch(textOf(text), /Failing since Nov 19, 11:59/);
+  assertMatch(textOf(text), /Refund order 4711 billing acme 2 days ago/);
+  assertMatch(textOf((await reader.get(CHECKS)).text), /2 days ago failing since Nov 19, 11:59/);
+  const tried = await reader.send(
+    TRIAL,
+    changed(await filledForm(reader), { expression: "false" }),
+  );
+  assertMatch(textOf(tried.text), /Refund order 4711 billing failed/);
 });
 
 /** Reports a cheap run of two agents, then a costly one of one of them. */

@@ -2,23 +2,19 @@
 import { type Incident, NOTE_CHARS_MAX } from "../../../domain/alerts/incident.ts";
 import type { Rule } from "../../../domain/alerts/rule.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
 import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
-import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { ALERTS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
+import { ALERTS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { comparePath } from "../run/paths.ts";
-import { isFailure } from "../run/steps.ts";
-import { titleOf } from "../run/title.ts";
-import { reasonOf } from "../run/trace.ts";
+import { NAMED_RUN_COLUMNS, readRecords } from "../agents/named_runs.tsx";
 import { type ActorNames, actorNames } from "../keys/labels.tsx";
-import { Section, Status } from "../components/elements.tsx";
+import { Section } from "../components/elements.tsx";
 import { durationText, formatCount } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { LabelList } from "../components/key_values.tsx";
-import { FIGURE_COLUMNS } from "../components/run_columns.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { Table } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { DeliveryTable } from "./delivery_table.tsx";
 import type { AlertSetup } from "./frame.tsx";
@@ -53,7 +49,7 @@ export async function readIncidentDetails(
   const { id, runs, timeline } = incident;
   const authors = timeline.flatMap((entry) => "by" in entry && entry.by !== null ? [entry.by] : []);
   const [records, deliveries, names] = await Promise.all([
-    Promise.all(runs.map((run) => readRecord(deps, team, run))),
+    readRecords(deps, team, runs),
     deps.deliveries.list(team, {
       ...{ incident: id, channel: null, state: null, limit: DELIVERIES_MAX, after: null },
       fromMs: deps.environment.now() - DELIVERY_DAYS * DAY_MS,
@@ -61,7 +57,7 @@ export async function readIncidentDetails(
     actorNames(deps, team, authors),
   ]);
   return {
-    runs: records.filter((run) => run !== null),
+    runs: records,
     deliveries: [
       ...deliveries.deliveries,
       ...await readOlder(deps, team, incident, deliveries.deliveries),
@@ -82,12 +78,6 @@ async function readOlder(
   const missing = Object.entries(incident.deliveries).filter(([channel]) => !known.has(channel));
   const older = await Promise.all(missing.map(([, id]) => deliveries.read(team, id)));
   return older.filter((delivery) => delivery !== null);
-}
-
-/** Reads a run without its events. */
-async function readRecord({ runs }: AppDeps, team: Team, id: RunId): Promise<RunRecord | null> {
-  const page = await runs.read(team, id, null, 0);
-  return page === null ? null : assemble(id, page);
 }
 
 interface DetailsProps extends IncidentContent {
@@ -263,30 +253,8 @@ function Runs({ incident, runs }: Pick<DetailsProps, "incident" | "runs">) {
     >
       {runs.length === 0
         ? <p class="soft">They are deleted.</p>
-        : <Table label="Runs" class="fold failed-runs" columns={RUN_COLUMNS} rows={runs} />}
+        : <Table label="Runs" class="fold failed-runs" columns={NAMED_RUN_COLUMNS} rows={runs} />}
       {more > 0 && <p class="foot">The newest {formatCount(incident.runs.length)} are listed.</p>}
     </Section>
   );
 }
-
-const RUN_COLUMNS: readonly Column<RunRecord>[] = [
-  {
-    head: "What it did",
-    isName: true,
-    cell: (run) => {
-      const reason = isFailure(run.status) ? reasonOf(run) : null;
-      return (
-        <>
-          <Status of={run.status} isIcon />{" "}
-          <a class="row" href={runPath(run.id)}>{titleOf({ run })}</a>
-          {reason !== null && (
-            <span class={run.status === "timeout" ? "why warn" : "why"}>{reason}</span>
-          )}
-        </>
-      );
-    },
-  },
-  { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
-  { head: "Started", cell: ({ startedAt, receivedAt }) => <At at={startedAt ?? receivedAt} /> },
-  ...FIGURE_COLUMNS,
-];

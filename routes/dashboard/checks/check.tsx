@@ -4,7 +4,7 @@ import { CHECK_DAYS_PER_PAGE, type CheckDay } from "../../../domain/checks/store
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
@@ -16,17 +16,19 @@ import { Crumbs } from "../components/crumbs.tsx";
 import { Done } from "../components/done_notice.tsx";
 import { Section } from "../components/elements.tsx";
 import { ConfirmForm } from "../components/form_fields.tsx";
-import { formatCount } from "../components/format.ts";
+import { dayText, formatCount } from "../components/format.ts";
 import { KeyValues } from "../components/key_values.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
+import { readRecords } from "../agents/named_runs.tsx";
 import { actorNames } from "../keys/labels.tsx";
-import { agentPath, CHECKS_PATH, queryText, runPath } from "../layout/paths.ts";
+import { agentPath, CHECKS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { checkFormView } from "./check_form.tsx";
 import { newCheckTexts, textsOfCheck } from "./check_texts.ts";
 import { appliesWords, SEVERITY_WORDS } from "./check_words.ts";
 import { chartDays, chartSpan, countsText, passRate, sumOf } from "./days.tsx";
+import { endOf, failingFrom, JudgedRun } from "./judged_runs.tsx";
 import { SeverityTag } from "./outcome.tsx";
 import { checkPath } from "./paths.ts";
 
@@ -79,23 +81,20 @@ export const showCheck: Handler = async (c, deps) => {
 type Content = Awaited<ReturnType<typeof readContent>> & { readonly isAdmin: boolean };
 
 async function readContent(deps: AppDeps, team: Team, check: Check, nowMs: number) {
-  const { checkStats, lineage } = deps;
+  const { checkStats } = deps;
   const span = chartSpan(nowMs);
   const [totals, stats, names] = await Promise.all([
     checkStats.totals(team, span.fromDay, span.toDay),
     checkStats.read(team, check, { ...span, limit: CHECK_DAYS_PER_PAGE.max, after: null }),
     actorNames(deps, team, check.updatedBy === null ? [] : [check.updatedBy]),
   ]);
-  const { failures } = stats;
-  const rows = failures.length === 0
-    ? []
-    : await lineage.rows(team, failures.map(({ run }) => run));
+  const runs = await readRecords(deps, team, stats.failures.map(({ run }) => run));
   return {
     check,
     days: chartDays(totals.get(check.id ?? "") ?? [], nowMs),
     stats,
     /** Failed runs that still exist, by id. */
-    runs: new Map<RunId, RunListRow>(rows.map((row) => [row.id, row])),
+    runs: new Map<RunId, RunRecord>(runs.map((run) => [run.id, run])),
     updatedBy: names.get(check.updatedBy ?? "") ?? check.updatedBy,
     nowMs,
   };
@@ -108,10 +107,10 @@ const PARTS = [
   ["success", "pass", "passed"],
 ] as const;
 
-function Days({ check, days, stats, isAdmin }: Content) {
+function Days({ check, days, stats, runs, isAdmin }: Content) {
   const counts = sumOf(days);
   const most = Math.max(...days.map(({ pass, fail, error }) => pass + fail + error));
-  const { failingSince } = stats;
+  const failingSince = failingFrom(stats, runs);
   return (
     <Section
       title={`${days.length} days`}
@@ -135,10 +134,10 @@ function Days({ check, days, stats, isAdmin }: Content) {
       <ColumnChart
         title={`${days.length} days by the day on which a run started: ${countsText(counts)}`}
         columns={days.map((of) => ({
-          title: `${of.day}: ${countsText(of)}`,
+          title: `${dayText(Date.parse(of.day))}: ${countsText(of)}`,
           parts: PARTS.map(([name, status]) => [name, of[status]] as const),
         }))}
-        ends={[days[0]?.day ?? "", "today"]}
+        ends={[dayText(Date.parse(days[0]?.day ?? "")), "today"]}
         top={formatCount(most)}
       />
       <p class="below-chart">
@@ -187,10 +186,11 @@ function Failures({ stats, runs, nowMs }: Content) {
     {
       head: "Run",
       isName: true,
-      cell: ({ run }) => <a class="row" href={runPath(run)} title={run}>…{run.slice(-8)}</a>,
+      cell: ({ run }) => <JudgedRun id={run} run={runs.get(run)} />,
     },
-    { head: "Agent", cell: ({ run }) => runs.get(run)?.agent ?? "" },
-    { head: "Ended", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
+    { head: "Agent", cell: ({ run }) => runs.get(run)?.agent ?? "–" },
+    { head: "Customer", before: "for", cell: ({ run }) => runs.get(run)?.customerId ?? "–" },
+    { head: "Ended", cell: (of) => <Ago at={endOf(of, runs)} now={nowMs} /> },
     {
       head: "Got",
       class: "whole",
@@ -216,8 +216,8 @@ function Agents({ stats: { days, next } }: Content) {
       {next !== null && (
         <p class="soft">
           Up to{" "}
-          <time datetime={next.day}>{next.day}</time>: there are too many agents and days for one
-          page. The API returns all of them.
+          <time datetime={next.day}>{dayText(Date.parse(next.day))}</time>: there are too many
+          agents and days for one page. The API returns all of them.
         </p>
       )}
     </Section>

@@ -10,6 +10,7 @@ import { WRONG_SLUG } from "../components/field_problem.ts";
 import { DELETED, SAVED } from "../components/done_notice.tsx";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { CHECKS_PATH } from "../layout/paths.ts";
+import { readRecords } from "../agents/named_runs.tsx";
 import { checkFormView } from "./check_form.tsx";
 import { bodyOfCheck, bodyOfTrial, readCheckTexts } from "./check_texts.ts";
 import { checkPath } from "./paths.ts";
@@ -37,7 +38,10 @@ export const submitTrial: Handler = async (c, deps) => {
   showFormOnProblem(c, (problem) => checkFormView({ form, problem, exists, tried: problem }));
   const parsed = parseTrial(bodyOfTrial(form, TRIED_RUNS), deps.patterns);
   if (!parsed.ok) return fail(c, parsed.problem);
-  const tried = await deps.checkTrial.try(c.get("principal").team, parsed.value);
+  const { team } = c.get("principal");
+  const found = await deps.checkTrial.try(team, parsed.value);
+  const runsOf = await readRecords(deps, team, found?.examples.map(({ run }) => run) ?? []);
+  const tried = found && { ...found, runsOf };
   return showPage(c, checkFormView({ form, problem: null, exists, ...tried && { tried } }));
 };
 

@@ -2,7 +2,6 @@
 import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
 import { EXPRESSION_CHARS_MAX } from "../../../domain/checks/check.ts";
 import { DESCRIPTION_CHARS_MAX } from "../../../domain/checks/check_body.ts";
-import type { TrialResult } from "../../../domain/checks/store.ts";
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
@@ -19,7 +18,7 @@ import { type CheckTexts, FORM_NAMES } from "./check_texts.ts";
 import { SEVERITY_WORDS } from "./check_words.ts";
 import { LanguageHelp } from "./language.tsx";
 import { checkPath, templatePath, TRY_PATH } from "./paths.ts";
-import { Trial, TRIED_RUNS } from "./trial.tsx";
+import { Trial, type Tried, TRIED_RUNS } from "./trial.tsx";
 
 interface FormContent {
   readonly form: CheckTexts;
@@ -27,7 +26,7 @@ interface FormContent {
   /** True if the check exists. */
   readonly exists: boolean;
   /** Result of a dry run, or why there is none; absent before the first. */
-  readonly tried?: TrialResult | Problem;
+  readonly tried?: Tried | Problem;
 }
 
 /** The page of a form. */
@@ -138,7 +137,7 @@ function CheckForm({ form, problem: found, exists, tried }: FormContent) {
         <button type="submit" class="btn main">{exists ? "Save" : "Create check"}</button>
         <TryButton />
       </div>
-      <Trial tried={tried} />
+      <Trial tried={tried} isAtField={FORM_NAMES.includes(problem?.field ?? "")} />
     </form>
   );
 }

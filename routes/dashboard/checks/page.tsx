@@ -1,6 +1,6 @@
 /** `/dashboard/checks`: what is expected of a team's runs, and how often they meet it. */
 import type { Check } from "../../../domain/checks/check.ts";
-import type { CheckCounts, CheckDay, CheckStats } from "../../../domain/checks/store.ts";
+import type { CheckCounts, CheckDay } from "../../../domain/checks/store.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -8,7 +8,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { Done } from "../components/done_notice.tsx";
 import { commandTarget } from "../components/first_command.tsx";
-import { countedText, formatCount } from "../components/format.ts";
+import { countedText, dayText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { type DashboardPage, get, post } from "../layout/page.ts";
@@ -19,6 +19,7 @@ import { submitCheck, submitCheckDeletion, submitTrial } from "./check_changes.t
 import { appliesWords } from "./check_words.ts";
 import { NoChecks } from "./empty.tsx";
 import { chartDays, chartSpan, countsText, OutcomeStrip, passRate, sumOf } from "./days.tsx";
+import { endOf, failingFrom } from "./judged_runs.tsx";
 import { SeverityTag } from "./outcome.tsx";
 import { checkPath, NEW_CHECK_PATH, TRY_PATH } from "./paths.ts";
 
@@ -63,8 +64,13 @@ interface CheckRow {
   readonly days: readonly CheckDay[];
   /** The day of the latest failure among them; null for none. */
   readonly lastDay: string | null;
-  /** Its failures; null without one in these days, or if too many checks failed more recently. */
-  readonly stats: CheckStats | null;
+  /**
+   * End of the run that failed it last; null without one in these days, or if too many checks
+   * failed more recently.
+   */
+  readonly lastAt: number | null;
+  /** End of the run since which it fails; null if it does not. */
+  readonly failingSince: number | null;
 }
 
 /** Maximum checks whose failures are read: counts say of the others on which day they failed. */
@@ -72,7 +78,7 @@ const FAILING_READ = 20;
 
 /** Reads all checks of a team, which are fewer than a page has, those that fail now first. */
 async function readRows(
-  { checks, checkStats }: AppDeps,
+  { checks, checkStats, lineage }: AppDeps,
   team: Team,
   nowMs: number,
 ): Promise<readonly CheckRow[]> {
@@ -96,12 +102,23 @@ async function readRows(
       ),
     ),
   );
-  const all = rows.map((row) => ({ ...row, stats: stats.get(row.check.slug) ?? null }));
+  // The lineage has the ends of all these runs in one read, without their payloads.
+  const failed = [...stats.values()].flatMap(({ failures }) => failures.map(({ run }) => run));
+  const ends = new Map((await lineage.rows(team, failed)).map((row) => [row.id, row]));
+  const all = rows.map((row) => {
+    const ofRow = stats.get(row.check.slug) ?? null;
+    const [last] = ofRow?.failures ?? [];
+    return {
+      ...row,
+      lastAt: last === undefined ? null : endOf(last, ends),
+      failingSince: ofRow === null ? null : failingFrom(ofRow, ends),
+    };
+  });
   return all.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
 }
 
-function isFailing({ stats }: CheckRow): boolean {
-  return stats !== null && stats.failingSince !== null;
+function isFailing({ failingSince }: CheckRow): boolean {
+  return failingSince !== null;
 }
 
 /** What a check without failures shows: an error is no pass either. */
@@ -137,16 +154,17 @@ function columnsFor(now: number): readonly Column<CheckRow>[] {
     {
       head: "Last failure",
       before: "last failure",
-      cell: ({ stats, lastDay, days }) => {
-        const [last] = stats?.failures ?? [];
+      cell: ({ lastAt, failingSince, lastDay, days }) => {
         if (lastDay === null) return <NoFailure {...sumOf(days)} />;
-        if (stats === null || last === undefined) return <time datetime={lastDay}>{lastDay}</time>;
+        if (lastAt === null) {
+          return <time datetime={lastDay}>{dayText(Date.parse(lastDay))}</time>;
+        }
         return (
           <>
-            <Ago at={last.at} now={now} />
-            {stats.failingSince !== null && (
+            <Ago at={lastAt} now={now} />
+            {failingSince !== null && (
               <small class="under err-count">
-                failing since <At at={stats.failingSince} />
+                failing since <At at={failingSince} />
               </small>
             )}
           </>

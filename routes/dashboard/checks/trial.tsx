@@ -4,29 +4,34 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import { countedText } from "../components/format.ts";
 import { type Column, Table } from "../components/table.tsx";
-import { runPath } from "../layout/paths.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
 import { countsText } from "./days.tsx";
+import { JudgedRun } from "./judged_runs.tsx";
 import { Outcome } from "./outcome.tsx";
 
 /** Runs that the form's button judges. */
 export const TRIED_RUNS = 50;
 
-/** Characters of a run's id: its end, because ids created in succession start alike. */
-const ID_CHARS = 8;
+/** What a dry run found, with the runs of its examples. */
+export interface Tried extends TrialResult {
+  readonly runsOf: readonly RunRecord[];
+}
 
 interface TrialProps {
   /** What it found, or why it was refused; undefined before the first try. */
-  readonly tried: TrialResult | Problem | undefined;
+  readonly tried: Tried | Problem | undefined;
+  /** True if a field shows why it was refused. */
+  readonly isAtField: boolean;
 }
 
 /** What the button of the form shows in place. */
-export function Trial({ tried }: TrialProps) {
+export function Trial({ tried, isAtField }: TrialProps) {
   return (
     <div id="trial" role="status">
       {tried === undefined ? null : "code" in tried
         ? (
           <InlineNotice kind="bad">
-            <p>{tried.message}.</p>
+            <p>{isAtField ? "Nothing was tried: see the field above" : tried.message}.</p>
           </InlineNotice>
         )
         : <TrialOutcome {...tried} />}
@@ -34,8 +39,8 @@ export function Trial({ tried }: TrialProps) {
   );
 }
 
-function TrialOutcome(trial: TrialResult) {
-  const { runs, isCut, examples } = trial;
+function TrialOutcome(trial: Tried) {
+  const { runs, isCut, examples, runsOf } = trial;
   if (runs === 0) {
     return (
       <InlineNotice kind="warn">
@@ -51,30 +56,40 @@ function TrialOutcome(trial: TrialResult) {
           {isCut && " The time for a dry run ended before all runs were judged."}
         </p>
       </InlineNotice>
-      <Table label="Examples" class="fold trial" columns={COLUMNS} rows={examples} />
+      <Table label="Examples" class="fold trial" columns={columnsFor(runsOf)} rows={examples} />
     </>
   );
 }
 
-const COLUMNS: readonly Column<TrialResult["examples"][number]>[] = [
-  {
-    head: "Run",
-    isName: true,
-    cell: ({ run }) => <a class="row" href={runPath(run)} title={run}>…{run.slice(-ID_CHARS)}</a>,
-  },
-  { head: "Outcome", cell: ({ status }) => <Outcome of={status} /> },
-  {
-    head: "Why",
-    class: "whole",
-    cell: ({ message, got }) => (
-      <>
-        {message}
-        {got !== null && got !== "" && (
-          <span class="under">
-            got <code>{got}</code>
-          </span>
-        )}
-      </>
-    ),
-  },
-];
+function columnsFor(
+  runs: readonly RunRecord[],
+): readonly Column<TrialResult["examples"][number]>[] {
+  const byId = new Map(runs.map((run) => [run.id, run]));
+  return [
+    {
+      head: "Run",
+      isName: true,
+      cell: ({ run }) => (
+        <>
+          <JudgedRun id={run} run={byId.get(run)} />
+          <small class="under">{byId.get(run)?.agent}</small>
+        </>
+      ),
+    },
+    { head: "Outcome", cell: ({ status }) => <Outcome of={status} /> },
+    {
+      head: "Why",
+      class: "whole",
+      cell: ({ message, got }) => (
+        <>
+          {message}
+          {got !== null && got !== "" && (
+            <span class="under">
+              got <code>{got}</code>
+            </span>
+          )}
+        </>
+      ),
+    },
+  ];
+}
