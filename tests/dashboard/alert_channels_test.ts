@@ -3,7 +3,13 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { CHANNEL_TYPES } from "../../domain/channels/channel.ts";
 import { LOOPBACK, openIncident } from "../support/builders/alerts.ts";
 import { answer, Receiver } from "../support/fakes/receiver.ts";
-import { fieldsOf, type FormFields, signedIn, textOf } from "../support/harness/dashboard.ts";
+import {
+  fieldsOf,
+  type FormFields,
+  hrefsOf,
+  signedIn,
+  textOf,
+} from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const CHANNELS = "/dashboard/alerts/channels";
@@ -93,8 +99,13 @@ Deno.test("channels: a test shows its result, a rotation its secret once, and a 
   const good = await reader.send(`${CHANNELS}/ops/test`);
   assertMatch(textOf(good.text), /The test was delivered : delivered, 200/);
   receiver.behavior = answer(500, {}, "<b>sorry</b>");
+  h.nowMs += 1_000;
   const bad = await reader.send(`${CHANNELS}/ops/test`);
   assertMatch(textOf(bad.text), /The test failed : Answered 500.*Webhook, test/);
+  assertMatch(textOf(bad.text), /History Rules 6 Channels/, "the tabs stay");
+  for (const path of [CHANNELS, `${CHANNELS}/ops`]) {
+    assertMatch(textOf((await reader.get(path)).text), /Test failed Answered 500/, path);
+  }
   const asked = await reader.get(`${CHANNELS}/ops?confirm=rotate`);
   assertMatch(textOf(asked.text), /Rotate the signing secret\?/);
   const wrong = await reader.send(`${CHANNELS}/ops/rotate`, { overlap_hours: "999" });
@@ -133,7 +144,10 @@ Deno.test("deliveries: an incident shows its messages with every try, and one is
   receiver.behavior = answer(200);
   assertEquals((await reader.send(resend, fieldsOf(text, resend))).headers.get("location"), path);
   const { text: all } = await reader.get("/dashboard/alerts/deliveries?channel=ops");
-  assertMatch(textOf(all), /ops Webhook, opened billing failed 3 times in a row/);
+  assertMatch(textOf(all), /billing failed 3 times in a row ops, Webhook, opened/);
+  const [row = ""] = /<tbody>([\s\S]*?)<\/tbody>/.exec(all) ?? [];
+  assertEquals(hrefsOf(row), [path], "a row has one link");
+  assertMatch(all, /hx-trigger="change, submit"/, "filters apply at once");
   const { text: none } = await reader.get("/dashboard/alerts/deliveries?state=cancelled");
   assertMatch(textOf(none), /No deliveries/);
 });

@@ -21,7 +21,6 @@ import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { noSuch } from "../../api/config/objects.ts";
 import type { View } from "../layout/page.ts";
 import { queryText } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
 import { Done } from "../components/done_notice.tsx";
 import { InlineNotice, Section } from "../components/elements.tsx";
@@ -29,6 +28,7 @@ import { ConfirmForm, Field, FormProblem } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
 import { type KeyValue, KeyValues } from "../components/key_values.tsx";
 import { Ago, At } from "../components/time.tsx";
+import { readSetup, showAlerts } from "./frame.tsx";
 import { ChannelForm } from "./channel_form.tsx";
 import { textsOfChannel } from "./channel_texts.ts";
 import { HealthOf, NO_HEALTH } from "./channel_health.tsx";
@@ -93,8 +93,18 @@ export async function readContent(
 export const showChannel: Handler = async (c, deps) => {
   const channel = await readChannel(c, deps);
   if (channel === null) return fail(c, noSuch("channel"));
-  return showPage(c, channelView(await readContent(c, deps, channel), <Done c={c} />));
+  return await showChannelPage(c, deps, await readContent(c, deps, channel), <Done c={c} />);
 };
+
+/** Shows the page of a channel below the tabs of alerts. */
+export async function showChannelPage(
+  c: RequestContext,
+  deps: AppDeps,
+  content: ChannelContent,
+  notice: Child = null,
+): Promise<Response> {
+  return showAlerts(c, await readSetup(c, deps), "channels", channelView(content, notice));
+}
 
 /** The page of a channel. */
 export function channelView(content: ChannelContent, notice: Child = null): View {
@@ -164,10 +174,10 @@ function Actions({ channel: { slug, settings } }: ChannelContent) {
   );
 }
 
-function pairsOf({ channel, health, now }: ChannelContent): readonly KeyValue[] {
+function pairsOf({ channel, health, deliveries, now }: ChannelContent): readonly KeyValue[] {
   const { settings } = channel;
   return [
-    ["Now", <HealthOf channel={channel} health={health} now={now} />],
+    ["Now", <HealthOf channel={channel} health={health} latest={deliveries[0]} now={now} />],
     [
       "Last message",
       health.lastOkAt === null ? "none" : <Ago at={health.lastOkAt} now={now} />,

@@ -4,11 +4,11 @@ import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { noSuch } from "../../api/config/objects.ts";
-import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
+import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
 import { DELETED, SAVED } from "../components/done_notice.tsx";
 import { bodyOf, readInteger } from "../components/form_fields.tsx";
-import { channelView, readChannel, readContent } from "./channel.tsx";
+import { channelView, readChannel, readContent, showChannelPage } from "./channel.tsx";
 import { ChannelForm } from "./channel_form.tsx";
 import { bodyOfChannel, readChannelTexts } from "./channel_texts.ts";
 import { channelPath, CHANNELS_PATH } from "./paths.ts";
@@ -21,7 +21,7 @@ export const submitTest: Handler = async (c, deps) => {
   const { team } = c.get("principal");
   const tested = await deps.channelTester.test(team, channel.slug, madeBy(c, deps));
   if (tested === null) return fail(c, noSuch("channel"));
-  return showPage(c, channelView({ ...await readContent(c, deps, channel), tested }));
+  return await showChannelPage(c, deps, { ...await readContent(c, deps, channel), tested });
 };
 
 /** Changes a channel, or shows the form again. */

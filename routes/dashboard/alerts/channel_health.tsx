@@ -1,5 +1,6 @@
 /** The state of a channel in words. */
 import type { ChannelHealth } from "../../../domain/channels/channel.ts";
+import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { Ago } from "../components/time.tsx";
@@ -22,17 +23,26 @@ const HEALTH_LABELS: Readonly<
   needs_secret: ["Needs its secret", "warn", "st-warn"],
 };
 
+/** Returns whether a delivery is a test that failed: tests change no health but for the better. */
+function hasFailed(latest: Delivery | undefined): boolean {
+  return latest?.message.event === "channel.test" && latest.tries.at(-1)?.error != null;
+}
+
 interface HealthProps {
   readonly channel: Channel;
   readonly health: ChannelHealth;
+  /** Its latest delivery; undefined if none is listed. */
+  readonly latest: Delivery | undefined;
   readonly now: number;
 }
 
 /** The state of a channel, since when, and its last error. */
-export function HealthOf({ channel: { settings }, health, now }: HealthProps) {
+export function HealthOf({ channel: { settings }, health, latest, now }: HealthProps) {
   const { state, failingSince, lastOkAt, lastError } = health;
   const [word, icon, name] = !settings.enabled
     ? ["Disabled", "paused", "st-paused"] as const
+    : state === "ok" && hasFailed(latest)
+    ? ["Test failed", "bad", "st-bad"] as const
     : state === "ok" && lastOkAt === null
     ? ["Not used yet", "new", "st-off"] as const
     : HEALTH_LABELS[state];
@@ -49,6 +59,9 @@ export function HealthOf({ channel: { settings }, health, now }: HealthProps) {
         </span>
       )}
       {state !== "ok" && lastError !== null && <span class="under">{lastError}</span>}
+      {settings.enabled && state === "ok" && hasFailed(latest) && (
+        <span class="under">{latest?.tries.at(-1)?.error}</span>
+      )}
     </>
   );
 }

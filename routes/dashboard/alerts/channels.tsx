@@ -1,7 +1,9 @@
 /** `/dashboard/alerts/channels`: the places that messages go to. */
 import { CHANNEL_TYPES } from "../../../domain/channels/channel.ts";
 import { parseChannel } from "../../../domain/channels/channel_body.ts";
-import type { Channel } from "../../../domain/channels/store.ts";
+import type { Delivery } from "../../../domain/channels/delivery.ts";
+import { type Channel, DELIVERY_DAYS } from "../../../domain/channels/store.ts";
+import { DAY_MS } from "../../../domain/core/time.ts";
 import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
@@ -24,6 +26,7 @@ import {
 } from "./channel_texts.ts";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { type AlertSetup, readSetup, showAlerts } from "./frame.tsx";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { madeBy } from "../../http/context.ts";
 import { channelPath, CHANNELS_PATH, NEW_CHANNEL_PATH } from "./paths.ts";
 import { WRONG_SLUG } from "../components/field_problem.ts";
@@ -32,6 +35,7 @@ import type { Problem } from "../../../domain/core/errors.ts";
 export const showChannels: Handler = async (c, deps) => {
   const setup = await readSetup(c, deps);
   const { channels, isAdmin } = setup;
+  const latest = await readLatest(c, deps, channels);
   return showAlerts(c, setup, "channels", {
     title: "Channels",
     lead: "Where messages about incidents go",
@@ -43,7 +47,12 @@ export const showChannels: Handler = async (c, deps) => {
         <Done c={c} />
         {channels.length === 0 ? <NoChannels isAdmin={isAdmin} /> : (
           <div class="panel">
-            <Table label="Channels" class="fold" columns={columnsFor(setup)} rows={channels} />
+            <Table
+              label="Channels"
+              class="fold"
+              columns={columnsFor(setup, latest)}
+              rows={channels}
+            />
           </div>
         )}
       </>
@@ -51,7 +60,21 @@ export const showChannels: Handler = async (c, deps) => {
   });
 };
 
-function columnsFor({ health, now }: AlertSetup): readonly Column<Channel>[] {
+/** Reads the latest delivery of each channel, by slug. */
+async function readLatest(c: RequestContext, deps: AppDeps, channels: readonly Channel[]) {
+  const { team } = c.get("principal");
+  const fromMs = deps.environment.now() - DELIVERY_DAYS * DAY_MS;
+  const query = { state: null, incident: null, limit: 1, after: null, fromMs };
+  const pages = await Promise.all(
+    channels.map(({ slug }) => deps.deliveries.list(team, { ...query, channel: slug })),
+  );
+  return new Map(pages.flatMap(({ deliveries }) => deliveries).map((of) => [of.channel, of]));
+}
+
+function columnsFor(
+  { health, now }: AlertSetup,
+  latest: ReadonlyMap<string, Delivery>,
+): readonly Column<Channel>[] {
   const healthOf = ({ slug }: Channel) => health.get(slug) ?? NO_HEALTH;
   return [
     {
@@ -68,7 +91,14 @@ function columnsFor({ health, now }: AlertSetup): readonly Column<Channel>[] {
     {
       head: "State",
       class: "whole",
-      cell: (channel) => <HealthOf channel={channel} health={healthOf(channel)} now={now} />,
+      cell: (channel) => (
+        <HealthOf
+          channel={channel}
+          health={healthOf(channel)}
+          latest={latest.get(channel.slug)}
+          now={now}
+        />
+      ),
     },
     {
       head: "Last message",

@@ -10,6 +10,7 @@ import { seeOther } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
 import { Select } from "../components/form_fields.tsx";
 import { DELIVERY_LABELS, DeliveryTable } from "./delivery_table.tsx";
+import { FilterForm } from "./filter_form.tsx";
 import { readSetup, showAlerts } from "./frame.tsx";
 import { madeBy } from "../../http/context.ts";
 import { CHANNELS_PATH, DELIVERIES_PATH } from "./paths.ts";
@@ -41,7 +42,7 @@ export const showDeliveries: Handler = async (c, deps) => {
     lead: `Messages to channels, kept for ${DELIVERY_DAYS} days`,
     body: (
       <>
-        <form class="filters" method="get" action={DELIVERIES_PATH}>
+        <FilterForm action={DELIVERIES_PATH}>
           <Select
             name="channel"
             label="Channel"
@@ -58,8 +59,7 @@ export const showDeliveries: Handler = async (c, deps) => {
             ]}
           />
           {incident !== null && <input type="hidden" name="incident" value={incident} />}
-          <button type="submit" class="btn">Show</button>
-        </form>
+        </FilterForm>
         {page.deliveries.length > 0
           ? (
             <div class="panel">

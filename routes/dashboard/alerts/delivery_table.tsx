@@ -100,13 +100,16 @@ function MessageOf({ delivery, ofIncident }: {
   const { channel, channelType, message: { event, incident } } = delivery;
   return (
     <>
-      <a href={channelPath(channel)}>{channel}</a>{" "}
-      <span class="soft">
+      <a
+        class="row"
+        href={ofIncident || incident === null ? channelPath(channel) : incidentPath(incident.id)}
+      >
+        {ofIncident || incident === null ? channel : incident.title}
+      </a>
+      <small class="under">
+        {ofIncident || incident === null ? "" : `${channel}, `}
         {TYPE_LABELS[channelType]}, {EVENT_LABELS[event]}
-      </span>
-      {!ofIncident && incident !== null && (
-        <a class="under" href={incidentPath(incident.id)}>{incident.title}</a>
-      )}
+      </small>
     </>
   );
 }

@@ -10,6 +10,7 @@ import { Empty, NextPage } from "../components/elements.tsx";
 import { Field, type Option, Select } from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
+import { FilterForm } from "./filter_form.tsx";
 import { readSetup, showAlerts } from "./frame.tsx";
 import { countText, IncidentMark, openFor } from "./labels.tsx";
 import { HISTORY_PATH, incidentPath } from "./paths.ts";
@@ -48,7 +49,7 @@ export const showHistory: Handler = async (c, deps) => {
     lead: "Incidents, newest first",
     body: (
       <>
-        <form class="filters" method="get" action={HISTORY_PATH}>
+        <FilterForm action={HISTORY_PATH}>
           <Select name="state" label="State" value={state} options={STATES} />
           <Select
             name="rule"
@@ -63,8 +64,7 @@ export const showHistory: Handler = async (c, deps) => {
             options={[["", "any"], ...SEVERITIES.map((name) => [name, name] as const)]}
           />
           <Field name="agent" label="Agent" value={agent ?? ""} />
-          <button type="submit" class="btn">Show</button>
-        </form>
+        </FilterForm>
         {incidents.length > 0
           ? (
             <div class="panel">

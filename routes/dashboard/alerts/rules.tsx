@@ -120,7 +120,7 @@ export const showRule: Handler = async (c, deps) => {
   const { channels, isAdmin } = setup;
   const { settings, version } = rule;
   const confirms = isAdmin && c.req.query("confirm") === "delete";
-  return showPage(c, {
+  return showAlerts(c, setup, "rules", {
     title: slug,
     lead: ruleWords(settings),
     crumbs: <Crumbs links={[["Rules", RULES_PATH]]} />,

@@ -36,6 +36,7 @@ import {
   RULES_PATH,
   SILENCES_PATH,
 } from "../alerts/paths.ts";
+import { FilterForm } from "../alerts/filter_form.tsx";
 import { checkPath } from "../checks/paths.ts";
 import { Actor } from "../keys/labels.tsx";
 import { keyPath } from "../keys/paths.ts";
@@ -57,7 +58,7 @@ const showAuditLog: Handler = async (c, { auditLog }) => {
     title: "Audit",
     body: (
       <>
-        <form class="filters" method="get" action={AUDIT_LOG_PATH}>
+        <FilterForm action={AUDIT_LOG_PATH}>
           {DAYS.map(([name, label]) => (
             <Field
               name={name}
@@ -66,8 +67,7 @@ const showAuditLog: Handler = async (c, { auditLog }) => {
               value={parameters.get(name)?.slice(0, 10) ?? ""}
             />
           ))}
-          <button type="submit" class="btn">Show</button>
-        </form>
+        </FilterForm>
         {entries.length === 0
           ? (
             <Empty title="Nothing changed">
