@@ -28,11 +28,11 @@ Deno.test("audit entries show actor, action and target, newest first, with links
   const rows = rowsOf(text);
   assertMatch(
     rows[0] ?? "",
-    /^today 12:00 first key changed an agent a\/b notes: none → watch <it>$/,
+    /^today 12:00 first key changed the agent a\/b notes: none → watch <it>$/,
   );
   assertMatch(
     rows[1] ?? "",
-    /^today 12:00 first key created a key worker kind: api_key .*scopes: read$/,
+    /^today 12:00 first key created the key worker kind: api_key .*scopes: read$/,
   );
   assertMatch(rows.at(-1) ?? "", /created the team/);
   assert(text.includes('href="/dashboard/agents/a%2Fb"'));
@@ -52,8 +52,8 @@ Deno.test("entries of prices and repricing jobs omit absent details and link to 
     (await h.post("/v1/rate-card/reprice", { model: PRICE.model, dry_run: true })).json;
   const { text } = await (await signedIn(h)).get(AUDIT);
   const [job = "", price = ""] = rowsOf(text);
-  assertMatch(job, /first key previewed new prices /);
-  assertMatch(price, /first key set a price .* output usd per million \S+$/);
+  assertMatch(job, /first key previewed new prices, job /);
+  assertMatch(price, /first key set the price of atlas-70b .* output usd per million: \S+$/);
   assert(text.includes(`href="/dashboard/rate-card/reprice/${id}"`));
 });
 
@@ -82,6 +82,23 @@ Deno.test("day filters include both ends, instants work as in the API, and pages
   for (const query of ["from=yesterday", "from=2026-02-30", "to=x", "cursor=x", "limit=0"]) {
     assertEquals((await reader.get(`${AUDIT}?${query}`)).status, 400, query);
   }
+});
+
+Deno.test("entries are found by who made them and by what they change, on every page", async () => {
+  await using h = await Harness.open();
+  const key = await h.addKey({ kind: "api_key", scopes: ["admin"] });
+  const body = { kind: "run_failed", params: { consecutive: 2 } };
+  assertEquals((await h.request("PUT", "/v1/rules/mine", { key, body })).status, 202);
+  await h.post("/v1/keys", { kind: "api_key", name: "third", scopes: ["read"] });
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${AUDIT}?who=&what=rule&from=&to=&limit=1`);
+  const [rule = "", ...others] = rowsOf(text);
+  assertEquals(others, []);
+  assertMatch(rule, /^today 12:00 test set the rule mine /);
+  assert(!/none|match|renotify/.test(rule), rule);
+  const [, id = ""] = /<option value="([^"]+)"[^>]*>test</.exec(text) ?? [];
+  assertEquals(rowsOf((await reader.get(`${AUDIT}?who=${id}`)).text), [rule]);
+  assertMatch(textOf((await reader.get(`${AUDIT}?what=silence`)).text), /Nothing changed/);
 });
 
 Deno.test("each team reads its own log, with the scope that the API requires", async () => {

@@ -1,11 +1,18 @@
 /** `/dashboard/audit`: the audit log, newest first. */
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
+import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { DAY_MS, parseInstant } from "../../../domain/core/time.ts";
 import {
+  AUDIT_ACTIONS,
   type AuditAction,
-  type AuditValue,
+  type AuditLogStore,
+  type AuditPage,
+  type AuditQuery,
   parseAuditQuery,
   type ReadAuditEntry,
+  SERVICE_ACTOR,
+  SETTINGS_ACTOR,
 } from "../../../domain/teams/audit_log.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
@@ -25,7 +32,7 @@ import {
 import { showPage } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
 import { At } from "../components/time.tsx";
-import { Field } from "../components/form_fields.tsx";
+import { Field, Select } from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import {
   channelPath,
@@ -42,16 +49,26 @@ import { Actor } from "../keys/labels.tsx";
 import { keyPath } from "../keys/paths.ts";
 import { jobPath } from "../rate_card/paths.ts";
 import { teamPath } from "../teams/paths.ts";
+import { Details, fieldOf } from "./details.tsx";
 
-const showAuditLog: Handler = async (c, { auditLog }) => {
+const showAuditLog: Handler = async (c, { auditLog, credentials }) => {
   const parameters = new URLSearchParams(queryOf(c));
+  const who = parameters.get("who") ?? "";
+  const what = parameters.get("what") ?? "";
   const query = parseAuditQuery(withInstants(parameters), parseAuditCursor);
   if (!query.ok) return fail(c, query.problem);
   const { team, grant } = c.get("principal");
-  const { entries, next } = await auditLog.page(team.id, query.value);
+  const { entries, next } = await readMatching(
+    auditLog,
+    team.id,
+    query.value,
+    (entry) =>
+      (who === "" || entry.actor === who) && (what === "" || objectOf(entry.action) === what),
+  );
+  const keys = await credentials.list(team, { ...ALL_KEYS, agent: null });
   const isOperator = grant.kind === OPERATOR.grant.kind;
   const nextPath = next === null ? null : AUDIT_LOG_PATH + queryText([
-    ...["from", "to", "limit"].map((name) => [name, parameters.get(name)] as const),
+    ...["who", "what", "from", "to", "limit"].map((name) => [name, parameters.get(name)] as const),
     ["cursor", auditCursor(next)],
   ]);
   return showPage(c, {
@@ -59,6 +76,19 @@ const showAuditLog: Handler = async (c, { auditLog }) => {
     body: (
       <>
         <FilterForm action={AUDIT_LOG_PATH}>
+          {!isOperator && (
+            <Select
+              name="who"
+              label="Who"
+              value={who}
+              options={[
+                ["", "anyone"],
+                ...OTHERS,
+                ...keys.records.map(({ id, name }) => [id, name] as const),
+              ]}
+            />
+          )}
+          <Select name="what" label="What" value={what} options={[["", "anything"], ...OBJECTS]} />
           {DAYS.map(([name, label]) => (
             <Field
               name={name}
@@ -70,7 +100,7 @@ const showAuditLog: Handler = async (c, { auditLog }) => {
         </FilterForm>
         {entries.length === 0
           ? (
-            <Empty title="Nothing changed">
+            <Empty title={next === null ? "Nothing changed" : "None of the latest changes"}>
               <p>
                 Changes of keys, prices, agents and the team are listed here for ever, with their
                 actors. <a href={AUDIT_LOG_PATH}>Show all times</a>
@@ -98,6 +128,47 @@ const showAuditLog: Handler = async (c, { auditLog }) => {
   });
 };
 
+/** All keys that a filter offers. */
+const ALL_KEYS = { limit: ADMIN_PER_PAGE.max, after: null } as const;
+
+/** Actors that are no keys. */
+const OTHERS = [
+  [OPERATOR.credentialId, "the operator"],
+  [SETTINGS_ACTOR, "the startup settings"],
+  [SERVICE_ACTOR, "Runledger"],
+] as const;
+
+/** Returns the kind of object that an action changes. */
+function objectOf(action: AuditAction): string {
+  return action.slice(0, action.indexOf("."));
+}
+
+/** Kinds of changed objects. */
+const OBJECTS = [...new Set(AUDIT_ACTIONS.map(objectOf))].map((name) =>
+  [name, { credential: "keys", rate: "prices", reprice: "repricing" }[name] ?? `${name}s`] as const
+);
+
+/** Maximum pages that one search reads: a page with rare matches ends early. */
+const PAGES_MAX = 20;
+
+/** Reads pages until one page of entries matches. */
+async function readMatching(
+  log: AuditLogStore,
+  team: TeamId,
+  query: AuditQuery,
+  matches: (entry: ReadAuditEntry) => boolean,
+): Promise<AuditPage> {
+  const entries: ReadAuditEntry[] = [];
+  let next = query.after;
+  for (let pages = 0; pages < PAGES_MAX && entries.length < query.limit; pages++) {
+    const page = await log.page(team, { ...query, after: next });
+    entries.push(...page.entries.filter(matches));
+    next = page.next;
+    if (next === null) break;
+  }
+  return { entries, next };
+}
+
 const DAYS = [["from", "From (UTC)"], ["to", "To (day included)"]] as const;
 
 /**
@@ -105,7 +176,8 @@ const DAYS = [["from", "From (UTC)"], ["to", "To (day included)"]] as const;
  * end of its day.
  */
 function withInstants(parameters: URLSearchParams): string {
-  const query = new URLSearchParams(parameters);
+  const query = new URLSearchParams([...parameters].filter(([, value]) => value !== ""));
+  for (const name of ["who", "what"]) query.delete(name);
   for (const [name, days] of [["from", 0], ["to", 1]] as const) {
     const day = parameters.get(name) ?? "";
     const ms = /^\d{4}-\d\d-\d\d$/.test(day) ? parseInstant(`${day}T00:00:00Z`) : null;
@@ -117,11 +189,16 @@ function withInstants(parameters: URLSearchParams): string {
 function columnsFor(isOperator: boolean): readonly Column<ReadAuditEntry>[] {
   return [
     { head: "When", cell: ({ at }) => <At at={at} /> },
-    { head: "Who", cell: ({ actor, actorName }) => <Actor id={actor} name={actorName} /> },
-    { head: "What", cell: actionText, attributes: ({ action }) => ({ title: action }) },
     {
-      head: isOperator ? "Team" : "To what",
-      cell: (entry) => <Target entry={entry} isOperator={isOperator} />,
+      head: "Change",
+      class: "whole",
+      cell: (entry) => (
+        <>
+          <Actor id={entry.actor} name={entry.actorName} /> {actionText(entry)}{" "}
+          <Target entry={entry} isOperator={isOperator} />
+        </>
+      ),
+      attributes: ({ action }) => ({ title: action }),
     },
     { head: "Details", class: "whole", cell: ({ details }) => <Details of={details} /> },
   ];
@@ -131,36 +208,36 @@ function columnsFor(isOperator: boolean): readonly Column<ReadAuditEntry>[] {
 const ACTIONS: Readonly<
   Record<AuditAction, readonly [label: string, pageOf?: (target: string) => string]>
 > = {
-  "agent.changed": ["changed an agent", agentPath],
-  "channel.put": ["set a channel", channelPath],
-  "channel.deleted": ["deleted a channel", () => CHANNELS_PATH],
-  "channel.rotated": ["rotated a secret", channelPath],
-  "channel.tested": ["tested a channel", channelPath],
-  "channel.broken": ["found a channel broken", channelPath],
-  "credential.created": ["created a key", keyPath],
-  "credential.rotated": ["rotated a key", keyPath],
-  "credential.revoked": ["revoked a key", keyPath],
-  "check.put": ["set a check", checkPath],
-  "check.deleted": ["deleted a check", () => CHECKS_PATH],
+  "agent.changed": ["changed the agent", agentPath],
+  "channel.put": ["set the channel", channelPath],
+  "channel.deleted": ["deleted the channel", () => CHANNELS_PATH],
+  "channel.rotated": ["rotated the secret of the channel", channelPath],
+  "channel.tested": ["tested the channel", channelPath],
+  "channel.broken": ["found that nothing reaches the channel", channelPath],
+  "credential.created": ["created the key", keyPath],
+  "credential.rotated": ["rotated the key", keyPath],
+  "credential.revoked": ["revoked the key", keyPath],
+  "check.put": ["set the check", checkPath],
+  "check.deleted": ["deleted the check", () => CHECKS_PATH],
   "customer.deleted": [
     "deleted a customer",
     (target) => RUNS_PATH + queryText([["customer_id", target]]),
   ],
-  "delivery.resent": ["sent a delivery again", () => DELIVERIES_PATH],
-  "incident.acknowledged": ["acknowledged an incident", incidentPath],
-  "incident.resolved": ["resolved an incident", incidentPath],
-  "monitor.put": ["set a monitor", agentPath],
-  "monitor.deleted": ["deleted a monitor", agentPath],
-  "monitor.paused": ["paused a monitor", agentPath],
-  "monitor.resumed": ["resumed a monitor", agentPath],
-  "rate.put": ["set a price", () => RATE_CARD_PATH],
-  "rate.deleted": ["deleted a price", () => RATE_CARD_PATH],
-  "reprice.started": ["repriced calls", jobPath],
-  "rule.put": ["set a rule", rulePath],
-  "rule.deleted": ["deleted a rule", () => RULES_PATH],
-  "run.deleted": ["deleted a run"],
-  "silence.put": ["set a silence", () => SILENCES_PATH],
-  "silence.deleted": ["deleted a silence", () => SILENCES_PATH],
+  "delivery.resent": ["sent the delivery again", () => DELIVERIES_PATH],
+  "incident.acknowledged": ["acknowledged the incident", incidentPath],
+  "incident.resolved": ["resolved the incident", incidentPath],
+  "monitor.put": ["set the monitor of", agentPath],
+  "monitor.deleted": ["deleted the monitor of", agentPath],
+  "monitor.paused": ["paused the monitor of", agentPath],
+  "monitor.resumed": ["resumed the monitor of", agentPath],
+  "rate.put": ["set the price of", () => RATE_CARD_PATH],
+  "rate.deleted": ["deleted the price of", () => RATE_CARD_PATH],
+  "reprice.started": ["repriced calls, job", jobPath],
+  "rule.put": ["set the rule", rulePath],
+  "rule.deleted": ["deleted the rule", () => RULES_PATH],
+  "run.deleted": ["deleted the run"],
+  "silence.put": ["set the silence", () => SILENCES_PATH],
+  "silence.deleted": ["deleted the silence", () => SILENCES_PATH],
   "team.created": ["created the team", () => PLAN_PATH],
   "team.changed": ["changed the team", () => PLAN_PATH],
   "team.suspended": ["suspended the team", () => PLAN_PATH],
@@ -169,7 +246,7 @@ const ACTIONS: Readonly<
 
 /** Names an action. */
 function actionText({ action, details }: ReadAuditEntry): string {
-  if (action === "reprice.started" && details.dry_run === true) return "previewed new prices";
+  if (action === "reprice.started" && details.dry_run === true) return "previewed new prices, job";
   return ACTIONS[action][0];
 }
 
@@ -178,8 +255,8 @@ function Target(
   { entry, isOperator }: { readonly entry: ReadAuditEntry; readonly isOperator: boolean },
 ) {
   if (isOperator) return <a href={teamPath(entry.team)}>{entry.team}</a>;
-  const { target, action, details: { name } } = entry;
-  const full = action.startsWith("credential.") && typeof name === "string" ? name : target;
+  const { target, action } = entry;
+  const full = nameOf(entry);
   const text = full.length > TARGET_CHARS ? `${full.slice(0, TARGET_CHARS)}…` : full;
   const to = ACTIONS[action][1]?.(target);
   return to === undefined
@@ -187,53 +264,20 @@ function Target(
     : <a href={to} title={target}>{text}</a>;
 }
 
+/** Returns the name of a key and the model of a price; of another long id its end. */
+function nameOf({ action, target, details: { name, model, before, after } }: ReadAuditEntry) {
+  const states = {
+    credential: [name],
+    rate: [model, fieldOf(after, "model"), fieldOf(before, "model")],
+  };
+  const names: readonly unknown[] = states[objectOf(action) as keyof typeof states] ?? [];
+  const known = names.find((text) => typeof text === "string");
+  if (typeof known === "string") return known;
+  return /^[a-z]{3,6}_(?:eu|us)_[0-9a-f]{32}$/.test(target) ? `…${target.slice(-8)}` : target;
+}
+
 /** Characters of a target that are enough to recognise it. */
 const TARGET_CHARS = 60;
-
-/** The details of an entry, one line each; long ones are folded. */
-function Details({ of }: { readonly of: ReadAuditEntry["details"] }) {
-  const lines = linesOf(of);
-  if (lines.length === 0) return null;
-  const list = <ul class="plain">{lines.map(([name, text]) => <li>{name}: {text}</li>)}</ul>;
-  const chars = lines.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
-  return lines.length <= LINES_SHOWN && chars <= CHARS_SHOWN ? list : (
-    <details>
-      <summary>{lines.length} details</summary>
-      {list}
-    </details>
-  );
-}
-
-/** Maximum lines and characters of details shown unfolded. */
-const LINES_SHOWN = 8, CHARS_SHOWN = 300;
-
-function linesOf(details: ReadAuditEntry["details"]): (readonly [string, string])[] {
-  const { before, after, ...rest } = details;
-  const linesFor = (values: ReadAuditEntry["details"]) =>
-    Object.entries(values).map(([name, value]) => [nameText(name), textOf(value)] as const);
-  if (!isFields(before) || !isFields(after)) return linesFor(details);
-  const changes = Object.keys(after).map((name) =>
-    [nameText(name), `${textOf(before[name])} → ${textOf(after[name])}`] as const
-  );
-  return [...linesFor(rest), ...changes];
-}
-
-function nameText(name: string): string {
-  return name.replaceAll("_", " ");
-}
-
-function isFields(value: AuditValue | undefined): value is { readonly [name: string]: AuditValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function textOf(value: AuditValue | undefined): string {
-  if (value === null || value === undefined) return "none";
-  if (Array.isArray(value)) return value.map(textOf).join(", ");
-  if (!isFields(value)) return String(value);
-  return Object.entries(value)
-    .filter(([, member]) => member !== null && !(Array.isArray(member) && member.length === 0))
-    .map(([name, member]) => `${nameText(name)} ${textOf(member)}`).join(", ");
-}
 
 export const auditLogPage: DashboardPage = {
   path: AUDIT_LOG_PATH,
