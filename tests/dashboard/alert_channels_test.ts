@@ -138,7 +138,7 @@ Deno.test("deliveries: an incident shows its messages with every try, and one is
   await h.deliveries.idle();
   const path = `/dashboard/alerts/incidents/${id}`;
   const { text } = await reader.get(path);
-  assertMatch(textOf(text), /ops Webhook, opened Given up 1 try/);
+  assertMatch(textOf(text), /ops Webhook, opened Not delivered 1 try/);
   assertMatch(textOf((await reader.get("/dashboard")).text), /A channel sends nothing: ops/);
   const [, resend = ""] = /action="([^"]*\/resend)"/.exec(text) ?? [];
   receiver.behavior = answer(200);

@@ -35,8 +35,8 @@ const NEW: Readonly<Record<typeof RULE_KINDS[number], readonly [Record<string, s
     missed: [{ reasons: "overrun" }, /An agent is down: a run takes too long/],
     stuck: [{ duration: "6h" }, /A run of one agent open for more than 6 h/],
     unpriced: [{}, /A call of a model without a price/],
-    quota: [{ percents: "100" }, /100 % of the month's events/],
-    service: [{ what: "dead_stage" }, /A stage after a run's end is given up/],
+    quota: [{ percents: "100" }, /100% of the month's events/],
+    service: [{ what: "dead_stage" }, /A step of processing a finished run failed for good/],
   };
 
 for (const kind of RULE_KINDS) {

@@ -126,7 +126,7 @@ Deno.test("rotation asks for confirmation, shows the new secret once, and the ol
   assertEquals([await works(old), await works(fresh), old === fresh], [true, true, false]);
   assertMatch(textOf(rotated.text), /old secret works and expires in 5 h/);
   const list = textOf((await reader.get(KEYS)).text);
-  assertMatch(list, /w API key: read works, expires in 5 h , its replacement/);
+  assertMatch(list, /w API key: reads works, expires in 5 h , its replacement/);
   const loaded = await reader.get(`${KEYS}/${id}/rotate`);
   assertEquals([loaded.status, loaded.headers.get("location")], [303, `${KEYS}?id=${id}`]);
   const again = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: "5" });

@@ -34,7 +34,7 @@ Deno.test("a month is compared with the plan, with its state and its projection"
     assertEquals(status, 200);
     const month = textOf(text.slice(text.indexOf('<p class="month-use">')));
     assertMatch(month, words);
-    assertMatch(month, /Usage resets in 15 days , on 2026-12-01 at 00:00 UTC/);
+    assertMatch(month, /Usage resets in 15 days , on Dec 1 at 00:00 UTC/);
   }
 });
 
@@ -132,7 +132,7 @@ Deno.test("the plan is shown with the team's own rate and limits instead of the 
   const free = textOf((await (await signedIn(h)).get(PAGE)).text);
   assertMatch(
     free,
-    /Requests a second 100 sustained, 200 in a burst; .* Agents 10, .* none is kept .* Plan free/,
+    /Requests a second 100 sustained, 200 in a burst to send runs; .* Agents 10, .* none is kept .* Plan free/,
   );
   assertMatch(free, /Events, outputs kept 7 days Records kept 30 days/);
   const { team, key } = await h.addTeam("enterprise");
@@ -142,7 +142,7 @@ Deno.test("the plan is shown with the team's own rate and limits instead of the 
   const own = textOf((await (await signedIn(h, key)).get(PAGE)).text);
   assertMatch(
     own,
-    /Events a month 77,000; .* 1,234 sustained, 5,678 in a burst; .* Agents without limit/,
+    /Events a month 77,000; .* 1,234 sustained, 5,678 in a burst to send runs; .* Agents without limit/,
   );
   assertMatch(own, /Events, outputs kept 3 days Records kept for ever/);
 });

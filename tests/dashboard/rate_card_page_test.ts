@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { aHeartbeat } from "../support/builders/requests.ts";
 import { MODEL, ownRows, put, UNKNOWN } from "../support/builders/rate_cards.ts";
 
 const CARD = "/dashboard/rate-card";
@@ -54,7 +55,7 @@ Deno.test("rate card: the form stores what the API stores for the same price", a
     note: "their list",
   });
   const hint = await reader.get(stored.location ?? "");
-  assertMatch(textOf(hint.text), /The price is stored.* stays as it is until it is repriced/);
+  assertMatch(textOf(hint.text), /The price is stored.* do not change until you reprice/);
 });
 
 Deno.test("rate card: a price with the same name and date replaces the previous one", async () => {
@@ -131,12 +132,12 @@ Deno.test("rate card: own and default rows are searched and paged as in the API"
   const first = await reader.get(CARD);
   assertMatch(
     textOf(first.text),
-    /Your own rows .* atlas-70b any 2\.5 10 as input as input always Change Delete put just now by first key : why it is so/,
+    /Custom prices .* atlas-70b any 2\.5 10 as input as input always Change Delete set just now by first key : why it is so/,
   );
   const [, next = ""] = /<a href="([^"]*)" rel="next"/.exec(first.text) ?? [];
   const second = await reader.get(next.replaceAll("&amp;", "&"));
   assertEquals(second.status, 200);
-  assert(!second.text.includes("Your own rows"), "they are on the first page");
+  assert(!second.text.includes("Custom prices"), "they are on the first page");
   const idsOf = (html: string) => [...html.matchAll(/new\?row=([^"]*)/g)].map(([, id]) => id);
   const ids = [...idsOf(first.text).slice(1), ...idsOf(second.text)];
   assertEquals(ids.length, 100);
@@ -146,11 +147,11 @@ Deno.test("rate card: own and default rows are searched and paged as in the API"
   );
   assertMatch(
     matches,
-    / o3 in a batch: 50 % of these rates openai 2 8 0\.5 as input from 2025-06-10 /,
+    / o3 in a batch: 50% of these rates openai 2 8 0\.5 as input from 2025-06-10 /,
   );
   assertMatch(
     textOf((await reader.get(`${CARD}?model=no-such-model`)).text),
-    /No own row passes .* No default row passes/,
+    /No custom price matches.* No default price matches/,
   );
 });
 
@@ -160,10 +161,10 @@ Deno.test("rate card: a lookup shows the row that prices a model and why, or a l
   const match = await reader.get(`${CARD}/match?model=openai%2Fgpt-4o-2099-01-01`);
   assertMatch(
     textOf(match.text),
-    /this default row says\. It was found by its name without the date/,
+    /this default price\. It was found by its name without the date/,
   );
   const none = await reader.get(`${CARD}/match?model=${MODEL}&provider=in-house`);
-  assertMatch(textOf(none.text), /No row prices atlas-70b of in-house/);
+  assertMatch(textOf(none.text), /No price for atlas-70b of in-house/);
   assertStringIncludes(none.text, `${CARD}/new?model=${MODEL}&amp;provider=in-house`);
   const wrong = await reader.get(`${CARD}/match?model=m&at=noon`);
   assertEquals(wrong.status, 400);
@@ -176,7 +177,7 @@ Deno.test("rate card: deleting an own row asks for confirmation, and repricing i
   const reader = await signedIn(h);
   const path = `${CARD}/rows/${json.id}/delete`;
   const form = await reader.get(path);
-  assertMatch(textOf(form.text), /Delete an own row\? .* atlas-70b .* Delete the row Keep it/);
+  assertMatch(textOf(form.text), /Delete this price\? .* atlas-70b .* Delete price Keep it/);
   assertEquals((await ownRows(h)).length, 1);
   const { headers } = await reader.send(path);
   assertEquals(headers.get("location"), `${CARD}/reprice?model=${MODEL}&done=deleted`);
@@ -223,4 +224,20 @@ Deno.test("rate card: names and notes are escaped on every page", async () => {
     output_usd_per_million: "x",
   });
   assert(!text.includes("<img"));
+});
+
+Deno.test("rate card: models that the team calls come first, those without a price before all", async () => {
+  await using h = await Harness.open();
+  const usage = { provider: "openai", input_tokens: 1_000, output_tokens: 10 };
+  await h.post("/v1/heartbeats", aHeartbeat(1, { ...usage, model: "o3-2025-04-16" }));
+  await h.post("/v1/heartbeats", aHeartbeat(2, { ...usage, model: MODEL, provider: "in-house" }));
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(CARD);
+  assertMatch(
+    textOf(text),
+    /Models you use in-house\/atlas-70b has no price, so its calls cost \$0\. Set price .* o3 .*Custom prices/,
+  );
+  assertStringIncludes(text, `${CARD}/new?provider=in-house&amp;model=${MODEL}`);
+  assert(!(await reader.get(`${CARD}?model=o3`)).text.includes("Models you use"));
 });

@@ -125,9 +125,9 @@ Deno.test("ingest-only keys, ping tokens and unknown keys cannot sign in, and ge
   const cases = [
     [ingest, 403, /lacks the scope "read"/],
     [token, 401, /ping token/],
-    [KEY.replace(/a$/, "b"), 401, /No such key works here/],
-    ["what?", 401, /No such key works here/],
-    ["", 401, /No such key works here/],
+    [KEY.replace(/a$/, "b"), 401, /unknown or revoked/],
+    ["what?", 401, /not a Runledger key/],
+    ["", 401, /not a Runledger key/],
     [KEY.replace("_eu_", "_us_"), 401, /region "us"/],
   ] as const;
   for (const [key, status, message] of cases) {

@@ -98,7 +98,7 @@ function AgentBody(content: AgentContent) {
     <>
       {archived && (
         <InlineNotice kind="warn">
-          <p>Archived: it does not count toward the plan. Its next run restores it.</p>
+          <p>Archived: the board does not show it. Its next run restores it.</p>
         </InlineNotice>
       )}
       {name !== null && (
@@ -121,7 +121,7 @@ function AgentBody(content: AgentContent) {
         rows={failures}
       />
       <PingTokens {...content} />
-      <Section id="words" title="Name, notes, archive">
+      <Section id="words" title="Name and notes">
         {tokens !== null
           ? <AgentForm agent={agent} typed={record} problem={null} />
           : (
@@ -157,9 +157,9 @@ function AgentTiles({ record: { activity, firstSeen }, days, now }: AgentContent
           />
         </>
       )}
-      <Tile name="Last seen" value={lastSeen === null ? "–" : <Ago at={lastSeen} now={now} />}>
+      <Tile name="Last arrival" value={lastSeen === null ? "–" : <Ago at={lastSeen} now={now} />}>
         <small class="soft">
-          first seen <Ago at={firstSeen} now={now} />
+          first arrival <Ago at={firstSeen} now={now} />
         </small>
       </Tile>
     </div>

@@ -92,7 +92,7 @@ export function AgentForm({ agent, typed, problem }: AgentFormProps) {
         Archived
       </label>
       <small id="archived-hint" class="under">
-        Frees a slot in the plan for another agent; its history stays, and its next run restores it.
+        Hides it from the board. Its history stays, and its next run restores it.
       </small>
       <button type="submit" class="btn main">Save</button>
     </form>

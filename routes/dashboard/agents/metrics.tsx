@@ -17,7 +17,7 @@ import { Ago } from "../components/time.tsx";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
-import { countedText, formatCount, percentText } from "../components/format.ts";
+import { countedText, dayText, formatCount, percentText } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 
 /** Labels for runs of a status, whose name is also the class of its colour. */
@@ -53,7 +53,7 @@ function summaryOf({ total, days }: AgentDays): string {
   const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
   return `${countedText(runs, "run")} in ${days.length} days, of which ` +
     `${formatCount(lostOf(total))} did not succeed${running === 0 ? "" : stillRunning}; ` +
-    `most on ${most.day}: ${formatCount(most.measures.runs)}`;
+    `most on ${dayText(Date.parse(most.day))}: ${formatCount(most.measures.runs)}`;
 }
 
 /** Draws the runs of each day, by status; the same metrics as a table are folded until opened. */
@@ -66,13 +66,13 @@ export function DaysChart({ total, days }: AgentDays) {
         title={summaryOf({ total, days })}
         columns={days.map(({ day, measures }) => ({
           title: [
-            `${day}: ${countedText(measures.runs, "run")}`,
+            `${dayText(Date.parse(day))}: ${countedText(measures.runs, "run")}`,
             ...byStatus(measures).toReversed().filter(([, count]) => count > 0)
               .map(([status, count]) => `${formatCount(count)} ${STATUS_LABELS[status]}`),
           ].join(", "),
           parts: byStatus(measures),
         }))}
-        ends={[days[0]?.day ?? "", "today"]}
+        ends={[dayText(Date.parse(days[0]?.day ?? "")), "today"]}
         top={formatCount(most)}
       />
       <p class="below-chart">
@@ -94,7 +94,7 @@ export function DaysChart({ total, days }: AgentDays) {
 }
 
 const COLUMNS: readonly Column<DayOfRuns>[] = [
-  { head: "Day (UTC)", isName: true, cell: ({ day }) => day },
+  { head: "Day (UTC)", isName: true, cell: ({ day }) => dayText(Date.parse(day)) },
   numberColumn("Runs", ({ measures }) => formatCount(measures.runs)),
   ...Object.values(STATUS_LABELS).map((label, i) =>
     numberColumn(

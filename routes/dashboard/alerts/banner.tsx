@@ -69,7 +69,7 @@ export function MessageBanner({ broken, dead, hasMore }: MessageTrouble) {
         <p>
           <strong>
             {hasMore ? "More than " : ""}
-            {formatCount(dead)} {dead === 1 ? "message was" : "messages were"} given up
+            {formatCount(dead)} {dead === 1 ? "message was" : "messages were"} not delivered
           </strong>{" "}
           in the last 24 hours.{" "}
           <a href={DELIVERIES_PATH + queryText([["state", "dead"]])}>See which, and send again</a>

@@ -33,7 +33,7 @@ export const DELIVERY_LABELS: Readonly<Record<DeliveryState, readonly [string, I
     sending: ["Sending", "run", "st-run"],
     retrying: ["Retrying", "timeout", "st-timeout"],
     delivered: ["Delivered", "ok", "st-ok"],
-    dead: ["Given up", "bad", "st-bad"],
+    dead: ["Not delivered", "bad", "st-bad"],
     cancelled: ["Cancelled", "off", "st-off"],
   };
 

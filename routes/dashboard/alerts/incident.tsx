@@ -178,7 +178,7 @@ const VALUE_TEXTS: ReadonlyMap<string, (value: number) => string> = new Map([
   ["run_cost", (value) => `$${value}`],
   ["spend", (value) => `$${value}`],
   ["stuck", (value) => durationText(value * 1_000)],
-  ["quota", (value) => `${value} %`],
+  ["quota", (value) => `${value}%`],
 ]);
 
 /** Returns the measured value and the rule's; null without one. */

@@ -172,7 +172,7 @@ const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
       "percents",
       "Share of the month's events",
       QUOTA_PERCENTS.map(String),
-      Object.fromEntries(QUOTA_PERCENTS.map((percent) => [percent, `${percent} %`])),
+      Object.fromEntries(QUOTA_PERCENTS.map((percent) => [percent, `${percent}%`])),
     ),
   service: (props) => boxes(props, "what", "Trouble", SERVICE_TROUBLES, TROUBLE_LABELS),
 };

@@ -31,8 +31,8 @@ export const MISSED_LABELS: Readonly<Record<typeof MISSED_REASONS[number], strin
 
 /** Troubles of the service. */
 export const TROUBLE_LABELS: Readonly<Record<typeof SERVICE_TROUBLES[number], string>> = {
-  dead_stage: "a stage after a run's end is given up",
-  dead_delivery: "a message is given up",
+  dead_stage: "a step of processing a finished run failed for good",
+  dead_delivery: "a message could not be delivered",
   broken_channel: "a channel does not work any more",
 };
 
@@ -82,7 +82,7 @@ function conditionWords({ condition }: RuleSettings, group: string): string {
     case "unpriced":
       return "A call of a model without a price";
     case "quota":
-      return `${orList(condition.percents.map((of) => `${of} %`))} of the month's events`;
+      return `${orList(condition.percents.map((of) => `${of}%`))} of the month's events`;
     case "service": {
       const text = orList(condition.what.map((of) => TROUBLE_LABELS[of]));
       return text.charAt(0).toUpperCase() + text.slice(1);

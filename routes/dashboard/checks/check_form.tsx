@@ -167,7 +167,7 @@ function ExpressionField({ value, problem }: {
         {value}
       </textarea>
       <small id="expression-problem" class="wrong">{isWrong && problem.message}</small>
-      <small id="expression-hint">It is true for a good run.</small>
+      <small id="expression-hint">A run passes if it is true.</small>
     </div>
   );
 }

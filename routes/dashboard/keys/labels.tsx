@@ -17,6 +17,9 @@ export const SCOPE_LABELS = {
   admin: "manage keys, prices, agents and deletions",
 } as const;
 
+/** What a key of each scope does, in a list. */
+const SCOPE_VERBS = { ingest: "sends runs", read: "reads", admin: "manages" } as const;
+
 /** Names the kind of a credential. */
 export function kindLabel({ grant }: CredentialRecord): string {
   return grant.kind === "api_key" ? "API key" : "Ping token";
@@ -24,7 +27,13 @@ export function kindLabel({ grant }: CredentialRecord): string {
 
 /** Shows what a credential allows. */
 export function KeyGrant({ of: { grant } }: { readonly of: CredentialRecord }) {
-  if (grant.kind === "api_key") return <span>API key: {grant.scopes.join(", ")}</span>;
+  if (grant.kind === "api_key") {
+    return (
+      <span title={grant.scopes.join(", ")}>
+        API key: {grant.scopes.map((scope) => SCOPE_VERBS[scope]).join(", ")}
+      </span>
+    );
+  }
   return (
     <span>
       Ping token of <a href={agentPath(grant.agent)}>{grant.agent}</a>
@@ -101,15 +110,29 @@ export function KeyTable({ label, records, now, mine }: KeyTableProps) {
     },
     ...(mine === undefined ? [] : [GRANT]),
     { head: "State", cell: (of) => <KeyState of={of} now={now} /> },
-    { head: "Created", before: "created", cell: ({ createdAt }) => <At at={createdAt} /> },
-    { head: "Last used", before: "used", cell: (of) => <LastUse of={of} now={now} /> },
-    { head: "Change", cell: (of) => <KeyActions of={of} now={now} /> },
+    {
+      head: "Last used",
+      before: "used",
+      cell: (of) => (
+        <>
+          <LastUse of={of} now={now} />
+          <small class="under">
+            created <At at={of.createdAt} />
+          </small>
+        </>
+      ),
+    },
+    { head: <span class="sr">Action</span>, cell: (of) => <KeyActions of={of} now={now} /> },
   ];
   const caption = mine === undefined ? null : <caption>Oldest first.</caption>;
   return <Table class="fold" rows={records} {...{ label, caption, columns }} />;
 }
 
-const GRANT: Column<ListedCredential> = { head: "Allows", cell: (of) => <KeyGrant of={of} /> };
+const GRANT: Column<ListedCredential> = {
+  head: "Allows",
+  class: "whole",
+  cell: (of) => <KeyGrant of={of} />,
+};
 
 /** Credential names by id. */
 export type ActorNames = ReadonlyMap<string, string>;

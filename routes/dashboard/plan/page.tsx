@@ -5,7 +5,7 @@ import {
   parseUsageQuery,
   type QuotaState,
 } from "../../../domain/teams/quota.ts";
-import { formatInstant, monthOf } from "../../../domain/core/time.ts";
+import { monthOf } from "../../../domain/core/time.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
@@ -16,7 +16,7 @@ import { PLAN_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Section } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
-import { formatCount, percentText } from "../components/format.ts";
+import { dayText, formatCount, percentText } from "../components/format.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
 import { keyPath } from "../keys/paths.ts";
 import { MonthsTable, quotaText } from "./tables.tsx";
@@ -144,8 +144,8 @@ function Pace({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number })
   return (
     <p>
       At its present pace the month ends with about <b>{formatCount(projected)}</b>{" "}
-      events{share}. Usage resets <Ago at={resetsAt} now={nowMs} />, on{" "}
-      {formatInstant(resetsAt).slice(0, 10)} at 00:00 UTC.
+      events{share}. Usage resets <Ago at={resetsAt} now={nowMs} />, on {dayText(resetsAt)}{" "}
+      at 00:00 UTC.
     </p>
   );
 }

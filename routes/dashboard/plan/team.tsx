@@ -73,8 +73,8 @@ export function TeamPlan({ team }: { readonly team: Team }) {
 
 function rateText({ sustained, burst }: Rate): string {
   if (sustained === Infinity) return limitText(sustained);
-  return `${formatCount(sustained)} sustained, ${formatCount(burst)} in a burst; ` +
-    `${CONTROL_RATE_FACTOR} times that for what is not ingest`;
+  return `${formatCount(sustained)} sustained, ${formatCount(burst)} in a burst to send runs; ` +
+    `${CONTROL_RATE_FACTOR} times as many to read and change`;
 }
 
 function limitText(limit: number): string {

@@ -24,7 +24,7 @@ export const showMatch: Handler = async (c, { rateCards, environment }) => {
   const parameters = parsed.value;
   const show = (problem: Problem | null, result: Child) =>
     showPage(c, {
-      title: "Which row prices a model",
+      title: "Find the price of a model",
       crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
       problem,
       body: (
@@ -76,7 +76,7 @@ function Match(
     return (
       <InlineNotice kind="warn">
         <p>
-          No row prices {name} at {formatInstant(at)}: its calls cost $0 and are listed as unpriced.
+          No price for {name} at {formatInstant(at)}: its calls cost $0 and are listed as unpriced.
           {" "}
           <a href={NEW_RATE + queryText([["model", model], ["provider", provider]])}>
             Add a price
@@ -89,14 +89,14 @@ function Match(
   return (
     <section>
       <p>
-        Calls of {name} cost what this {row.source === "own" ? "own row" : "default row"}{" "}
-        says. It was found by {STEP_LABELS[match]}.
+        Calls of {name} cost this {row.source === "own" ? "custom" : "default"}{" "}
+        price. It was found by {STEP_LABELS[match]}.
       </p>
       <RateTable
-        label="The row that prices it"
+        label="The price"
         rows={[{
           row,
-          last: <a href={editPath(row)}>{row.source === "own" ? "Change" : "Put an own price"}</a>,
+          last: <a href={editPath(row)}>{row.source === "own" ? "Change" : "Set price"}</a>,
         }]}
       />
     </section>

@@ -88,7 +88,7 @@ function showForm(c: RequestContext, form: RateForm): Response {
   const { problem, target } = form;
   if (problem !== null) c.set("problem", problem);
   return showPage(c, {
-    title: target === null ? "Put a price" : `Add a price for ${modelKey(target)}`,
+    title: target === null ? "Set a price" : `Add a price for ${modelKey(target)}`,
     problem,
     crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
     body: <Form {...form} problem={problem === null ? null : atField(problem)} />,
@@ -107,8 +107,7 @@ function Form({ row, tiers, target, from, problem }: RateForm) {
       )}
       {problem === null ? null : (
         <p role="alert" class="notice bad">
-          Nothing was stored.{" "}
-          {problem.field === undefined ? problem.message : "One field is wrong."}
+          Nothing was saved. {problem.field === undefined ? problem.message : "One field is wrong."}
         </p>
       )}
       {target === null ? null : (
@@ -129,13 +128,13 @@ function Form({ row, tiers, target, from, problem }: RateForm) {
       <LabeledInputs fields={[NOTE_FIELD]} texts={row} problem={problem} />
       <div class="actions">
         <button type="submit" class="btn main" name="then" value="dry-run">
-          Store, and see what it changes
+          Save and see what changes
         </button>
-        <button type="submit" class="btn">Only store</button>
+        <button type="submit" class="btn">Save</button>
       </div>
       <p class="soft">
-        A row of the same provider, model and date is replaced. Calls that come in from now on cost
-        what it says; what is stored stays as it is until it is repriced.
+        A price of the same provider, model and date is replaced. New calls cost this price. Stored
+        costs do not change until you reprice them.
       </p>
     </form>
   );
@@ -152,7 +151,7 @@ const CALL_FIELDS: readonly InputField[] = [
     { ...OFF, required: true },
     <>
       Also read with a provider in front, and with a date or a version at its end:{" "}
-      <a href={MATCH}>which row prices a model</a>
+      <a href={MATCH}>find the price of a model</a>
     </>,
   ],
   ["provider", "Provider", OFF, "Empty: any provider."],

@@ -18,7 +18,7 @@ interface ShownRate {
 
 /** Shows rows; `lastName` is the header of the last column. */
 export function RateTable(
-  { label, rows, lastName = "What to do" }: {
+  { label, rows, lastName = "Action" }: {
     readonly label: string;
     readonly rows: readonly ShownRate[];
     readonly lastName?: string;
@@ -62,7 +62,7 @@ function Tiers({ row: { tiers, batchPercent } }: { readonly row: RateRow }) {
   return (
     <>
       {batchPercent !== undefined && (
-        <div class="soft">in a batch: {batchPercent} % of these rates</div>
+        <div class="soft">in a batch: {batchPercent}% of these rates</div>
       )}
       {tiers.map(({ aboveInputTokens, rates }) => (
         <div class="soft">
@@ -87,7 +87,7 @@ export function OwnActions(
       <a href={editPath(row)} aria-label={`Change ${row.model}`}>Change</a>{" "}
       <a href={deletePath(row.id)} aria-label={`Delete ${row.model}`}>Delete</a>
       <div class="soft">
-        put <Ago at={createdAt} now={now} /> by{" "}
+        set <Ago at={createdAt} now={now} /> by{" "}
         <Actor id={createdBy} name={names.get(createdBy) ?? null} />
         {note === undefined ? null : <>: {note}</>}
       </div>

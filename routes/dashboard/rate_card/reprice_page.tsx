@@ -67,7 +67,7 @@ async function showForm(
       <>
         {done === undefined ? null : (
           <InlineNotice kind="good">
-            <p>{done} What is stored already stays as it is until it is repriced.</p>
+            <p>{done} Stored costs do not change until you reprice them.</p>
           </InlineNotice>
         )}
         <Form texts={texts} problem={problem} />

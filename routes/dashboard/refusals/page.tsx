@@ -16,7 +16,7 @@ import { REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, InlineNotice, Section } from "../components/elements.tsx";
 import { At } from "../components/time.tsx";
-import { countedText } from "../components/format.ts";
+import { countedText, dayText } from "../components/format.ts";
 import { type Column, countColumn, Table } from "../components/table.tsx";
 
 /** Shows the calls that were rejected in the last days. */
@@ -55,7 +55,7 @@ function Code({ code }: { readonly code: RefusalCode }) {
 }
 
 const COUNT_COLUMNS: readonly Column<RefusalCount>[] = [
-  { head: "Day", cell: ({ day }) => day },
+  { head: "Day", cell: ({ day }) => dayText(Date.parse(day)) },
   { head: "Code", isName: true, cell: Code },
   countColumn("Requests", ({ count }) => count, "request"),
 ];

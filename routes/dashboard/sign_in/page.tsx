@@ -37,7 +37,12 @@ const showSignIn: Handler = async (c, deps) => {
 const signIn: Handler = async (c, deps) => {
   const form = c.get("form");
   const secret = parseSecret((form.get("key") ?? "").trim(), deps.region);
-  return await signInWith(deps, c, secret, ownPage(form.get("next")));
+  const next = ownPage(form.get("next"));
+  if (!secret.ok && secret.problem === INVALID_CREDENTIAL) {
+    showFormOnProblem(c, (problem) => viewOf(next, { ...problem, message: WRONG_FORM }));
+    return fail(c, secret.problem);
+  }
+  return await signInWith(deps, c, secret, next);
 };
 
 /** Ends the session on the server and in the browser. */
@@ -93,7 +98,12 @@ const NO_COOKIE: Problem = {
 };
 
 /** Replaces the API's message, which is written for programs. */
-const UNKNOWN_KEY = "No such key works here: check it for missing characters, or create another";
+const UNKNOWN_KEY = "This key is unknown or revoked: ask an admin for another one";
+
+/** What a text is told that is no key of this service, such as one of a model provider. */
+const WRONG_FORM =
+  "This is not a Runledger key: a team key is apk_, a region, and 32 characters 0-9 a-f, " +
+  "such as apk_eu_0123…";
 
 function viewOf(next: string, problem: Problem | null): View {
   const message = problem === INVALID_CREDENTIAL ? UNKNOWN_KEY : problem?.message;

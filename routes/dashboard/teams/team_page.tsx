@@ -111,7 +111,7 @@ function viewOf(c: RequestContext, team: Team, view: TeamView): View {
         {confirm === does ? <SuspensionForm team={team} does={does} /> : (
           <p>
             <a class="btn" href={teamPath(team.id, does)}>
-              {isSuspended ? "Resume it" : "Suspend it"}
+              {isSuspended ? "Resume team" : "Suspend team"}
             </a>
           </p>
         )}

@@ -80,7 +80,7 @@ journey(
     const prices = page.getByRole("group", { name: "Dollars per million tokens" });
     await prices.getByLabel("Input", { exact: true }).fill("0.5");
     await prices.getByLabel("Output", { exact: true }).fill("2");
-    await page.getByRole("button", { name: "Store, and see what it changes" }).click();
+    await page.getByRole("button", { name: "Save and see what changes" }).click();
     await page.getByRole("heading", { level: 1, name: `What would change: ${model}` }).waitFor();
     assertEquals(await costOf(world, model), 0, "the dry run changes nothing");
     await page.getByRole("button", { name: /^Reprice \d+ runs? now$/ }).click();

@@ -93,7 +93,7 @@ browserTest(
     await page.clock.runFor(15_000);
     await page.clock.resume();
     await page.locator("#board").getByText("Down", { exact: true }).waitFor();
-    await page.getByText("1 agent, 1 down, 0 runs now").waitFor();
+    await page.getByText("1 agent, 1 down, 0 running").waitFor();
     await page.getByRole("navigation", { name: "State" }).getByText("Down").waitFor();
     await row.and(page.locator(":focus")).waitFor();
     visitor.assertCalm();

@@ -80,7 +80,7 @@ browserTest("alerts: a message that was given up is sent again", async (browser)
   const list = page.getByRole("region", { name: "Deliveries" });
   await visitor.signIn(h.key);
   await press(page, "link", "See which, and send again");
-  await list.getByText("Given up", { exact: true }).waitFor();
+  await list.getByText("Not delivered", { exact: true }).waitFor();
   assertEquals(await page.evaluate(OVERFLOW), []);
   assertEquals(await axe(page), []);
   receiver.behavior = answer(200);
@@ -94,7 +94,7 @@ browserTest("alerts: a message that was given up is sent again", async (browser)
   await h.deliveries.idle();
   await page.goto(`${ALERTS}/deliveries`);
   await list.getByText("Delivered", { exact: true }).first().waitFor();
-  assertEquals(await list.getByText("Given up", { exact: true }).count(), 0);
+  assertEquals(await list.getByText("Not delivered", { exact: true }).count(), 0);
   visitor.assertCalm();
 });
 
