@@ -6,7 +6,6 @@ import { DAY_MS, parseInstant } from "../../../domain/core/time.ts";
 import {
   AUDIT_ACTIONS,
   type AuditAction,
-  type AuditLogStore,
   type AuditPage,
   type AuditQuery,
   parseAuditQuery,
@@ -18,6 +17,7 @@ import { teamKeyOrOperator } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
 import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import type { DashboardPage } from "../layout/page.ts";
 import {
@@ -153,7 +153,7 @@ const PAGES_MAX = 20;
 
 /** Reads pages until one page of entries matches. */
 async function readMatching(
-  log: AuditLogStore,
+  log: AppDeps["auditLog"],
   team: TeamId,
   query: AuditQuery,
   matches: (entry: ReadAuditEntry) => boolean,
