@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RULE_KINDS } from "../../domain/alerts/rule.ts";
 import { fieldsOf, type FormFields, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { aHeartbeat } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
 const RULES = "/dashboard/alerts/rules";
@@ -148,5 +149,31 @@ Deno.test("silences: what is wrong is said at its field", async () => {
     const { status, text } = await reader.send(SILENCES, fields);
     assertEquals(status, 400);
     assertMatch(text, new RegExp(`id="${field}-problem" class="wrong"`));
+  }
+});
+
+Deno.test("rules, silences and checks: fields suggest the agents, customers and features that are known", async () => {
+  await using h = await Harness.open();
+  const labels = { agent: "billing", customer_id: "acme", feature: "refunds" };
+  await h.post("/v1/heartbeats", aHeartbeat(1, labels));
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const suggested = (html: string) =>
+    [...html.matchAll(/<input[^>]*list="known-(\w+)"/g)].map(([, list = ""]) => {
+      const [, options = ""] = new RegExp(`id="known-${list}">(.*?)</datalist>`).exec(html) ?? [];
+      return [list, ...[...options.matchAll(/value="([^"]*)"/g)].map(([, value]) => value)];
+    });
+  const { agent, customer_id, feature } = labels;
+  const all = [["agents", agent], ["customers", customer_id], ["features", feature]];
+  const [agents, customers, features] = all;
+  for (
+    const [path, lists] of [
+      ["/dashboard/alerts/new-rule?kind=run_failed", all],
+      ["/dashboard/alerts/new-silence", [agents, customers]],
+      ["/dashboard/alerts/history", [agents]],
+      ["/dashboard/checks/new/check", [agents, features]],
+    ] as const
+  ) {
+    assertEquals(suggested((await reader.get(path)).text), [...lists], path);
   }
 });

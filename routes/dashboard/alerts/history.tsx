@@ -12,6 +12,7 @@ import { type Column, Table } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { FilterForm } from "./filter_form.tsx";
 import { readSetup, showAlerts } from "./frame.tsx";
+import { KnownLists, readKnownValues } from "./known_values.tsx";
 import { countText, IncidentMark, openFor } from "./labels.tsx";
 import { HISTORY_PATH, incidentPath } from "./paths.ts";
 import { RESOLVED_LABELS } from "./story.tsx";
@@ -42,6 +43,7 @@ export const showHistory: Handler = async (c, deps) => {
     readSetup(c, deps),
     deps.incidents.list(team, parsed.value),
   ]);
+  const { agents } = await readKnownValues(deps, team);
   const { incidents, next } = page;
   const filters = { state, rule, agent, severity };
   return showAlerts(c, setup, "history", {
@@ -63,7 +65,8 @@ export const showHistory: Handler = async (c, deps) => {
             value={severity ?? ""}
             options={[["", "any"], ...SEVERITIES.map((name) => [name, name] as const)]}
           />
-          <Field name="agent" label="Agent" value={agent ?? ""} />
+          <Field name="agent" label="Agent" value={agent ?? ""} list="known-agents" />
+          <KnownLists known={{ agents }} />
         </FilterForm>
         {incidents.length > 0
           ? (

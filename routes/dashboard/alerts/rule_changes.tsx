@@ -9,6 +9,7 @@ import { DELETED, SAVED } from "../components/done_notice.tsx";
 import { readSetup } from "./frame.tsx";
 import { madeBy } from "../../http/context.ts";
 import { WRONG_SLUG } from "../components/field_problem.ts";
+import { readKnownValues } from "./known_values.tsx";
 import { RULES_PATH } from "./paths.ts";
 import { bodyOfRule, readRuleTexts } from "./rule_texts.ts";
 import { ruleFormView } from "./rules.tsx";
@@ -20,7 +21,8 @@ export const submitRule: Handler = async (c, deps) => {
   const { slug = "", version } = texts.texts;
   const exists = version !== "0";
   const { channels } = await readSetup(c, deps);
-  showFormOnProblem(c, (problem) => ruleFormView({ texts, problem, exists, channels }));
+  const known = await readKnownValues(deps, team);
+  showFormOnProblem(c, (problem) => ruleFormView({ texts, problem, exists, channels, known }));
   if (!CONFIG_SLUG.test(slug)) return fail(c, WRONG_SLUG);
   const body = bodyOfRule(texts);
   if ("code" in body) return fail(c, body);

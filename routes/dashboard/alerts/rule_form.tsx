@@ -21,6 +21,7 @@ import { CheckBoxes } from "../components/check_boxes.tsx";
 import { atFormField } from "../components/field_problem.ts";
 import { IdentityFields } from "../components/identity_fields.tsx";
 import { FORM_NAMES, type RuleTexts } from "./rule_texts.ts";
+import { KnownLists, type KnownValues } from "./known_values.tsx";
 import { RULES_PATH } from "./paths.ts";
 import { KIND_LABELS, MISSED_LABELS, TROUBLE_LABELS } from "./rule_words.ts";
 
@@ -30,12 +31,13 @@ interface RuleFormProps {
   /** True if the rule exists. */
   readonly exists: boolean;
   readonly channels: readonly Channel[];
+  readonly known: KnownValues;
 }
 
 /** Fields of the body that have another name in the form. */
 const RENAMED = { seconds: "duration", renotify_seconds: "renotify" };
 
-export function RuleForm({ texts, problem: found, exists, channels }: RuleFormProps) {
+export function RuleForm({ texts, problem: found, exists, channels, known }: RuleFormProps) {
   const problem = atFormField(found, RENAMED);
   const field = formFields(texts.texts, problem);
   const props = { texts, problem, field };
@@ -55,6 +57,7 @@ export function RuleForm({ texts, problem: found, exists, channels }: RuleFormPr
         <legend>{KIND_LABELS[kind]}</legend>
         <div class="fields">{PARAMS[kind](props)}</div>
       </fieldset>
+      <KnownLists known={known} />
       <MatchFields {...props} />
       <div class="fields">
         {groups.length > 0 && (
@@ -227,7 +230,12 @@ function MatchFields({ texts, field }: FieldsProps) {
   return (
     <div class="fields">
       {match.map((name) => (
-        <Field {...field(name)} label={MATCH_LABELS[name][0]} hint={MATCH_LABELS[name][1]} />
+        <Field
+          {...field(name)}
+          label={MATCH_LABELS[name][0]}
+          hint={MATCH_LABELS[name][1]}
+          list={`known-${name}`}
+        />
       ))}
     </div>
   );

@@ -20,6 +20,7 @@ import { type Column, Table } from "../components/table.tsx";
 import { Ago } from "../components/time.tsx";
 import { readSetup, showAlerts } from "./frame.tsx";
 import { SeverityTag } from "./labels.tsx";
+import { type KnownValues, readKnownValues } from "./known_values.tsx";
 import { NEW_RULE_PATH, rulePath, RULES_PATH } from "./paths.ts";
 import { RuleForm } from "./rule_form.tsx";
 import { kindOf, type RuleTexts, textsOfRule } from "./rule_texts.ts";
@@ -118,6 +119,7 @@ export const showRule: Handler = async (c, deps) => {
   ]);
   if (rule === null) return fail(c, noSuch("rule"));
   const { channels, isAdmin } = setup;
+  const known = await readKnownValues(deps, team);
   const { settings, version } = rule;
   const confirms = isAdmin && c.req.query("confirm") === "delete";
   return showAlerts(c, setup, "rules", {
@@ -137,6 +139,7 @@ export const showRule: Handler = async (c, deps) => {
               problem={null}
               exists
               channels={channels}
+              known={known}
             />
           )
           : (
@@ -198,6 +201,7 @@ export const showNewRule: Handler = async (c, deps) => {
       problem: null,
       exists: false,
       channels,
+      known: await readKnownValues(deps, c.get("principal").team),
     }),
   );
 };
@@ -232,6 +236,7 @@ interface RuleFormContent {
   readonly problem: Problem | null;
   readonly exists: boolean;
   readonly channels: readonly Channel[];
+  readonly known: KnownValues;
 }
 
 /** The page of a form. */

@@ -22,6 +22,7 @@ import { CheckBoxes } from "../components/check_boxes.tsx";
 import { atFormField, listIn, WRONG_SLUG } from "../components/field_problem.ts";
 import { readSetup, showAlerts } from "./frame.tsx";
 import { madeBy } from "../../http/context.ts";
+import { KnownLists, type KnownValues, readKnownValues } from "./known_values.tsx";
 import { endSilencePath, NEW_SILENCE_PATH, SILENCES_PATH } from "./paths.ts";
 import { listed } from "../components/format.ts";
 
@@ -124,32 +125,33 @@ interface SilenceTexts {
 
 export const showNewSilence: Handler = async (c, deps) => {
   const { rules } = await readSetup(c, deps);
+  const known = await readKnownValues(deps, c.get("principal").team);
   const texts = { texts: { lasts: "2h" }, rules: [] };
-  return showPage(c, newSilenceView(texts, rules, null));
+  return showPage(c, newSilenceView({ texts, rules, known, problem: null }));
 };
 
-function newSilenceView(texts: SilenceTexts, rules: readonly Rule[], problem: Problem | null) {
+function newSilenceView(props: SilenceFormProps) {
   return {
     title: "New silence",
     crumbs: <Crumbs links={[["Silences", SILENCES_PATH]]} />,
-    body: (
-      <SilenceForm texts={texts} rules={rules} problem={atFormField(problem, { until: "lasts" })} />
-    ),
+    body: <SilenceForm {...props} problem={atFormField(props.problem, { until: "lasts" })} />,
   };
 }
 
 interface SilenceFormProps {
   readonly texts: SilenceTexts;
   readonly rules: readonly Rule[];
+  readonly known: KnownValues;
   readonly problem: Problem | null;
 }
 
-function SilenceForm({ texts: { texts, rules: chosen }, rules, problem }: SilenceFormProps) {
+function SilenceForm({ texts: { texts, rules: chosen }, rules, known, problem }: SilenceFormProps) {
   const field = (name: typeof NAMES[number], label: string, hint?: string, more = {}) => (
     <Field {...{ name, label, hint, problem }} value={texts[name] ?? ""} {...more} />
   );
   return (
     <form class="narrow" method="post" action={SILENCES_PATH}>
+      <KnownLists known={known} />
       <FormProblem problem={problem} fields={[...NAMES, "rules"]} />
       {field("slug", "Name", "Lower-case letters, digits, dots, dashes and underscores.", {
         required: true,
@@ -175,8 +177,11 @@ function SilenceForm({ texts: { texts, rules: chosen }, rules, problem }: Silenc
           "agents",
           "Only these agents",
           "Slugs, by commas; a * at the end matches any rest.",
+          { list: "known-agents" },
         )}
-        {field("customers", "Only these customers", "Ids, by commas.")}
+        {field("customers", "Only these customers", "Ids, by commas.", {
+          list: "known-customers",
+        })}
       </div>
       {field("comment", "Comment", "Why, for your team.")}
       <button type="submit" class="btn main">Create silence</button>
@@ -190,7 +195,8 @@ export const submitSilence: Handler = async (c, deps) => {
   const form = c.get("form");
   const texts = { texts: readTexts(form, NAMES), rules: form.getAll("rules") };
   const { rules } = await readSetup(c, deps);
-  showFormOnProblem(c, (problem) => newSilenceView(texts, rules, problem));
+  const known = await readKnownValues(deps, team);
+  showFormOnProblem(c, (problem) => newSilenceView({ texts, rules, known, problem }));
   const { slug = "" } = texts.texts;
   if (!CONFIG_SLUG.test(slug)) return fail(c, WRONG_SLUG);
   const made = madeBy(c, deps);

@@ -21,6 +21,7 @@ import { KeyValues } from "../components/key_values.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
+import { readKnownValues } from "../alerts/known_values.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { agentPath, CHECKS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
@@ -253,7 +254,7 @@ function ConfirmDeletion({ slug }: { readonly slug: string }) {
 }
 
 /** Shows the form of a new check, filled in from a template if the query names one. */
-export const showNewCheck: Handler = (c) => {
+export const showNewCheck: Handler = async (c, deps) => {
   const name = c.req.query("template");
   const template = CHECK_TEMPLATES.find((of) => of.name === name);
   const texts = template === undefined
@@ -261,7 +262,10 @@ export const showNewCheck: Handler = (c) => {
     : { slug: template.name, expression: template.expression };
   return showPage(
     c,
-    checkFormView({ form: newCheckTexts(texts), problem: null, exists: false }),
+    checkFormView({
+      ...{ form: newCheckTexts(texts), problem: null, exists: false },
+      known: await readKnownValues(deps, c.get("principal").team),
+    }),
   );
 };
 
@@ -270,5 +274,6 @@ export const showCheckForm: Handler = async (c, deps) => {
   const check = await checkInPath(deps, c.get("principal").team, c.req.param("slug"));
   if (check === null) return fail(c, noSuch("check"));
   const form = textsOfCheck(check.slug, check.settings, check.version);
-  return showPage(c, checkFormView({ form, problem: null, exists: true }));
+  const known = await readKnownValues(deps, c.get("principal").team);
+  return showPage(c, checkFormView({ form, problem: null, exists: true, known }));
 };

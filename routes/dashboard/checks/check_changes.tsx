@@ -10,6 +10,7 @@ import { WRONG_SLUG } from "../components/field_problem.ts";
 import { DELETED, SAVED } from "../components/done_notice.tsx";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { CHECKS_PATH } from "../layout/paths.ts";
+import { readKnownValues } from "../alerts/known_values.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
 import { checkFormView } from "./check_form.tsx";
 import { bodyOfCheck, bodyOfTrial, readCheckTexts } from "./check_texts.ts";
@@ -22,7 +23,8 @@ export const submitCheck: Handler = async (c, deps) => {
   const form = readCheckTexts(c.get("form"));
   const { slug = "", version } = form.texts;
   const exists = version !== "0";
-  showFormOnProblem(c, (problem) => checkFormView({ form, problem, exists }));
+  const known = await readKnownValues(deps, team);
+  showFormOnProblem(c, (problem) => checkFormView({ form, problem, exists, known }));
   if (!isConfigSlug(slug)) return fail(c, WRONG_SLUG);
   const parsed = parseCheck(bodyOfCheck(form));
   if (!parsed.ok) return fail(c, parsed.problem);
@@ -35,14 +37,18 @@ export const submitCheck: Handler = async (c, deps) => {
 export const submitTrial: Handler = async (c, deps) => {
   const form = readCheckTexts(c.get("form"));
   const exists = form.texts["version"] !== "0";
-  showFormOnProblem(c, (problem) => checkFormView({ form, problem, exists, tried: problem }));
+  const { team } = c.get("principal");
+  const known = await readKnownValues(deps, team);
+  showFormOnProblem(
+    c,
+    (problem) => checkFormView({ form, problem, exists, known, tried: problem }),
+  );
   const parsed = parseTrial(bodyOfTrial(form, TRIED_RUNS), deps.patterns);
   if (!parsed.ok) return fail(c, parsed.problem);
-  const { team } = c.get("principal");
   const found = await deps.checkTrial.try(team, parsed.value);
   const runsOf = await readRecords(deps, team, found?.examples.map(({ run }) => run) ?? []);
   const tried = found && { ...found, runsOf };
-  return showPage(c, checkFormView({ form, problem: null, exists, ...tried && { tried } }));
+  return showPage(c, checkFormView({ form, problem: null, exists, known, ...tried && { tried } }));
 };
 
 /** Deletes a check. */

@@ -6,6 +6,7 @@ import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS } from "../../../domain/runs/flags.ts";
+import { KnownLists, type KnownValues } from "../alerts/known_values.tsx";
 import { CheckBoxes } from "../components/check_boxes.tsx";
 import { atFormField } from "../components/field_problem.ts";
 import { IdentityFields } from "../components/identity_fields.tsx";
@@ -25,6 +26,7 @@ interface FormContent {
   readonly problem: Problem | null;
   /** True if the check exists. */
   readonly exists: boolean;
+  readonly known: KnownValues;
   /** Result of a dry run, or why there is none; absent before the first. */
   readonly tried?: Tried | Problem;
 }
@@ -72,7 +74,7 @@ export function Gallery() {
   );
 }
 
-function CheckForm({ form, problem: found, exists, tried }: FormContent) {
+function CheckForm({ form, problem: found, exists, known, tried }: FormContent) {
   const problem = atFormField(found);
   const { texts, lists } = form;
   const field = formFields(texts, problem);
@@ -85,6 +87,7 @@ function CheckForm({ form, problem: found, exists, tried }: FormContent) {
         placeholder="cheap-enough"
         problem={problem}
       />
+      <KnownLists known={known} />
       <ExpressionField value={texts.expression ?? ""} problem={problem} />
       <Field
         {...field("description")}
@@ -108,11 +111,13 @@ function CheckForm({ form, problem: found, exists, tried }: FormContent) {
           {...field("agents")}
           label="Only these agents"
           hint="Slugs, by commas; a * at the end matches any rest. Empty: all."
+          list="known-agents"
         />
         <Field
           {...field("features")}
           label="Only these features"
           hint="Names, by commas. Empty: all."
+          list="known-features"
         />
         <CheckBoxes
           name="statuses"

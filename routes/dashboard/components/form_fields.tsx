@@ -26,6 +26,8 @@ export interface FieldProps {
   readonly max?: number;
   readonly rows?: number;
   readonly placeholder?: string;
+  /** Id of a list of suggestions. */
+  readonly list?: string;
 }
 
 /** Returns what a form knows of each field: its name, its text and the problem. */
@@ -37,12 +39,12 @@ export function formFields(texts: Texts, problem: Problem | null) {
 export function Field(props: FieldProps) {
   const { name, label, value = "", problem = null, of = name, hint, rows } = props;
   const message = messageAt(problem, of);
-  const { required, maxlength, min, max, placeholder } = props;
+  const { required, maxlength, min, max, placeholder, list } = props;
   const attributes = {
     id: `field-${name}`,
     name,
     ...described(name, hint, message),
-    ...{ required, maxlength, min, max, placeholder },
+    ...{ required, maxlength, min, max, placeholder, list },
   };
   return (
     <FieldRow {...{ name, label, message, hint }}>
