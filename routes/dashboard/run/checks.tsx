@@ -1,9 +1,8 @@
-/** What the team's checks say of a run: failures with their reasons, the others as counts. */
+/** The results of a run's checks as pills, failed ones first: each opens to its reason. */
 import type { CheckResult, CheckStatus } from "../../../domain/runs/check_result.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { checkPath } from "../checks/paths.ts";
 import { Outcome, SeverityTag } from "../checks/outcome.tsx";
-import { formatCount } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 
 /** Returns whether the checks of a closed run are still to be done. */
@@ -22,104 +21,59 @@ interface CheckResultsProps {
   readonly checkIds: ReadonlySet<string>;
 }
 
-/** Shows the results of checks; nothing if none applies. */
+/** The order of the pills. */
+const ORDER: readonly CheckStatus[] = ["fail", "error", "skipped", "pass"];
+
+/** Shows the results of checks in one line; nothing if none applies. */
 export function CheckResults({ run, checkIds }: CheckResultsProps) {
   const { checks } = run;
   const isPending = awaitsChecks(run);
   if (checks.length === 0 && !isPending) return null;
-  const of = (status: CheckStatus) => checks.filter((result) => result.status === status);
-  const bad = [...of("fail"), ...of("error")];
+  const ordered = ORDER.flatMap((status) => checks.filter((result) => result.status === status));
   return (
-    <section class="panel verdicts" aria-labelledby="checks-title">
-      <header>
-        <h2 id="checks-title">Checks</h2>
-        {isPending && (
-          <span class="st st-run">
-            <Icon name="run" />
-            <span>{checks.length === 0 ? "running" : "running again"}</span>
-          </span>
-        )}
-      </header>
-      {bad.length > 0 && <ul>{bad.map((result) => <Bad result={result} checkIds={checkIds} />)}
-      </ul>}
-      <Folded id="checks-skipped" status="skipped" results={of("skipped")} checkIds={checkIds} />
-      <Folded id="checks-passed" status="pass" results={of("pass")} checkIds={checkIds} />
+    <section class="verdicts" aria-labelledby="checks-title">
+      <h2 id="checks-title">Checks</h2>
+      {isPending && (
+        <span class="st st-run">
+          <Icon name="run" />
+          <span>{checks.length === 0 ? "running" : "running again"}</span>
+        </span>
+      )}
+      {ordered.map((result) => <Pill result={result} isKept={checkIds.has(result.id)} />)}
     </section>
   );
 }
 
-interface ResultProps {
+interface PillProps {
   readonly result: CheckResult;
-  readonly checkIds: ReadonlySet<string>;
+  /** True if the check still exists. */
+  readonly isKept: boolean;
 }
 
-/** The name of the check, as a link if it still exists. */
-function CheckName({ result: { check, id }, checkIds }: ResultProps) {
-  return checkIds.has(id) ? <a href={checkPath(check)}>{check}</a> : (
-    <span>
-      <b>{check}</b> <span class="tag">deleted</span>
-    </span>
-  );
-}
-
-/** A check that failed, or could not be decided. */
-function Bad({ result, checkIds }: ResultProps) {
-  const { status, severity, message } = result;
+/** A result: the check may have changed since its version was applied. */
+function Pill({ result, isKept }: PillProps) {
+  const { check, id, status, severity, got, version } = result;
+  const isFailed = status === "fail";
+  const message = result.message ??
+    (isFailed || status === "error" ? <i>The message was removed by age</i> : null);
   return (
-    <li>
-      <Outcome of={status} isIcon />
-      <div>
-        <CheckName result={result} checkIds={checkIds} />{" "}
-        {status === "fail" && severity !== "fail" && <SeverityTag of={severity} />}
-        {status === "error" && <span class="tag warn">not decided</span>}{" "}
-        <span class={status === "fail" && severity === "fail" ? "why" : "why warn"}>
-          {message ?? <i>The message was removed by age</i>}
-        </span>
-        <Details result={result} />
-      </div>
-    </li>
-  );
-}
-
-/** What was judged: the check may have changed since. */
-function Details({ result: { got, version } }: Pick<ResultProps, "result">) {
-  return (
-    <small>
-      {got !== null && got !== "" && (
-        <>
-          got <code>{got}</code>,{" "}
-        </>
-      )}
-      version {version}
-    </small>
-  );
-}
-
-interface FoldedProps {
-  readonly id: string;
-  readonly status: CheckStatus;
-  readonly results: readonly CheckResult[];
-  readonly checkIds: ReadonlySet<string>;
-}
-
-/** Results without news, as a count that opens. */
-function Folded({ id, status, results, checkIds }: FoldedProps) {
-  if (results.length === 0) return null;
-  return (
-    <details id={id}>
+    <details id={`check-${id}`} name="check" class={isFailed && severity === "fail" ? "bad" : ""}>
       <summary>
-        {formatCount(results.length)} <Outcome of={status} />
+        <Outcome of={status} isIcon /> {check}
       </summary>
-      <ul>
-        {results.map((result) => (
-          <li>
-            <div>
-              <CheckName result={result} checkIds={checkIds} /> {result.message}
-              <Details result={result} />
-            </div>
-          </li>
-        ))}
-      </ul>
+      <div>
+        {message !== null && <p>{message}</p>}
+        {got !== null && got !== "" && (
+          <p>
+            got <code>{got}</code>
+          </p>
+        )}
+        <p class="quiet">
+          <Outcome of={status} /> {isFailed && <SeverityTag of={severity} />} version {version},
+          {" "}
+          {isKept ? <a href={checkPath(check)}>Open the check</a> : <span>deleted since</span>}
+        </p>
+      </div>
     </details>
   );
 }
