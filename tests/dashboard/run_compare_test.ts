@@ -117,7 +117,7 @@ Deno.test("previous and next walk through the list that a run was opened from", 
     key: null,
     headers: { Cookie: reader.cookie, Referer: `${h.url}/dashboard/runs?status=failed&live=1` },
   });
-  assertMatch(text, /<a href="\/dashboard\/runs\?status=failed">Runs<\/a>/);
+  assertMatch(text, /<a href="\/dashboard\/runs\?status=failed">Failed<\/a>/);
   const { status } = await reader.get(`/dashboard/runs/${runId(3)}?list=status%3Dnone`);
   assertEquals(status, 200, "a malformed list is ignored");
 });

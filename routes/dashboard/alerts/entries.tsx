@@ -99,19 +99,17 @@ interface RunIncidentsProps {
   readonly nowMs: number;
 }
 
-/** Names the incidents of a run; nothing without any. */
+/** Names the incidents of a run in one line; nothing without any. */
 export function RunIncidents({ incidents, nowMs }: RunIncidentsProps) {
   return (
     <>
-      {incidents.map((incident) => (
-        <p class="where">
-          <span>Incident</span> <a href={incidentPath(incident.id)}>{incident.title}</a>{" "}
-          <span>
-            {incident.state === "resolved"
-              ? "resolved"
-              : `${incident.state} for ${openFor(incident, nowMs)}`}
-          </span>
-        </p>
+      {incidents.map((incident, i) => (
+        <>
+          {i === 0 ? "Incident" : ","} <a href={incidentPath(incident.id)}>{incident.title}</a>{" "}
+          {incident.state === "resolved"
+            ? "resolved"
+            : `${incident.state} for ${openFor(incident, nowMs)}`}
+        </>
       ))}
     </>
   );

@@ -16,6 +16,7 @@ export interface ChildBranch {
   readonly row: RunListRow;
   /** Id of the run that started it. */
   readonly parent: RunId;
+  readonly goal: string | null;
   /** Its record and events; null while it is folded. */
   readonly loaded: LoadedBranch | null;
 }
@@ -98,12 +99,14 @@ export async function loadBranches(
       ...fresh.filter(({ row }) => !named.has(row.id) && isUnfolded && room.fits(row)),
     ];
     const loaded = await loadSome(deps, team, wanted.map(({ row }) => row), room);
+    const isFolded = ({ row }: typeof fresh[number]) => !loaded.has(row.id);
+    const goals = await readGoals(deps, team, fresh.filter(isFolded).slice(0, CHILDREN_LISTED));
     branches.push(
-      ...fresh.map(({ row, parent }) => ({
-        row,
-        parent,
-        loaded: loaded.get(row.id)?.branch ?? null,
-      })),
+      ...fresh.map(({ row, parent }) => {
+        const branch = loaded.get(row.id)?.branch ?? null;
+        const goal = branch?.record.opening?.goal ?? goals.get(row.id) ?? null;
+        return { row, parent, goal, loaded: branch };
+      }),
     );
     waiting = [...loaded].flatMap(([id, { children }]) =>
       children.map((row) => ({ row, parent: id, isCause: id === cause?.id }))
@@ -127,6 +130,20 @@ async function loadSome(deps: AppDeps, team: Team, rows: readonly RunListRow[], 
     }
   }
   return loaded;
+}
+
+/** Reads the goals of runs that stay folded, without their events. */
+async function readGoals(
+  { runs }: AppDeps,
+  team: Team,
+  folded: readonly { readonly row: RunListRow }[],
+): Promise<ReadonlyMap<RunId, string | undefined>> {
+  return new Map(
+    await Promise.all(folded.map(async ({ row: { id } }) => {
+      const page = await runs.read(team, id, null, 0);
+      return [id, page?.parts.opening?.goal] as const;
+    })),
+  );
 }
 
 function startOf({ startedAt, sortedAt }: RunListRow): number {

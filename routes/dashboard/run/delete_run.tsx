@@ -38,16 +38,10 @@ export function ConfirmDeletion({ run }: LoadedRun) {
 }
 
 /** Links to the confirmation, for sessions that may delete runs. */
-export function OfferDeletion({ run, isAdmin }: LoadedRun) {
-  return isAdmin
-    ? (
-      <p>
-        <a href={`${runPath(run.id)}?confirm=delete`}>Delete this run…</a>
-      </p>
-    )
-    : (
-      <p class="soft">
-        Deleting a run takes a key with the scope <code>admin</code>.
-      </p>
-    );
+export function OfferDeletion({ run, isAdmin }: Pick<LoadedRun, "run" | "isAdmin">) {
+  return isAdmin ? <a href={`${runPath(run.id)}?confirm=delete`}>Delete this run…</a> : (
+    <p>
+      Deleting a run takes a key with the scope <code>admin</code>.
+    </p>
+  );
 }

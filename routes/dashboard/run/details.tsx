@@ -1,8 +1,8 @@
 /** Details of a run: its labels, its flags and its exact instants. */
 import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
-import type { Child } from "hono/jsx";
-import { Section } from "../components/elements.tsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { Icon } from "../components/icons.tsx";
 import { At } from "../components/time.tsx";
 import { durationText } from "../components/format.ts";
 import { CopyButton } from "./messages.tsx";
@@ -60,9 +60,23 @@ export function Instants(
     ["Parent span", trace && <code>{trace.spanId}</code>],
   ];
   return (
-    <Section id="instants" title={trace ? "Exact instants and trace" : "Exact instants"}>
+    <FoldedSection id="instants" title={trace ? "Exact instants and trace" : "Exact instants"}>
       <KeyValues pairs={pairs.filter(([, value]) => value !== null && value !== undefined)} />
-    </Section>
+    </FoldedSection>
+  );
+}
+
+/** A panel that readers rarely need: it opens by its heading. */
+export function FoldedSection(
+  { id, title, children }: PropsWithChildren<{ readonly id: string; readonly title: string }>,
+) {
+  return (
+    <details id={id} class="panel">
+      <summary>
+        <Icon name="chevron" /> <h2>{title}</h2>
+      </summary>
+      {children}
+    </details>
   );
 }
 

@@ -20,9 +20,9 @@ export function Failure(props: TraceProps) {
   const { run, view, trace: { cause } } = props;
   if (!isFailure(run.status) || cause === null) {
     return props.incidents.length > 0 && (
-      <div class="notice warn">
+      <p class="notice warn">
         <RunIncidents {...props} />
-      </div>
+      </p>
     );
   }
   const word = run.status === "failed" ? "Failed" : "Timed out";
@@ -47,8 +47,9 @@ export function Failure(props: TraceProps) {
       {silence !== null && silence !== reason && <p class="where">The run was {silence}.</p>}
       <Where {...props} cause={cause} target={target} reason={reason} />
       {reason === null && event === null && cause.path.length === 0 && <NoReason {...props} />}
-      <Recent {...props} />
-      <RunIncidents {...props} />
+      <p class="since">
+        <Recent {...props} /> <RunIncidents {...props} />
+      </p>
       <div class="act">
         {target !== null && (
           <a class="btn" href={target} data-select>
@@ -121,7 +122,7 @@ function Recent({ run, recent }: TraceProps) {
   if (recent.length < 2) return null;
   const failed = recent.filter(({ status }) => isFailure(status)).length;
   return (
-    <p class="since">
+    <>
       {failed} of the last {recent.length} runs of <bdi>{run.agent}</bdi> failed.{" "}
       <svg
         class="recent"
@@ -142,7 +143,7 @@ function Recent({ run, recent }: TraceProps) {
           );
         })}
       </svg>
-    </p>
+    </>
   );
 }
 

@@ -6,6 +6,7 @@ import { runsCursorText } from "../../api/runs/run_list.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { parseListQuery } from "../runs/query.ts";
+import { lineOf } from "./event_preview.ts";
 
 /** Maximum characters of a list's query in a link. */
 const LIST_CHARS_MAX = 1_000;
@@ -14,6 +15,8 @@ const LIST_CHARS_MAX = 1_000;
 export interface Neighbours {
   /** Path of the list. */
   readonly path: string;
+  /** What the list is filtered by, such as `Failed`. */
+  readonly name: string;
   readonly previous: RunId | null;
   readonly next: RunId | null;
   /** Query of the list for the next run: it may be on the next page of the list. */
@@ -63,9 +66,10 @@ export async function findNeighbours(
   const path = RUNS_PATH + (list === "" ? "" : `?${list}`);
   const { rows, next } = await runList.page(team, query, after, limit);
   const at = rows.findIndex(({ id }) => id === run.id);
-  if (at < 0) return { path, previous: null, next: null, nextList: list, place: null };
+  const name = nameOf(list);
+  if (at < 0) return { path, name, previous: null, next: null, nextList: list, place: null };
   const place = { at: at + 1, of: rows.length, hasMore: next !== null, isFirst: after === null };
-  const neighbours = { path, previous: rows[at - 1]?.id ?? null, place };
+  const neighbours = { path, name, previous: rows[at - 1]?.id ?? null, place };
   const following = rows[at + 1]?.id ?? null;
   if (following !== null || next === null) {
     return { ...neighbours, next: following, nextList: list };
@@ -74,4 +78,19 @@ export async function findNeighbours(
   further.set("cursor", runsCursorText(next, isWindowDefault ? query.from : null));
   const [first] = (await runList.page(team, query, next, 1)).rows;
   return { ...neighbours, next: first?.id ?? null, nextList: `${further}` };
+}
+
+/** Parameters of a list that do not filter it by a value that names it. */
+const NAMELESS: ReadonlySet<string> = new Set(["cursor", "limit", "from", "to"]);
+
+/** Maximum characters of a list's name. */
+const NAME_CHARS = 60;
+
+/** Returns the values that a list is filtered by. */
+function nameOf(list: string): string {
+  const values = [...new URLSearchParams(list)].flatMap(([key, value]) =>
+    NAMELESS.has(key) || value === "" ? [] : [value]
+  );
+  const name = lineOf(values.join(", "), NAME_CHARS);
+  return name === "" ? "All runs" : name.charAt(0).toUpperCase() + name.slice(1);
 }

@@ -12,11 +12,11 @@ import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { countedText, formatCount } from "../components/format.ts";
-import { Copyable, Section } from "../components/elements.tsx";
+import { Copyable } from "../components/elements.tsx";
 import { CheckResults } from "./checks.tsx";
 import { showComparison } from "./compare_page.tsx";
 import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
-import { Instants, RunLabelList } from "./details.tsx";
+import { FoldedSection, Instants, RunLabelList } from "./details.tsx";
 import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
 import { RunLead } from "./lead.tsx";
@@ -132,14 +132,14 @@ function RunBody(props: RunPageProps) {
         <Relatives {...props} />
         <Stages {...props} />
         <Instants {...props.run} />
+        <Elsewhere {...props} />
       </div>
-      <Elsewhere {...props} />
       <script src={assetPath("trace.js")} defer />
     </>
   );
 }
 
-function Crumbs({ run, view, neighbours }: RunPageProps) {
+function Crumbs({ run, view, neighbours, isAdmin }: RunPageProps) {
   const to = (id: string, list = view.list) => tracePath(id, { list });
   const { previous = null, next = null } = neighbours ?? {};
   return (
@@ -147,28 +147,41 @@ function Crumbs({ run, view, neighbours }: RunPageProps) {
       <nav aria-label="Breadcrumb">
         <ol>
           <li>
-            <a href={neighbours?.path ?? RUNS_PATH}>Runs</a>
+            <a href={RUNS_PATH}>Runs</a>
           </li>
-          <li aria-current="page">{shortId(run.id)}</li>
+          <li>
+            {neighbours === null
+              ? shortId(run.id)
+              : <a href={neighbours.path}>{neighbours.name}</a>}
+          </li>
         </ol>
       </nav>
-      {neighbours !== null && (
-        <div class="end">
-          {neighbours.place !== null && <Place {...neighbours.place} />}
-          <span class="joined">
-            {previous === null
-              ? <span class="btn small" aria-disabled="true">Previous</span>
-              : <a class="btn small" rel="prev" href={to(previous)} data-key="[">Previous</a>}
-            {next === null
-              ? <span class="btn small" aria-disabled="true">Next</span>
-              : (
-                <a class="btn small" rel="next" href={to(next, neighbours?.nextList)} data-key="]">
-                  Next
-                </a>
-              )}
-          </span>
-        </div>
-      )}
+      <div class="end">
+        {neighbours !== null && (
+          <>
+            {neighbours.place !== null && <Place {...neighbours.place} />}
+            <span class="joined">
+              {previous === null
+                ? <span class="btn small" aria-disabled="true">Previous</span>
+                : <a class="btn small" rel="prev" href={to(previous)} data-key="[">Previous</a>}
+              {next === null
+                ? <span class="btn small" aria-disabled="true">Next</span>
+                : (
+                  <a class="btn small" rel="next" href={to(next, neighbours.nextList)} data-key="]">
+                    Next
+                  </a>
+                )}
+            </span>
+          </>
+        )}
+        <details class="menu">
+          <summary class="btn icon small" aria-label="More actions">⋯</summary>
+          <div>
+            <a href={rawPath(run.id)}>Show the JSON</a>
+            <OfferDeletion run={run} isAdmin={isAdmin} />
+          </div>
+        </details>
+      </div>
     </div>
   );
 }
@@ -221,17 +234,13 @@ function following({ run, view, isLive, confirms }: RunPageProps): Record<string
   };
 }
 
-/** The run as JSON for programs, and the link that deletes it. */
-function Elsewhere(props: RunPageProps) {
-  const { origin, run: { id } } = props;
+/** The run as JSON for programs. */
+function Elsewhere({ origin, run: { id } }: RunPageProps) {
   return (
-    <Section id="elsewhere" title="The same as JSON">
-      <p>
-        <a href={rawPath(id)}>Show the JSON</a>, or request it with a key of the team:
-      </p>
+    <FoldedSection id="elsewhere" title="The same as JSON">
+      <p>Request it with a key of the team:</p>
       <Copyable id="curl" text={`curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${id}"`} />
-      <OfferDeletion {...props} />
-    </Section>
+    </FoldedSection>
   );
 }
 

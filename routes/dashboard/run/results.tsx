@@ -13,6 +13,7 @@ import { Ago } from "../components/time.tsx";
 import { durationText, formatCount } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
+import { FoldedSection } from "./details.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
 import { Payload } from "./payload.tsx";
 import { membersOf } from "./event_preview.ts";
@@ -189,7 +190,7 @@ export function Relatives(loaded: LoadedRun) {
     </>
   );
   return (
-    <Section id="family" title="Parent and children">
+    <FoldedSection id="family" title="Parent and children">
       <ul class="tree">
         <li>
           {parentRunId === undefined ? self : (
@@ -208,7 +209,7 @@ export function Relatives(loaded: LoadedRun) {
           {family.isCut && ", and what those beyond the nearest 200 cost"}.
         </p>
       )}
-    </Section>
+    </FoldedSection>
   );
 }
 

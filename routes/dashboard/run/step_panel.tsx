@@ -23,6 +23,12 @@ const JSON_CHARS = 8_000;
 /** Maximum characters of the level of a log. */
 const LEVEL_CHARS = 40;
 
+/** Members of a call that its heading and its cost show. */
+const CALL_FACTS: ReadonlySet<string> = new Set([
+  ...["provider", "model", "latency_ms", "duration_ms", "status", "error"],
+  ...["input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens"],
+]);
+
 export function StepPanel(props: TraceProps) {
   const { trace: { selected } } = props;
   return (
@@ -235,15 +241,20 @@ function Content(props: SelectedProps & { readonly all: string }) {
       </section>
     );
   }
+  const shown = [...membersOf(event.data, "value")]
+    .filter(([name]) => step.kind !== "model" || !CALL_FACTS.has(name));
   return (
     <>
       {step.failure !== null && <Reason text={step.failure} />}
-      <Payload
-        members={membersOf(event.data, "value")}
-        chars={event.data.length}
-        charsMax={4_000}
-        all={props.all}
-      />
+      {step.kind === "model" && <p class="quiet">This call was sent without its messages.</p>}
+      {shown.length > 0 && (
+        <Payload
+          members={new Map(shown)}
+          chars={event.data.length}
+          charsMax={4_000}
+          all={props.all}
+        />
+      )}
       {members.size === 0 && <p class="quiet">This event has no data.</p>}
     </>
   );

@@ -97,11 +97,10 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
   const from = after === null ? -Infinity : page.events[0]?.ts ?? after.ts;
   const to = page.next === null ? Infinity : page.next.ts;
   const keys = new Set(known);
-  return branches.flatMap(({ row, parent, loaded: branch }) => {
+  return branches.flatMap(({ row, parent, goal, loaded: branch }) => {
     const atMs = row.startedAt ?? row.receivedAt;
     const isHere = parent !== run.id || (atMs >= from && atMs <= to) || found !== null;
     if (!isHere) return [];
-    const goal = branch?.record.opening?.goal;
     // A child run that was read for its cause stays folded.
     const isOpen = branch !== null && loaded.unfolded.has(row.id);
     const { events, errors } = row.usage;
@@ -109,7 +108,7 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
     const own = runStep(row, {
       parent: keys.has(span) ? span : parent,
       atMs,
-      text: goal === undefined ? null : lineOf(goal, 140),
+      text: goal === null ? null : lineOf(goal, 140),
       failure: isFailure(row.status) ? (branch && reasonOf(branch.record)) ?? "" : null,
       folded: isOpen
         ? branch.unread === 0 ? null : { steps: branch.unread, failed: 0 }
