@@ -182,8 +182,8 @@ function callPart(id: unknown, name: unknown, input: unknown): ChatPart {
   return { kind: "call", id: textOf(id), name: textOf(name) ?? "tool", input: decoded(input) };
 }
 
-/** Parses arguments that a provider sends as the text of an object; deep ones stay text. */
-function decoded(input: unknown): unknown {
+/** Parses values that are sent as the text of an object or a list; deep ones stay text. */
+export function decoded(input: unknown): unknown {
   if (typeof input !== "string" || !/^\s*[{[]/.test(input)) return input;
   if (nestsDeeperThan(input, JSON_DEPTH_MAX)) return input;
   try {

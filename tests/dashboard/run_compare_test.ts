@@ -48,7 +48,7 @@ Deno.test("a failed run is compared with the last success of its agent and featu
       /Same agent and feature\. The first 2 of 4 steps are equal\./,
       /2 equal steps/,
       /First difference, step 3: the same step, failed in A/,
-      /3 Failed step-3 failed 900 ms Tool call step-3 100 ms failed in A, 9\.0× slower/,
+      /3 Failed step-3 gone 900 ms Tool call step-3 100 ms failed in A, 9\.0× slower/,
       /4 Tool call step-4 100 ms no such step only in A/,
       /A, step 3 \{ .*"error": "gone" \} B, step 3 \{ "name": "step-3", "latency_ms": 100 \}/,
       /Duration 5 s 1 s \+4 s/,

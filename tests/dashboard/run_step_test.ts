@@ -1,6 +1,6 @@
 /** The selected step of a run: messages, tool calls and JSON. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { anEvent, aRun, eventId, runId } from "../support/builders/requests.ts";
+import { anEvent, aRun, at, eventId, runId } from "../support/builders/requests.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
@@ -105,4 +105,39 @@ Deno.test("the row of a model call begins with the answer, in the shapes of all 
   const { text } = await (await signedIn(h)).get(PAGE);
   const shown = [...text.matchAll(/<b>m<\/b><span class="args">([^<]*)</g)].map(([, args]) => args);
   assertEquals(shown, ["from choices", "from content", "from candidates", "from text", "find"]);
+});
+
+Deno.test("texts in outputs and results are Markdown, also where JSON is sent as a text", async () => {
+  await using h = await Harness.open();
+  const result = JSON.stringify({ report: "One\n\n**two**", size: 2 });
+  const step = await stepOf(h, 1, ["tool_call", { name: "read", result }]);
+  assert(step.includes("<strong>two</strong>"), step);
+  assertMatch(textOf(step), /Result report One two size 2/);
+  await h.post(`/v1/runs/${runId(1)}/finish`, {
+    status: "success",
+    finished_at: at(5_000),
+    output: { answer: "**three**", list: '{"big":12345678901234567890}' },
+  });
+  const { text } = await (await signedIn(h)).get(PAGE);
+  assert(text.includes("<strong>three</strong>"));
+  assertMatch(textOf(text), /list \{ "big": 12345678901234567890 \}/);
+});
+
+Deno.test("rows show first words without marks of Markdown, and name failures briefly", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1, { goal: "Find **it**" }));
+  const rows = [
+    ["llm_call", { model: "m", text: "# Plan\n\n1. the `order`\n2. [refund](https://x.example)" }],
+    ["tool_call", { name: "a", error: "The ledger answered 502: upstream connect error" }],
+    ["tool_call", { name: "b", error: "The call timed out after 10 s of waiting for it" }],
+    ["tool_call", { name: "c", error: "ReadError: connection lost" }],
+    ["tool_call", { name: "d", error: "gone" }],
+  ] as const;
+  const events = rows.map(([type, data], i) => anEvent(i + 1, { type, data }));
+  assertEquals((await h.post(`/v1/runs/${runId(1)}/events`, { events })).status, 202);
+  const { text } = await (await signedIn(h)).get(PAGE);
+  assertMatch(text, /<h1>Find it<\/h1>/);
+  assertMatch(text, /<span class="args">Plan the order refund<\/span>/);
+  const tags = [...text.matchAll(/<span class="tag bad">([^<]*)</g)].map(([, tag]) => tag);
+  assertEquals(tags, ["502", "timed out", "ReadError", "gone"]);
 });

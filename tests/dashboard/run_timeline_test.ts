@@ -181,10 +181,10 @@ Deno.test("a call without a price links admins to the rate card, and explains it
   await putPrice(h, { ...ATLAS, model: "other" });
 });
 
-Deno.test("data is shown as received, with long texts as text", async () => {
+Deno.test("data is shown as received, with texts as Markdown", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
-  const data = '{"b":12345678901234567890,"1":1.0,"deep":{"z":[1.50]},"text":"one\\ntwo <3"}';
+  const data = '{"b":12345678901234567890,"1":1.0,"deep":{"z":[1.50]},"text":"one\\n**two** <3"}';
   const event = `{"id":"${eventId(1)}","type":"x","ts":"${at()}","data":${data}}`;
   const response = await h.post(`/v1/runs/${runId(1)}/events`, `{"events":[${event}]}`);
   assertEquals(response.status, 202);
@@ -196,8 +196,8 @@ Deno.test("data is shown as received, with long texts as text", async () => {
     "12345678901234567890",
     "1.0",
     '{\n  "z": [\n    1.50\n  ]\n}'.replaceAll('"', "&quot;"),
-    "one\ntwo &lt;3",
   ]);
+  assert(content.includes("<p>one\n<strong>two</strong> &lt;3</p>"), content);
 });
 
 Deno.test("large data is cut, with a link to the JSON of that event alone", async () => {

@@ -34,6 +34,15 @@ export function Markdown({ text }: { readonly text: string }) {
   return <div class="md">{elementsOf(tokens)}</div>;
 }
 
+/** Returns the text of Markdown on one line, without its marks. */
+export function plainText(text: string): string {
+  const texts = (tokens: readonly Token[]): string[] =>
+    tokens.map(({ type, content, children }) =>
+      type === "inline" ? texts(children ?? []).join("") : type === "softbreak" ? " " : content
+    );
+  return texts(parser.parse(text, {}) as readonly Token[]).filter(Boolean).join(" ");
+}
+
 /** Returns the maximum number of cells that tables of a text may have. */
 function mayHaveCells(text: string): number {
   const lines = text.split("\n");

@@ -9,7 +9,7 @@ import { runPath } from "../layout/paths.ts";
 import { comparePath, positionBefore, ROWS_PER_PAGE, tracePath } from "./paths.ts";
 import type { Step } from "./steps.ts";
 import { lineOf } from "./event_preview.ts";
-import { StepIcon } from "./waterfall_row.tsx";
+import { ErrorTag, StepIcon } from "./waterfall_row.tsx";
 
 /** A run of a comparison. */
 export interface Side {
@@ -166,7 +166,7 @@ function Cell({ side, index, name }: {
         >
           {lineOf(step.name === "" ? step.text ?? "log" : step.name, NAME_CHARS)}
         </a>
-        {step.failure !== null && <span class="tag bad">failed</span>}
+        {step.failure !== null && <ErrorTag of={step.failure} />}
         <span class="num">{step.durationMs === null ? "" : durationText(step.durationMs)}</span>
       </div>
     </td>

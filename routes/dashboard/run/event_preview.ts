@@ -6,6 +6,7 @@ import { excerpt, excerptOfString } from "../../../domain/core/pretty_json.ts";
 import { printable } from "../../../domain/core/text.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import { durationText } from "../components/format.ts";
+import { plainText } from "../components/markdown.tsx";
 
 /** Summary of an event. */
 export type EventPreview = ReturnType<typeof previewOf>;
@@ -81,7 +82,7 @@ function answerIn(data: RawJson): string | null {
   if (!isObject(parsed)) return null;
   const parts = chatOf(parsed).output.flatMap(({ parts }) => parts);
   const text = parts.find((part) => part.kind === "text" && part.text.trim() !== "");
-  if (text?.kind === "text") return lineOf(text.text, LINE_CHARS);
+  if (text?.kind === "text") return proseLine(text.text, LINE_CHARS);
   const call = parts.find((part) => part.kind === "call");
   return call?.kind === "call" ? lineOf(call.name, LINE_CHARS) : null;
 }
@@ -90,6 +91,12 @@ function answerIn(data: RawJson): string | null {
 export function lineOf(text: string, charsMax: number): string {
   const { text: line, isCut } = excerpt(text, charsMax);
   return `${printable(line).replace(/\s+/g, " ").trim()}${isCut ? "…" : ""}`;
+}
+
+/** Converts Markdown to one line without its marks; a text of nothing but marks stays. */
+export function proseLine(text: string, charsMax: number): string {
+  const start = excerpt(text, 2 * charsMax).text;
+  return lineOf(plainText(start) || start, charsMax);
 }
 
 /**

@@ -1,14 +1,15 @@
 /** Messages of a model call and the values in them. */
-import type {
-  Chat as ChatData,
-  ChatMessage,
-  ChatPart,
-  ToolUse,
+import {
+  type Chat as ChatData,
+  type ChatMessage,
+  type ChatPart,
+  decoded,
+  type ToolUse,
 } from "../../../domain/runs/chat.ts";
 import { excerpt, prettyJson } from "../../../domain/core/pretty_json.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
+import { isObject, rawOf } from "../../../domain/core/raw_json.ts";
 import { countedText, durationText } from "../components/format.ts";
-import { Markdown } from "../components/markdown.tsx";
+import { Markdown, plainText } from "../components/markdown.tsx";
 import { Icon } from "../components/icons.tsx";
 import { lineOf } from "./event_preview.ts";
 
@@ -86,11 +87,28 @@ interface ValueProps {
   readonly budget: TextBudget;
 }
 
-/** A text as Markdown, or another value as indented JSON. */
-export function Value({ value, budget }: ValueProps) {
-  if (value === undefined || value === null) {
+/** A text as Markdown, members with such a text one by one, or another value as indented JSON. */
+export function Value({ value: sent, budget }: ValueProps) {
+  if (sent === undefined || sent === null) {
     budget.takeMarkup(VALUE_CHARS);
     return <p class="quiet">nothing</p>;
+  }
+  const value = typeof sent === "string" && sent.length > TEXT_CHARS ? sent : decoded(sent);
+  if (isObject(value) && Object.values(value).some(isProse)) {
+    return (
+      <dl class="data">
+        {Object.entries(value).map(([key, member]) =>
+          !budget.isSpent && (
+            <>
+              <dt>{key.slice(0, NAME_CHARS)}</dt>
+              <dd>
+                <Value value={member} budget={budget} />
+              </dd>
+            </>
+          )
+        )}
+      </dl>
+    );
   }
   const { text, isCut, isMarkdown } = budget.take(
     // One character more than fits shows that the value is cut.
@@ -102,6 +120,11 @@ export function Value({ value, budget }: ValueProps) {
       {text}{isCut && "…"}
     </pre>
   );
+}
+
+/** Returns whether a value is a text of several lines, which JSON would escape. */
+function isProse(value: unknown): boolean {
+  return typeof value === "string" && value.includes("\n");
 }
 
 /** Outcome of a tool call. */
@@ -160,7 +183,7 @@ export function Chat({ chat: { input, output }, model, results, budget }: ChatPr
 
 function previewOf({ parts }: ChatMessage): string {
   const first = parts.find(({ kind }) => kind === "text");
-  return first?.kind === "text" ? first.text.slice(0, 80) : "";
+  return first?.kind === "text" ? plainText(first.text.slice(0, 80)) : "";
 }
 
 const ROLES = new Map([

@@ -1,5 +1,6 @@
-/** A payload as received, member by member: long texts as text, other values as indented JSON. */
+/** A payload, member by member: texts as Markdown, other values as indented JSON as received. */
 import type { RawJson } from "../../../domain/core/raw_json.ts";
+import { decoded } from "../../../domain/runs/chat.ts";
 import {
   excerpt,
   excerptOfString,
@@ -7,12 +8,30 @@ import {
   prettyJson,
 } from "../../../domain/core/pretty_json.ts";
 import { formatCount } from "../components/format.ts";
+import { Markdown } from "../components/markdown.tsx";
+import { membersOf } from "./event_preview.ts";
+import { rawPath } from "./paths.ts";
 
-/** Minimum characters of a JSON string to show it as text, without quotes and escapes. */
-const LONG_TEXT_CHARS = 80;
+/** Maximum characters of a text that is rendered as Markdown. */
+const MARKDOWN_CHARS = 6_000;
+
+/** Maximum characters shown of an output. */
+const OUTPUT_CHARS = 20_000;
 
 /** Characters that a member costs in addition to its text. */
 const MEMBER_CHARS = 60;
+
+/** Renders the output of a run; a value that is no object has no name. */
+export function Output({ run, output }: { readonly run: string; readonly output: RawJson }) {
+  return (
+    <Payload
+      members={membersOf(output, "")}
+      chars={output.length}
+      charsMax={OUTPUT_CHARS}
+      all={rawPath(run, null, 1)}
+    />
+  );
+}
 
 /**
  * Renders an object; beyond `charsMax`, renders its beginning and a link to the complete object.
@@ -35,11 +54,15 @@ export function Payload(
       <dl class="data">
         {visible.map(({ key, value: { text, isCut }, isText }) => (
           <>
-            <dt>{key}</dt>
+            <dt hidden={key === ""}>{key}</dt>
             <dd>
-              <pre class={isText ? "text" : ""} tabindex={mayScroll(text) ? 0 : undefined}>
-                {text}{isCut && "…"}
-              </pre>
+              {isText && !isCut && text.length <= MARKDOWN_CHARS
+                ? <Markdown text={text} />
+                : (
+                  <pre class={isText ? "text" : ""} tabindex={mayScroll(text) ? 0 : undefined}>
+                  {text}{isCut && "…"}
+                  </pre>
+                )}
             </dd>
           </>
         ))}
@@ -67,8 +90,7 @@ function visibleMembers(members: ReadonlyMap<string, RawJson>, charsMax: number)
   for (const [key, raw] of members) {
     if (room <= 0) return { visible, isCut: true };
     const name = excerpt(key, room);
-    const isText = isLongText(raw);
-    const value = isText ? excerptOfString(raw, room) : prettyJson(raw, room);
+    const { value, isText } = valueOf(raw, room);
     visible.push({ key: name.text, value, isText });
     room -= name.text.length + value.text.length + MEMBER_CHARS;
     isCut ||= value.isCut || name.isCut;
@@ -76,7 +98,11 @@ function visibleMembers(members: ReadonlyMap<string, RawJson>, charsMax: number)
   return { visible, isCut };
 }
 
-/** Returns whether a value is a long or multi-line text. */
-function isLongText(value: RawJson): boolean {
-  return value.startsWith('"') && (value.length > LONG_TEXT_CHARS || value.includes("\\n"));
+/** Formats a value: a text without quotes and escapes, unless it is itself JSON. */
+function valueOf(raw: RawJson, room: number) {
+  if (!raw.startsWith('"') || raw === '""') return { value: prettyJson(raw, room), isText: false };
+  const value = excerptOfString(raw, room);
+  return value.isCut || decoded(value.text) === value.text
+    ? { value, isText: true }
+    : { value: prettyJson(value.text as RawJson, room), isText: false };
 }

@@ -15,28 +15,20 @@ import { LabelList } from "../components/key_values.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { FoldedSection } from "./details.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
-import { Payload } from "./payload.tsx";
-import { membersOf } from "./event_preview.ts";
+import { Output } from "./payload.tsx";
+import type { TraceProps } from "./trace.ts";
 import type { LoadedRun } from "./load.ts";
 import { CHILDREN_LISTED, rawPath } from "./paths.ts";
 import { runPath } from "../layout/paths.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 
-/** Maximum characters shown of an output. */
-const OUTPUT_CHARS = 20_000;
-
-/** Shows the output, if there is one. */
-export function OutputSection({ run: { id, output } }: LoadedRun) {
-  if (output === null) return null;
+/** Shows the output, if there is one that the panel of the selected step does not show. */
+export function OutputSection({ run: { id, output }, trace: { selected } }: TraceProps) {
+  if (output === null || selected?.id === id) return null;
   return (
     <Section id="output" title="Output">
-      <Payload
-        members={membersOf(output, "value")}
-        chars={output.length}
-        charsMax={OUTPUT_CHARS}
-        all={rawPath(id, null, 1)}
-      />
+      <Output run={id} output={output} />
     </Section>
   );
 }

@@ -11,7 +11,7 @@ import { CallCost } from "./call_cost.tsx";
 import { lineOf, membersOf, offsetText } from "./event_preview.ts";
 import { Icon } from "../components/icons.tsx";
 import { CallBox, Chat, CopyButton, TextBudget, Value } from "./messages.tsx";
-import { Payload } from "./payload.tsx";
+import { Output, Payload } from "./payload.tsx";
 import { positionBefore, rawPath } from "./paths.ts";
 import type { Step } from "./steps.ts";
 import type { TraceProps } from "./trace.ts";
@@ -124,7 +124,7 @@ function RunContent({ step, run, branches }: SelectedProps) {
             <CopyButton of="output-text" label="Copy the output" />
           </header>
           <div id="output-text">
-            <Value value={JSON.parse(record.output)} budget={budget} />
+            <Output run={record.id} output={record.output} />
           </div>
         </section>
       )}

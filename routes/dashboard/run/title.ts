@@ -1,6 +1,6 @@
 /** The title of a run. */
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { lineOf } from "./event_preview.ts";
+import { proseLine } from "./event_preview.ts";
 
 /** Maximum characters of a title. */
 const TITLE_CHARS = 120;
@@ -10,7 +10,7 @@ const VISIBLE = /[^\p{C}\p{Z}\p{M}]/u;
 
 /** Returns the title of a run: its goal, else its agent and its id. */
 export function titleOf({ run: { id, agent, opening } }: { readonly run: RunRecord }): string {
-  const goal = lineOf(opening?.goal ?? "", TITLE_CHARS);
+  const goal = proseLine(opening?.goal ?? "", TITLE_CHARS);
   if (VISIBLE.test(goal)) return goal;
   return agent === null ? "A run without its opening" : `${agent} ${shortId(id)}`;
 }

@@ -4,7 +4,7 @@ import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { lineOf, membersOf, previewOf, reasonIn } from "./event_preview.ts";
+import { lineOf, membersOf, previewOf, proseLine, reasonIn } from "./event_preview.ts";
 import type { LoadedRun } from "./load.ts";
 import { isFiltered } from "./paths.ts";
 import { isFailing, type RunEnd } from "./run_end.ts";
@@ -108,7 +108,7 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
     const own = runStep(row, {
       parent: keys.has(span) ? span : parent,
       atMs,
-      text: goal === null ? null : lineOf(goal, 140),
+      text: goal === null ? null : proseLine(goal, 140),
       failure: isFailure(row.status) ? (branch && reasonOf(branch.record)) ?? "" : null,
       folded: isOpen
         ? branch.unread === 0 ? null : { steps: branch.unread, failed: 0 }

@@ -42,6 +42,20 @@ export function StepIcon({ step }: { readonly step: Step }) {
   );
 }
 
+/** Texts that name a failure: a status of HTTP, a timeout, a code or a class of errors. */
+const TELLING = [
+  /\b[45]\d\d\b/,
+  /\btimed out\b|\btimeout\b/i,
+  /\bE[A-Z]{4,}\b/,
+  /\b[A-Z]\w*(?:Error|Exception)\b/,
+];
+
+/** The part of a reason that names the failure, else its beginning. */
+export function ErrorTag({ of }: { readonly of: string }) {
+  const name = TELLING.map((pattern) => pattern.exec(of)?.[0]).find(Boolean);
+  return <span class="tag bad">{lineOf(name ?? of, TAG_CHARS)}</span>;
+}
+
 export function Row({ row, ...props }: TraceProps & { readonly row: TraceRow<Step> }) {
   const { run, view, trace } = props;
   const { step, depth, below } = row;
@@ -82,9 +96,7 @@ export function Row({ row, ...props }: TraceProps & { readonly row: TraceRow<Ste
           <StepIcon step={step} />
           <a class="row" href={`${tracePath(run.id, select)}#${step.id}`}>
             <b>{step.name}</b>
-            {isFailed && !isRun && step.kind !== "log" && (
-              <span class="tag bad">{lineOf(step.failure ?? "", TAG_CHARS)}</span>
-            )}
+            {isFailed && !isRun && step.kind !== "log" && <ErrorTag of={step.failure ?? ""} />}
             {step.text !== null && <span class={step.name === "" ? "" : "args"}>{step.text}</span>}
           </a>
           {step.folded !== null && <Folded {...props} step={step} />}
