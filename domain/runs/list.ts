@@ -173,15 +173,45 @@ export function timesUsual(
   return base === 0 || own < UNUSUAL[figure] ? 0 : own / base;
 }
 
+/** Totals of no runs. */
+export const NO_TOTALS = {
+  /** Cost in picodollars. */
+  cost: 0n,
+  /** Number of model calls. */
+  calls: 0,
+  /** Number of tool calls. */
+  toolCalls: 0,
+  /** Number of logs. */
+  logs: 0,
+  /** Number of failed events. */
+  errors: 0,
+  /** Input tokens. */
+  inputTokens: 0n,
+  /** Output tokens. */
+  outputTokens: 0n,
+  /** Cached input tokens. */
+  cachedInputTokens: 0n,
+};
+
+/** Totals of runs. */
+export type RunTotals = Readonly<typeof NO_TOTALS>;
+
+/** Returns the totals of one run. */
+export function totalsOf({ cost, usage }: Pick<RunListRow, "cost" | "usage">): RunTotals {
+  const { toolCalls, logs, errors, inputTokens, outputTokens, cachedInputTokens } = usage;
+  const tokens = { inputTokens, outputTokens, cachedInputTokens };
+  return { cost: cost.amount, calls: cost.calls, toolCalls, logs, errors, ...tokens };
+}
+
 /** Children and descendants of a run. */
 export interface RunLineage {
   /** Children, latest start first; at most `CHILDREN_MAX`. */
   readonly children: readonly RunId[];
   /** True if there are more children. */
   readonly hasMore: boolean;
-  /** Cost of the descendants read, each counted once, as of their last summary. */
-  readonly cost: Picodollars;
-  /** True if there are more descendants than `DESCENDANTS`; their cost is not included. */
+  /** Totals of the descendants read, each counted once, as of their last summary. */
+  readonly totals: RunTotals;
+  /** True if there are more descendants than `DESCENDANTS`; they are not included. */
   readonly isCut: boolean;
 }
 

@@ -63,7 +63,7 @@ export async function readFacts(
   const missing = new Map<FactName, string>();
   if (needed.has("scores")) facts.scores = scoresFact(head.parts, await readScores(run));
   if (needed.has("cost_with_children_usd")) {
-    const { cost, isCut } = await readLineage(run);
+    const { totals: { cost }, isCut } = await readLineage(run);
     if (isCut) missing.set("cost_with_children_usd", "too_many_children");
     else facts.cost_with_children_usd = usd(sumsOfSummary(summary).cost + cost);
   }

@@ -4,14 +4,18 @@
  * @module
  */
 import type { RunId } from "../../domain/core/ids.ts";
+import { addCounts } from "../../domain/core/sums.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import { linesOf, type RunLines } from "../../domain/runs/lines.ts";
 import {
   addToFamily,
   NO_FAMILY,
+  NO_TOTALS,
   type RunFamily,
   type RunLineage,
+  type RunTotals,
   summedRowOf,
+  totalsOf,
 } from "../../domain/runs/list.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
@@ -62,7 +66,7 @@ export async function readLineage(run: RunAt): Promise<RunLineage> {
   // A run whose parent is one of its descendants is visited again, but counted once.
   const visited = new Set<RunId>([run.id]);
   let next = listed;
-  let cost = 0n;
+  let totals: RunTotals = NO_TOTALS;
   let isCut = false;
   for (let generation = 1; next.length > 0; generation++) {
     const fresh = [...new Set(next)].filter((run) => !visited.has(run));
@@ -72,13 +76,13 @@ export async function readLineage(run: RunAt): Promise<RunLineage> {
     if (fresh.length > remaining) isCut = true;
     const group = fresh.slice(0, remaining);
     for (const run of group) visited.add(run);
-    cost += await costOfAll(run, group);
+    totals = addCounts(totals, await totalsOfAll(run, group));
     // One more than the remaining limit, to detect further ones.
     const limit = DESCENDANTS.max - (visited.size - 1) + 1;
     const lists = await Promise.all(group.map((id) => childrenOf({ ...run, id }, limit)));
     next = lists.flat();
   }
-  return { children, hasMore: listed.length > CHILDREN_MAX, cost, isCut };
+  return { children, hasMore: listed.length > CHILDREN_MAX, totals, isCut };
 }
 
 /**
@@ -134,11 +138,11 @@ async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<Ru
   return entries.map(({ run }) => run);
 }
 
-/** Returns the total cost of runs by their summaries. */
-async function costOfAll(at: TeamAt, ids: readonly RunId[]): Promise<bigint> {
+/** Returns the totals of runs by their summaries. */
+async function totalsOfAll(at: TeamAt, ids: readonly RunId[]): Promise<RunTotals> {
   const summaries = await readSummaries(at, ids);
-  return summaries.values().reduce(
-    (cost, { contribution }) => cost + (contribution?.cost ?? 0n),
-    0n,
+  return summaries.entries().reduce<RunTotals>(
+    (totals, [id, summary]) => addCounts(totals, totalsOf(summedRowOf(id, summary))),
+    NO_TOTALS,
   );
 }

@@ -246,3 +246,36 @@ Deno.test("a run without events says whether none were sent or they were removed
   assertMatch(content, /1 event removed by age/);
   assertMatch(content, /Payload removed: .* Metadata shard removed by age/);
 });
+
+Deno.test("the numbers of a run include its child runs, in the facts, the tree and a comparison", async () => {
+  await using h = await Harness.open();
+  const call = { model: "gpt-4o", provider: "openai", input_tokens: 1_000, output_tokens: 100 };
+  const steps = [
+    ["llm_call", call],
+    ["tool_call", { name: "look_up", error: "no such key" }],
+  ] as const;
+  for (const n of [1, 2, 3]) {
+    const parent = n === 1 ? {} : { parent_run_id: runId(n - 1) };
+    await h.post("/v1/runs", aRun(n, parent));
+    const events = steps.map(([type, data], i) => anEvent(10 * n + i, { type, data }));
+    await h.post(`/v1/runs/${runId(n)}/events`, { events });
+  }
+  for (const n of [3, 2, 1]) {
+    await h.post(`/v1/runs/${runId(n)}/finish`, { status: "success", finished_at: at(5_000) });
+  }
+  await h.worker.idle();
+  const text = await pageOf(h);
+  const content = textOf(text);
+  assertMatch(content, /Cost \$0\.0105 \$0\.0035 own Tokens 3K in, 300 out Model calls 3 1 own,/);
+  assertMatch(content, /Tool calls 3 1 own, 3 steps failed Child runs 1 \$0\.0070/);
+  assertMatch(content, /All Model 3 Tools 3 Logs 0 Failed 3/);
+  const costs = [1, 2, 3].map((n) => {
+    const row = text.split(`<tr role="row" id="${runId(n)}"`)[1]?.split("</tr>")[0] ?? "";
+    return textOf(row).split(" ").at(-1);
+  });
+  assertEquals(costs, ["$0.0105", "$0.0070", "$0.0035"]);
+  const reader = await signedIn(h);
+  const compared = await reader.get(`${PAGE}/compare?with=${runId(3)}`);
+  const sums = /Cost \$0\.0105 \$0\.0035 .* Input tokens 3K 1K \+2K .* Failed steps 3 1 \+2/;
+  assertMatch(textOf(compared.text), sums);
+});

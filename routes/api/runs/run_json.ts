@@ -258,7 +258,7 @@ export const runAnswer = shape.objectValue<RunView>("Run", {
   cost_usd,
   cost,
   cost_with_children_usd: shape.dollarsValue(
-    ({ cost, lineage }) => cost.amount + lineage.cost,
+    ({ cost, lineage }) => cost.amount + lineage.totals.cost,
     "Cost of the run and of all its descendants.",
   ),
   usage: used,

@@ -4,6 +4,8 @@ import type { Handler } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import { alignSteps } from "../../../domain/runs/compare.ts";
+import { totalsOf } from "../../../domain/runs/list.ts";
+import { addCounts } from "../../../domain/core/sums.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -92,7 +94,7 @@ async function loadSide(deps: AppDeps, team: Team, id: RunId): Promise<Side | nu
     run,
     steps,
     children: family.children.length,
-    cost: run.cost.amount + family.cost,
+    totals: addCounts(family.totals, totalsOf(run)),
     hasMore: page.next !== null,
   };
 }
@@ -220,11 +222,13 @@ function Sums({ a, b }: Sides) {
     );
   const tokens = (name: string, left: bigint, right: bigint) =>
     row(name, compactText(left), compactText(right), signed(Number(left - right), compactText));
-  const cost = a.cost - b.cost;
+  const [left, right] = [a.totals, b.totals];
+  const cost = left.cost - right.cost;
   return (
     <section class="panel" aria-labelledby="sums-h">
       <header>
         <h2 id="sums-h">Sums</h2>
+        {a.children + b.children > 0 && <span class="end quiet">with child runs</span>}
       </header>
       <table class="delta">
         <thead>
@@ -249,9 +253,9 @@ function Sums({ a, b }: Sides) {
             (x.durationMs ?? 0) > (y.durationMs ?? 0) ? "more" : "",
           )}
           {row(
-            a.children + b.children > 0 ? "Cost with child runs" : "Cost",
-            <Money of={a.cost} />,
-            <Money of={b.cost} />,
+            "Cost",
+            <Money of={left.cost} />,
+            <Money of={right.cost} />,
             cost === 0n ? "0" : (
               <>
                 {cost > 0n ? "+" : "−"}
@@ -260,11 +264,11 @@ function Sums({ a, b }: Sides) {
             ),
             cost > 0n ? "more" : "",
           )}
-          {tokens("Input tokens", x.usage.inputTokens, y.usage.inputTokens)}
-          {tokens("Output tokens", x.usage.outputTokens, y.usage.outputTokens)}
-          {count("Model calls", x.cost.calls, y.cost.calls)}
-          {count("Tool calls", x.usage.toolCalls, y.usage.toolCalls)}
-          {count("Failed steps", x.usage.errors, y.usage.errors, "err-count")}
+          {tokens("Input tokens", left.inputTokens, right.inputTokens)}
+          {tokens("Output tokens", left.outputTokens, right.outputTokens)}
+          {count("Model calls", left.calls, right.calls)}
+          {count("Tool calls", left.toolCalls, right.toolCalls)}
+          {count("Failed steps", left.errors, right.errors, "err-count")}
           {count("Child runs", a.children, b.children)}
         </tbody>
       </table>

@@ -2,6 +2,7 @@
 import type { ComparedPair } from "../../../domain/runs/compare.ts";
 import { prettyJson } from "../../../domain/core/pretty_json.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
+import type { RunTotals } from "../../../domain/runs/list.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
@@ -17,8 +18,8 @@ export interface Side {
   /** Its events and child runs in order of time. */
   readonly steps: readonly Step[];
   readonly children: number;
-  /** Cost with that of the runs it started. */
-  readonly cost: bigint;
+  /** Totals with those of the runs that it started. */
+  readonly totals: RunTotals;
   readonly hasMore: boolean;
 }
 

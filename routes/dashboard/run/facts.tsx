@@ -6,8 +6,10 @@ import type { LoadedRun } from "./load.ts";
 import { markLink } from "./mark_link.ts";
 import type { TraceProps } from "./trace.ts";
 
+/** Shows the facts; those of a run with child runs include them. */
 export function Facts(props: TraceProps) {
-  const { run, family, nowMs } = props;
+  const { run, family, totals, nowMs } = props;
+  const hasChildren = family.children.length > 0;
   const { slowest, costliest } = props.trace.marks;
   const { usage, durationMs, startedAt, finishedAt } = run;
   const runningMs = startedAt === null || finishedAt !== null
@@ -27,14 +29,15 @@ export function Facts(props: TraceProps) {
           </ToStep>
         )}
       </Fact>
-      <Fact name="Cost" value={<Money of={run.cost.amount} />}>
+      <Fact name="Cost" value={<Money of={totals.cost} />}>
         <CostNote {...props} />
       </Fact>
-      <Fact name="Tokens" value={compactText(usage.inputTokens)}>
-        in, {compactText(usage.outputTokens)} out
-        {usage.cachedInputTokens > 0n && `, ${compactText(usage.cachedInputTokens)} cached`}
+      <Fact name="Tokens" value={compactText(totals.inputTokens)}>
+        in, {compactText(totals.outputTokens)} out
+        {totals.cachedInputTokens > 0n && `, ${compactText(totals.cachedInputTokens)} cached`}
       </Fact>
-      <Fact name="Model calls" value={formatCount(run.cost.calls)}>
+      <Fact name="Model calls" value={formatCount(totals.calls)}>
+        {hasChildren && `${formatCount(run.cost.calls)} own, `}
         {costliest === null
           ? countedText(new Set(run.cost.models.map(({ model }) => model)).size, "model")
           : (
@@ -46,15 +49,17 @@ export function Facts(props: TraceProps) {
             </ToStep>
           )}
       </Fact>
-      <Fact name="Tool calls" value={formatCount(usage.toolCalls)}>
-        {usage.errors > 0 && (
-          <span class="err-count">{countedText(usage.errors, "step")} failed</span>
+      <Fact name="Tool calls" value={formatCount(totals.toolCalls)}>
+        {hasChildren && `${formatCount(usage.toolCalls)} own`}
+        {hasChildren && totals.errors > 0 && ", "}
+        {totals.errors > 0 && (
+          <span class="err-count">{countedText(totals.errors, "step")} failed</span>
         )}
       </Fact>
-      {family.children.length > 0
+      {hasChildren
         ? (
           <Fact name="Child runs" value={`${family.children.length}${family.hasMore ? "+" : ""}`}>
-            <Money of={family.cost} />
+            <Money of={family.totals.cost} />
           </Fact>
         )
         : (
@@ -76,10 +81,11 @@ function CostNote({ run: { cost, status }, family, isStated }: LoadedRun) {
   if (unpriced > 0) {
     return <a class="more" href="#cost">{countedText(unpriced, "call")} without a price</a>;
   }
-  if (family.cost > 0n) {
+  if (family.children.length > 0) {
     return (
       <>
-        <Money of={cost.amount + family.cost} /> with child runs
+        <Money of={cost.amount} /> own
+        {family.isCut && ", without runs beyond the nearest 200"}
       </>
     );
   }

@@ -8,7 +8,8 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { coversCalls } from "../../../domain/runs/cost.ts";
 import { isStated } from "../../../domain/runs/run.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
+import { type RunListRow, totalsOf } from "../../../domain/runs/list.ts";
+import { addCounts } from "../../../domain/core/sums.ts";
 import { traitsOf } from "../../../domain/runs/flags.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
@@ -88,6 +89,8 @@ export async function loadRun(
     /** Events that match the filters of a run with further pages. */
     found,
     family,
+    /** Totals of the run and of the runs that it started. */
+    totals: addCounts(family.totals, totalsOf(run)),
     children,
     branches,
     /** The parent and the first children, if the team has them. */

@@ -77,11 +77,15 @@ export function MetadataTable({ run: { metadata } }: LoadedRun) {
 }
 
 /** Shows the cost, model by model. */
-export function CostSection({ page, ownCall, isAdmin }: LoadedRun) {
+export function CostSection({ page, ownCall, family, isAdmin }: LoadedRun) {
   const lines = costByModel(page);
   if (lines.length === 0 && ownCall === null) return null;
   return (
-    <Section id="cost" title="Cost by model">
+    <Section
+      id="cost"
+      title="Cost by model"
+      aside={family.children.length > 0 ? <span class="quiet">without child runs</span> : undefined}
+    >
       {lines.length > 0 && (
         <Table label="Cost by model" class="folding" columns={MODEL_COLUMNS} rows={lines} />
       )}
@@ -197,7 +201,7 @@ export function Relatives(loaded: LoadedRun) {
       </ul>
       {family.children.length > 0 && (
         <p>
-          Together with all that it started: <Money of={run.cost.amount + family.cost} />
+          Together with all that it started: <Money of={run.cost.amount + family.totals.cost} />
           {family.isCut && ", and what those beyond the nearest 200 cost"}.
         </p>
       )}

@@ -2,6 +2,7 @@
 import { orderAsTree, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { lineOf, membersOf, previewOf, proseLine, reasonIn } from "./event_preview.ts";
@@ -39,7 +40,7 @@ export function traceOf(loaded: LoadedRun) {
   const cause = causeOf(loaded);
   const own = eventSteps(root);
   const steps: Step[] = [
-    runStep(run, {
+    runStep({ ...run, cost: { ...run.cost, amount: loaded.totals.cost } }, {
       parent: null,
       atMs: startMs,
       text: null,
@@ -105,7 +106,8 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
     const isOpen = branch !== null && loaded.unfolded.has(row.id);
     const { events, errors } = row.usage;
     const span = spanKey(parent, branch?.record.opening?.trace?.spanId ?? "");
-    const own = runStep(row, {
+    const amount = costWithChildren(loaded, row);
+    const own = runStep({ ...row, cost: { ...row.cost, amount } }, {
       parent: keys.has(span) ? span : parent,
       atMs,
       text: goal === null ? null : proseLine(goal, 140),
@@ -120,6 +122,12 @@ function childSteps(loaded: LoadedRun, known: ReadonlySet<string>): Step[] {
     for (const { key } of steps) keys.add(key);
     return [own, ...steps];
   });
+}
+
+/** Returns the cost of a child run with that of the runs of the trace that it started. */
+function costWithChildren(loaded: LoadedRun, { id, cost }: RunListRow): bigint {
+  return loaded.branches.filter(({ parent }) => parent === id)
+    .reduce((sum, { row }) => sum + costWithChildren(loaded, row), cost.amount);
 }
 
 /** Returns why a run failed, in its own words: its note, or the error in its output. */

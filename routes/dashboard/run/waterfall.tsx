@@ -43,15 +43,15 @@ export function Waterfall(props: TraceProps) {
   );
 }
 
-function Tools({ run, view, page, branches }: TraceProps) {
-  const { usage } = run;
-  const isWhole = page.next === null && view.after === null && branches.length === 0;
+function Tools({ run, view, page, branches, unfolded, family, totals }: TraceProps) {
+  const isWhole = page.next === null && view.after === null && !family.isCut &&
+    branches.every(({ row, loaded }) => unfolded.has(row.id) && loaded?.unread === 0);
   const label = (name: string, count: number) => isWhole ? `${name} ${formatCount(count)}` : name;
   const kinds = [
     [null, "All"],
-    ["model", label("Model", usage.llmCalls)],
-    ["tool", label("Tools", usage.toolCalls)],
-    ["log", label("Logs", usage.logs)],
+    ["model", label("Model", totals.calls)],
+    ["tool", label("Tools", totals.toolCalls)],
+    ["log", label("Logs", totals.logs)],
   ] as const;
   const plain = { ...PLAIN_VIEW, list: view.list };
   const filters = { ...plain, kind: view.kind, failed: view.failed, text: view.text };
@@ -73,7 +73,7 @@ function Tools({ run, view, page, branches }: TraceProps) {
         <span class="st st-bad">
           <Icon name="bad" />
         </span>{" "}
-        {label("Failed", usage.errors)}
+        {label("Failed", totals.errors)}
       </a>
       <form class="field" method="get" action={`${tracePath(run.id)}`} role="search">
         <Icon name="search" />
