@@ -132,15 +132,14 @@ const TICKS_MS = [
   ...[1, 2, 3, 6, 12].map((step) => step * HOUR_MS),
 ];
 
-/** Round ticks of an axis from 0: the milliseconds between them, and the end of the axis. */
-export function ticksOf(lengthMs: number): { readonly stepMs: number; readonly endMs: number } {
+/** Returns the round number of milliseconds between the ticks of an axis. */
+export function tickStepOf(lengthMs: number): number {
   const least = Math.max(1, lengthMs) / 5;
-  const stepMs = least > SECOND_MS && least <= DAY_MS / 2
+  return least > SECOND_MS && least <= DAY_MS / 2
     ? TICKS_MS.find((step) => step >= least) ?? DAY_MS
     : least > SECOND_MS
     ? roundUp(least / DAY_MS) * DAY_MS
     : Math.max(1, roundUp(least));
-  return { stepMs, endMs: Math.max(1, Math.ceil(lengthMs / stepMs)) * stepMs };
 }
 
 /** Rounds up to 1, 2 or 5 times a power of ten. */

@@ -145,7 +145,7 @@ Deno.test("bars are placed at the time of their events and are as long as their 
   );
   assertEquals(bars, [["0%", "50%"], ["50%", "25%"], ["100%", "1.5"]]);
   assertMatch(textOf(rowOf(text, 2)), /Tool call b Starts at \+5 s 2\.5 s/);
-  assertMatch(textOf(text), /Step Time 0 ms 2 s 4 s 6 s 8 s Took Cost/);
+  assertMatch(textOf(text), /Step Time 0 2 s 4 s 6 s 8 s Took Cost/);
 });
 
 Deno.test("a call's cost is shown as tokens times rate, with the row that priced it", async () => {

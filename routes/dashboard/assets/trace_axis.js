@@ -53,8 +53,11 @@ function drawTicks(wf, from, to, percent) {
   for (let ms = Math.ceil(from / step) * step; ms < to; ms += step) {
     const x = `${percent(ms)}%`;
     ticks.append(make("line", { class: "tick", x1: x, x2: x, y1: 0, y2: "100%" }));
+    if (percent(ms) > 92) continue;
     const text = make("text", { x, y: 12 });
-    text.textContent = ms < 1_000 || step < 1_000 && ms < 10_000
+    text.textContent = ms === 0
+      ? "0"
+      : ms < 1_000 || step < 1_000 && ms < 10_000
       ? `${Math.round(ms)} ms`
       : ms < 120_000
       ? `${Math.round(ms / 100) / 10} s`

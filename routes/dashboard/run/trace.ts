@@ -1,5 +1,5 @@
 /** The trace of a loaded run: its rows in order, its axis, and the cause of its failure. */
-import { orderAsTree, ticksOf, type TraceRow } from "../../../domain/runs/trace.ts";
+import { orderAsTree, tickStepOf, type TraceRow } from "../../../domain/runs/trace.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
@@ -65,11 +65,11 @@ export function traceOf(loaded: LoadedRun) {
     ...steps.map((step) => step.endMs),
     ...spans.map(({ atMs, durationMs }) => atMs + durationMs),
   );
-  const { stepMs, endMs: lengthMs } = ticksOf(endMs - startMs);
+  const lengthMs = Math.max(1, endMs - startMs);
   return {
     rows,
     /** Start of the axis, its length, and the milliseconds between its ticks. */
-    axis: { startMs, lengthMs, stepMs },
+    axis: { startMs, lengthMs, stepMs: tickStepOf(lengthMs) },
     marks: marksOf(spans),
     cause,
     selected: selectedOf(loaded, rows, cause),

@@ -102,8 +102,11 @@ function Tools({ run, view, page, branches, unfolded, family, totals }: TracePro
   );
 }
 
+/** Part of the axis whose ticks have labels: a later one would reach the next column. */
+const LABELS_END = 0.92;
+
 function Head({ lengthMs, stepMs }: Trace["axis"]) {
-  const ticks = Array.from({ length: Math.round(lengthMs / stepMs) }, (_, i) => i * stepMs);
+  const ticks = Array.from({ length: Math.ceil(lengthMs / stepMs) }, (_, i) => i * stepMs);
   const at = (ms: number) => percent(ms, lengthMs);
   return (
     <thead>
@@ -117,7 +120,9 @@ function Head({ lengthMs, stepMs }: Trace["axis"]) {
                 {ticks.map((ms) => <line class="tick" x1={at(ms)} x2={at(ms)} y1="0" y2="100%" />)}
               </g>
             </defs>
-            {ticks.map((ms) => <text x={at(ms)} y="12">{durationText(ms)}</text>)}
+            {ticks.filter((ms) => ms < LABELS_END * lengthMs).map((ms) => (
+              <text x={at(ms)} y="12">{ms === 0 ? "0" : durationText(ms)}</text>
+            ))}
           </svg>
         </th>
         <th scope="col" role="columnheader" class="c-dur num">Took</th>
