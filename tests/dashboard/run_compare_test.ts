@@ -121,3 +121,56 @@ Deno.test("previous and next walk through the list that a run was opened from", 
   const { status } = await reader.get(`/dashboard/runs/${runId(3)}?list=status%3Dnone`);
   assertEquals(status, 200, "a malformed list is ignored");
 });
+
+Deno.test("a comparison walks into child runs, matched by agent and order", async () => {
+  await using h = await Harness.open();
+  h.nowMs += 3_600_000;
+  for (const n of [1, 4]) {
+    const isBad = n === 4;
+    const status = isBad ? "failed" : "success";
+    await sendRun(h, n, { status: "success" });
+    for (const child of [1, 2]) {
+      const id = n * 100 + child;
+      const started_at = at(n * 60_000 + 40 + child);
+      const parent_run_id = runId(n);
+      await h.post("/v1/runs", aRun(id, { started_at, agent: "helper", parent_run_id }));
+      const error = isBad && child === 2 ? { error: "502 again" } : { result: "found" };
+      const event = call(id * 10 + 5, n * 60_000 + 50, { args: { q: 1 }, ...error });
+      await h.post(`/v1/runs/${runId(id)}/events`, { events: [event] });
+      const finished_at = at(n * 60_000 + 900);
+      const body = aFinish({ finished_at, status: child === 2 ? status : "success" });
+      await h.post(`/v1/runs/${runId(id)}/finish`, body);
+    }
+  }
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`/dashboard/runs/${runId(4)}/compare?with=${runId(1)}`);
+  const content = textOf(text);
+  assertMatch(content, /The first 6 of 7 steps are equal\./);
+  assertMatch(content, /First difference, step 7: the same step of helper, failed in A/);
+  assertMatch(content, /Failed step-5 502 100 ms/);
+  const href = `/dashboard/runs/${runId(4)}?event=[^"]*in=${runId(402)}#step`;
+  assertMatch(text, new RegExp(href.replace("?", "\\?")));
+  const marked = [...text.matchAll(/<mark>\s*([^<]*?)\s*<\/mark>/g)].map(([, line]) => line);
+  assertEquals(marked, [
+    "&quot;error&quot;: &quot;502 again&quot;",
+    "&quot;result&quot;: &quot;found&quot;",
+  ]);
+});
+
+Deno.test("a child run that fails without a failing step is a difference itself", async () => {
+  await using h = await Harness.open();
+  h.nowMs += 3_600_000;
+  for (const n of [1, 4]) {
+    await sendRun(h, n, { status: "success" });
+    const [started_at, parent_run_id] = [at(n * 60_000 + 40), runId(n)];
+    await h.post("/v1/runs", aRun(n * 100, { started_at, agent: "helper", parent_run_id }));
+    const status = n === 4 ? "failed" : "success";
+    const body = aFinish({ finished_at: at(n * 60_000 + 900), status });
+    await h.post(`/v1/runs/${runId(n * 100)}/finish`, body);
+  }
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`/dashboard/runs/${runId(4)}/compare?with=${runId(1)}`);
+  assertMatch(textOf(text), /First difference, step 4: the same step, failed in A/);
+});

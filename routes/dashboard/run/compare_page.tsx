@@ -3,10 +3,11 @@ import type { Child } from "hono/jsx";
 import type { Handler } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
-import { alignSteps } from "../../../domain/runs/compare.ts";
+import { alignSteps, type ComparedPair } from "../../../domain/runs/compare.ts";
 import { totalsOf } from "../../../domain/runs/list.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import type { RunPage } from "../../../domain/runs/event_page.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { fail } from "../../http/answer.ts";
@@ -21,12 +22,12 @@ import { Icon } from "../components/icons.tsx";
 import { renderRunNotFound } from "./not_found.tsx";
 import { shortId, titleOf } from "./title.ts";
 import { CHILDREN_LISTED, comparePath } from "./paths.ts";
-import { eventSteps, isFailure, runStep, type Step } from "./steps.ts";
-import { type Side, type Sides, Steps } from "./compare_steps.tsx";
+import { eventSteps, isFailure, runStep } from "./steps.ts";
+import { type ComparedRow, type Side, type Sides, Steps } from "./compare_steps.tsx";
 import type { RunId } from "../../../domain/core/ids.ts";
 
-/** Maximum steps of a run that are compared, the first ones. */
-const STEPS_MAX = 300;
+/** Maximum steps of a side that are compared, the first ones, and child runs that are read. */
+const STEPS_MAX = 300, RUNS_MAX = 40;
 
 /** Shows the comparison with the run of the query, by default with the last success before it. */
 export const showComparison: Handler = async (c, deps) => {
@@ -64,22 +65,53 @@ export const showComparison: Handler = async (c, deps) => {
 };
 
 async function loadSide(deps: AppDeps, team: Team, id: RunId): Promise<Side | null> {
-  const { runs, lineage, environment } = deps;
+  const { runs, lineage } = deps;
   const [page, family] = await Promise.all([
     runs.read(team, id, null, STEPS_MAX),
     lineage.of(team, id),
   ]);
   if (page === null) return null;
   const run = assemble(id, page);
+  const walk: Walk = { deps, team, visited: new Set([id]), left: STEPS_MAX, isCut: false };
+  const steps = await stepsOf(walk, id, page);
+  return {
+    run,
+    steps,
+    children: family.children.length,
+    totals: addCounts(family.totals, totalsOf(run)),
+    hasMore: walk.isCut,
+  };
+}
+
+/** What a side may still read of its run and of the runs that it started. */
+interface Walk {
+  readonly deps: AppDeps;
+  readonly team: Team;
+  readonly visited: Set<RunId>;
+  left: number;
+  isCut: boolean;
+}
+
+/** Reads the steps of a run in order of time, those of each child run after it. */
+async function stepsOf(
+  walk: Walk,
+  id: RunId,
+  page: RunPage,
+  depth = 0,
+  within = "",
+): Promise<readonly ComparedRow[]> {
+  const { runs, lineage, environment } = walk.deps;
+  walk.left -= page.events.length;
+  walk.isCut ||= page.next !== null;
   const calls = explainCalls(page, true);
   const events = eventSteps({
     run: id,
     events: page.events,
     calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
-    isRoot: true,
+    isRoot: depth === 0,
   });
-  const listed = family.children.slice(0, CHILDREN_LISTED);
-  const rows = listed.length === 0 ? [] : await lineage.rows(team, listed);
+  const listed = await lineage.children(walk.team, id, CHILDREN_LISTED);
+  const rows = listed.length === 0 ? [] : await lineage.rows(walk.team, listed);
   const children = rows.map((row) =>
     runStep(row, {
       parent: id,
@@ -89,14 +121,25 @@ async function loadSide(deps: AppDeps, team: Team, id: RunId): Promise<Side | nu
       folded: null,
     }, environment.now())
   );
-  const steps = [...events, ...children].sort((x, y) => x.atMs - y.atMs);
-  return {
-    run,
-    steps,
-    children: family.children.length,
-    totals: addCounts(family.totals, totalsOf(run)),
-    hasMore: page.next !== null,
-  };
+  const steps: ComparedRow[] = [];
+  const agents = new Map<string, number>();
+  for (const step of [...events, ...children].sort((x, y) => x.atMs - y.atMs)) {
+    steps.push({ ...step, depth, within });
+    if (step.kind !== "run" || walk.visited.has(step.run)) continue;
+    if (walk.left <= 0 || walk.visited.size > RUNS_MAX) {
+      walk.isCut = true;
+      continue;
+    }
+    walk.visited.add(step.run);
+    walk.left--;
+    // Of several child runs of an agent, the first is compared with the first.
+    const nth = (agents.get(step.name) ?? 0) + 1;
+    agents.set(step.name, nth);
+    const child = await runs.read(walk.team, step.run, null, walk.left);
+    if (child === null) continue;
+    steps.push(...await stepsOf(walk, step.run, child, depth + 1, `${within}${step.name} ${nth}/`));
+  }
+  return steps;
 }
 
 /** Returns the latest success of the same agent and feature that started before a run. */
@@ -153,7 +196,7 @@ function Comparison({ a, b, nowMs, isBrief }: Sides & {
   /** True to list only the steps that differ. */
   readonly isBrief: boolean;
 }) {
-  const pairs = alignSteps(a.steps.map(compared), b.steps.map(compared));
+  const pairs = pairsOf(a, b);
   const first = pairs.findIndex(({ isEqual }) => !isEqual);
   const isCut = a.hasMore || b.hasMore;
   return (
@@ -180,8 +223,27 @@ function Comparison({ a, b, nowMs, isBrief }: Sides & {
   );
 }
 
-function compared({ kind, name, failure }: Step) {
-  return { name: kind === "log" ? "log" : `${kind} ${name}`, failed: failure !== null };
+/** Aligns the steps of two sides. Child runs differ where their steps do, if any of them differs. */
+function pairsOf(a: Side, b: Side): readonly ComparedPair[] {
+  const pairs = alignSteps(a.steps.map(compared), b.steps.map(compared));
+  return pairs.map((pair, i) => {
+    const [left, right] = [a.steps[pair.a ?? -1], b.steps[pair.b ?? -1]];
+    if (left === undefined || right === undefined || left.kind !== "run") return pair;
+    if ((left.failure === null) === (right.failure === null)) return pair;
+    const depthOf = (other: ComparedPair) =>
+      (a.steps[other.a ?? -1] ?? b.steps[other.b ?? -1])?.depth ?? 0;
+    const end = pairs.findIndex((other, at) => at > i && depthOf(other) <= left.depth);
+    const inside = pairs.slice(i + 1, end < 0 ? undefined : end);
+    return { ...pair, isEqual: inside.some(({ isEqual }) => !isEqual) };
+  });
+}
+
+function compared({ kind, name, failure, within }: ComparedRow) {
+  const isRun = kind === "run";
+  return {
+    name: `${within}${kind === "log" ? "log" : `${kind} ${name}`}`,
+    failed: !isRun && failure !== null,
+  };
 }
 
 function SideHead({ run, name, nowMs }: Side & { readonly name: string; readonly nowMs: number }) {

@@ -1,5 +1,5 @@
 /** The steps of two runs side by side. */
-import type { ComparedPair } from "../../../domain/runs/compare.ts";
+import { alignSteps, type ComparedPair } from "../../../domain/runs/compare.ts";
 import { prettyJson } from "../../../domain/core/pretty_json.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunTotals } from "../../../domain/runs/list.ts";
@@ -12,11 +12,19 @@ import type { Step } from "./steps.ts";
 import { lineOf } from "./event_preview.ts";
 import { ErrorTag, StepIcon } from "./waterfall_row.tsx";
 
+/** A step of a side. */
+export interface ComparedRow extends Step {
+  /** Generations of child runs that it is in. */
+  readonly depth: number;
+  /** Agents of those runs, each with its number among those of its parent; empty for none. */
+  readonly within: string;
+}
+
 /** A run of a comparison. */
 export interface Side {
   readonly run: RunRecord;
-  /** Its events and child runs in order of time. */
-  readonly steps: readonly Step[];
+  /** Its steps in order of time, those of each child run after it. */
+  readonly steps: readonly ComparedRow[];
   readonly children: number;
   /** Totals with those of the runs that it started. */
   readonly totals: RunTotals;
@@ -113,17 +121,34 @@ function Data({ pair, n, a, b }: Sides & { readonly pair: ComparedPair; readonly
     return event === undefined ? [] : [{ name, json: prettyJson(event.data, DATA_CHARS) }];
   });
   if (shown.length < sides.length) return null;
+  const [left = [], right = []] = shown.map(({ json }) => json.text.split("\n"));
+  // A comma at the end of a line says only that another member follows.
+  const lines = (texts: readonly string[]) =>
+    texts.map((text) => ({ name: text.replace(/,$/, ""), failed: false }));
+  const pairs = alignSteps(lines(left), lines(right));
+  const marked = [
+    pairs.map((line) => line.a !== null && <Line text={left[line.a]} only={line.b === null} />),
+    pairs.map((line) => line.b !== null && <Line text={right[line.b]} only={line.a === null} />),
+  ];
   return (
     <div class="first-data">
-      {shown.map(({ name, json }) => (
+      {shown.map(({ name, json }, i) => (
         <div>
           <h3>{name}, step {n}</h3>
-          <pre class="code" tabindex={0}>{json.text}{json.isCut && "…"}</pre>
+          <pre class="code" tabindex={0}>{marked[i]}{json.isCut && "…"}</pre>
         </div>
       ))}
     </div>
   );
 }
+
+/** A line of JSON, marked if the other side does not have it. */
+function Line({ text, only }: { readonly text: string | undefined; readonly only: boolean }) {
+  return only ? <mark>{text}{"\n"}</mark> : <>{text}{"\n"}</>;
+}
+
+/** Levels of indentation; steps of deeper child runs keep the last. */
+const DEPTH_MAX = 3;
 
 function CompareHead({ a, b }: Sides) {
   return (
@@ -157,13 +182,13 @@ function Cell({ side, index, name }: {
   const step = index === null ? undefined : side.steps[index];
   if (step === undefined) return <td class="none" data-side={name}>no such step</td>;
   return (
-    <td data-side={name}>
+    <td data-side={name} data-depth={Math.min(step.depth, DEPTH_MAX)}>
       <div class="cell">
         <StepIcon step={step} />
         <a
           href={step.preview === null
             ? runPath(step.run)
-            : stepPath(side.run.id, step.preview.event, index ?? 0)}
+            : stepPath(side.run.id, step, step.preview.event, index ?? 0)}
         >
           {lineOf(step.name === "" ? step.text ?? "log" : step.name, NAME_CHARS)}
         </a>
@@ -175,9 +200,21 @@ function Cell({ side, index, name }: {
 }
 
 /** Path of a run's page with an event selected; beyond the first page, it begins with the event. */
-function stepPath(run: string, { id, position }: PositionedEvent, index: number): string {
-  const after = index < ROWS_PER_PAGE ? null : positionBefore(position);
-  return `${tracePath(run, { event: id, after })}#step`;
+function stepPath(
+  run: string,
+  step: ComparedRow,
+  { id, position }: PositionedEvent,
+  index: number,
+): string {
+  const isInner = step.depth > 0;
+  const after = isInner || index < ROWS_PER_PAGE ? null : positionBefore(position);
+  return `${tracePath(run, { event: id, after, inRun: isInner ? step.run : null })}#step`;
+}
+
+/** Names the child run that a step is in. */
+function inRun(step: ComparedRow | undefined): string {
+  const agent = step?.within.split("/").at(-2)?.replace(/ \d+$/, "");
+  return agent === undefined ? "" : ` of ${lineOf(agent, NAME_CHARS)}`;
 }
 
 /** How much longer one of two steps must take to be named slower. */
@@ -188,14 +225,16 @@ function differenceOf(pair: ComparedPair, a: Side, b: Side, isSentence = false):
     pair.a === null ? undefined : a.steps[pair.a],
     pair.b === null ? undefined : b.steps[pair.b],
   ];
-  if (left === undefined) return "only in B";
-  if (right === undefined) return "only in A";
+  if (left === undefined || right === undefined) {
+    const [only, side] = left === undefined ? [right, "B"] : [left, "A"];
+    return `only in ${side}${isSentence ? inRun(only) : ""}`;
+  }
   const outcome = (left.failure === null) === (right.failure === null)
     ? null
     : left.failure === null
     ? "failed in B"
     : "failed in A";
-  if (isSentence) return `the same step, ${outcome ?? "another outcome"}`;
+  if (isSentence) return `the same step${inRun(left)}, ${outcome ?? "another outcome"}`;
   const [longer, shorter] = [left.durationMs ?? 0, right.durationMs ?? 0];
   const ratio = shorter === 0 ? 0 : longer / shorter;
   const speed = ratio >= SLOWER
