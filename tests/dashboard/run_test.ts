@@ -309,3 +309,23 @@ Deno.test("user text is escaped everywhere on a run's page", async () => {
   assert(text.includes("&lt;img src=x onerror=alert(1)&gt;"));
   assert(!/<img|<script>|<b>x|href="javascript/i.test(text));
 });
+
+Deno.test("duration and cost are compared with what is usual for the agent", async () => {
+  await using h = await Harness.open();
+  const beat = (n: number, duration_ms: number, cost_usd: number) => {
+    const finished_at = at(n * 60_000);
+    return aHeartbeat(n, { duration_ms, cost_usd, finished_at });
+  };
+  h.nowMs += 3_600_000;
+  for (let n = 1; n <= 5; n++) await h.post("/v1/heartbeats", beat(n, 1_000 * n, 0.01));
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const factsOf = async (n: number) => {
+    await h.worker.idle();
+    const { text } = await reader.get(`/dashboard/runs/${runId(n)}`);
+    return textOf(text.split('<dl class="facts')[1]?.split("</dl>")[0] ?? "");
+  };
+  assert(!/usual/.test(await factsOf(5)), "four runs before it do not say what is usual");
+  await h.post("/v1/heartbeats", beat(6, 6_900, 0.01));
+  assertMatch(await factsOf(6), /Duration 6\.9 s 2\.3× usual Cost \$0\.0100 as usual/);
+});

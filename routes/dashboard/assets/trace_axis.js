@@ -50,6 +50,11 @@ function drawTicks(wf, from, to, percent) {
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     return element;
   };
+  const { usual } = wf.dataset;
+  if (usual >= from && usual <= to) {
+    const x = `${percent(usual)}%`;
+    ticks.append(make("line", { class: "tick-usual", x1: x, x2: x, y1: 0, y2: "100%" }));
+  }
   for (let ms = Math.ceil(from / step) * step; ms < to; ms += step) {
     const x = `${percent(ms)}%`;
     ticks.append(make("line", { class: "tick", x1: x, x2: x, y1: 0, y2: "100%" }));

@@ -144,7 +144,8 @@ function Data({ pair, n, a, b }: Sides & { readonly pair: ComparedPair; readonly
 
 /** A line of JSON, marked if the other side does not have it. */
 function Line({ text, only }: { readonly text: string | undefined; readonly only: boolean }) {
-  return only ? <mark>{text}{"\n"}</mark> : <>{text}{"\n"}</>;
+  const line = `${text}\n`;
+  return only ? <mark>{line}</mark> : <>{line}</>;
 }
 
 /** Levels of indentation; steps of deeper child runs keep the last. */

@@ -16,6 +16,7 @@ export function Facts(props: TraceProps) {
     ? null
     : Math.max(0, nowMs - startedAt);
   const shownMs = durationMs ?? runningMs;
+  const { usual } = props;
   const others = usage.events - usage.llmCalls - usage.toolCalls - usage.logs;
   return (
     <dl class="facts panel">
@@ -23,6 +24,9 @@ export function Facts(props: TraceProps) {
         name={runningMs === null ? "Duration" : "Running for"}
         value={shownMs === null ? "–" : durationText(shownMs)}
       >
+        {shownMs !== null && usual !== null && (
+          <Against value={shownMs} usual={usual.durationMs} isOpen={runningMs !== null} />
+        )}
         {slowest !== null && (
           <ToStep {...markLink(props, slowest)}>
             slowest step <span class="num">{durationText(slowest.durationMs)}</span>
@@ -30,6 +34,13 @@ export function Facts(props: TraceProps) {
         )}
       </Fact>
       <Fact name="Cost" value={<Money of={totals.cost} />}>
+        {usual !== null && (
+          <Against
+            value={Number(run.cost.amount)}
+            usual={Number(usual.cost)}
+            isOpen={run.cost.state !== "final"}
+          />
+        )}
         <CostNote {...props} />
       </Fact>
       <Fact name="Tokens" value={compactText(totals.inputTokens)}>
@@ -69,6 +80,22 @@ export function Facts(props: TraceProps) {
         )}
     </dl>
   );
+}
+
+/** Ratios that are as usual, and the least one that stands out. */
+const AS_USUAL = { min: 0.8, max: 1.25 } as const, FAR = 1.5;
+
+/** Compares a value with the usual one; an open run only where it exceeds that already. */
+function Against({ value, usual, isOpen }: {
+  readonly value: number;
+  readonly usual: number;
+  readonly isOpen: boolean;
+}) {
+  const ratio = value / usual;
+  if (usual === 0 || isOpen && ratio <= AS_USUAL.max) return null;
+  const isUsual = ratio >= AS_USUAL.min && ratio <= AS_USUAL.max;
+  const text = isUsual ? "as usual" : `${ratio.toFixed(ratio < 10 ? 1 : 0)}× usual`;
+  return <span class={`against ${ratio >= FAR ? "more" : ""}`}>{text}</span>;
 }
 
 /** A link to the step that stands out; the script selects it in place if it is on the page. */

@@ -51,10 +51,11 @@ export async function loadRun(
   const run = assemble(id, first);
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
   const relativeIds = new Set([...parents, ...family.children.slice(0, CHILDREN_LISTED)]);
-  const [relatives, end, recent, incidents, checkIds] = await Promise.all([
+  const [relatives, end, recent, usual, incidents, checkIds] = await Promise.all([
     relativeIds.size === 0 ? [] : deps.lineage.rows(team, [...relativeIds]),
     readEnd(deps, team, run, first, view.after),
     readRecent(deps, team, run),
+    readUsual(deps, team, run),
     readIncidentsOfRun(deps, team, id),
     readCheckIds(deps, team, run),
   ]);
@@ -104,6 +105,8 @@ export async function loadRun(
     end,
     /** Runs of the agent up to a failed one, newest first; none for other runs. */
     recent,
+    /** Usual duration and own cost of the agent's runs before it; null if too few succeeded. */
+    usual,
     /** The latest incidents that it belongs to, oldest first. */
     incidents,
     /** Identifiers of the team's checks; empty for a run without results. */
@@ -138,6 +141,25 @@ async function readRecent(
   if (!isFailure(status) || agent === null) return [];
   const query = { agent, from: null, to: (startedAt ?? receivedAt) + 1 };
   return (await runList.page(team, query, null, RECENT_RUNS)).rows;
+}
+
+/** Latest successes of an agent that say what is usual, and how many there must be. */
+const USUAL_RUNS = { max: 20, min: 5 } as const;
+
+/** Reads what the agent's runs before a run usually took and cost: the middle one of the latest. */
+async function readUsual(
+  { runList }: AppDeps,
+  team: Team,
+  { agent, startedAt }: RunRecord,
+): Promise<{ readonly durationMs: number; readonly cost: bigint } | null> {
+  if (agent === null || startedAt === null) return null;
+  const query = { agent, status: "success", from: null, to: startedAt } as const;
+  const { rows } = await runList.page(team, query, null, USUAL_RUNS.max);
+  if (rows.length < USUAL_RUNS.min) return null;
+  const middle = rows.length >> 1;
+  const durations = rows.map(({ durationMs }) => durationMs ?? 0).sort((a, b) => a - b);
+  const costs = rows.map(({ cost }) => cost.amount).sort((a, b) => Number(a - b));
+  return { durationMs: durations[middle] ?? 0, cost: costs[middle] ?? 0n };
 }
 
 interface PageChoice {

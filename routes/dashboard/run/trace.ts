@@ -68,12 +68,24 @@ export function traceOf(loaded: LoadedRun) {
   const lengthMs = Math.max(1, endMs - startMs);
   return {
     rows,
-    /** Start of the axis, its length, and the milliseconds between its ticks. */
-    axis: { startMs, lengthMs, stepMs: tickStepOf(lengthMs) },
+    /** Start of the axis, its length, milliseconds between its ticks, and the usual end on it. */
+    axis: {
+      startMs,
+      lengthMs,
+      stepMs: tickStepOf(lengthMs),
+      usualMs: usualEndOf(loaded, lengthMs),
+    },
     marks: marksOf(spans),
     cause,
     selected: selectedOf(loaded, rows, cause),
   };
+}
+
+/** Returns where the usual run ends on the axis; null if not on it. */
+function usualEndOf({ usual }: LoadedRun, lengthMs: number): number | null {
+  return usual !== null && usual.durationMs > 0 && usual.durationMs < lengthMs
+    ? usual.durationMs
+    : null;
 }
 
 function callsOf({ page }: LoadedRun, events: readonly PositionedEvent[]): Branch["calls"] {

@@ -30,6 +30,7 @@ export function Waterfall(props: TraceProps) {
           aria-label="Steps of the run"
           data-length={trace.axis.lengthMs}
           data-step={trace.axis.stepMs}
+          data-usual={trace.axis.usualMs ?? undefined}
         >
           <Head {...trace.axis} />
           <tbody id="rows">
@@ -105,7 +106,7 @@ function Tools({ run, view, page, branches, unfolded, family, totals }: TracePro
 /** Part of the axis whose ticks have labels: a later one would reach the next column. */
 const LABELS_END = 0.92;
 
-function Head({ lengthMs, stepMs }: Trace["axis"]) {
+function Head({ lengthMs, stepMs, usualMs }: Trace["axis"]) {
   const ticks = Array.from({ length: Math.ceil(lengthMs / stepMs) }, (_, i) => i * stepMs);
   const at = (ms: number) => percent(ms, lengthMs);
   return (
@@ -118,6 +119,9 @@ function Head({ lengthMs, stepMs }: Trace["axis"]) {
             <defs>
               <g id="ticks">
                 {ticks.map((ms) => <line class="tick" x1={at(ms)} x2={at(ms)} y1="0" y2="100%" />)}
+                {usualMs !== null && (
+                  <line class="tick-usual" x1={at(usualMs)} x2={at(usualMs)} y1="0" y2="100%" />
+                )}
               </g>
             </defs>
             {ticks.filter((ms) => ms < LABELS_END * lengthMs).map((ms) => (
@@ -189,6 +193,7 @@ function NoRows({ view, run, found }: TraceProps) {
 }
 
 function Legend({ trace }: TraceProps) {
+  const { usualMs } = trace.axis;
   const hasFolded = trace.rows.some(({ step }) => step.kind === "run" && step.folded !== null);
   return (
     <p class="wf-legend">
@@ -203,6 +208,7 @@ function Legend({ trace }: TraceProps) {
         <span>agent</span>
       </span>
       <span>▲ slowest, most expensive{hasFolded && ", folded runs excepted"}</span>
+      {usualMs !== null && <span>┊ usual end, {durationText(usualMs)}</span>}
     </p>
   );
 }
