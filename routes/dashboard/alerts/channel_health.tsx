@@ -25,7 +25,7 @@ const HEALTH_LABELS: Readonly<
 
 /** Returns whether a delivery is a test that failed: tests change no health but for the better. */
 function hasFailed(latest: Delivery | undefined): boolean {
-  return latest?.message.event === "channel.test" && latest.tries.at(-1)?.error != null;
+  return latest?.message.event === "channel.test" && (latest.tries.at(-1)?.error ?? null) !== null;
 }
 
 interface HealthProps {
