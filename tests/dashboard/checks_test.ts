@@ -179,7 +179,7 @@ Deno.test("checks: a check shows its days, its agents and the runs that failed i
   assertMatch(textOf(text), /By agent .* billing 1 1 0 0 50%/);
   const [run = ""] = hrefsOf(text, "run_eu_");
   const { text: page } = await reader.get(run);
-  assertMatch(textOf(page), /Checks failed cheap-enough warn Expected cost_usd < 0\.50/);
+  assertMatch(textOf(page), /Checks failed cheap-enough Expected cost_usd < 0\.50/);
 });
 
 Deno.test("checks: an imported run counts from its end, and its row names its goal", async () => {

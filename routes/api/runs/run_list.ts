@@ -91,10 +91,10 @@ export const RUN_FILTERS = {
     "`unpriced`: called a model without a price; `late`: received events after its close; " +
       "`orphan`: has no opening yet; `failed_check`: failed a check.",
   ),
-  root: z.enum(["true", "false"]).optional().describe(
+  root: z.enum(["true", "false"]).meta({ id: "RootFilter" }).optional().describe(
     "`true`: runs without a parent, or whose parent is not stored.",
   ),
-  unusual: z.enum(UNUSUAL_FIGURES).optional().describe(
+  unusual: z.enum(UNUSUAL_FIGURES).meta({ id: "UnusualFigure" }).optional().describe(
     "Runs that took (`slow`) or cost (`expensive`) at least twice the median of the agent's " +
       "latest 50 runs, and at least 1 s or $0.001.",
   ),
@@ -116,7 +116,9 @@ export const RUN_FILTERS = {
   ),
   q: z.string().min(1).max(RUN_SEARCH_CHARS_MAX).meta({ pattern: "^[0-9a-z_]+$" }).optional()
     .describe("A run's id, or part of one."),
-  since: z.enum(RUNS_SINCE).optional().describe("Period up to now; `from` replaces it."),
+  since: z.enum(RUNS_SINCE).meta({ id: "RunsPeriod" }).optional().describe(
+    "Period up to now; `from` replaces it.",
+  ),
   from: dayOrInstant.optional().describe("Earliest start, inclusive."),
   to: dayOrInstant.optional().describe(
     "Latest start, not before `from`; an instant is exclusive, a day is included completely.",
