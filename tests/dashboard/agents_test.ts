@@ -41,7 +41,10 @@ Deno.test("an agent's row shows its last arrival, its open runs, and seven days 
   h.nowMs += 3 * 3_600_000;
   const { text } = await (await signedIn(h)).get(AGENTS);
   const row = rowOf(text, "nightly");
-  assertMatch(textOf(row), /^nightly 3 h ago – 4 40% \$3\.0000 \$1\.0000$/);
+  assertMatch(
+    textOf(row),
+    /^nightly 3 h ago – 4 40% Failed: Nov 15: 0%, .* Nov 21: 50% \$3\.0000 \$1\.0000$/,
+  );
   assertMatch(row, /title="2 of 5 that ended"/);
   assertMatch(
     textOf(rowOf(text, "idle")),
@@ -105,28 +108,36 @@ Deno.test("without agents the page shows a command that creates one, and the com
 
 Deno.test("an agent's page shows its latest runs, its failures separately, and links to all", async () => {
   await using h = await Harness.open();
-  for (let n = 1; n <= 12; n++) {
+  for (let n = 1; n <= 22; n++) {
     const started = new Date(h.nowMs - n * 60_000).toISOString();
     await h.post(
       "/v1/runs",
-      aRun(n, { agent: "a/b c", started_at: started, customer_id: `c${n}` }),
+      aRun(n, { agent: "a/b c", started_at: started, customer_id: `c${n}`, goal: `Job ${n}` }),
     );
-    const status = n > 11 ? "failed" : n > 10 ? "timeout" : "success";
+    const status = n === 12 ? "failed" : n === 11 ? "timeout" : "success";
     const finished = new Date(h.nowMs - n * 60_000 + 1_500).toISOString();
-    await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ status, finished_at: finished }));
+    await h.post(
+      `/v1/runs/${runId(n)}/finish`,
+      aFinish({ status, finished_at: finished, output: { error: `502 of ${n}` } }),
+    );
   }
   await h.worker.idle();
-  const { status, text } = await (await signedIn(h)).get(
-    `${AGENTS}/${encodeURIComponent("a/b c")}`,
-  );
+  const reader = await signedIn(h);
+  const path = `${AGENTS}/${encodeURIComponent("a/b c")}`;
+  const { status, text } = await reader.get(path);
   assertEquals(status, 200);
-  const [, latest = "", failures = ""] = text.split(/<h2>Latest (?:runs|failures)<\/h2>/);
+  const [, failures = ""] = text.split("<h2>Latest failures</h2>");
+  const [, latest = ""] = (await reader.get(`${path}?tab=runs`)).text.split("<h2>Latest runs</h2>");
   const idsIn = (html: string) =>
     [...html.matchAll(/href="\/dashboard\/runs\/(run_[^"]+)"/g)].map(([, id]) => id);
-  assertEquals(idsIn(latest), Array.from({ length: 10 }, (_, i) => runId(i + 1)));
+  assertEquals(idsIn(latest), Array.from({ length: 20 }, (_, i) => runId(i + 1)));
   assertEquals(idsIn(failures), [runId(11), runId(12)]);
-  assertMatch(textOf(latest), /today 11:59 success 1\.5 s \$0\.0000 c1/);
-  assertMatch(textOf(failures), /timeout .* failed .* All that failed · All that timed out/);
+  assertMatch(textOf(latest), /success Job 1 c1 today 11:59 1\.5 s \$0\.0000/);
+  assertMatch(
+    textOf(failures),
+    /timeout Job 11 502 of 11 .* failed Job 12 502 of 12 .* All that failed · All that timed out/,
+  );
+  assertMatch(textOf(text), /Typical duration 1\.5 s 95% within 1\.5 s, of the latest 22 runs/);
   for (const status of ["failed", "timeout"]) {
     assert(text.includes(`href="/dashboard/runs?agent=a%2Fb+c&amp;status=${status}"`));
   }
@@ -175,7 +186,10 @@ Deno.test("the agent form changes name, notes and archive as the API does, and l
   h.nowMs++;
   const fields = { name: "Nightly <job>", notes: "one\r\ntwo & three", archived: "true" };
   const saved = await reader.send(`${AGENTS}/a`, fields);
-  assertEquals([saved.status, saved.headers.get("location")], [303, `${AGENTS}/a?done=saved`]);
+  assertEquals([saved.status, saved.headers.get("location")], [
+    303,
+    `${AGENTS}/a?tab=settings&done=saved`,
+  ]);
   assertMatch(textOf((await reader.get(`${AGENTS}/a?done=saved`)).text), /Nightly <job> Saved\./);
   const other = textOf((await reader.get(`${AGENTS}/a?done=Send+money`)).text);
   assert(!/Saved|money/.test(other));
@@ -230,7 +244,7 @@ Deno.test("an agent's page lists its ping tokens, with links to rotate and revok
   await h.addKey({ kind: "ping_token", agent: "b" });
   const { keys } = (await h.get("/v1/keys?agent=a")).json;
   const reader = await signedIn(h);
-  const { text } = await reader.get(`${AGENTS}/a`);
+  const { text } = await reader.get(`${AGENTS}/a?tab=settings`);
   const ids = [...text.matchAll(/href="\/dashboard\/keys\?id=([^"]+)"/g)].map(([, id]) => id);
   assertEquals(ids, [keys[0].id], "those of no other agent");
   assert(text.includes(`/dashboard/keys?confirm=rotate&amp;id=${keys[0].id}`));
@@ -243,7 +257,7 @@ Deno.test("a key with the scope read sees an agent's page without forms and toke
   await sendAll(h, "a", ["ok"]);
   await h.addKey({ kind: "ping_token", agent: "a" });
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
-  const { status, text } = await reader.get(`${AGENTS}/a`);
+  const { status, text } = await reader.get(`${AGENTS}/a?tab=settings`);
   assertEquals(status, 200);
   assert(!/<textarea|\/dashboard\/keys/.test(text));
   assertMatch(textOf(text), /takes a key with the scope admin/);

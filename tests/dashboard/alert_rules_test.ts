@@ -164,16 +164,16 @@ Deno.test("rules, silences and checks: fields suggest the agents, customers and 
       return [list, ...[...options.matchAll(/value="([^"]*)"/g)].map(([, value]) => value)];
     });
   const { agent, customer_id, feature } = labels;
-  const all = [["agents", agent], ["customers", customer_id], ["features", feature]];
-  const [agents, customers, features] = all;
+  const agents = ["agents", agent], customers = ["customers", customer_id];
+  const features = ["features", feature];
   for (
     const [path, lists] of [
-      ["/dashboard/alerts/new-rule?kind=run_failed", all],
+      ["/dashboard/alerts/new-rule?kind=run_failed", [agents, customers, features]],
       ["/dashboard/alerts/new-silence", [agents, customers]],
       ["/dashboard/alerts/history", [agents]],
       ["/dashboard/checks/new/check", [agents, features]],
-    ] as const
+    ] satisfies [string, string[][]][]
   ) {
-    assertEquals(suggested((await reader.get(path)).text), [...lists], path);
+    assertEquals(suggested((await reader.get(path)).text), lists, path);
   }
 });

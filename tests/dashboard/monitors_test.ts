@@ -102,7 +102,7 @@ Deno.test("the board lists agents that are down, then late ones, then the others
   assertMatch(rows[5]!, /^none No monitor 2 h ago – – 1 0% – –$/);
   assertMatch(
     textOf(text),
-    /Agents 6 agents, 1 down, 1 late, 1 running All 6 Down 1 Late 1 Up 1 Paused 1 New 1 No monitor 1 /,
+    /Agents 6 agents, 1 down, 1 late, 1 running Name contains Apply All 6 Down 1 Late 1 Up 1 Paused 1 New 1 No monitor 1 /,
   );
 });
 
@@ -126,6 +126,17 @@ Deno.test("the board is filtered by state, sorted by slug, and says when a state
   for (const query of ["?state=asleep", "?sort=cost", "?skip=-1", "?cursor=x"]) {
     assertEquals((await reader.get(AGENTS + query)).status, 400, query);
   }
+});
+
+Deno.test("the board finds agents by a part of their names, in the state that is chosen", async () => {
+  await using h = await openBoard();
+  const reader = await signedIn(h);
+  const names = async (query: string) =>
+    rowsOf(await page(reader, `${AGENTS}${query}`)).map((row) => row.split(" ")[0]);
+  assertEquals(await names("?q=N"), ["down", "new", "none"]);
+  assertEquals(await names("?q=n&state=down"), ["down"]);
+  assertEquals((await names("?q=")).length, 6);
+  assertMatch(textOf(await page(reader, `${AGENTS}?q=xyz`)), /No agent’s name contains “xyz”/);
 });
 
 Deno.test("a page of the board has 100 agents, and the next one the others", async () => {

@@ -1,14 +1,14 @@
-/** `/dashboard/agents/{slug}`: one agent, its last runs, its name and notes, and its ping tokens. */
+/** `/dashboard/agents/{slug}`: one agent, in tabs: overview, latest runs, settings. */
 import type { Handler } from "../../http/admission.ts";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
 import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { AGENTS_PATH, KEYS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
+import { agentPath, AGENTS_PATH, KEYS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
@@ -16,9 +16,9 @@ import { Done } from "../components/done_notice.tsx";
 import { InlineNotice, Money, Section } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
 import { FAILURES, readFailures } from "../components/failures.ts";
-import { countedText, formatCount } from "../components/format.ts";
-import { FIGURE_COLUMNS, RUN_COLUMNS } from "../components/run_columns.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { countedText, durationText, formatCount } from "../components/format.ts";
+import { Table } from "../components/table.tsx";
+import { Tabs } from "../components/tabs.tsx";
 import { Tile } from "../components/tile.tsx";
 import { agentHistoryPath, AgentIncidents, readIncidentsOfAgent } from "../alerts/entries.tsx";
 import { KeyTable } from "../keys/labels.tsx";
@@ -32,30 +32,54 @@ import {
   STATUS_LABELS,
   SuccessRate,
 } from "./metrics.tsx";
+import { NAMED_RUN_COLUMNS, readRecords } from "./named_runs.tsx";
 import { MonitorPanel, readMonitor } from "./monitor_panel.tsx";
 
 /** Maximum numbers of runs, failures and ping tokens listed. */
-const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
+const RUNS_SHOWN = 20, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
+
+/** Latest runs whose durations are compared. */
+const RUNS_READ = 100;
 
 export const showAgent: Handler = async (c, deps) => {
   const record = await readAgent(deps, c);
   if (record === null) return fail(c, NO_SUCH_AGENT);
-  const content = await readContent(c, deps, record);
+  const part = PARTS.find(([name]) => name === c.req.query("tab"))?.[0] ?? "overview";
+  const content = await readContent(c, deps, record, part);
   return showPage(c, {
     title: record.name ?? record.agent,
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH]]} />,
     body: (
       <>
         <Done c={c} />
+        <AgentTabs agent={record.agent} part={part} />
         <AgentBody {...content} />
       </>
     ),
   });
 };
 
+/** Parts of the page. */
+const PARTS = [["overview", "Overview"], ["runs", "Runs"], ["settings", "Settings"]] as const;
+
+type Part = typeof PARTS[number][0];
+
+function AgentTabs({ agent, part }: { readonly agent: string; readonly part: Part }) {
+  return (
+    <Tabs
+      label="Agent"
+      tabs={PARTS.map(([name, text]) => ({
+        name: text,
+        to: agentPath(agent) + queryText([["tab", name === "overview" ? null : name]]),
+        isCurrent: name === part,
+      }))}
+    />
+  );
+}
+
 type AgentContent = Awaited<ReturnType<typeof readContent>>;
 
-async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord) {
+async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord, part: Part) {
   const { spend, runList, credentials, environment } = deps;
   const principal = c.get("principal");
   const { team } = principal;
@@ -66,17 +90,20 @@ async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord
   const all = { agent, from: null, to: null };
   const [days, latest, failures, tokens, monitor, incidents] = await Promise.all([
     readDays(spend, team, [agent], now),
-    runList.page(team, all, null, RUNS_SHOWN),
+    runList.page(team, all, null, RUNS_READ),
     readFailures(runList, team, all, FAILURES_SHOWN),
     isAdmin ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null }) : null,
     readMonitor(deps, team, agent, zone, now),
     readIncidentsOfAgent(deps, team, agent),
   ]);
+  const shown = part === "runs" ? latest.rows.slice(0, RUNS_SHOWN) : failures;
+  const runs = await readRecords(deps, team, shown.map(({ id }) => id));
   return {
+    part,
     record,
     days: days.get(agent),
-    latest: latest.rows,
-    failures,
+    durations: latest.rows.flatMap(({ durationMs }) => durationMs ?? []).sort((a, b) => a - b),
+    runs,
     tokens,
     incidents,
     monitor: {
@@ -92,7 +119,7 @@ async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord
 }
 
 function AgentBody(content: AgentContent) {
-  const { record, days, latest, failures, tokens, monitor } = content;
+  const { record, part } = content;
   const { agent, name, notes, archived } = record;
   return (
     <>
@@ -107,35 +134,50 @@ function AgentBody(content: AgentContent) {
         </p>
       )}
       {notes !== null && <p class="notes">{notes}</p>}
-      <AgentIncidents agent={agent} incidents={content.incidents} now={content.now} />
+      {part === "overview"
+        ? <Overview {...content} />
+        : part === "runs"
+        ? <AgentRuns title="Latest runs" agent={agent} statuses={[]} runs={content.runs} />
+        : <Settings {...content} />}
+    </>
+  );
+}
+
+function Overview(content: AgentContent) {
+  const { record: { agent }, days, incidents, now } = content;
+  return (
+    <>
+      <AgentIncidents agent={agent} incidents={incidents} now={now} />
       <AgentTiles {...content} />
-      <MonitorPanel {...monitor} />
+      <MonitorPanel {...content.monitor} />
       <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
         {days !== undefined && <DaysChart {...days} />}
       </Section>
-      <AgentRuns title="Latest runs" agent={agent} statuses={[]} rows={latest} />
-      <AgentRuns
-        title="Latest failures"
-        agent={agent}
-        statuses={FAILURES}
-        rows={failures}
-      />
-      <PingTokens {...content} />
+      <AgentRuns title="Latest failures" agent={agent} statuses={FAILURES} runs={content.runs} />
+    </>
+  );
+}
+
+function Settings(content: AgentContent) {
+  const { record, tokens } = content;
+  return (
+    <>
       <Section id="words" title="Name and notes">
         {tokens !== null
-          ? <AgentForm agent={agent} typed={record} problem={null} />
+          ? <AgentForm agent={record.agent} typed={record} problem={null} />
           : (
             <p class="soft">
               Changing these takes a key with the scope <code>admin</code>.
             </p>
           )}
       </Section>
+      <PingTokens {...content} />
     </>
   );
 }
 
 /** Shows the last run, the success rate, the cost and the last call. */
-function AgentTiles({ record: { activity, firstSeen }, days, now }: AgentContent) {
+function AgentTiles({ record: { activity, firstSeen }, days, durations, now }: AgentContent) {
   const { runs = 0, succeeded = 0, running = 0, lastSeen = null } = activity ?? {};
   return (
     <div class="tiles">
@@ -146,6 +188,14 @@ function AgentTiles({ record: { activity, firstSeen }, days, now }: AgentContent
           running of {countedText(runs, "run")}
         </small>
       </Tile>
+      {durations.length > 0 && (
+        <Tile name="Typical duration" value={durationText(quantileOf(durations, 0.5))}>
+          <small class="soft">
+            95% within {durationText(quantileOf(durations, 0.95))}, of the latest{" "}
+            {countedText(durations.length, "run")}
+          </small>
+        </Tile>
+      )}
       {days !== undefined && (
         <>
           <Tile name={`Cost, ${AGENT_DAYS} days`} value={<Money of={days.total.cost} />}>
@@ -166,22 +216,27 @@ function AgentTiles({ record: { activity, firstSeen }, days, now }: AgentContent
   );
 }
 
+/** Returns a quantile of sorted values, by the nearest rank. */
+function quantileOf(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}
+
 interface AgentRunsProps {
   readonly title: string;
   readonly agent: string;
   /** The statuses that are shown; empty for all. */
   readonly statuses: readonly RunStatus[];
-  readonly rows: readonly RunListRow[];
+  readonly runs: readonly RunRecord[];
 }
 
 /** Shows a short table of runs, with links to all of them. */
-function AgentRuns({ title, agent, statuses, rows }: AgentRunsProps) {
+function AgentRuns({ title, agent, statuses, runs }: AgentRunsProps) {
   const links = statuses.length === 0 ? [null] : statuses;
   return (
     <Section title={title}>
-      {rows.length === 0
+      {runs.length === 0
         ? <p class="soft">None.</p>
-        : <Table label={title} class="fold" columns={COLUMNS} rows={rows} />}
+        : <Table label={title} class="fold failed-runs" columns={NAMED_RUN_COLUMNS} rows={runs} />}
       <p>
         {links.map((status, at) => (
           <>
@@ -200,17 +255,6 @@ function AgentRuns({ title, agent, statuses, rows }: AgentRunsProps) {
     </Section>
   );
 }
-
-const COLUMNS: readonly Column<RunListRow>[] = [
-  ...RUN_COLUMNS,
-  ...FIGURE_COLUMNS,
-  { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
-  {
-    head: "Run",
-    // Ids created together differ only at the end.
-    cell: ({ id }) => <code>…{id.slice(-8)}</code>,
-  },
-];
 
 /** Lists the ping tokens, with a link that creates another; null without the scope `admin`. */
 function PingTokens({ record: { agent }, tokens, now }: AgentContent) {

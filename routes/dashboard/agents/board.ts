@@ -39,6 +39,8 @@ export type BoardState = MonitorState | "incident" | "none";
 export interface BoardQuery {
   /** Only agents in this state; null for all. */
   readonly state: BoardState | null;
+  /** Only agents whose slug or name contains this text; null for all. */
+  readonly q: string | null;
   /** Order: trouble first, or by slug. */
   readonly sort: "state" | "agent";
   /** True to include archived agents. */
@@ -55,6 +57,7 @@ type AgentsPosition = ReturnType<typeof agentPosition>;
 export function parseBoardQuery(text: string): Parsed<BoardQuery> {
   return readQuery(text, (query) => ({
     state: query.choice("state", BOARD_STATES) ?? null,
+    q: query.text("q") || null,
     sort: query.choice("sort", ["state", "agent"]) ?? "state",
     archived: query.choice("archived", ["true", "false"]) === "true",
     skip: query.integer("skip", { default: 0, min: 0, max: 2 * SORTED_MAX }),
@@ -64,12 +67,13 @@ export function parseBoardQuery(text: string): Parsed<BoardQuery> {
 
 /** Returns the path of a board; `changed` replaces parts of the query and goes to its first page. */
 export function boardPath(
-  { state, sort, archived }: BoardQuery,
+  { state, q, sort, archived }: BoardQuery,
   changed: Partial<BoardQuery> = {},
 ): string {
-  const to = { state, sort, archived, skip: 0, after: null, ...changed };
+  const to = { state, q, sort, archived, skip: 0, after: null, ...changed };
   return AGENTS_PATH + queryText([
     ["state", to.state],
+    ["q", to.q],
     ["sort", to.sort === "state" ? null : to.sort],
     ["archived", to.archived ? "true" : null],
     ["skip", to.skip || null],
@@ -167,7 +171,8 @@ async function readBySlug(deps: AppDeps, team: Team, query: BoardQuery): Promise
 
 /** Reads agents and monitors, and sorts them by urgency. */
 async function readByState(deps: AppDeps, team: Team, query: BoardQuery): Promise<BoardPage> {
-  const { archived, skip, state } = query;
+  const { archived, skip, state, q } = query;
+  const wanted = q?.toLowerCase() ?? "";
   const [agents, incidents, monitors] = await Promise.all([
     deps.agents.list(team, { sort: "last_seen", archived, limit: SORTED_MAX, after: null }),
     countIncidents(deps, team),
@@ -189,7 +194,10 @@ async function readByState(deps: AppDeps, team: Team, query: BoardQuery): Promis
       all.push({ agent, record: null, monitor, incidents: incidents.get(agent) ?? 0 });
     }
   }
-  const shown = all.filter((row) => state === null || stateOf(row) === state).sort(byUrgency);
+  const hasText = ({ agent, record }: Candidate) =>
+    agent.toLowerCase().includes(wanted) || (record?.name ?? "").toLowerCase().includes(wanted);
+  const shown = all.filter((row) => hasText(row) && (state === null || stateOf(row) === state))
+    .sort(byUrgency);
   const end = skip + ROWS_SHOWN;
   return {
     rows: await complete(deps, team, shown.slice(skip, end), archived),

@@ -6,9 +6,10 @@ import {
   type MonitorSettings,
 } from "../../../domain/monitors/monitor.ts";
 import { scheduleWords } from "../../../domain/monitors/schedule.ts";
+import type { AgentDays } from "../../../domain/spend/agent_days.ts";
 import { agentPath } from "../layout/paths.ts";
 import { Money } from "../components/elements.tsx";
-import { durationText, formatCount, percentText } from "../components/format.ts";
+import { dayText, durationText, formatCount, percentText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { MonitorStatus, reasonOf, Strip, STRIP_DAYS } from "../components/monitor.tsx";
 import { type Column, numberColumn } from "../components/table.tsx";
@@ -67,7 +68,12 @@ export function boardColumns(board: Board, now: number): readonly Column<BoardRo
         const failed = total.failed + total.timedOut;
         const ended = total.runs - total.running;
         const title = `${formatCount(failed)} of ${formatCount(ended)} that ended`;
-        return ended === 0 ? NONE : <span title={title}>{percentText(failed, ended)}</span>;
+        return ended === 0 ? NONE : (
+          <>
+            <span title={title}>{percentText(failed, ended)}</span>
+            {failed > 0 && <FailureTrend days={days.get(record.agent)?.days ?? []} />}
+          </>
+        );
       }, "failed"),
       class: "num failures",
     },
@@ -86,6 +92,27 @@ export function boardColumns(board: Board, now: number): readonly Column<BoardRo
       class: "num success-cost",
     },
   ];
+}
+
+/** Width of a day with its gap and of its bar, and the height of the trend. */
+const SLOT = 6, BAR = 4, HEIGHT = 14;
+
+/** The share of failures of each day, one bar each: is it getting worse? */
+function FailureTrend({ days }: { readonly days: AgentDays["days"] }) {
+  const bars = days.map(({ day, measures: { runs, running, failed, timedOut } }, i) => {
+    const [bad, ended] = [failed + timedOut, runs - running];
+    const height = ended === 0 ? 0 : Math.round(HEIGHT * bad / ended);
+    return {
+      text: `${dayText(Date.parse(day))}: ${percentText(bad, ended)}`,
+      path: height === 0 ? "" : `M${i * SLOT} ${HEIGHT}v-${height}h${BAR}v${height}z`,
+    };
+  });
+  return (
+    <svg class="strip" role="img" width={days.length * SLOT} height={HEIGHT}>
+      <title>{`Failed: ${bars.map(({ text }) => text).join(", ")}`}</title>
+      <path class="down" d={bars.map(({ path }) => path).join("")} />
+    </svg>
+  );
 }
 
 const NONE = <span class="soft blank">–</span>;

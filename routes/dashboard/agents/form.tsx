@@ -11,7 +11,6 @@ import { nameInPath } from "../../http/query.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/crumbs.tsx";
-import { SAVED } from "../components/done_notice.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 
 /** Reads the agent of the path; null when the team has none of that slug. */
@@ -19,6 +18,9 @@ export async function readAgent({ agents }: AppDeps, c: RequestContext) {
   const slug = nameInPath(c);
   return isName(slug, AGENT_CHARS_MAX) ? await agents.read(c.get("principal").team, slug) : null;
 }
+
+/** Path suffix of the settings of an agent, with a notice that they were saved. */
+const SAVED_SETTINGS = "?tab=settings&done=saved";
 
 type AgentFields = Pick<AgentRecord, "name" | "notes" | "archived">;
 
@@ -41,7 +43,7 @@ export const submitAgentChange: Handler = async (c, deps) => {
   const edit = { by: credentialId, at: deps.environment.now() };
   const changed = await deps.agents.change(team, agent, patch.value, edit);
   if (changed === null) return fail(c, NO_SUCH_AGENT);
-  return changed.ok ? seeOther(agentPath(agent) + SAVED) : fail(c, changed.problem);
+  return changed.ok ? seeOther(agentPath(agent) + SAVED_SETTINGS) : fail(c, changed.problem);
 };
 
 /** Reads the fields; turns the CRLF that forms send into LF. */

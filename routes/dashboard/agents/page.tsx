@@ -14,6 +14,7 @@ import {
   FirstCommand,
   pingCommand,
 } from "../components/first_command.tsx";
+import { Field } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { MONITOR_LABELS } from "../components/monitor.tsx";
 import { Table } from "../components/table.tsx";
@@ -27,6 +28,7 @@ import {
   parseBoardQuery,
   readBoard,
 } from "./board.ts";
+import { FilterForm } from "../alerts/filter_form.tsx";
 import { boardColumns } from "./columns.tsx";
 import { submitAgentChange } from "./form.tsx";
 import {
@@ -55,6 +57,7 @@ const showAgents: Handler = async (c, deps) => {
     lead: <Sums {...board} />,
     body: (
       <>
+        {query.value.sort === "state" && <Search {...query.value} />}
         <Filters {...props} />
         <div id="board" {...following(query.value)}>
           {board.rows.length > 0
@@ -124,6 +127,17 @@ const TAGS: Readonly<Partial<Record<BoardState, string>>> = {
   late: "tag warn",
 };
 
+/** Searches agents by a part of their names. Updates of the board leave it alone. */
+function Search({ q, state, archived }: BoardQuery) {
+  return (
+    <FilterForm action={AGENTS_PATH}>
+      {state !== null && <input type="hidden" name="state" value={state} />}
+      {archived && <input type="hidden" name="archived" value="true" />}
+      <Field name="q" label="Name contains" value={q ?? ""} />
+    </FilterForm>
+  );
+}
+
 /** Links to the states that occur, to the other order, and to archived agents. */
 function Filters({ board: { counts, hasStates }, query }: BoardProps) {
   const { state, sort, archived } = query;
@@ -151,7 +165,7 @@ function Filters({ board: { counts, hasStates }, query }: BoardProps) {
       )}
       <span class="end">
         {sort === "state"
-          ? <a href={boardPath(query, { sort: "agent", state: null })}>Sort by slug</a>
+          ? <a href={boardPath(query, { sort: "agent", state: null, q: null })}>Sort by slug</a>
           : <a href={boardPath(query, { sort: "state" })}>Sort by state</a>}
         <a href={boardPath(query, { archived: !archived })}>
           {archived ? "Hide archived" : "Show archived"}
@@ -192,7 +206,16 @@ function BoardTable({ board, query, now }: BoardProps) {
 function NoAgents(
   { query, target }: Pick<BoardProps, "query"> & { readonly target: CommandTarget },
 ) {
-  const { state, archived } = query;
+  const { state, q, archived } = query;
+  if (q !== null) {
+    return (
+      <Empty title={`No agent’s name contains “${q}”`}>
+        <p>
+          <a href={boardPath(query, { state: null, q: null })}>Show all agents</a>
+        </p>
+      </Empty>
+    );
+  }
   if (state !== null) {
     return (
       <Empty title={`No agent is in the state “${LABELS[state]}”`}>
