@@ -1,4 +1,4 @@
-/** Filters of a list: each applies as soon as it is chosen, also without a script by a button. */
+/** Filters of a list: the script applies each as soon as it is chosen, else a button does. */
 import type { PropsWithChildren } from "hono/jsx";
 
 interface FilterFormProps {
@@ -8,19 +8,7 @@ interface FilterFormProps {
 
 export function FilterForm({ action, children }: PropsWithChildren<FilterFormProps>) {
   return (
-    <form
-      class="filters"
-      method="get"
-      action={action}
-      aria-label="Filters"
-      hx-get={action}
-      hx-trigger="change, submit"
-      hx-sync="this:replace"
-      hx-target="main"
-      hx-select="main"
-      hx-swap="outerHTML"
-      hx-push-url="true"
-    >
+    <form class="filters" method="get" action={action} aria-label="Filters" data-filters>
       {children}
       <noscript>
         <button type="submit" class="btn">Apply</button>

@@ -180,6 +180,11 @@ addEventListener("htmx:beforeRequest", (event) => {
   if (document.hidden && trigger.startsWith("every ")) event.preventDefault();
 });
 
+// Filters apply as soon as they are chosen. The URL is the saved view, so this is a navigation.
+addEventListener("change", ({ target: { form } }) => {
+  if (form?.matches("[data-filters]")) form.requestSubmit();
+});
+
 // A page that updates itself keeps what it shows when an update fails; a form shows its refusal.
 addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.requestConfig.verb !== "post") return;
