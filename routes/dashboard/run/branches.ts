@@ -100,11 +100,12 @@ export async function loadBranches(
     ];
     const loaded = await loadSome(deps, team, wanted.map(({ row }) => row), room);
     const isFolded = ({ row }: typeof fresh[number]) => !loaded.has(row.id);
-    const goals = await readGoals(deps, team, fresh.filter(isFolded).slice(0, CHILDREN_LISTED));
+    const folded = fresh.filter(isFolded).slice(0, CHILDREN_LISTED).map(({ row }) => row.id);
+    const lines = await deps.lineage.lines(team, folded);
     branches.push(
       ...fresh.map(({ row, parent }) => {
         const branch = loaded.get(row.id)?.branch ?? null;
-        const goal = branch?.record.opening?.goal ?? goals.get(row.id) ?? null;
+        const goal = branch?.record.opening?.goal ?? lines.get(row.id)?.name ?? null;
         return { row, parent, goal, loaded: branch };
       }),
     );
@@ -130,20 +131,6 @@ async function loadSome(deps: AppDeps, team: Team, rows: readonly RunListRow[], 
     }
   }
   return loaded;
-}
-
-/** Reads the goals of runs that stay folded, without their events. */
-async function readGoals(
-  { runs }: AppDeps,
-  team: Team,
-  folded: readonly { readonly row: RunListRow }[],
-): Promise<ReadonlyMap<RunId, string | undefined>> {
-  return new Map(
-    await Promise.all(folded.map(async ({ row: { id } }) => {
-      const page = await runs.read(team, id, null, 0);
-      return [id, page?.parts.opening?.goal] as const;
-    })),
-  );
 }
 
 function startOf({ startedAt, sortedAt }: RunListRow): number {

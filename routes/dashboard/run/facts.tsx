@@ -2,13 +2,14 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
+import { timesUsual, UNUSUAL } from "../../../domain/runs/list.ts";
 import type { LoadedRun } from "./load.ts";
 import { markLink } from "./mark_link.ts";
 import type { TraceProps } from "./trace.ts";
 
 /** Shows the facts; those of a run with child runs include them. */
 export function Facts(props: TraceProps) {
-  const { run, family, totals, nowMs } = props;
+  const { run, family, totals, usual, nowMs } = props;
   const hasChildren = family.children.length > 0;
   const { slowest, costliest } = props.trace.marks;
   const { usage, durationMs, startedAt, finishedAt } = run;
@@ -16,7 +17,6 @@ export function Facts(props: TraceProps) {
     ? null
     : Math.max(0, nowMs - startedAt);
   const shownMs = durationMs ?? runningMs;
-  const { usual } = props;
   const others = usage.events - usage.llmCalls - usage.toolCalls - usage.logs;
   return (
     <dl class="facts panel">
@@ -24,9 +24,10 @@ export function Facts(props: TraceProps) {
         name={runningMs === null ? "Duration" : "Running for"}
         value={shownMs === null ? "–" : durationText(shownMs)}
       >
-        {shownMs !== null && usual !== null && (
-          <Against value={shownMs} usual={usual.durationMs} isOpen={runningMs !== null} />
-        )}
+        <Against
+          times={timesUsual({ ...run, durationMs: shownMs }, usual, "slow")}
+          isOpen={runningMs !== null}
+        />
         {slowest !== null && (
           <ToStep {...markLink(props, slowest)}>
             slowest step <span class="num">{durationText(slowest.durationMs)}</span>
@@ -34,13 +35,10 @@ export function Facts(props: TraceProps) {
         )}
       </Fact>
       <Fact name="Cost" value={<Money of={totals.cost} />}>
-        {usual !== null && (
-          <Against
-            value={Number(run.cost.amount)}
-            usual={Number(usual.cost)}
-            isOpen={run.cost.state !== "final"}
-          />
-        )}
+        <Against
+          times={timesUsual(run, usual, "expensive")}
+          isOpen={run.cost.state !== "final"}
+        />
         <CostNote {...props} />
       </Fact>
       <Fact name="Tokens" value={compactText(totals.inputTokens)}>
@@ -82,20 +80,15 @@ export function Facts(props: TraceProps) {
   );
 }
 
-/** Ratios that are as usual, and the least one that stands out. */
-const AS_USUAL = { min: 0.8, max: 1.25 } as const, FAR = 1.5;
+/** How many times the usual figure still is as usual. */
+const AS_USUAL = { min: 0.8, max: 1.25 } as const;
 
-/** Compares a value with the usual one; an open run only where it exceeds that already. */
-function Against({ value, usual, isOpen }: {
-  readonly value: number;
-  readonly usual: number;
-  readonly isOpen: boolean;
-}) {
-  const ratio = value / usual;
-  if (usual === 0 || isOpen && ratio <= AS_USUAL.max) return null;
-  const isUsual = ratio >= AS_USUAL.min && ratio <= AS_USUAL.max;
-  const text = isUsual ? "as usual" : `${ratio.toFixed(ratio < 10 ? 1 : 0)}× usual`;
-  return <span class={`against ${ratio >= FAR ? "more" : ""}`}>{text}</span>;
+/** Compares a figure with the usual one; that of an open run only where it exceeds it already. */
+function Against({ times, isOpen }: { readonly times: number; readonly isOpen: boolean }) {
+  if (times === 0 || isOpen && times <= AS_USUAL.max) return null;
+  const isUsual = times >= AS_USUAL.min && times <= AS_USUAL.max;
+  const text = isUsual ? "as usual" : `${times.toFixed(times < 10 ? 1 : 0)}× usual`;
+  return <span class={`against ${times >= UNUSUAL.factor ? "more" : ""}`}>{text}</span>;
 }
 
 /** A link to the step that stands out; the script selects it in place if it is on the page. */

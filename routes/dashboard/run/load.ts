@@ -8,7 +8,7 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { coversCalls } from "../../../domain/runs/cost.ts";
 import { isStated } from "../../../domain/runs/run.ts";
-import { type RunListRow, totalsOf } from "../../../domain/runs/list.ts";
+import { type RunListRow, totalsOf, usualOf } from "../../../domain/runs/list.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
 import { traitsOf } from "../../../domain/runs/flags.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -51,11 +51,10 @@ export async function loadRun(
   const run = assemble(id, first);
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
   const relativeIds = new Set([...parents, ...family.children.slice(0, CHILDREN_LISTED)]);
-  const [relatives, end, recent, usual, incidents, checkIds] = await Promise.all([
+  const [relatives, end, latest, incidents, checkIds] = await Promise.all([
     relativeIds.size === 0 ? [] : deps.lineage.rows(team, [...relativeIds]),
     readEnd(deps, team, run, first, view.after),
-    readRecent(deps, team, run),
-    readUsual(deps, team, run),
+    readLatest(deps, team, run),
     readIncidentsOfRun(deps, team, id),
     readCheckIds(deps, team, run),
   ]);
@@ -104,9 +103,9 @@ export async function loadRun(
     isStated: isStated(page.parts),
     end,
     /** Runs of the agent up to a failed one, newest first; none for other runs. */
-    recent,
-    /** Usual duration and own cost of the agent's runs before it; null if too few succeeded. */
-    usual,
+    recent: isFailure(run.status) ? latest.slice(0, LATEST.recent) : [],
+    /** Usual duration and own cost of the agent's runs; null if too few ended. */
+    usual: usualOf(latest),
     /** The latest incidents that it belongs to, oldest first. */
     incidents,
     /** Identifiers of the team's checks; empty for a run without results. */
@@ -129,37 +128,18 @@ async function readCheckIds(
   return new Set(objects.map(({ id }) => id ?? ""));
 }
 
-/** Runs of the agent that a failure is compared with. */
-const RECENT_RUNS = 20;
+/** Runs of the agent whose medians are usual, and those that a failure is counted in. */
+const LATEST = { usual: 50, recent: 20 } as const;
 
-/** Reads the latest runs of a failed run's agent, up to the run itself. */
-async function readRecent(
+/** Reads the latest runs of a run's agent, up to the run itself. */
+async function readLatest(
   { runList }: AppDeps,
   team: Team,
-  { agent, status, startedAt, receivedAt }: RunRecord,
+  { agent, startedAt, receivedAt }: RunRecord,
 ): Promise<readonly RunListRow[]> {
-  if (!isFailure(status) || agent === null) return [];
+  if (agent === null) return [];
   const query = { agent, from: null, to: (startedAt ?? receivedAt) + 1 };
-  return (await runList.page(team, query, null, RECENT_RUNS)).rows;
-}
-
-/** Latest successes of an agent that say what is usual, and how many there must be. */
-const USUAL_RUNS = { max: 20, min: 5 } as const;
-
-/** Reads what the agent's runs before a run usually took and cost: the middle one of the latest. */
-async function readUsual(
-  { runList }: AppDeps,
-  team: Team,
-  { agent, startedAt }: RunRecord,
-): Promise<{ readonly durationMs: number; readonly cost: bigint } | null> {
-  if (agent === null || startedAt === null) return null;
-  const query = { agent, status: "success", from: null, to: startedAt } as const;
-  const { rows } = await runList.page(team, query, null, USUAL_RUNS.max);
-  if (rows.length < USUAL_RUNS.min) return null;
-  const middle = rows.length >> 1;
-  const durations = rows.map(({ durationMs }) => durationMs ?? 0).sort((a, b) => a - b);
-  const costs = rows.map(({ cost }) => cost.amount).sort((a, b) => Number(a - b));
-  return { durationMs: durations[middle] ?? 0, cost: costs[middle] ?? 0n };
+  return (await runList.page(team, query, null, LATEST.usual)).rows;
 }
 
 interface PageChoice {

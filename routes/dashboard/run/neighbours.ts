@@ -5,7 +5,7 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { runsCursorText } from "../../api/runs/run_list.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
-import { parseListQuery } from "../runs/query.ts";
+import { isOnlyPreset, isPreset, parseListQuery, PRESETS, readListQuery } from "../runs/query.ts";
 import { lineOf } from "./event_preview.ts";
 
 /** Maximum characters of a list's query in a link. */
@@ -81,16 +81,28 @@ export async function findNeighbours(
 }
 
 /** Parameters of a list that do not filter it by a value that names it. */
-const NAMELESS: ReadonlySet<string> = new Set(["cursor", "limit", "from", "to"]);
+const NAMELESS: ReadonlySet<string> = new Set([
+  "cursor",
+  "limit",
+  "from",
+  "to",
+  "since",
+  "root",
+  "open",
+  "shown",
+]);
 
 /** Maximum characters of a list's name. */
 const NAME_CHARS = 60;
 
-/** Returns the values that a list is filtered by. */
+/** Returns the preset of a list, else the values that it is filtered by. */
 function nameOf(list: string): string {
-  const values = [...new URLSearchParams(list)].flatMap(([key, value]) =>
+  const query = readListQuery(list);
+  const preset = isOnlyPreset(query) && PRESETS.find((preset) => isPreset(query, preset));
+  if (preset) return preset.name === "All" ? "All runs" : preset.name;
+  const values = [...query].flatMap(([key, value]) =>
     NAMELESS.has(key) || value === "" ? [] : [value]
   );
   const name = lineOf(values.join(", "), NAME_CHARS);
-  return name === "" ? "All runs" : name.charAt(0).toUpperCase() + name.slice(1);
+  return name.charAt(0).toUpperCase() + name.slice(1);
 }
