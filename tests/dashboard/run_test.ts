@@ -63,7 +63,7 @@ Deno.test("a run's page shows its goal, status, duration, cost and usage", async
     /Tokens 1K in, 100 out Model calls 1 1 model Tool calls 1 1 step failed/,
     /Customer a&b/,
     /Closes when idle after 10 min, as timeout/,
-    /Goal Find the leak Output found true/,
+    /Goal Find the leak Go to the output .*Output found true/,
     /quality 0\.5 the run itself useful ✕ false the run itself quality 0\.125 people/,
     /Metadata shard 3/,
     /gpt-4o openai 1 1,000 0 100 \$0\.0035/,

@@ -16,16 +16,15 @@ import { type Column, countColumn, numberColumn, Table } from "../components/tab
 import { FoldedSection } from "./details.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
 import { Output } from "./payload.tsx";
-import type { TraceProps } from "./trace.ts";
 import type { LoadedRun } from "./load.ts";
 import { CHILDREN_LISTED, rawPath } from "./paths.ts";
 import { runPath } from "../layout/paths.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 
-/** Shows the output, if there is one that the panel of the selected step does not show. */
-export function OutputSection({ run: { id, output }, trace: { selected } }: TraceProps) {
-  if (output === null || selected?.id === id) return null;
+/** Shows the output, if there is one. */
+export function OutputSection({ run: { id, output } }: LoadedRun) {
+  if (output === null) return null;
   return (
     <Section id="output" title="Output">
       <Output run={id} output={output} />

@@ -117,17 +117,18 @@ function RunContent({ step, run, branches }: SelectedProps) {
           </div>
         </section>
       )}
-      {record.output !== null && (
-        <section class="msg">
-          <header>
-            <b>Output</b>
-            <CopyButton of="output-text" label="Copy the output" />
-          </header>
-          <div id="output-text">
-            <Output run={record.id} output={record.output} />
-          </div>
-        </section>
-      )}
+      {record.output !== null &&
+        (step.run === run.id ? <a href="#output">Go to the output</a> : (
+          <section class="msg">
+            <header>
+              <b>Output</b>
+              <CopyButton of="output-text" label="Copy the output" />
+            </header>
+            <div id="output-text">
+              <Output run={record.id} output={record.output} />
+            </div>
+          </section>
+        ))}
       {goal === undefined && record.output === null && (
         <p class="quiet">This run has no goal and no output. Select a step to see its content.</p>
       )}

@@ -59,6 +59,7 @@ for (
     await page.getByRole("region", { name: "Latest failures" }).getByRole("link").first()
       .press("Enter");
     await page.getByRole("heading", { name: "Checks" }).waitFor();
+    await page.locator(".verdicts summary").first().press("Enter");
     await page.locator(".verdicts").getByText("Expected cost_usd < 0.50").waitFor();
     await looks();
     await page.goto(CHECKS);
