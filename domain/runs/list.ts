@@ -203,6 +203,17 @@ export function totalsOf({ cost, usage }: Pick<RunListRow, "cost" | "usage">): R
   return { cost: cost.amount, calls: cost.calls, toolCalls, logs, errors, ...tokens };
 }
 
+/** A run in the index. */
+export interface RunStart {
+  /** Sort instant, unix milliseconds. */
+  readonly at: number;
+  /** Cost in picodollars; 0 in an order that does not have it. */
+  readonly cost: Picodollars;
+}
+
+/** Orders whose starts can be read without their runs: `costs` has the runs that cost something. */
+export type RunStartsOf = "runs" | "failures" | "running" | "costs";
+
 /** Children and descendants of a run. */
 export interface RunLineage {
   /** Children, latest start first; at most `CHILDREN_MAX`. */

@@ -15,7 +15,7 @@ const MODEL_CHARS = { max: 200, prefix: 150 } as const;
 const COST_DIGITS = { min: 10, max: 16 } as const;
 
 /** All cost magnitudes in ascending order. */
-const COST_PARTS = Array.from(
+export const COST_PARTS = Array.from(
   { length: COST_DIGITS.max - COST_DIGITS.min + 1 },
   (_, i) => [1, 2, 5].map((first) => partOf(COST_DIGITS.min + i, first)),
 ).flat();

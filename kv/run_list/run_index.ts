@@ -179,6 +179,12 @@ export function maybeListed(
   };
 }
 
+/** Returns the cost in a value; 0 if it has none. */
+export function costIn(value: unknown): Picodollars {
+  const isKnown = value instanceof Uint8Array && value[0] === FORM && value.length > COST;
+  return isKnown ? BigInt(decoder.decode(value.subarray(COST))) : 0n;
+}
+
 /** Returns true if two values are equal. */
 export function isSameValue(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);

@@ -10,6 +10,8 @@ import {
   type RunListPage,
   type RunListRow,
   type RunPosition,
+  type RunStart,
+  type RunStartsOf,
   summedRowOf,
   timesUsual,
   UNUSUAL,
@@ -44,6 +46,7 @@ import { readListRows, readSummaries, summariesIn, type TeamAt } from "../runs/h
 import { readManyParts } from "../runs/many_parts.ts";
 import { IndexIntersection } from "./index_intersection.ts";
 import { maybeListed } from "./run_index.ts";
+import { readStarts } from "./starts.ts";
 import { Buffer } from "node:buffer";
 
 /**
@@ -93,6 +96,20 @@ export function createRunListStore(store: Store) {
         const budget = needsScan(query) ? Budget.ofScan(scanMs) : undefined;
         return readRunListPage(store, team.id, query, after, limit, budget);
       }),
+    /**
+     * Reads the starts of runs from the index, in no particular order.
+     *
+     * @param toMs exclusive end, unix milliseconds
+     * @returns null if there are more than `max`
+     */
+    starts: (
+      team: Pick<Team, "id">,
+      of: RunStartsOf,
+      fromMs: number,
+      toMs: number,
+      max: number,
+    ): Promise<readonly RunStart[] | null> =>
+      store.reads.run(team.id, () => readStarts(store, team.id, of, fromMs, toMs, max)),
   };
 }
 

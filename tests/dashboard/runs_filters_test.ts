@@ -153,6 +153,7 @@ Deno.test("runs: a search that stopped shows how far it went and a link to conti
   const next = { at: NOON - DAY_MS, run: runId(9) as RunId };
   let rows = [aRow(1)];
   const runList: RunListStore = {
+    starts: () => Promise.resolve(null),
     page: () => Promise.resolve({ rows, next, searchedTo: next.at }),
   };
   await using h = await Harness.open({ deps: { runList } });

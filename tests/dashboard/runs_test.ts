@@ -167,7 +167,9 @@ Deno.test("runs: a cost is shown down to the smallest unit", async () => {
   const amounts = [0n, 1n, 9n, 10n, 123n, 5_000_000_000n, 10n ** 12n, 123_456_789n * 10n ** 12n];
   const rows = amounts.map((amount, n) => aRow(n, { cost: { ...aRow(n).cost, amount } }));
   const page = () => Promise.resolve({ rows, next: null, searchedTo: null });
-  await using h = await Harness.open({ deps: { runList: { page } } });
+  await using h = await Harness.open({
+    deps: { runList: { page, starts: () => Promise.resolve(null) } },
+  });
   const { text } = await (await signedIn(h)).get(RUNS);
   const shown = [...text.matchAll(/<span class="money"(?: title="([^"]*)")?>(.*?)<\/span>/g)];
   const texts = shown.map(([, exact, amount = ""]) => exact ?? textOf(`${amount}</span>`));

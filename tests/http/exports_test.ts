@@ -163,6 +163,7 @@ ofInstance(
 Deno.test("exports: an export aborts without an end if the store fails, and is logged", async () => {
   let pages = 0;
   const runList: RunListStore = {
+    starts: () => Promise.resolve(null),
     page() {
       if (pages++ % 2 === 1) return Promise.reject(new StorageUnavailable("the disk is gone"));
       const rows = Array.from({ length: 500 }, (_, n) => aRow(n));
@@ -250,6 +251,7 @@ for (const [what, start] of Object.entries(REVOCATIONS)) {
 Deno.test("M3: the read of an export ends when its client disconnects", async () => {
   const reading = Promise.withResolvers<AbortSignal>();
   const runList: RunListStore = {
+    starts: () => Promise.resolve(null),
     page() {
       const signal = currentScope()?.signal;
       assert(signal !== undefined);

@@ -56,6 +56,10 @@ export class FakeRunList implements RunListStore {
     this.#count = count;
   }
 
+  starts(): ReturnType<RunListStore["starts"]> {
+    return Promise.resolve(null);
+  }
+
   page(
     ...[, , after, limit]: Parameters<RunListStore["page"]>
   ): ReturnType<RunListStore["page"]> {
