@@ -48,20 +48,35 @@ Deno.test("spend: the bill is shown as a sentence, as totals, by group and by da
   assert(!content.includes("no price"), "nothing is unpriced");
 });
 
-Deno.test("spend: the chart has a title, a title for each bar, and a pattern for each group", async () => {
+/** Returns the chart of a page. */
+function chartOf(text: string): string {
+  return /<figure class="chart".*?<\/figure>/s.exec(text)?.[0] ?? "";
+}
+
+/** Returns the colours of the columns of a chart, from the bottom up. */
+function coloursOf(text: string): string[] {
+  return [
+    ...chartOf(text).matchAll(/<rect class="(\w+)" x="[\d.]+%" y="[^"]*" width="[\d.]+%" height/g),
+  ]
+    .flatMap(([, colour = ""]) => colour === "place" ? [] : [colour]).reverse();
+}
+
+Deno.test("spend: the chart has a title, and each column has its amount and links to its runs", async () => {
   await using h = await Harness.open();
   await storeSpend(h, TWO_AGENTS);
   const { text } = await (await signedIn(h)).get(`${SPEND}?from=2026-11-20&to=2026-11-21`);
-  const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
-  assertMatch(chart, /role="img" aria-labelledby="spend-chart-title"/);
-  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.0000 in all\./);
-  assertEquals(chart.match(/<pattern /g)?.length, 2);
-  assertMatch(textOf(chart), /\$3\.0000 Nov 20 .*\$1\.0000 Nov 21$/);
+  const chart = chartOf(text);
+  assertMatch(chart, /aria-label="Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.0000 in all\./);
+  assertMatch(
+    chart,
+    /href="\/dashboard\/runs\?from=2026-11-20&amp;to=2026-11-20&amp;root=false" aria-label="Nov 20: \$3\.0000"/,
+  );
+  assertMatch(textOf(chart), /^\$0 \$1 \$2 \$3 Nov 20: \$3\.0000 Nov 21: \$1\.0000 Nov 20 Nov 21$/);
   const [table = ""] = /<tbody>.*?<\/tbody>/s.exec(text) ?? [];
-  const swatches = [...table.matchAll(/class="swatch".*?fill="url\(#(.*?)\)".*?<a [^>]*>(\w+)/gs)];
-  assertEquals(swatches.map(([, pattern, group]) => [pattern, group]), [
-    ["series-0", "large"],
-    ["series-1", "small"],
+  const swatches = [...table.matchAll(/<rect class="(c\d)".*?<a [^>]*>(\w+)/gs)];
+  assertEquals(swatches.map(([, colour, group]) => [colour, group]), [
+    ["c1", "large"],
+    ["c2", "small"],
   ]);
   assert(!/style=|<script(?![^>]*src=)/.test(text), "nothing that the policy blocks");
 });
@@ -71,11 +86,8 @@ Deno.test("spend: grouped by day, the chart shows agents in colours, and the tab
   await storeSpend(h, TWO_AGENTS);
   const reader = await signedIn(h);
   const { text } = await reader.get(`${SPEND}?group_by=day&from=2026-11-20&to=2026-11-21`);
-  const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
   const [legend = ""] = /<ul class="legend".*?<\/ul>/s.exec(text) ?? [];
-  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.0000 in all\./);
-  const colours = [...chart.matchAll(/<rect class="(\w+)"/g)].map(([, colour]) => colour);
-  assertEquals(colours, ["c1", "c2"]);
+  assertEquals(coloursOf(text), ["c2", "c1"]);
   assertEquals(textOf(legend), "large $3.0000 75% small $1.0000 25%");
   assert(!text.includes("all others"), "no series of others");
   assertMatch(textOf(text), /Nov 20 \$3\.0000 75% 1 0 – 1K 200 100 Runs Nov 21 \$1\.0000 25% 1 1/);
@@ -91,9 +103,24 @@ Deno.test("spend: grouped by status, each status has its own colour at any cost"
     ),
   );
   const { text } = await (await signedIn(h)).get(`${SPEND}?group_by=status`);
-  const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
-  const colours = [...chart.matchAll(/<rect class="(\w+)"/g)].map(([, colour]) => colour);
-  assertEquals(colours, [...statuses]);
+  assertEquals(coloursOf(text), [...statuses]);
+});
+
+Deno.test("spend: the cost is compared with as many days before, under the same filters", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, [
+    ...TWO_AGENTS,
+    aContribution({ day: "2026-11-19", labels: { agent: "large" } }),
+    aContribution({ day: "2026-11-18", labels: { agent: "other" } }),
+    aContribution({ day: "2026-11-17", labels: { agent: "large" } }),
+  ]);
+  const reader = await signedIn(h);
+  const textAt = async (query: string) => textOf((await reader.get(`${SPEND}?${query}`)).text);
+  const days = "from=2026-11-20&to=2026-11-21";
+  assertMatch(await textAt(days), /▲ 100% more than \$2\.0000 in the 2 days before\./);
+  assertMatch(await textAt(days), /average of the 2 days before/);
+  assertMatch(await textAt(`${days}&agent=large`), /▲ 200% more than \$1\.0000 in the 2 days/);
+  assertMatch(await textAt("from=2026-11-17&to=2026-11-19"), /Nothing in the 3 days before\./);
 });
 
 Deno.test("spend: grouped by day, agents beyond the costliest are one series", async () => {
@@ -119,7 +146,7 @@ Deno.test("spend: each group links to its own page and to its runs, with the sam
   );
   assertEquals(
     links.get("Runs"),
-    "/dashboard/runs?status=success&from=2026-11-01&to=2026-11-21&agent=small",
+    "/dashboard/runs?status=success&from=2026-11-01&to=2026-11-21&agent=small&root=false",
   );
   assertEquals(
     links.get("By customer"),
@@ -140,16 +167,16 @@ Deno.test("spend: periods link to their days, and the current one is marked", as
   const periods = {
     "Today": "2026-11-21&to=2026-11-21",
     "7 days": "2026-11-15&to=2026-11-21",
-    "14 days": "2026-11-08&to=2026-11-21",
     "30 days": "2026-10-23&to=2026-11-21",
-    "This month": "2026-11-01&to=2026-11-21",
-    "Last month": "2026-10-01&to=2026-10-31",
+    "November": "2026-11-01&to=2026-11-21",
+    "October": "2026-10-01&to=2026-10-31",
+    "September": "2026-09-01&to=2026-09-30",
   };
   for (const [name, days] of Object.entries(periods)) {
     assertEquals(links.get(name), `${SPEND}?from=${days}`);
   }
-  const { text } = await reader.get(links.get("Last month") ?? "");
-  assertMatch(text, /aria-current="true"[^>]*>Last month/);
+  const { text } = await reader.get(links.get("October") ?? "");
+  assertMatch(text, /aria-current="true"[^>]*>October/);
 });
 
 Deno.test("spend: without runs the page shows a command that sends one; with filters it says so", async () => {

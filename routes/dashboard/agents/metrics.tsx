@@ -58,13 +58,13 @@ function summaryOf({ total, days }: AgentDays): string {
 
 /** Draws the runs of each day, by status; the same metrics as a table are folded until opened. */
 export function DaysChart({ total, days }: AgentDays) {
-  const most = Math.max(...days.map(({ measures }) => measures.runs));
   const used = days.filter(({ measures }) => measures.runs > 0).toReversed();
   return (
     <>
       <ColumnChart
         title={summaryOf({ total, days })}
         columns={days.map(({ day, measures }) => ({
+          name: dayText(Date.parse(day)),
           title: [
             `${dayText(Date.parse(day))}: ${countedText(measures.runs, "run")}`,
             ...byStatus(measures).toReversed().filter(([, count]) => count > 0)
@@ -72,8 +72,7 @@ export function DaysChart({ total, days }: AgentDays) {
           ].join(", "),
           parts: byStatus(measures),
         }))}
-        ends={[dayText(Date.parse(days[0]?.day ?? "")), "today"]}
-        top={formatCount(most)}
+        format={formatCount}
       />
       <p class="below-chart">
         {Object.entries(STATUS_LABELS).map(([status, label]) => (

@@ -174,10 +174,13 @@ addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
   }
 });
 
-// A hidden page does not poll.
+// A hidden page does not poll, nor one whose text is selected, or whose focus an update would lose.
 addEventListener("htmx:beforeRequest", (event) => {
-  const trigger = event.target.getAttribute("hx-trigger") ?? "";
-  if (document.hidden && trigger.startsWith("every ")) event.preventDefault();
+  const { target } = event;
+  if (!target.getAttribute("hx-trigger")?.startsWith("every ")) return;
+  const isInUse = getSelection()?.type === "Range" ||
+    target.querySelector(":focus-visible:not([id])");
+  if (document.hidden || isInUse) event.preventDefault();
 });
 
 // Filters apply as soon as they are chosen. The URL is the saved view, so this is a navigation.

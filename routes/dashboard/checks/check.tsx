@@ -110,7 +110,6 @@ const PARTS = [
 
 function Days({ check, days, stats, runs, isAdmin }: Content) {
   const counts = sumOf(days);
-  const most = Math.max(...days.map(({ pass, fail, error }) => pass + fail + error));
   const failingSince = failingFrom(stats, runs);
   return (
     <Section
@@ -135,11 +134,11 @@ function Days({ check, days, stats, runs, isAdmin }: Content) {
       <ColumnChart
         title={`${days.length} days by the day on which a run started: ${countsText(counts)}`}
         columns={days.map((of) => ({
+          name: dayText(Date.parse(of.day)),
           title: `${dayText(Date.parse(of.day))}: ${countsText(of)}`,
           parts: PARTS.map(([name, status]) => [name, of[status]] as const),
         }))}
-        ends={[dayText(Date.parse(days[0]?.day ?? "")), "today"]}
-        top={formatCount(most)}
+        format={formatCount}
       />
       <p class="below-chart">
         {PARTS.map(([name, , label]) => (

@@ -1,92 +1,155 @@
-/** Stacked columns, one a day or month. */
+/** Stacked columns, one a day or month, on an axis with round ticks. */
+import type { Child } from "hono/jsx";
+import { percentText } from "./format.ts";
 
 export interface ChartColumn {
-  /** Name and size, shown on hover. */
+  /** Name below the column, where there is room. */
+  readonly name: string;
+  /** Name and size, shown above the chart on hover and focus. */
   readonly title: string;
+  /** Page of what it counts; absent for none. */
+  readonly to?: string | null;
   /** Segments from bottom to top: the class of the colour, and the size. */
   readonly parts: readonly (readonly [string, number])[];
 }
 
-interface Chart {
+interface ChartProps {
   /** Describes the chart and its numbers in one sentence. */
   readonly title: string;
   readonly columns: readonly ChartColumn[];
-  /** Labels below the first and the last column. */
-  readonly ends: readonly [string, string];
-  /** Label at the top: the value of the full height. */
-  readonly top: string;
+  /** Formats a tick. */
+  readonly format: (tick: number) => string;
   /** Value to compare with, drawn as a dashed line; none by default. */
   readonly usual?: number | null;
+  /** Height of the columns in pixels. */
+  readonly height?: number;
 }
 
-/** Height in pixels of the areas above, of, and below the columns. */
-const ABOVE = 16, PLOT = 104, BELOW = 18;
+/** Height in pixels of the areas above and below the columns, and of the columns. */
+const ABOVE = 20, BELOW = 20, PLOT = 116;
 
-/** Fraction of its slot that a column fills. */
-const WIDTH = 0.72;
+/** Fraction of its slot that a column fills, and its maximum width in slots of a wide chart. */
+const FILLED = 0.78, SLOTS_LEAST = 7;
+
+/** Pixels of a digit of a tick. */
+const DIGIT = 6.5;
+
+/** Radius of the upper corners of a column, in pixels. */
+const ROUND = 2;
+
+/** Names below the columns, at most one more. */
+const NAMES = 4;
 
 /**
- * Draws columns and highlights the last one, which still grows. Widths are percentages, so text
- * keeps its size.
+ * Draws columns and highlights the last one. Horizontal positions are percentages, so text keeps
+ * its size at any width.
  */
-export function ColumnChart({ title, columns, ends, top, usual = null }: Chart) {
-  const sizes = columns.map(({ parts }) => parts.reduce((sum, [, size]) => sum + size, 0));
-  const tallest = Math.max(...sizes, usual ?? 0) || 1;
+export function ColumnChart(props: ChartProps) {
+  const { title, columns, format, usual = null, height = PLOT } = props;
+  const ticks = ticksOf(Math.max(...columns.map(sizeOf), usual ?? 0));
+  const top = ticks.at(-1) ?? 1;
+  const yOf = (size: number) => ABOVE + height * (1 - size / top);
   const slot = 100 / columns.length;
-  const usualY = percent(100 - 100 * (usual ?? 0) / tallest);
+  const labels = ticks.map(format);
+  const gutter = 8 + DIGIT * Math.max(...labels.map(({ length }) => length));
+  const everyName = Math.max(1, Math.ceil((columns.length - 1) / NAMES));
   return (
-    <svg class="columns" role="img" width="100%" height={ABOVE + PLOT + BELOW}>
-      <title>{title}</title>
-      <text x="0" y="11">{top}</text>
-      <svg x="0" y={ABOVE} width="100%" height={PLOT}>
-        {columns.map((column, i) => (
-          <Parts
-            {...column}
-            left={slot * i}
-            slot={slot}
-            tallest={tallest}
-            isLast={i === columns.length - 1}
-          />
+    <figure class="chart">
+      <svg width={gutter} height={ABOVE + height + BELOW} aria-hidden="true">
+        {ticks.map((tick, i) => (
+          <text x={gutter - 8} y={yOf(tick) + 4} text-anchor="end">{labels[i]}</text>
         ))}
-        <line class="ground" x1="0" x2="100%" y1="100%" y2="100%" />
-        {usual !== null && <line class="usual" x1="0" x2="100%" y1={usualY} y2={usualY} />}
       </svg>
-      <text x="0" y={ABOVE + PLOT + 14}>{ends[0]}</text>
-      <text class="marked" x="100%" y={ABOVE + PLOT + 14} text-anchor="end">{ends[1]}</text>
-    </svg>
+      <svg
+        class="columns"
+        role={columns.some(({ to }) => to) ? "group" : "img"}
+        aria-label={title}
+        height={ABOVE + height + BELOW}
+      >
+        {ticks.map((tick) => <line class="grid" x2="100%" y1={yOf(tick)} y2={yOf(tick)} />)}
+        {columns.map((column, i) => (
+          <Column column={column} at={i} of={columns.length} top={top} height={height} />
+        ))}
+        {usual !== null && <line class="usual" x2="100%" y1={yOf(usual)} y2={yOf(usual)} />}
+        {columns.map(({ name }, i) => {
+          const isLast = i === columns.length - 1;
+          return (columns.length - 1 - i) % everyName === 0 && (
+            <text
+              x={percent(isLast ? 100 : slot * (i + 0.5))}
+              y={ABOVE + height + 15}
+              text-anchor={isLast ? "end" : "middle"}
+            >
+              {name}
+            </text>
+          );
+        })}
+      </svg>
+    </figure>
   );
 }
 
-interface PartsProps extends ChartColumn {
-  readonly left: number;
-  readonly slot: number;
-  readonly tallest: number;
-  readonly isLast: boolean;
+function sizeOf({ parts }: ChartColumn): number {
+  return parts.reduce((sum, [, size]) => sum + size, 0);
 }
 
-function Parts({ title, parts, left, slot, tallest, isLast }: PartsProps) {
+interface ColumnProps {
+  readonly column: ChartColumn;
+  /** Index of the column, and number of columns. */
+  readonly at: number;
+  readonly of: number;
+  /** Value of the full height. */
+  readonly top: number;
+  readonly height: number;
+}
+
+function Column({ column: { title, to, parts }, at, of, top, height }: ColumnProps) {
+  const slot = 100 / of;
+  const width = Math.min(slot, 100 / SLOTS_LEAST) * FILLED;
+  const bars: Child[] = [];
   let below = 0;
-  return (
-    <g class={isLast ? "today" : undefined}>
-      <title>{title}</title>
-      {/* The full slot shows the title on hover, also above a low column. */}
-      <rect class="place" x={percent(left)} width={percent(slot)} height="100%" />
-      {parts.map(([name, size]) => {
-        const height = 100 * size / tallest;
-        below += height;
-        return height > 0 && (
-          <rect
-            class={name}
-            x={percent(left + slot * (1 - WIDTH) / 2)}
-            y={percent(100 - below)}
-            width={percent(slot * WIDTH)}
-            height={percent(height)}
-            rx={1}
-          />
-        );
-      })}
-    </g>
+  const shown = parts.filter(([, size]) => size > 0);
+  for (const [i, [name, size]] of shown.entries()) {
+    const bottom = height * (1 - below / top);
+    below += size;
+    const isTop = i === shown.length - 1;
+    // The lower corners are outside of the plot, or below the next segment.
+    bars.unshift(
+      <rect
+        class={name}
+        x={percent(slot * (at + 0.5) - width / 2)}
+        y={height * (1 - below / top)}
+        width={percent(width)}
+        height={Math.max(1, bottom - height * (1 - below / top)) + (isTop ? ROUND : 0)}
+        rx={isTop ? ROUND : undefined}
+      />,
+    );
+  }
+  const isLeft = at < of / 2;
+  const shape = (
+    <>
+      <rect class="place" x={percent(slot * at)} y={ABOVE} width={percent(slot)} height={height} />
+      <svg y={ABOVE} width="100%" height={height}>{bars}</svg>
+      <text class="tip" x={isLeft ? "0" : "100%"} y="11" text-anchor={isLeft ? "start" : "end"}>
+        {title}
+      </text>
+    </>
   );
+  const name = at === of - 1 ? "column today" : "column";
+  return to
+    ? <a class={name} href={to} aria-label={title}>{shape}</a>
+    : <g class={name}>{shape}</g>;
+}
+
+/** Intervals between ticks, at most. */
+const INTERVALS = 4;
+
+/** Returns round ticks from 0 on, integers 1, 2 or 5 × 10ⁿ apart; the last covers the greatest. */
+export function ticksOf(greatest: number): readonly number[] {
+  const least = Math.max(1, greatest / INTERVALS);
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = [1, 2, 5, 10].map((digit) => digit * power).find((of) => of >= least) ?? power;
+  const count = Math.max(1, Math.ceil(greatest / step));
+  return Array.from({ length: count + 1 }, (_, i) => i * step);
 }
 
 /** Formats a percentage as an attribute value. */
@@ -98,7 +161,32 @@ export function percent(share: number): string {
 export function Swatch({ of }: { readonly of: string }) {
   return (
     <svg class="columns in-text" width="10" height="10" aria-hidden="true">
-      <rect class={of} width="10" height="10" />
+      <rect class={of} width="10" height="10" rx={ROUND} />
     </svg>
+  );
+}
+
+/** A sample of the dashed line. */
+export function UsualSwatch() {
+  return (
+    <svg class="columns in-text" width="16" height="10" aria-hidden="true">
+      <line class="usual" x1="0" x2="16" y1="5" y2="5" />
+    </svg>
+  );
+}
+
+/** A share of a sum as a bar and a percentage. */
+export function ShareBar({ part, all }: {
+  readonly part: number | bigint;
+  readonly all: number | bigint;
+}) {
+  const share = Number(all) > 0 ? Math.max(0, Number(part) / Number(all)) : 0;
+  return (
+    <>
+      <svg class="share" height="6" aria-hidden="true">
+        <rect class="past" width={percent(100 * share)} height="6" rx={ROUND} />
+      </svg>{" "}
+      {percentText(part, all)}
+    </>
   );
 }

@@ -93,16 +93,19 @@ export function InlineNotice({ kind, children }: NoticeProps) {
 type SectionProps = PropsWithChildren<{
   readonly title: string;
   readonly id?: string;
+  /** A count next to the heading. */
+  readonly tag?: string | undefined;
   /** Shown at the right of the heading. */
   readonly aside?: Child;
 }>;
 
 /** A panel of a page with its heading. */
-export function Section({ title, id, aside, children }: SectionProps) {
+export function Section({ title, id, tag, aside, children }: SectionProps) {
   return (
     <section id={id} class="panel">
       <header>
         <h2>{title}</h2>
+        {tag !== undefined && <span class="tag">{tag}</span>}
         {aside !== undefined && <div class="end">{aside}</div>}
       </header>
       {children}

@@ -12,11 +12,6 @@ export async function readFailures(
   team: Team,
   query: RunsQuery,
   limit: number,
-): Promise<RunListRow[]> {
-  const pages = await Promise.all(
-    FAILURES.map((status) => runList.page(team, { ...query, status }, null, limit)),
-  );
-  return pages.flatMap(({ rows }) => rows)
-    .sort((a, b) => (b.startedAt ?? b.receivedAt) - (a.startedAt ?? a.receivedAt))
-    .slice(0, limit);
+): Promise<readonly RunListRow[]> {
+  return (await runList.page(team, { ...query, status: FAILURES }, null, limit)).rows;
 }

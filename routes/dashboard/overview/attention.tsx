@@ -1,10 +1,8 @@
-/** What needs attention: open incidents, agents that are down or late, runs that do not end. */
-import type { OpenIncidents } from "../../../domain/alerts/store.ts";
+/** Lists of what needs attention and of what runs now. */
+import type { Child } from "hono/jsx";
+import type { RunListRow } from "../../../domain/runs/list.ts";
 import { deadlinesOf, type Monitor } from "../../../domain/monitors/monitor.ts";
 import { scheduleWords } from "../../../domain/monitors/schedule.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
 import {
   agentPath,
   AGENTS_PATH,
@@ -12,142 +10,89 @@ import {
   queryText,
   runPath,
   RUNS_PATH,
+  SPEND_PATH,
 } from "../layout/paths.ts";
 import { IncidentEntry } from "../alerts/entries.tsx";
-import { readOpenList } from "../alerts/open_list.tsx";
 import { Section } from "../components/elements.tsx";
-import { readFailures } from "../components/failures.ts";
-import { durationText, formatCount } from "../components/format.ts";
+import { FAILURES } from "../components/failures.ts";
+import { countedText, durationText, formatCount } from "../components/format.ts";
 import { FeedEntry } from "../components/feed.tsx";
+import { percent } from "../components/column_chart.tsx";
 import { MONITOR_LABELS } from "../components/monitor.tsx";
-import { STUCK_MS } from "../components/run_state.tsx";
 import { Ago, At } from "../components/time.tsx";
+import { nameOf } from "../runs/runs_view.ts";
+import { type OverviewData, SHOWN } from "./overview_load.ts";
+import {
+  type DayMetrics,
+  type FailureGroup,
+  failureGroups,
+  type OpenRun,
+  silentMonitors,
+} from "./overview_view.ts";
 
-/** Entries shown of each kind. */
-const SHOWN = 5;
+/** Open runs shown. */
+const RUNS_SHOWN = 8;
 
-/** Agents read of each state; the latest changes are shown. */
-const READ_MAX = 50;
-
-/** Latest failures that are read to find runs that were closed because they were idle. */
-const FAILURES_READ = 25;
-
-/** Age up to which the last sign of life of an idle run needs attention, milliseconds. */
-const SILENT_MS_MAX = 86_400_000;
-
-/** What needs attention, each list in its order; one more than is shown says that there are more. */
-export type Attention = Awaited<ReturnType<typeof readAttention>>;
-
-/** Reads what needs attention, each part by a bounded range. */
-export async function readAttention(
-  deps: AppDeps,
-  team: Team,
-  now: number,
-  open: OpenIncidents,
-) {
-  const { monitors, runList } = deps;
-  const agents = (state: "down" | "late") =>
-    monitors.list(team, { state, limit: READ_MAX, after: null });
-  const recent = { from: now - 2 * SILENT_MS_MAX, to: null };
-  const [incidents, down, late, stuck, failures] = await Promise.all([
-    readOpenList(deps, team, open, SHOWN),
-    agents("down"),
-    agents("late"),
-    runList.page(team, { status: "running", from: null, to: now - STUCK_MS }, null, SHOWN + 1),
-    readFailures(runList, team, recent, FAILURES_READ),
-  ]);
-  const silent = failures.filter(({ closedBy, finishedAt }) =>
-    closedBy === "idle" && (finishedAt ?? 0) > now - SILENT_MS_MAX
-  );
-  // An incident says it already.
-  const missed = new Set(
-    incidents.map(({ kind, group }) => kind === "missed" ? group.agent : null),
-  );
-  const named = new Set(incidents.flatMap(({ kind, runs }) => kind === "stuck" ? runs : []));
-  return {
-    incidents,
-    down: latest(down).filter(({ agent }) => !missed.has(agent)),
-    late: latest(late),
-    stuck: stuck.rows.filter(({ id }) => !named.has(id)),
-    silent,
-  };
-}
-
-function latest({ monitors }: Awaited<ReturnType<AppDeps["monitors"]["list"]>>): Monitor[] {
-  return monitors.map(({ monitor }) => monitor).sort((a, b) => b.since - a.since);
-}
-
-interface AttentionProps {
-  readonly attention: Attention;
+interface AttentionProps extends Pick<OverviewData, "attention" | "lines" | "days"> {
   /** Number of open incidents. */
   readonly open: number;
   readonly nowMs: number;
+  /** True to show nothing when all is well. */
+  readonly isOptional?: boolean;
 }
 
-/** Lists open incidents, agents that are down, late ones, then runs; nothing when all is well. */
-export function NeedsAttention({ attention, open, nowMs }: AttentionProps) {
-  const { incidents, down, late, stuck, silent } = attention;
-  const count = incidents.length + down.length + late.length + stuck.length + silent.length;
-  if (count === 0) return null;
+/** Lists incidents, agents that are down or late, stuck runs, failures, calls without a price. */
+export function NeedsAttention(props: AttentionProps) {
+  const { attention, lines, days, open, nowMs, isOptional = false } = props;
+  const { incidents, stuck } = attention;
+  const monitors = silentMonitors(attention.monitors, incidents);
+  const failures = failureGroups(attention.failures, incidents, lines);
+  const unpriced = sumOf(days, "unpricedCalls");
+  const uncounted = sumOf(days, "uncountedCalls");
+  const count = open + monitors.length + stuck.length + failures.length +
+    Number(unpriced + uncounted > 0);
+  if (count === 0 && isOptional) return null;
   return (
     <Section
       id="attention"
       title="Needs attention"
+      tag={count === 0 ? undefined : formatCount(count)}
       aside={
         <>
-          {incidents.length > 0 && <a href={ALERTS_PATH}>All incidents</a>}
-          {down.length + late.length > 0 && <a href={AGENTS_PATH}>All agents</a>}
+          {stuck.length > SHOWN && <a href={RUNNING_PATH}>All open runs</a>}
+          {monitors.length > 0 && <a href={AGENTS_PATH}>All agents</a>}
+          <a href={FAILED_PATH}>All failures</a>
+          <a href={ALERTS_PATH}>All alerts</a>
         </>
       }
     >
+      {count === 0 && (
+        <p class="quiet">No incident is open, no agent is late, and nothing failed in 24 hours.</p>
+      )}
       <ul class="feed">
         {incidents.map((incident) => <IncidentEntry incident={incident} now={nowMs} />)}
-        {[...down.slice(0, SHOWN), ...late.slice(0, SHOWN)].map((monitor) => (
-          <AgentEntry monitor={monitor} now={nowMs} />
-        ))}
-        {stuck.slice(0, SHOWN).map((run) => <StuckEntry run={run} now={nowMs} />)}
-        {silent.slice(0, SHOWN).map((run) => <SilentEntry run={run} now={nowMs} />)}
+        {monitors.slice(0, SHOWN).map((monitor) => <AgentEntry monitor={monitor} now={nowMs} />)}
+        {stuck.slice(0, SHOWN).map((run) => stuckEntry(run, nameOf(run, lines.get(run.id)), nowMs))}
+        {failures.slice(0, SHOWN).map((group) => failureEntry(group, nowMs))}
+        {unpriced + uncounted > 0 && <UnpricedEntry unpriced={unpriced} uncounted={uncounted} />}
       </ul>
-      <More {...attention} open={open} />
     </Section>
   );
 }
 
-/** Links to what is not shown. */
-function More(
-  { incidents, open, down, late, stuck, silent }: Attention & { readonly open: number },
-) {
-  const links: readonly (readonly [string, string] | false)[] = [
-    incidents.length > 0 && open > incidents.length &&
-    [`${formatCount(open - incidents.length)} more incidents`, ALERTS_PATH],
-    down.length > SHOWN &&
-    [`${moreText(down)} are down`, AGENTS_PATH + queryText([["state", "down"]])],
-    late.length > SHOWN &&
-    [`${moreText(late)} are late`, AGENTS_PATH + queryText([["state", "late"]])],
-    stuck.length > SHOWN &&
-    ["More runs are open", RUNS_PATH + queryText([["status", "running"]])],
-    silent.length > SHOWN &&
-    ["More runs fell silent", RUNS_PATH + queryText([["status", "timeout"]])],
-  ];
-  const shown = links.filter((link) => link !== false);
-  return shown.length === 0 ? null : (
-    <p class="foot">
-      {shown.map(([text, to], i) => (
-        <>
-          {i > 0 && " · "}
-          <a href={to}>{text}</a>
-        </>
-      ))}
-    </p>
-  );
+const RUNNING_PATH = RUNS_PATH + queryText([["status", "running"]]);
+const FAILED_PATH = RUNS_PATH + queryText(FAILURES.map((status) => ["status", status] as const));
+
+function sumOf(days: readonly DayMetrics[], name: "unpricedCalls" | "uncountedCalls"): number {
+  return days.reduce((sum, day) => sum + day[name], 0);
 }
 
-function moreText(all: readonly Monitor[]): string {
-  const more = formatCount(all.length - SHOWN);
-  return all.length === READ_MAX ? `At least ${more} more` : `${more} more`;
+interface MonitorEntryProps {
+  readonly monitor: Monitor;
+  readonly now: number;
 }
 
-function AgentEntry({ monitor, now }: { readonly monitor: Monitor; readonly now: number }) {
+function AgentEntry({ monitor, now }: MonitorEntryProps) {
   const { agent, state, since, settings, lastArrivalAt } = monitor;
   const { expectedAt, downAfter } = deadlinesOf(monitor);
   const [word, icon] = MONITOR_LABELS[state];
@@ -181,38 +126,137 @@ function AgentEntry({ monitor, now }: { readonly monitor: Monitor; readonly now:
   );
 }
 
-function StuckEntry({ run, now }: { readonly run: RunListRow; readonly now: number }) {
-  const startedAt = run.startedAt ?? run.receivedAt;
+interface RunEntryProps {
+  readonly run: RunListRow;
+  readonly name: string;
+  readonly icon: "late" | "timeout" | "bad";
+  readonly end: Child;
+  readonly reason: Child;
+  /** Number of runs that failed alike. */
+  readonly count?: number;
+}
+
+function RunEntry({ run, name, icon, end, reason, count = 1 }: RunEntryProps) {
+  const labels = [run.agent, run.customerId, count > 1 ? `${formatCount(count)} runs` : null];
   return (
-    <FeedEntry
-      to={runPath(run.id)}
-      icon="late"
-      name="st-late"
-      title={`A run of ${run.agent ?? "an unknown agent"} does not end`}
-      end={durationText(now - startedAt)}
-    >
-      <span class="more">
-        Open since <At at={startedAt} />
-      </span>
+    <FeedEntry to={runPath(run.id)} icon={icon} name={`st-${icon}`} title={name} end={end}>
+      <span class={icon === "bad" ? "err-count" : "more"}>{reason}</span>
+      {labels.map((label) => label !== null && ` · ${label}`)}
     </FeedEntry>
   );
 }
 
-/** A run that was closed because it was idle. */
-function SilentEntry({ run, now }: { readonly run: RunListRow; readonly now: number }) {
-  const lastAt = run.finishedAt ?? run.receivedAt;
+function stuckEntry(run: RunListRow, name: string, nowMs: number) {
+  const startedAt = run.startedAt ?? run.receivedAt;
+  const reason = (
+    <>
+      Does not end: open since <At at={startedAt} />
+    </>
+  );
+  return (
+    <RunEntry
+      run={run}
+      name={name}
+      icon="late"
+      end={durationText(nowMs - startedAt)}
+      reason={reason}
+    />
+  );
+}
+
+function failureEntry({ run, name, reason, count }: FailureGroup, nowMs: number) {
+  const [icon, word] = run.status === "timeout"
+    ? ["timeout", "Timed out"] as const
+    : ["bad", "Failed"] as const;
+  return (
+    <RunEntry
+      run={run}
+      name={name}
+      icon={icon}
+      end={<Ago at={run.finishedAt ?? run.receivedAt} now={nowMs} />}
+      reason={reason === null || reason === name ? word : reason}
+      count={count}
+    />
+  );
+}
+
+interface UnpricedProps {
+  readonly unpriced: number;
+  readonly uncounted: number;
+}
+
+function UnpricedEntry({ unpriced, uncounted }: UnpricedProps) {
+  const all = unpriced + uncounted;
+  const lacks = [...unpriced > 0 ? ["no price"] : [], ...uncounted > 0 ? ["no token counts"] : []];
   return (
     <FeedEntry
-      to={runPath(run.id)}
-      icon="timeout"
-      name="st-timeout"
-      title={`A run of ${run.agent ?? "an unknown agent"} fell silent`}
-      end={<Ago at={lastAt} now={now} />}
+      to={`${SPEND_PATH}#unpriced`}
+      icon="warn"
+      name="st-warn"
+      title={`${countedText(all, "call")} ${all === 1 ? "has" : "have"} ${lacks.join(" or ")}`}
+      end={unpriced > 0 ? "Add a price" : "See the models"}
     >
-      <span class="more">
-        No event since <At at={lastAt} />
-      </span>
-      , so it was closed as {run.status}.
+      {all === 1 ? "It counts" : "They count"} as $0, so costs are too low
     </FeedEntry>
+  );
+}
+
+interface RunningProps {
+  readonly runs: readonly OpenRun[];
+  /** Number of open runs; null for very many. */
+  readonly count: number | null;
+}
+
+/** Lists open runs, each with its time as a bar with a mark at the usual time. */
+export function RunningNow({ runs, count }: RunningProps) {
+  return (
+    <Section
+      id="running"
+      title="Running now"
+      tag={count === null ? "1,000+" : formatCount(count)}
+      aside={<a href={RUNNING_PATH}>All</a>}
+    >
+      {runs.length === 0 ? <p class="quiet">Nothing runs.</p> : (
+        <ul class="feed">
+          {runs.slice(0, RUNS_SHOWN).map((open) => <RunningEntry open={open} />)}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function RunningEntry({ open }: { readonly open: OpenRun }) {
+  const { run, name, openMs, usualMs, isFarOver } = open;
+  const end: Child = (
+    <>
+      {durationText(openMs)}
+      <br />
+      <span class={isFarOver ? "more" : undefined}>
+        {usualMs === null ? "usual unknown" : `usual ${durationText(usualMs)}`}
+      </span>
+    </>
+  );
+  return (
+    <FeedEntry to={runPath(run.id)} icon="run" name="st-run" title={name} end={end}>
+      {[run.agent, run.customerId].filter(Boolean).join(" · ")}
+      {usualMs !== null && <Load openMs={openMs} usualMs={usualMs} isFarOver={isFarOver} />}
+    </FeedEntry>
+  );
+}
+
+/** Fraction of a bar at which its mark is, unless the run takes longer. */
+const MARK = 0.75;
+
+type LoadProps = Pick<OpenRun, "openMs" | "isFarOver"> & { readonly usualMs: number };
+
+function Load({ openMs, usualMs, isFarOver }: LoadProps) {
+  const all = Math.max(openMs, usualMs / MARK);
+  const width = percent(100 * openMs / all);
+  return (
+    <svg class="load" width="100%" height="4" aria-hidden="true">
+      <rect class="track" width="100%" height="4" rx="2" />
+      <rect class={isFarOver ? "far" : "now"} width={width} height="4" rx="2" />
+      <rect class="mark" x={percent(100 * usualMs / all)} width="1.5" height="4" />
+    </svg>
   );
 }

@@ -1,64 +1,24 @@
-/** Banners for problems, each with a remedy. */
-import { runPath, SPEND_PATH } from "../layout/paths.ts";
+/** Banners for problems of the service, each with a remedy. */
+import { runPath } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
-import { countedText, formatCount } from "../components/format.ts";
 import { MessageBanner } from "../alerts/banner.tsx";
 import { RejectedBanner } from "../refusals/page.tsx";
-import type { Overview } from "./read.ts";
-
-/** Maximum models named; the spend page names all. */
-const MODELS_NAMED = 3;
+import type { OverviewData } from "./overview_load.ts";
 
 /** Shows the banners that apply. */
-export function Banners(overview: Overview) {
+export function Banners(
+  { messages, dead, rejected }: Pick<OverviewData, "messages" | "dead" | "rejected">,
+) {
   return (
     <>
-      <MessageBanner {...overview.messages} />
-      <DeadBanner {...overview.dead} />
-      <RejectedBanner {...overview.rejected} />
-      <UnpricedBanner {...overview} />
+      <MessageBanner {...messages} />
+      <DeadBanner stages={dead.stages} hasMore={dead.hasMore} />
+      <RejectedBanner {...rejected} />
     </>
   );
 }
 
-function UnpricedBanner({ unpriced, span }: Overview) {
-  if (unpriced === null) return null;
-  const { calls, uncounted, models } = unpriced;
-  const all = calls + uncounted;
-  const lacks = [...calls > 0 ? ["no price"] : [], ...uncounted > 0 ? ["no token counts"] : []];
-  const named = models.slice(0, MODELS_NAMED);
-  const more = models.length - named.length;
-  return (
-    <InlineNotice kind="warn">
-      <p>
-        <strong>
-          {countedText(all, "call")} {all === 1 ? "has" : "have"} {lacks.join(" or ")}
-        </strong>{" "}
-        since {span.from} and {all === 1 ? "counts" : "count"} as $0, so costs are too low
-        {named.map((name, i) => (
-          <>
-            {i === 0 ? ": " : ", "}
-            <code>{name}</code>
-          </>
-        ))}
-        {more > 0 && ` and ${formatCount(more)} more`}. {calls > 0
-          ? (
-            <>
-              <a href={`${SPEND_PATH}#unpriced`}>Add a price</a>, then reprice those calls.
-            </>
-          )
-          : (
-            <>
-              <a href={`${SPEND_PATH}#unpriced`}>See the models</a>, and send the provider's usage
-              with each call.
-            </>
-          )}
-      </p>
-    </InlineNotice>
-  );
-}
-
-function DeadBanner({ stages, hasMore }: Overview["dead"]) {
+function DeadBanner({ stages, hasMore }: OverviewData["dead"]) {
   const count = stages.length;
   if (count === 0) return null;
   return (

@@ -1,106 +1,109 @@
-/** Charts of the days up to today: runs with their failures, and cost. */
+/** Charts of the days up to today: failures, runs and cost. */
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
-import { Money, Section } from "../components/elements.tsx";
-import { type Column, numberColumn, Table } from "../components/table.tsx";
-import { ColumnChart, Swatch } from "../components/column_chart.tsx";
-import { countedText, dayText, formatCount, moneyText, percentText } from "../components/format.ts";
-import { type DayMetrics, DAYS_BEFORE } from "./day_metrics.ts";
-import type { Overview } from "./read.ts";
+import { Section } from "../components/elements.tsx";
+import { ColumnChart, Swatch, UsualSwatch } from "../components/column_chart.tsx";
+import {
+  countedText,
+  dayText,
+  exactMoneyText,
+  formatCount,
+  moneyText,
+} from "../components/format.ts";
+import { FAILURES } from "../components/failures.ts";
+import type { OverviewData } from "./overview_load.ts";
+import type { DayMetrics, UsualDay } from "./overview_view.ts";
 
-export function Charts({ days, span, usual }: Overview) {
-  const ends = [dayText(Date.parse(span.from)), "today"] as const;
-  const sum = (of: (day: DayMetrics) => number) => days.reduce((all, day) => all + of(day), 0);
-  const runs = countedText(sum((day) => day.runs), "run");
-  const failed = formatCount(sum((day) => day.failed));
-  const mostRuns = Math.max(...days.map(({ runs }) => runs), usual?.runs ?? 0);
-  const mostCost = days.reduce((most, { cost }) => cost > most ? cost : most, usual?.cost ?? 0n);
-  const period = `of each day of the last ${DAYS_BEFORE} days and today`;
-  return (
-    <div class="cols two">
-      <Section title="Runs by day">
-        <ColumnChart
-          title={`Runs ${period}: ${runs}, ${failed} of them failed or timed out; the table below has the numbers`}
-          columns={days.map(({ day, runs, failed, timedOut }) => ({
-            title: `${day}: ${countedText(runs, "run")}, ${
-              formatCount(failed)
-            } failed or timed out`,
-            parts: [["failed", failed - timedOut], ["timeout", timedOut], ["past", runs - failed]],
-          }))}
-          ends={ends}
-          top={formatCount(mostRuns)}
-          usual={usual?.runs ?? null}
-        />
-        <p class="below-chart">
-          <Swatch of="past" /> other runs <Swatch of="failed" /> failed <Swatch of="timeout" />{" "}
-          timed out{usual !== null && <UsualSwatch />}
-        </p>
-      </Section>
-      <Section title="Cost by day">
-        <ColumnChart
-          title={`Cost ${period}; the table below has the numbers`}
-          columns={days.map(({ day, cost }) => ({
-            title: `${day}: ${moneyText(cost)}`,
-            parts: [["past", Number(cost)]],
-          }))}
-          ends={ends}
-          top={moneyText(mostCost)}
-          usual={usual === null ? null : Number(usual.cost)}
-        />
-        <p class="below-chart">
-          <Swatch of="past" /> cost{usual !== null && <UsualSwatch />}
-        </p>
-      </Section>
-    </div>
-  );
+/** Path of the runs of a day, with their child runs: the list has as many as are counted. */
+export function dayRunsPath(day: string, isFailed = false): string {
+  const statuses = isFailed ? FAILURES.map((status) => ["status", status] as const) : [];
+  return RUNS_PATH + queryText([...statuses, ["from", day], ["to", day], ["root", "false"]]);
 }
 
-function UsualSwatch() {
+interface Chart {
+  readonly title: string;
+  /** Class of the colour, and the class and label of its sample. */
+  readonly colour: string;
+  readonly sample: readonly [string, string];
+  readonly sizeOf: (day: DayMetrics | UsualDay) => number;
+  readonly format: (size: number) => string;
+  /** Describes a day after its name. */
+  readonly textOf: (day: DayMetrics) => string;
+}
+
+const CHARTS: readonly Chart[] = [
+  {
+    title: "Failures a day",
+    colour: "failed",
+    sample: ["failed", "failed or timed out"],
+    sizeOf: ({ failed }) => failed,
+    format: formatCount,
+    textOf: ({ runs, failed, timedOut }) =>
+      `${formatCount(failed)} of ${countedText(runs, "run")} failed` +
+      (timedOut === 0 ? "" : `, ${formatCount(timedOut)} timed out`),
+  },
+  {
+    title: "Runs a day",
+    colour: "past",
+    sample: ["now", "today"],
+    sizeOf: ({ runs }) => runs,
+    format: formatCount,
+    textOf: ({ runs, failed, running }) =>
+      `${countedText(runs, "run")}, ${formatCount(failed)} failed` +
+      (running === 0 ? "" : `, ${formatCount(running)} running`),
+  },
+  {
+    title: "Cost a day",
+    colour: "past",
+    sample: ["now", "today"],
+    sizeOf: ({ cost }) => Number(cost),
+    format: (tick) => exactMoneyText(BigInt(tick)),
+    textOf: ({ cost, runs }) => `${moneyText(cost)}, ${countedText(runs, "run")}`,
+  },
+];
+
+type ChartsProps = Pick<OverviewData, "days" | "span" | "usual" | "hours">;
+
+export function Charts({ days, span, usual, hours }: ChartsProps) {
+  const shown = days.filter(({ day }) => day >= span.from);
+  const nameOf = (day: string) => day === span.today ? "today" : dayText(Date.parse(day));
   return (
     <>
-      {" "}
-      <svg class="columns in-text" width="18" height="10" aria-hidden="true">
-        <line class="usual" x1="0" x2="18" y1="5" y2="5" />
-      </svg>{" "}
-      a usual day
+      <div class="cols three">
+        {CHARTS.map(({ title, colour, sample: [swatch, label], sizeOf, format, textOf }) => (
+          <Section
+            title={title}
+            aside={
+              <small class="soft">
+                <Swatch of={swatch} /> {label} {usual !== null && <UsualSwatch />}
+                {usual !== null && "usual"}
+              </small>
+            }
+          >
+            <ColumnChart
+              title={`${title}, ${shown.length} days`}
+              columns={shown.map((of) => ({
+                name: nameOf(of.day),
+                title: `${nameOf(of.day)}: ${textOf(of)}`,
+                to: dayRunsPath(of.day, colour === "failed"),
+                parts: [[colour, sizeOf(of)]],
+              }))}
+              format={format}
+              usual={usual && sizeOf(usual)}
+            />
+          </Section>
+        ))}
+      </div>
+      {usual !== null && (
+        <p class="soft">
+          Usual is the average of the {daysText(usual.days)}{" "}
+          before today{hours.days > 0 && hours.days < usual.days &&
+            `; by now, of the ${daysText(hours.days)} whose runs are few enough to read here`}.
+        </p>
+      )}
     </>
   );
 }
 
-/** The same metrics as a table. */
-export function DaysTable({ days, span }: Overview) {
-  return (
-    <details class="more">
-      <summary>The same as a table</summary>
-      <Table
-        label="Figures by day"
-        caption={
-          <caption class="soft">
-            By UTC day of the runs' start. Failed are those that failed or timed out, also as a
-            share of the runs that ended.
-          </caption>
-        }
-        columns={columnsAt(span.today)}
-        rows={days.toReversed()}
-      />
-    </details>
-  );
-}
-
-function columnsAt(today: string): readonly Column<DayMetrics>[] {
-  return [
-    {
-      head: "Day",
-      isName: true,
-      cell: ({ day }) => (
-        <>
-          <a href={`${RUNS_PATH}${queryText([["from", day], ["to", day]])}`}>{day}</a>
-          {day === today && " (today, so far)"}
-        </>
-      ),
-    },
-    numberColumn("Runs", ({ runs }) => formatCount(runs)),
-    numberColumn("Failed", ({ failed }) => formatCount(failed)),
-    numberColumn("Share", ({ failed, runs, running }) => percentText(failed, runs - running)),
-    numberColumn("Cost", ({ cost }) => <Money of={cost} />),
-  ];
+function daysText(days: number): string {
+  return days === 1 ? "day" : countedText(days, "day");
 }

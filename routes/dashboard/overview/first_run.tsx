@@ -16,7 +16,7 @@ import {
 import { seeOther } from "../layout/reply.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Ago } from "../components/time.tsx";
-import { DAYS_BEFORE } from "./day_metrics.ts";
+import { USUAL_DAYS } from "./overview_view.ts";
 
 /** Reads the start of the newest run, unix milliseconds; null for a team that never had one. */
 export async function readLastStart({ runList }: AppDeps, team: Team): Promise<number | null> {
@@ -50,7 +50,7 @@ export function FirstRunGuide({ target, last, nowMs }: FirstRunProps) {
     <Empty title={last === null ? "Send your first run" : "No recent runs"}>
       {last !== null && (
         <p>
-          No run began today or in the {DAYS_BEFORE} days before; the newest one began{" "}
+          No run began today or in the {USUAL_DAYS} days before; the newest one began{" "}
           <Ago at={last} now={nowMs} />. <a href={RUNS_PATH}>See all runs</a>
         </p>
       )}

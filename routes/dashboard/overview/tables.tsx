@@ -1,67 +1,47 @@
-/** Tables of runs and agents that need attention first. */
-import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
-import type { RunStatus } from "../../../domain/runs/run.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
+/** Tables of what costs most and takes longest today. */
+import { agentPath, queryText, runPath, SPEND_PATH } from "../layout/paths.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import { ShareBar } from "../components/column_chart.tsx";
 import { Money, Section } from "../components/elements.tsx";
-import { countedText, formatCount, pluralOf } from "../components/format.ts";
-import { FIGURE_COLUMNS, RUN_COLUMNS } from "../components/run_columns.tsx";
-import { type Column, numberColumn, Table } from "../components/table.tsx";
-import type { AgentSpend } from "./agent_spend.ts";
-import { DAYS_BEFORE } from "./day_metrics.ts";
-import type { Overview } from "./read.ts";
+import { countedText, formatCount } from "../components/format.ts";
+import { FIGURE_COLUMNS } from "../components/run_columns.tsx";
+import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
+import { nameOf } from "../runs/runs_view.ts";
+import type { OverviewData } from "./overview_load.ts";
+import { type AgentSpend, rankAgents } from "./overview_view.ts";
 
-/** Shows the latest failed runs. */
-export function FailuresTable({ failures, span }: Overview) {
-  const allOf = (status: RunStatus) =>
-    `${RUNS_PATH}${queryText([["status", status], ["from", span.from]])}`;
-  const caption = "The runs that failed or timed out last.";
-  return (
-    <Section id="failures" title="Latest failures">
-      {failures.length === 0
-        ? <p>Nothing failed or timed out today or in the {DAYS_BEFORE} days before.</p>
-        : (
-          <>
-            {runsTable("Latest failures", caption, failures)}
-            <p>
-              <a href={allOf("failed")}>All that failed</a> ·{" "}
-              <a href={allOf("timeout")}>all that timed out</a>
-            </p>
-          </>
-        )}
-    </Section>
-  );
-}
+/** Agents listed: those with the highest spend today. */
+const AGENTS_SHOWN = 8;
 
-/** Shows the slowest of the newest runs of today. */
-export function SlowestTable({ slowest: { runs, compared, isAll } }: Overview) {
-  const count = countedText(compared, "run");
-  const caption = isAll
-    ? `The slowest of ${count} of today.`
-    : `The slowest among the newest ${count} of today; older ones are not compared.`;
-  return (
-    <Section title="Slowest today">
-      {runs.length === 0
-        ? <p>No run of today has ended.</p>
-        : runsTable("Slowest today", caption, runs)}
-    </Section>
-  );
-}
+type TablesProps = Pick<OverviewData, "agents" | "slowest" | "lines" | "span">;
 
-function runsTable(label: string, caption: string, runs: readonly RunListRow[]) {
+export function Tables({ agents, slowest, lines, span }: TablesProps) {
+  const slow = countedText(slowest.compared, slowest.isAll ? "run" : "newest run");
   const columns: readonly Column<RunListRow>[] = [
-    ...RUN_COLUMNS,
+    {
+      head: "Run",
+      isName: true,
+      class: "cut",
+      cell: (run) => <a class="row" href={runPath(run.id)}>{nameOf(run, lines.get(run.id))}</a>,
+    },
     { head: "Agent", class: "agent-name", cell: ({ agent }) => <AgentLink slug={agent} /> },
     ...FIGURE_COLUMNS,
   ];
+  const all = SPEND_PATH + queryText([["group_by", "agent"], ["from", span.from]]);
   return (
-    <Table
-      label={label}
-      class="fold"
-      caption={<caption class="soft">{caption}</caption>}
-      columns={columns}
-      rows={runs}
-    />
+    <div class="cols two">
+      <Section title="Spend by agent today" aside={<a href={all}>All spend by agent</a>}>
+        {agents.today === null
+          ? <p>So many agents ran today that this page does not add them up.</p>
+          : <AgentTable of={rankAgents(agents.today, agents.before)} days={span.days.length - 1} />}
+      </Section>
+      <Section title="Slowest today" aside={<small class="soft">of the {slow} of today</small>}>
+        {slowest.rows.length === 0
+          ? <p class="quiet">No run of today has ended.</p>
+          : <Table label="Slowest today" class="fold" columns={columns} rows={slowest.rows} />}
+      </Section>
+    </div>
   );
 }
 
@@ -69,57 +49,44 @@ function AgentLink({ slug }: { readonly slug: string | null }) {
   return slug === null ? <>{UNATTRIBUTED}</> : <a href={agentPath(slug)}>{slug}</a>;
 }
 
-export function AgentsTable({ agents, span }: Overview) {
-  const all = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", span.from]])}`;
-  return (
-    <Section title="Spend by agent">
-      {agents === null
-        ? <p>So many agents ran today that this page does not add them up.</p>
-        : (
-          <Table
-            label="Spend by agent"
-            class="fold"
-            caption={<caption class="soft">{agentsCaption(agents.leftOut)}</caption>}
-            columns={agentColumns(span)}
-            rows={agents.agents}
-          />
-        )}
-      <p>
-        <a href={all}>All spend by agent</a>
-      </p>
-    </Section>
-  );
+interface AgentTableProps {
+  readonly of: readonly AgentSpend[];
+  /** Number of days before today. */
+  readonly days: number;
 }
 
-function agentsCaption(leftOut: number): string {
-  return leftOut === 0
-    ? "Those that spent most today first."
-    : `The agents that spent most today; ${formatCount(leftOut)} more are not shown.`;
-}
-
-function agentColumns({ today }: Overview["span"]): readonly Column<AgentSpend>[] {
-  return [
+function AgentTable({ of, days }: AgentTableProps) {
+  const all = of.reduce((sum, { cost }) => sum + cost, 0n);
+  const columns: readonly Column<AgentSpend>[] = [
     {
       head: "Agent",
       isName: true,
       class: "agent-name",
       cell: ({ agent }) => <AgentLink slug={agent} />,
     },
-    numberColumn("Today", ({ costToday }) => <Money of={costToday} />, "today"),
-    numberColumn(
-      `${DAYS_BEFORE} days before`,
-      ({ costBefore }) => costBefore === null ? "see all" : <Money of={costBefore} />,
-      `in ${DAYS_BEFORE} days before`,
-    ),
     {
-      head: "Runs today",
-      class: "num",
-      unit: ({ runsToday }) => `${pluralOf(runsToday, "run")} today`,
-      cell: ({ agent, runsToday }) => {
-        const query = queryText([["agent", agent], ["from", today], ["to", today]]);
-        const runs = formatCount(runsToday);
-        return agent === null ? runs : <a href={`${RUNS_PATH}${query}`}>{runs}</a>;
-      },
+      head: "Share",
+      class: "shares",
+      cell: ({ cost }) => <ShareBar part={cost} all={all} />,
     },
+    countColumn("Runs", ({ runs }) => runs, "run"),
+    numberColumn("Today", ({ cost }) => <Money of={cost} />, "today"),
+    numberColumn(
+      `${days} days before`,
+      ({ before }) => before === null ? "see all" : <Money of={before} />,
+      `in ${days} days before`,
+    ),
   ];
+  const more = of.length - AGENTS_SHOWN;
+  return (
+    <>
+      <Table
+        label="Spend by agent today"
+        class="fold"
+        columns={columns}
+        rows={of.slice(0, AGENTS_SHOWN)}
+      />
+      {more > 0 && <p class="foot">{formatCount(more)} more agents spent less.</p>}
+    </>
+  );
 }

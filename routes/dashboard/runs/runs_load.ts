@@ -56,9 +56,9 @@ export async function loadRuns(
 /** Maximum agents of a page whose usual figures are read, and runs of each. */
 const USUAL = { agentsMax: 20, runs: 50 } as const;
 
-/** Reads the usual figures of the agents of a page. */
-async function readUsual(
-  { runList }: AppDeps,
+/** Reads the usual figures of the agents of some runs. */
+export async function readUsual(
+  { runList }: Pick<AppDeps, "runList">,
   team: Team,
   rows: readonly RunListRow[],
 ): Promise<ReadonlyMap<string, UsualRun | null>> {

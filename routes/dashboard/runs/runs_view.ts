@@ -103,7 +103,7 @@ export function nameOf({ id, agent }: RunListRow, lines: RunLines | undefined): 
 }
 
 /** Returns why a run failed: in its own words, else in those of the child run that failed. */
-function reasonOf(
+export function reasonOf(
   run: RunListRow,
   lines: RunLines | undefined,
   cause: RunListRow | undefined,

@@ -1,26 +1,22 @@
-/** Daily spend as stacked bars. Groups differ by colour and pattern; a table has the same data. */
+/** Daily spend as stacked columns, one colour a group; a table has the same data. */
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import { type DailySpend, seriesOf } from "../../../domain/spend/daily.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
-import { Money, Wide } from "../components/elements.tsx";
+import { ColumnChart, Swatch, UsualSwatch } from "../components/column_chart.tsx";
+import { Money } from "../components/elements.tsx";
 import { exactMoneyText, moneyText, percentText } from "../components/format.ts";
 import { daySpan, dayText, monthText, shortName } from "./labels.ts";
-import type { SpendAnswer } from "./paths.ts";
+import { runsOfGroupPath, type SpendAnswer } from "./paths.ts";
 
-/** SVG units: bars are drawn from 0 to `bars`, amounts above 0. */
-const SIZE = { width: 1280, left: 56, right: 4, above: 10, bars: 200, names: 24 } as const;
-const INNER_WIDTH = SIZE.width - SIZE.left - SIZE.right;
-
-/** Maximum number of day names below the bars. */
-const NAMES_MAX = 16;
+/** Height of the columns in pixels. */
+const HEIGHT = 200;
 
 /** Maximum characters of a group's name in the legend. */
 const NAME_CHARS_MAX = 40;
 
-/** Pattern marks over the colour, by the position of the group. */
+/** Marks of the patterns that replace the second and further colours in print. */
 const MARKS: readonly string[] = [
-  "",
   "M0 8L8 0M-2 2L2 -2M6 10L10 6",
   "M0 4H8",
   "M2 2h2v2h-2zM6 6h2v2h-2z",
@@ -31,150 +27,68 @@ const MARKS: readonly string[] = [
 ];
 
 /** The chart with its legend. */
-export function SpendChart({ query, spend }: Pick<SpendAnswer, "query" | "spend">) {
+export function SpendChart({ answer }: { readonly answer: SpendAnswer }) {
+  const { query, spend, before } = answer;
   const bars = spendBarsOf(spend);
-  const greatest = bars.reduce((most, { total }) => total > most ? total : most, 0n);
-  if (greatest === 0n) return null;
-  const ticks = ticksOf(greatest);
-  const top = ticks.at(-1) ?? 1n;
-  const slot = INNER_WIDTH / bars.length;
-  const height = SIZE.above + SIZE.bars + SIZE.names;
-  const namedEvery = Math.ceil(bars.length / NAMES_MAX);
+  if (spend.totals.cost === 0n) return null;
+  const colours = spend.daily.map(({ group }, at) => colourOf(query, group, at));
+  const usual = before === null || before === 0n ? null : Number(before) / bars.length;
   return (
-    <figure class="panel spend">
-      <Wide label="Chart of the cost">
-        <svg
-          class="chart"
-          viewBox={`0 ${-SIZE.above} ${SIZE.width} ${height}`}
-          width={SIZE.width}
-          height={height}
-          role="img"
-          aria-labelledby="spend-chart-title"
-        >
-          <title id="spend-chart-title">
-            {`Cost ${daySpan(query.from, query.to)}, by ${seriesOf(query.groupBy)}: ` +
-              `${moneyText(spend.totals.cost)} in all. The table of days has the same numbers.`}
-          </title>
-          <Patterns query={query} spend={spend} />
-          <g>
-            {ticks.map((tick) => {
-              const y = rounded(yOf(tick, top));
-              return (
-                <>
-                  <line class="grid" x1={SIZE.left} x2={SIZE.width - SIZE.right} y1={y} y2={y} />
-                  <text x={SIZE.left - 6} y={y + 4} text-anchor="end">{exactMoneyText(tick)}</text>
-                </>
-              );
-            })}
-          </g>
-          {bars.map((bar, at) => (
-            <Bar
-              bar={bar}
-              left={SIZE.left + at * slot}
-              slot={slot}
-              top={top}
-              isNamed={at % namedEvery === 0}
-            />
-          ))}
-        </svg>
-      </Wide>
-      <Legend spend={spend} />
-    </figure>
-  );
-}
-
-/** Returns the class of a group's colour; statuses have colours of their own. */
-function colourOf({ groupBy }: SpendQuery, group: SpendGroup | null, at: number): string {
-  if (group === null) return "rest";
-  return groupBy === "status" ? group.key : `c${at + 1}`;
-}
-
-function Patterns({ query, spend }: Pick<SpendAnswer, "query" | "spend">) {
-  return (
-    <defs>
-      {spend.daily.map(({ group }, at) => (
-        <pattern id={`series-${at}`} width="8" height="8" patternUnits="userSpaceOnUse">
-          <rect class={colourOf(query, group, at)} width="8" height="8" />
-          {MARKS[at] && <path class="mark" d={MARKS[at]} />}
-        </pattern>
-      ))}
-    </defs>
-  );
-}
-
-interface BarProps {
-  readonly bar: SpendBar;
-  /** Left end of its slot, and the width of the slot. */
-  readonly left: number;
-  readonly slot: number;
-  /** Amount at the upper end of the axis. */
-  readonly top: Picodollars;
-  readonly isNamed: boolean;
-}
-
-function Bar({ bar, left, slot, top, isNamed }: BarProps) {
-  const width = Math.min(slot * 0.78, 64);
-  const x = left + (slot - width) / 2;
-  const middle = rounded(x + width / 2);
-  let below = 0n;
-  return (
-    <g>
-      <title>{`${bar.name}: ${moneyText(bar.total)}`}</title>
-      {bar.parts.map((part, at) => {
-        if (part <= 0n) return null;
-        const bottom = yOf(below, top);
-        below += part;
-        const y = yOf(below, top);
-        return (
-          <rect
-            x={rounded(x)}
-            y={rounded(y)}
-            width={rounded(width)}
-            height={rounded(bottom - y)}
-            fill={`url(#series-${at})`}
-          />
-        );
-      })}
-      {isNamed && <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text>}
-    </g>
-  );
-}
-
-/** Explains the colours and patterns, with the total of each group. */
-function Legend({ spend }: { readonly spend: DailySpend }) {
-  return (
-    <figcaption>
+    <section class="panel spend">
+      <ColumnChart
+        title={`Cost ${daySpan(query.from, query.to)}, by ${seriesOf(query.groupBy)}: ` +
+          `${moneyText(spend.totals.cost)} in all. The table of days has the same numbers.`}
+        columns={bars.map(({ name, from, to, total, parts }) => ({
+          name,
+          title: `${name}: ${moneyText(total)}`,
+          to: runsOfGroupPath({ ...answer, query: { ...query, from, to } }, null),
+          parts: parts.map((part, at) => [colours[at] ?? "rest", Math.max(0, Number(part))]),
+        }))}
+        format={(tick) => exactMoneyText(BigInt(tick))}
+        usual={usual}
+        height={HEIGHT}
+      />
       <ul class="legend" aria-label="Groups in the chart">
         {spend.daily.map((series, at) => {
           const total = series.costs.reduce((sum, cost) => sum + cost, 0n);
           return (
             <li>
-              <SpendSwatch at={at} /> {shortName(seriesName(series), NAME_CHARS_MAX)}{" "}
+              <Swatch of={colours[at] ?? "rest"} /> {shortName(seriesName(series), NAME_CHARS_MAX)}
+              {" "}
               <Money of={total} /> <span class="soft">{percentText(total, spend.totals.cost)}</span>
             </li>
           );
         })}
+        {usual !== null && (
+          <li class="soft">
+            <UsualSwatch /> average of the {spend.days.length} days before
+          </li>
+        )}
       </ul>
-    </figcaption>
+      <Patterns />
+    </section>
   );
 }
 
-/** A sample of a group's colour and pattern. */
-export function SpendSwatch({ at }: { readonly at: number }) {
+/** Returns the class of a group's colour; statuses have colours of their own. */
+export function colourOf({ groupBy }: SpendQuery, group: SpendGroup | null, at: number): string {
+  if (group === null) return "rest";
+  return groupBy === "status" ? group.key : `c${at + 1}`;
+}
+
+/** Defines the patterns, which only print and forced colours use. */
+function Patterns() {
   return (
-    <svg class="swatch" width="16" height="16" aria-hidden="true">
-      <rect width="16" height="16" fill={`url(#series-${at})`} />
-    </svg>
+    <div class="sr">
+      <svg aria-hidden="true">
+        {MARKS.map((mark, at) => (
+          <pattern id={`pattern-${at + 2}`} width="8" height="8" patternUnits="userSpaceOnUse">
+            <path d={mark} />
+          </pattern>
+        ))}
+      </svg>
+    </div>
   );
-}
-
-/** Returns the y position of an amount; converting to a number is precise enough for drawing. */
-function yOf(amount: Picodollars, top: Picodollars): number {
-  return SIZE.bars * (1 - Number(amount) / Number(top));
-}
-
-function rounded(size: number): number {
-  return Math.round(size * 10) / 10;
 }
 
 /** Maximum days with a bar each; longer periods are shown by month. */
@@ -183,6 +97,9 @@ export const DAY_BARS_MAX = 62;
 export interface SpendBar {
   /** Display name. */
   readonly name: string;
+  /** First and last day, `YYYY-MM-DD`. */
+  readonly from: string;
+  readonly to: string;
   /** The total cost. */
   readonly total: Picodollars;
   /** The cost of each group, in the order of {@link DailySpend.daily}. */
@@ -198,25 +115,13 @@ export function spendBarsOf({ days, dayTotals, daily }: DailySpend): readonly Sp
     const bar = bars.get(id);
     bars.set(id, {
       name: bar?.name ?? (byMonth ? monthText(id) : dayText(id)),
+      from: bar?.from ?? day,
+      to: day,
       total: (bar?.total ?? 0n) + (dayTotals[at] ?? 0n),
       parts: daily.map(({ costs }, part) => (bar?.parts[part] ?? 0n) + (costs[at] ?? 0n)),
     });
   }
   return [...bars.values()];
-}
-
-/**
- * Computes the ticks of the axis: round amounts, at most five, the last at or above the greatest.
- */
-function ticksOf(greatest: Picodollars): readonly Picodollars[] {
-  let step = 1n;
-  for (let power = 1n; step * 4n < greatest; power *= 10n) {
-    const steps = [1n, 2n, 5n, 10n].map((digit) => digit * power);
-    step = steps.find((candidate) => candidate * 4n >= greatest) ?? 10n * power;
-  }
-  const ticks = [0n];
-  for (let at = step; at < greatest + step; at += step) ticks.push(at);
-  return ticks;
 }
 
 /** Names a series; all groups without a series of their own share one. */

@@ -15,19 +15,25 @@ import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
 import { capitalized } from "./labels.ts";
 import { spendPath } from "./paths.ts";
 
+/** Months with a link each, this one included. */
+const MONTHS = 3;
+
+const monthName = new Intl.DateTimeFormat("en", { month: "long", timeZone: "UTC" });
+
 /** Returns common periods: name, first day, last day. */
 function periodsAt(nowMs: number): readonly (readonly [string, string, string])[] {
   const today = dayOf(nowMs);
-  const last = (days: number) => dayOf(nowMs - (days - 1) * DAY_MS);
-  const month = `${today.slice(0, 7)}-01`;
-  const endOfLast = dayOf(Date.parse(month) - DAY_MS);
+  const [year, month] = [new Date(nowMs).getUTCFullYear(), new Date(nowMs).getUTCMonth()];
   return [
     ["Today", today, today],
-    ["7 days", last(7), today],
-    ["14 days", last(14), today],
-    [`${SPEND_DAYS_DEFAULT} days`, last(SPEND_DAYS_DEFAULT), today],
-    ["This month", month, today],
-    ["Last month", `${endOfLast.slice(0, 7)}-01`, endOfLast],
+    ...[7, SPEND_DAYS_DEFAULT].map((days) =>
+      [`${days} days`, dayOf(nowMs - (days - 1) * DAY_MS), today] as const
+    ),
+    ...Array.from({ length: MONTHS }, (_, ago) => {
+      const first = Date.UTC(year, month - ago);
+      const last = Math.min(nowMs, Date.UTC(year, month - ago + 1) - DAY_MS);
+      return [monthName.format(first), dayOf(first), dayOf(last)] as const;
+    }),
   ];
 }
 
@@ -41,8 +47,9 @@ interface ControlsProps {
 }
 
 /** Links to common periods and other groupings, and the form for days and filters. */
-export function Controls(props: ControlsProps & { readonly nowMs: number }) {
-  const { parameters, query, nowMs } = props;
+export function Controls(
+  { parameters, query, problem, nowMs }: ControlsProps & { readonly nowMs: number },
+) {
   return (
     <>
       <div class="actions">
@@ -65,7 +72,7 @@ export function Controls(props: ControlsProps & { readonly nowMs: number }) {
           />
         )}
       </div>
-      <Filters {...props} />
+      <Filters parameters={parameters} query={query} problem={problem} />
     </>
   );
 }
@@ -99,7 +106,9 @@ function Filters({ parameters, query, problem }: ControlsProps) {
             // A date field cannot show text that is not a day.
             type={problem?.field === name ? "text" : "date"}
             value={query?.[name] ?? parameters.get(name) ?? ""}
-            {...{ name, label, problem }}
+            name={name}
+            label={label}
+            problem={problem}
           />
         ))}
         {TYPED.map(({ parameter, filter }) => (

@@ -1,6 +1,4 @@
 /** Formats days, names and shares of spend. */
-import type { Picodollars } from "../../../domain/pricing/money.ts";
-
 const short = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
 const withYear = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
 const monthly = new Intl.DateTimeFormat("en", { month: "short", year: "numeric", timeZone: "UTC" });
@@ -21,15 +19,6 @@ export function daySpan(from: string, to: string): string {
   if (from === to) return `on ${last}`;
   const sameYear = from.slice(0, 4) === to.slice(0, 4);
   return `from ${(sameYear ? short : withYear).format(Date.parse(from))} to ${last}`;
-}
-
-/** Resolution of a share computed by integer division. */
-const STEPS = 10_000;
-
-/** Returns the share of an amount, 0 to 1; 0 if the total is 0. */
-export function percentOf(part: Picodollars, all: Picodollars): number {
-  if (all <= 0n || part <= 0n) return 0;
-  return part === all ? 1 : Number((part * BigInt(STEPS)) / all) / STEPS;
 }
 
 /** Cuts a name to a maximum length. */

@@ -6,7 +6,9 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
 import { dailySpendOf } from "../../../domain/spend/daily.ts";
 import { csvLine, textCell } from "../../../domain/core/csv.ts";
-import { dollarsText } from "../../../domain/pricing/money.ts";
+import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
+import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { costPerSuccess, type SpendGroup, spendOf } from "../../../domain/spend/spend.ts";
 import {
   type Grouping,
@@ -48,6 +50,7 @@ const showSpend: Handler = async (c, deps) => {
   const read = rowsOf(deps.spend, team, query.value);
   const spend = await deps.spend.ask(team, () => dailySpendOf(query.value, read));
   if (!spend.ok) return showRefused(c, parameters, nowMs, spend.problem);
+  const before = await costBefore(deps, team, query.value);
   const { unpricedCalls, uncountedCalls } = spend.value.totals;
   const banner = unpricedCalls + uncountedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
   return showPage(c, {
@@ -62,9 +65,7 @@ const showSpend: Handler = async (c, deps) => {
           ? <NoRuns target={await commandTarget(deps, c)} query={query.value} />
           : (
             <Answer
-              parameters={parameters}
-              query={query.value}
-              spend={spend.value}
+              answer={{ parameters, query: query.value, spend: spend.value, before }}
               banner={banner}
             />
           )}
@@ -72,6 +73,23 @@ const showSpend: Handler = async (c, deps) => {
     ),
   });
 };
+
+/** Returns the cost of as many days before, with the same filters; null if it is too much to read. */
+async function costBefore(
+  { spend }: AppDeps,
+  team: Team,
+  { from, to, filters }: SpendQuery,
+): Promise<Picodollars | null> {
+  const firstMs = Date.parse(from);
+  const query: SpendQuery = {
+    from: dayOf(2 * firstMs - Date.parse(to) - DAY_MS),
+    to: dayOf(firstMs - DAY_MS),
+    groupBy: "day",
+    filters,
+  };
+  const sums = await spend.ask(team, () => spendOf(query, rowsOf(spend, team, query)));
+  return sums.ok ? sums.value.totals.cost : null;
+}
 
 /** Returns the banner of models whose calls cost 0 in the same days. */
 async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promise<Child> {
@@ -99,21 +117,26 @@ function showRefused(
   });
 }
 
-function Answer({ banner, ...answer }: SpendAnswer & { readonly banner: Child }) {
+interface AnswerProps {
+  readonly answer: SpendAnswer;
+}
+
+function Answer({ answer, banner }: AnswerProps & { readonly banner: Child }) {
   return (
     <>
-      <Headline {...answer} />
+      <Headline answer={answer} />
       {banner}
-      <Tiles {...answer} />
-      <SpendChart {...answer} />
-      <GroupTable {...answer} />
-      <DayTable {...answer} />
+      <Tiles answer={answer} />
+      <SpendChart answer={answer} />
+      <GroupTable answer={answer} />
+      <DayTable spend={answer.spend} />
     </>
   );
 }
 
-/** Shows the total in one sentence. */
-function Headline({ query, spend: { totals, daily } }: SpendAnswer) {
+/** Shows the total in one sentence, beside that of the days before. */
+function Headline({ answer: { query, spend, before } }: AnswerProps) {
+  const { totals, daily, days } = spend;
   const named = daily.flatMap(({ group }) => group ?? []).slice(0, 3)
     .map(({ key, measures }) => `${key} ${percentText(measures.cost, totals.cost)}`);
   return (
@@ -122,12 +145,39 @@ function Headline({ query, spend: { totals, daily } }: SpendAnswer) {
         <Money of={totals.cost} />
       </strong>{" "}
       {daySpan(query.from, query.to)}
-      {named.length > 0 && `: ${named.join(", ")}`}.
+      {named.length > 0 && `: ${named.join(", ")}`}.{before !== null && (
+        <span class="soft">
+          {" "}
+          <Change now={totals.cost} before={before} days={days.length} />
+        </span>
+      )}
     </p>
   );
 }
 
-function Tiles(answer: SpendAnswer) {
+interface ChangeProps {
+  readonly now: Picodollars;
+  readonly before: Picodollars;
+  readonly days: number;
+}
+
+function Change({ now, before, days }: ChangeProps) {
+  const period = days === 1 ? "the day before" : `the ${days} days before`;
+  if (before === 0n) return <>Nothing in {period}.</>;
+  const [sign, word, more] = now >= before ? ["▲", "more", now - before] : [
+    "▼",
+    "less",
+    before - now,
+  ];
+  return (
+    <>
+      <span aria-hidden="true">{sign}</span> {percentText(more, before)} {word} than{" "}
+      <Money of={before} /> in {period}.
+    </>
+  );
+}
+
+function Tiles({ answer }: AnswerProps) {
   const { totals } = answer.spend;
   const perSuccess = costPerSuccess(totals);
   const runs = runsOfGroupPath(answer, null);

@@ -1,5 +1,6 @@
 /** Links from pages of spend: to other groupings and filters, and to the runs of a group. */
 import type { Parameters } from "../../../domain/core/query.ts";
+import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { DailySpend } from "../../../domain/spend/daily.ts";
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
 import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
@@ -12,6 +13,8 @@ export interface SpendAnswer {
   readonly parameters: Parameters;
   readonly query: SpendQuery;
   readonly spend: DailySpend;
+  /** Cost of as many days before; null if that takes too many rows. */
+  readonly before: Picodollars | null;
 }
 
 const FILTER_NAMES: readonly string[] = FILTERS.map(({ parameter }) => parameter);
@@ -71,13 +74,13 @@ export function insidePath({ parameters, query }: SpendAnswer, group: SpendGroup
  * Path of the runs of a group or, without a group, of the complete query; null if there is none.
  */
 export function runsOfGroupPath(
-  { parameters, query: { from, to, groupBy } }: SpendAnswer,
+  { parameters, query: { from, to, groupBy } }: Pick<SpendAnswer, "parameters" | "query">,
   group: SpendGroup | null,
 ): string | null {
   const filter = group === null ? {} : groupFilter(groupBy, group);
   if (filter === null) return null;
   const present = FILTER_NAMES.filter((name) => parameters.has(name));
-  const pairs = { ...pick(parameters, present), from, to, ...filter };
+  const pairs = { ...pick(parameters, present), from, to, ...filter, root: "false" };
   // The run list accepts a provider only together with a model.
   return RUNS_PATH + queryText(
     Object.entries(pairs).filter(([name]) => name !== "provider" || pairs.model !== undefined),

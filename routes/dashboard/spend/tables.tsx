@@ -1,13 +1,13 @@
 /** Tables of spend: by group, and by day. */
-import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
-import { Money, Section, Wide } from "../components/elements.tsx";
+import { ShareBar, Swatch } from "../components/column_chart.tsx";
+import { Money, Section } from "../components/elements.tsx";
 import { compactText, formatCount, percentText, pluralOf } from "../components/format.ts";
-import { type Column, numberColumn, Table, TableHead, TableRow } from "../components/table.tsx";
-import { DAY_BARS_MAX, seriesName, type SpendBar, spendBarsOf, SpendSwatch } from "./chart.tsx";
+import { type Column, numberColumn, Table, TableRow } from "../components/table.tsx";
+import { colourOf, DAY_BARS_MAX, seriesName, type SpendBar, spendBarsOf } from "./chart.tsx";
 import { insidePath, runsOfGroupPath, type SpendAnswer, spendPath } from "./paths.ts";
-import { capitalized, dayText, percentOf, shortName } from "./labels.ts";
+import { capitalized, dayText, shortName } from "./labels.ts";
 
 /** Groups shown until the complete list is requested. */
 const GROUPS_SHOWN = 50;
@@ -16,26 +16,25 @@ const GROUPS_SHOWN = 50;
 const NAME_CHARS_MAX = 80;
 
 /** Shows the groups by descending cost. */
-export function GroupTable(answer: SpendAnswer) {
+export function GroupTable({ answer }: { readonly answer: SpendAnswer }) {
   const { parameters, query: { groupBy }, spend: { groups, totals } } = answer;
   const visible = parameters.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
   const columns = columnsFor(answer);
   const all = { key: "All", model: null, folded: null, measures: totals, runsKnown: true };
   return (
     <Section title={`By ${groupBy}`}>
-      <Wide label={`Spend by ${groupBy}`}>
-        <table class="list fold named">
-          <caption class="sr">Spend by {groupBy}, each group with its share</caption>
-          <TableHead columns={columns} />
-          <tbody>
-            {visible.map((group) => <TableRow columns={columns} row={group} />)}
-            <Unshown {...{ groups: groups.slice(visible.length), totals, parameters }} />
-          </tbody>
-          <tfoot>
-            <TableRow columns={columns} row={all} />
-          </tfoot>
-        </table>
-      </Wide>
+      <Table
+        label={`Spend by ${groupBy}`}
+        class="fold named"
+        caption={<caption class="sr">Spend by {groupBy}, each group with its share</caption>}
+        columns={columns}
+        rows={visible}
+      >
+        <tfoot>
+          <Unshown groups={groups.slice(visible.length)} totals={totals} parameters={parameters} />
+          <TableRow columns={columns} row={all} />
+        </tfoot>
+      </Table>
       <Remarks groupBy={groupBy} groups={groups} />
     </Section>
   );
@@ -43,8 +42,9 @@ export function GroupTable(answer: SpendAnswer) {
 
 /** Returns the columns of the groups, and of the total as a group. */
 function columnsFor(answer: SpendAnswer): readonly Column<SpendGroup>[] {
-  const { query: { groupBy }, spend: { totals, daily } } = answer;
-  const swatches = new Map(daily.map(({ group }, at) => [group, at]));
+  const { query, spend: { totals, daily } } = answer;
+  const { groupBy } = query;
+  const colours = new Map(daily.map(({ group }, at) => [group, colourOf(query, group, at)]));
   const isAll = ({ measures }: SpendGroup) => measures === totals;
   const nameOf = ({ key, folded, measures }: SpendGroup) => {
     if (folded !== null) return `${formatCount(folded)} cheaper ${plural(groupBy)}, together`;
@@ -63,11 +63,11 @@ function columnsFor(answer: SpendAnswer): readonly Column<SpendGroup>[] {
       cell: (group) => {
         const name = shortName(nameOf(group), NAME_CHARS_MAX);
         if (isAll(group)) return name;
-        const swatch = swatches.get(group);
+        const colour = colours.get(group);
         const inside = insidePath(answer, group);
         return (
           <>
-            {swatch === undefined ? null : <SpendSwatch at={swatch} />}{" "}
+            {colour === undefined ? null : <Swatch of={colour} />}{" "}
             {inside === null ? name : <a href={inside}>{name}</a>}
           </>
         );
@@ -76,8 +76,8 @@ function columnsFor(answer: SpendAnswer): readonly Column<SpendGroup>[] {
     numberColumn("Cost", ({ measures }) => <Cost of={measures} />),
     {
       head: "Share",
-      class: "share",
-      cell: ({ measures }) => <Share cost={measures.cost} of={totals.cost} />,
+      class: "shares",
+      cell: ({ measures }) => <ShareBar part={measures.cost} all={totals.cost} />,
     },
     numberColumn("Runs", countOfRuns("runs"), ({ measures }) => pluralOf(measures.runs, "run")),
     numberColumn("Successful", countOfRuns("succeeded"), "successful"),
@@ -126,18 +126,6 @@ function Cost({ of }: { readonly of: Measures }) {
   );
 }
 
-function Share({ cost, of }: { readonly cost: Picodollars; readonly of: Picodollars }) {
-  return (
-    <>
-      <svg width="60" height="10" aria-hidden="true">
-        <rect class="track" width="60" height="10" />
-        <rect class="past" width={60 * percentOf(cost, of)} height="10" />
-      </svg>{" "}
-      {percentText(cost, of)}
-    </>
-  );
-}
-
 function plural(groupBy: string): string {
   return groupBy === "status" ? "statuses" : `${groupBy}s`;
 }
@@ -162,7 +150,7 @@ function Unshown(
       <td class="num">
         <Money of={cost} />
       </td>
-      <td class="share">{percentText(cost, totals.cost)}</td>
+      <td class="shares">{percentText(cost, totals.cost)}</td>
       <td colspan={7} />
     </tr>
   );
