@@ -84,7 +84,7 @@ browserTest("alerts: a message that was given up is sent again", async (browser)
   assertEquals(await page.evaluate(OVERFLOW), []);
   assertEquals(await axe(page), []);
   receiver.behavior = answer(200);
-  await press(page, "link", "ops");
+  await page.goto(`${ALERTS}/channels/ops`);
   await press(page, "button", "Send a test");
   await page.getByText("The test was delivered").waitFor();
   await page.goBack();
