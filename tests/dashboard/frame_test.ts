@@ -56,9 +56,7 @@ Deno.test("without an operator there are no plans and quotas", async () => {
     await using h = await Harness.open({ tier: "free", ...operator });
     await h.post("/v1/heartbeats", aHeartbeat(1));
     await h.worker.idle();
-    const { text } = await (await signedIn(h)).get("/dashboard");
     const hasPlan = operatorKey !== null;
-    assertEquals(textOf(text).includes("in the plan"), hasPlan);
     const keys = (await (await signedIn(h)).get("/dashboard/keys")).text;
     assertEquals(linksIn(keys, "Settings").includes("Plan"), hasPlan);
   }

@@ -230,7 +230,7 @@ function Period({ query }: { readonly query: ListQuery }) {
         <a href={pathOf({})}>Any time</a>
         {RUNS_SINCE.map((period) => <a href={pathOf({ since: period })}>{PERIODS[period]}</a>)}
         <hr />
-        <Fields query={query} without={["since", "from", "to"]} class="days">
+        <Fields query={query} without={["since", "from", "to"]} class="between">
           {(["from", "to"] as const).map((name) => (
             <label>
               {name === "from" ? "From" : "To"} <DayInput name={name} value={query.get(name)} />

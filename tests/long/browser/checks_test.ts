@@ -65,7 +65,7 @@ for (
     await page.goto(CHECKS);
     await press(page, "link", "Runs that failed a check");
     await page.locator(`[id="${runId(3)}"]`).waitFor();
-    assertEquals(await page.locator(".run-name .row").count(), 1);
+    assertEquals(await page.locator("table.runs .row").count(), 1);
     visitor.assertCalm(/with a status of 400/);
   });
 }

@@ -32,9 +32,9 @@ function journey(
 }
 
 journey("a user finds why last night's run failed", async ({ page }, world) => {
-  const failures = page.getByRole("region", { name: "Latest failures" });
+  const failures = page.getByRole("region", { name: "Needs attention" });
   // One click: the page opens at the failing call, with its arguments and its error.
-  await failures.getByRole("row", { name: /invoice-sync/ }).getByRole("link").first().click();
+  await failures.getByRole("link", { name: /Reconcile yesterday/ }).click();
   await page.getByRole("heading", { name: `Failed: ${CAUSE}` }).waitFor();
   assertEquals(new URL(page.url()).pathname, `/dashboard/runs/${world.runs.failed}`);
   const step = page.getByRole("complementary", { name: "Selected step" });
