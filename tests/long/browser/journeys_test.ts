@@ -32,7 +32,7 @@ function journey(
 }
 
 journey("a user finds why last night's run failed", async ({ page }, world) => {
-  const failures = page.getByRole("region", { name: "Needs attention" });
+  const failures = page.locator("#attention");
   // One click: the page opens at the failing call, with its arguments and its error.
   await failures.getByRole("link", { name: /Reconcile yesterday/ }).click();
   await page.getByRole("heading", { name: `Failed: ${CAUSE}` }).waitFor();
