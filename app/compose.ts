@@ -89,14 +89,14 @@ export function createService(options: ServiceOptions) {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store, createMaking(region, environment));
-  /** What the stores of a team's objects need. */
+  /** Dependencies of the stores of a team's objects. */
   const objects = { store, changes: updater, region, environment };
   const spend = createSpendStore(store);
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
     : null;
-  /** What every job needs. */
+  /** Dependencies of every job. */
   const ofJob = { turn: lease ?? options.turn ?? ALWAYS, now, log };
   const calls = () => store.workerSignal.raised;
   const notices = new NoticeJob({

@@ -27,7 +27,7 @@ export interface OpenStore extends Store {
 /** Maximum milliseconds until a store is open, and until it answers its first read. */
 const ANSWER_MS_MAX = 10_000;
 
-/** How to open a store. */
+/** Options of opening a store. */
 interface OpenOptions {
   /** Replaces {@link ANSWER_MS_MAX}, for tests. */
   readonly answerMsMax?: number;

@@ -161,7 +161,7 @@ export interface Patterns {
   has(pattern: Pattern): boolean;
 }
 
-/** How large a value can be. */
+/** Largest size of a value. */
 export interface Size {
   /** Items of its longest list, or fields of its largest object. */
   readonly items: number;

@@ -22,7 +22,7 @@ export interface Team extends Planned {
   readonly suspendedAt?: number;
 }
 
-/** Who makes a change: identifier of the credential, and the time, for the audit log. */
+/** Author of a change: identifier of the credential, and the time, for the audit log. */
 export interface MadeBy {
   /** Identifier of the credential. */
   readonly by: string;

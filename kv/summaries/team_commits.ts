@@ -36,7 +36,7 @@ export interface TeamCaches {
   readonly store: Store;
   readonly rollups: RollupCache;
   readonly agents: ActivityCache;
-  /** What teams have configured, and their alerts. */
+  /** Configuration of teams, and their alerts. */
   readonly configs: AlertCache;
   /** Null if runs change without alerts. */
   readonly alerts: (AlertDeps & { readonly cache: AlertCache }) | null;

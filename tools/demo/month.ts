@@ -37,7 +37,7 @@ const MONITORS = {
   [CREW.lead]: { schedule: { every_seconds: 172_800 }, grace_seconds: 43_200 },
 } as const;
 
-/** What a good run is. */
+/** A good run. */
 const CHECKS: Readonly<Record<string, Json>> = {
   "resolved": {
     expression: "scores.resolved == true",

@@ -16,7 +16,7 @@ export interface SampleCall {
   readonly body: Json;
 }
 
-/** What all sample runs share. */
+/** Parts that all sample runs share. */
 export interface SampleContext {
   readonly random: Random;
   readonly region: Region;

@@ -1,4 +1,4 @@
-/** What an entry of the audit log changed, in words. */
+/** Words for the change that an entry of the audit log records. */
 import type { AuditValue, ReadAuditEntry } from "../../../domain/teams/audit_log.ts";
 import { durationText } from "../components/format.ts";
 

@@ -83,7 +83,7 @@ async function loadSide(deps: AppDeps, team: Team, id: RunId): Promise<Side | nu
   };
 }
 
-/** What a side may still read of its run and of the runs that it started. */
+/** Remaining reads of a side: of its run and of the runs that it started. */
 interface Walk {
   readonly deps: AppDeps;
   readonly team: Team;

@@ -218,7 +218,7 @@ function inRun(step: ComparedRow | undefined): string {
   return agent === undefined ? "" : ` of ${lineOf(agent, NAME_CHARS)}`;
 }
 
-/** How much longer one of two steps must take to be named slower. */
+/** Factor by which one of two steps must take longer to be named slower. */
 const SLOWER = 2;
 
 function differenceOf(pair: ComparedPair, a: Side, b: Side, isSentence = false): string {

@@ -80,7 +80,7 @@ export function Facts(props: TraceProps) {
   );
 }
 
-/** How many times the usual figure still is as usual. */
+/** Multiples of the usual amount that still count as usual. */
 const AS_USUAL = { min: 0.8, max: 1.25 } as const;
 
 /** Compares a figure with the usual one; that of an open run only where it exceeds it already. */

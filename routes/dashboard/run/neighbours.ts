@@ -15,7 +15,7 @@ const LIST_CHARS_MAX = 1_000;
 export interface Neighbours {
   /** Path of the list. */
   readonly path: string;
-  /** What the list is filtered by, such as `Failed`. */
+  /** Name of the filter of the list, such as `Failed`. */
   readonly name: string;
   readonly previous: RunId | null;
   readonly next: RunId | null;

@@ -89,7 +89,7 @@ function renderRefused(query: ListQuery): Refuse {
   };
 }
 
-/** What the days of the counts had, in one sentence; they are not of a filtered list. */
+/** Sums of the days of the counts, in one sentence; they are not of a filtered list. */
 function Sums(data: RunsData) {
   const text = sumsText(data);
   return text === null || !isOnlyPreset(data.query) ? null : <>{text}</>;
@@ -184,7 +184,7 @@ function captionOf({ query, request, page: { rows, next } }: RunsData): string {
   return isAll ? all : `${runs} on this page, newest first`;
 }
 
-/** What the page has, how far back a search went, and the link to the next page. */
+/** Says how many runs the page has and how far back a search went, with the link to the next page. */
 function Foot(data: RunsData) {
   const { query, request, page: { rows, next, searchedTo }, nowMs } = data;
   const { from } = request.query;
