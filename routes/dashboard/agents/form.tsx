@@ -10,7 +10,7 @@ import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { nameInPath } from "../../http/query.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
+import { Crumbs } from "../components/elements.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 
 /** Reads the agent of the path; null when the team has none of that slug. */

@@ -7,8 +7,7 @@ import { NO_SUCH_MONITOR } from "../../api/monitors/monitors.ts";
 import { fail } from "../../http/answer.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { DELETED, SAVED } from "../components/done_notice.tsx";
+import { Crumbs, DELETED, SAVED } from "../components/elements.tsx";
 import { readAgent } from "./form.tsx";
 import { bodyOfTexts, MonitorForm, readMonitorTexts, readPause } from "./monitor_form.tsx";
 

@@ -16,13 +16,14 @@ import {
 import { agentPath } from "../layout/paths.ts";
 import {
   bodyOf,
-  ConfirmForm,
   Field,
   formFields,
   FormProblem,
   readInteger,
+  readTexts,
+  type Texts,
 } from "../components/form_fields.tsx";
-import { readTexts, type Texts } from "../components/texts.ts";
+import { ConfirmForm } from "../components/confirm_form.tsx";
 import { HOUR_MS } from "../../../domain/core/time.ts";
 
 /** Path of a monitor's forms. */

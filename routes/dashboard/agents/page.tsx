@@ -7,7 +7,8 @@ import { type DashboardPage, get, post } from "../layout/page.ts";
 import { AGENTS_PATH } from "../layout/paths.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty, NextPage } from "../components/elements.tsx";
+import { Empty } from "../components/elements.tsx";
+import { FilterForm, NextPage } from "../components/list_page.tsx";
 import {
   type CommandTarget,
   commandTarget,
@@ -28,7 +29,6 @@ import {
   parseBoardQuery,
   readBoard,
 } from "./board.ts";
-import { FilterForm } from "../alerts/filter_form.tsx";
 import { boardColumns } from "./columns.tsx";
 import { submitAgentChange } from "./form.tsx";
 import {

@@ -21,12 +21,17 @@ import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { noSuch } from "../../api/config/objects.ts";
 import type { View } from "../layout/page.ts";
 import { queryText } from "../layout/paths.ts";
-import { Crumbs } from "../components/crumbs.tsx";
-import { Done } from "../components/done_notice.tsx";
-import { InlineNotice, Section } from "../components/elements.tsx";
-import { ConfirmForm, Field, FormProblem } from "../components/form_fields.tsx";
+import {
+  Crumbs,
+  Done,
+  InlineNotice,
+  type KeyValue,
+  KeyValues,
+  Section,
+} from "../components/elements.tsx";
+import { ConfirmForm } from "../components/confirm_form.tsx";
+import { Field, FormProblem } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
-import { type KeyValue, KeyValues } from "../components/key_values.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { readSetup, showAlerts } from "./frame.tsx";
 import { ChannelForm } from "./channel_form.tsx";

@@ -7,11 +7,16 @@ import {
 } from "../../../domain/channels/channel.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { Field, formFields, FormProblem, Select } from "../components/form_fields.tsx";
-import { CheckBoxes } from "../components/check_boxes.tsx";
+import {
+  atFormField,
+  CheckBoxes,
+  Field,
+  formFields,
+  FormProblem,
+  IdentityFields,
+  Select,
+} from "../components/form_fields.tsx";
 import { type ChannelTexts, FORM_NAMES } from "./channel_texts.ts";
-import { atFormField } from "../components/field_problem.ts";
-import { IdentityFields } from "../components/identity_fields.tsx";
 import { channelPath, CHANNELS_PATH } from "./paths.ts";
 
 interface ChannelFormProps {

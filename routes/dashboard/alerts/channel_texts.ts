@@ -6,9 +6,7 @@ import {
   type ChannelType,
 } from "../../../domain/channels/channel.ts";
 import type { Body } from "../../../domain/core/body.ts";
-import { bodyOf, readInteger } from "../components/form_fields.tsx";
-import { readTexts, type Texts } from "../components/texts.ts";
-import { listIn } from "../components/field_problem.ts";
+import { bodyOf, listIn, readInteger, readTexts, type Texts } from "../components/form_fields.tsx";
 
 /** The content of a channel's form. */
 export interface ChannelTexts {

@@ -9,9 +9,7 @@ import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { queryText } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { Done, SAVED } from "../components/done_notice.tsx";
-import { Empty, Section } from "../components/elements.tsx";
+import { Crumbs, Done, Empty, SAVED, Section } from "../components/elements.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Ago } from "../components/time.tsx";
 import { ChannelForm } from "./channel_form.tsx";
@@ -26,10 +24,9 @@ import {
 } from "./channel_texts.ts";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { type AlertSetup, readSetup, showAlerts } from "./frame.tsx";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { madeBy } from "../../http/context.ts";
+import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { channelPath, CHANNELS_PATH, NEW_CHANNEL_PATH } from "./paths.ts";
-import { WRONG_SLUG } from "../components/field_problem.ts";
+import { WRONG_SLUG } from "../components/form_fields.tsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 
 export const showChannels: Handler = async (c, deps) => {

@@ -11,7 +11,7 @@ import type { View } from "../layout/page.ts";
 import { ALERTS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { formatCount } from "../components/format.ts";
-import { Tabs } from "../components/tabs.tsx";
+import { Tabs } from "../components/elements.tsx";
 import {
   CHANNELS_PATH,
   DELIVERIES_PATH,

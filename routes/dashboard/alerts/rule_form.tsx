@@ -16,10 +16,15 @@ import { SEVERITIES } from "../../../domain/channels/message.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
-import { Field, formFields, FormProblem, Select } from "../components/form_fields.tsx";
-import { CheckBoxes } from "../components/check_boxes.tsx";
-import { atFormField } from "../components/field_problem.ts";
-import { IdentityFields } from "../components/identity_fields.tsx";
+import {
+  atFormField,
+  CheckBoxes,
+  Field,
+  formFields,
+  FormProblem,
+  IdentityFields,
+  Select,
+} from "../components/form_fields.tsx";
 import { FORM_NAMES, type RuleTexts } from "./rule_texts.ts";
 import { KnownLists, type KnownValues } from "./known_values.tsx";
 import { RULES_PATH } from "./paths.ts";

@@ -3,9 +3,7 @@ import { RULE_KINDS, type RuleKind, type RuleSettings } from "../../../domain/al
 import type { Body } from "../../../domain/core/body.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { durationWord, parseDuration } from "../../../domain/monitors/schedule.ts";
-import { bodyOf, readInteger } from "../components/form_fields.tsx";
-import { readTexts, type Texts } from "../components/texts.ts";
-import { listIn } from "../components/field_problem.ts";
+import { bodyOf, listIn, readInteger, readTexts, type Texts } from "../components/form_fields.tsx";
 
 /** The content of a rule's form. */
 export interface RuleTexts {

@@ -1,8 +1,7 @@
 /** The only page that shows the signing secret of a webhook. */
 import type { RequestContext } from "../../http/context.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { Copyable, InlineNotice } from "../components/elements.tsx";
+import { Copyable, Crumbs, InlineNotice } from "../components/elements.tsx";
 import { channelPath, CHANNELS_PATH } from "./paths.ts";
 
 /** Shows the secret of a webhook. No other page contains it. */

@@ -11,15 +11,20 @@ import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { noSuch } from "../../api/config/objects.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { Done, SAVED } from "../components/done_notice.tsx";
-import { Empty, Section } from "../components/elements.tsx";
-import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
+import { Crumbs, Done, Empty, SAVED, Section } from "../components/elements.tsx";
+import {
+  atFormField,
+  bodyOf,
+  CheckBoxes,
+  Field,
+  FormProblem,
+  listIn,
+  readTexts,
+  type Texts,
+  WRONG_SLUG,
+} from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
-import { readTexts, type Texts } from "../components/texts.ts";
 import { Ago, At } from "../components/time.tsx";
-import { CheckBoxes } from "../components/check_boxes.tsx";
-import { atFormField, listIn, WRONG_SLUG } from "../components/field_problem.ts";
 import { readSetup, showAlerts } from "./frame.tsx";
 import { madeBy } from "../../http/context.ts";
 import { KnownLists, type KnownValues, readKnownValues } from "./known_values.tsx";

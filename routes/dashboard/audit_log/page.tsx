@@ -30,7 +30,8 @@ import {
   RUNS_PATH,
 } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty, NextPage } from "../components/elements.tsx";
+import { Empty } from "../components/elements.tsx";
+import { FilterForm, NextPage } from "../components/list_page.tsx";
 import { At } from "../components/time.tsx";
 import { Field, Select } from "../components/form_fields.tsx";
 import { type Column, Table } from "../components/table.tsx";
@@ -43,7 +44,6 @@ import {
   RULES_PATH,
   SILENCES_PATH,
 } from "../alerts/paths.ts";
-import { FilterForm } from "../alerts/filter_form.tsx";
 import { checkPath } from "../checks/paths.ts";
 import { Actor } from "../keys/labels.tsx";
 import { keyPath } from "../keys/paths.ts";

@@ -7,11 +7,16 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import { KnownLists, type KnownValues } from "../alerts/known_values.tsx";
-import { CheckBoxes } from "../components/check_boxes.tsx";
-import { atFormField } from "../components/field_problem.ts";
-import { IdentityFields } from "../components/identity_fields.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { Field, formFields, FormProblem, Select } from "../components/form_fields.tsx";
+import {
+  atFormField,
+  CheckBoxes,
+  Field,
+  formFields,
+  FormProblem,
+  IdentityFields,
+  Select,
+} from "../components/form_fields.tsx";
+import { Crumbs } from "../components/elements.tsx";
 import { STATUS_LABELS } from "../agents/metrics.tsx";
 import type { View } from "../layout/page.ts";
 import { CHECKS_PATH } from "../layout/paths.ts";

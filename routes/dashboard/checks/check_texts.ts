@@ -4,9 +4,7 @@ import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import type { Body } from "../../../domain/core/body.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS } from "../../../domain/runs/flags.ts";
-import { listIn } from "../components/field_problem.ts";
-import { bodyOf, readInteger } from "../components/form_fields.tsx";
-import { readTexts, type Texts } from "../components/texts.ts";
+import { bodyOf, listIn, readInteger, readTexts, type Texts } from "../components/form_fields.tsx";
 
 /** The content of a check's form. */
 export interface CheckTexts {

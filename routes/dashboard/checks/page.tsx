@@ -6,7 +6,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { Done } from "../components/done_notice.tsx";
+import { Done } from "../components/elements.tsx";
 import { commandTarget } from "../components/first_command.tsx";
 import { countedText, dayText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";

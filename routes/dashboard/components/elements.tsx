@@ -4,6 +4,7 @@ import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { exactMoneyText, moneyText } from "./format.ts";
 import { Icon, type IconName } from "./icons.tsx";
+import type { RequestContext } from "../../http/context.ts";
 
 /** Characters of an amount's text after the cent. */
 const SUB_CENT = 2;
@@ -137,11 +138,153 @@ export function Copyable({ id, text }: { readonly id: string; readonly text: str
   );
 }
 
-/** A link to the next page of a list; nothing on the last page. */
-export function NextPage({ to }: { readonly to: string | null }) {
-  return to !== null && (
-    <p class="pager">
-      <a href={to} rel="next" class="btn">Next page</a>
-    </p>
+export type KeyValue = readonly [name: string, value: Child];
+
+/** Lists name-value pairs, one per line. */
+export function KeyValues({ pairs }: { readonly pairs: readonly KeyValue[] }) {
+  return (
+    <dl class="kv">
+      {pairs.map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
+/** Lists name-value pairs side by side; omits pairs without a value. */
+export function LabelList({ pairs }: { readonly pairs: readonly KeyValue[] }) {
+  return (
+    <dl class="labels">
+      {pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Links to the pages above, from the top. */
+export function Crumbs({ links }: { readonly links: readonly (readonly [string, string])[] }) {
+  return (
+    <nav class="crumbs" aria-label="Breadcrumb">
+      <ol>
+        {links.map(([name, to]) => (
+          <li>
+            <a href={to}>{name}</a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+/** Path suffixes for a page that confirms a save or a deletion. */
+export const SAVED = "?done=saved", DELETED = "?done=deleted";
+
+const NOTICES = new Map([["saved", "Saved."], ["deleted", "Deleted."]]);
+
+/** Shows the notice. The query only selects a fixed text, so a link cannot inject another. */
+export function Done({ c }: { readonly c: RequestContext }) {
+  const notice = NOTICES.get(c.req.query("done") ?? "");
+  return notice === undefined ? null : (
+    <InlineNotice kind="good">
+      <p>{notice}</p>
+    </InlineNotice>
+  );
+}
+
+export interface TileProps {
+  readonly name: Child;
+  readonly value: Child;
+  readonly valueAttributes?: Readonly<Record<string, string>>;
+  readonly children?: Child;
+}
+
+export function Tile({ name, value, valueAttributes, children }: TileProps) {
+  return (
+    <div class="tile">
+      {name}
+      <b {...valueAttributes}>{value}</b>
+      {children}
+    </div>
+  );
+}
+
+export interface ChoiceLink {
+  readonly name: string;
+  readonly to: string;
+  /** True for the link to the current page. */
+  readonly isCurrent?: boolean;
+}
+
+/** Lists links and marks the current one. */
+export function Choices({ label, links }: {
+  readonly label: string;
+  readonly links: readonly ChoiceLink[];
+}) {
+  return (
+    <nav class="seg" aria-label={label}>
+      {links.map(({ name, to, isCurrent }) => (
+        <a href={to} aria-current={isCurrent ? "true" : undefined}>{name}</a>
+      ))}
+    </nav>
+  );
+}
+
+export interface Tab {
+  readonly name: string;
+  readonly to: string;
+  readonly isCurrent: boolean;
+  /** A count, shown after the name. */
+  readonly note?: Child;
+}
+
+/** Lists the parts of an area and marks the current one. */
+export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      <ul>
+        {tabs.map(({ name, to, isCurrent, note }) => (
+          <li>
+            <a href={to} aria-current={isCurrent ? "page" : undefined}>
+              {name}
+              {note !== undefined && note !== null && [" ", note]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+export interface FeedEntryProps {
+  readonly to: string;
+  readonly icon: IconName;
+  /** Class of the icon's colour. */
+  readonly name: string;
+  readonly title: string;
+  /** Shown at the right. */
+  readonly end: Child;
+  readonly children?: Child;
+}
+
+/** An entry of the feed, which is one link. */
+export function FeedEntry({ to, icon, name, title, end, children }: FeedEntryProps) {
+  return (
+    <li>
+      <span class={`st ${name}`}>
+        <Icon name={icon} />
+      </span>
+      <div>
+        <a class="row" href={to}>{title}</a>
+        <p>{children}</p>
+      </div>
+      <span class="end">{end}</span>
+    </li>
   );
 }

@@ -10,7 +10,7 @@ import { mayAdmin } from "../../http/access.ts";
 import { clientOf } from "../../http/credential.ts";
 import { KEYS_PATH, SAMPLES_PATH } from "../layout/paths.ts";
 import { Copyable } from "./elements.tsx";
-import { originOf } from "./origin.ts";
+import { originOf } from "./format.ts";
 
 /** The place of commands: the service and the key that they use. */
 export interface CommandTarget {

@@ -2,7 +2,6 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Body } from "../../../domain/core/body.ts";
-import type { Texts } from "./texts.ts";
 
 /** Builds the body of the API call equivalent to a form, for that call's parser. */
 export function bodyOf(value: Body["value"]): Body {
@@ -33,6 +32,33 @@ export interface FieldProps {
 /** Returns what a form knows of each field: its name, its text and the problem. */
 export function formFields(texts: Texts, problem: Problem | null) {
   return (name: string, fallback = "") => ({ name, value: texts[name] ?? fallback, problem });
+}
+
+type FieldMore = Omit<FieldProps, "name" | "label" | "value" | "problem">;
+
+/** Returns builders of a form's fields, which know their texts and the problem. */
+export function formOf(texts: Texts, problem: Problem | null) {
+  const known = (name: string) => ({ name, value: texts[name] ?? "", problem });
+  return {
+    /** A text field. */
+    text: (name: string, label: string, more: FieldMore = {}) => (
+      <Field {...known(name)} label={label} {...more} />
+    ),
+    /** A drop-down field; an option without a label of its own is its label. */
+    choice: (
+      name: string,
+      label: string,
+      options: readonly (string | Option)[],
+      more: Pick<FieldProps, "hint"> = {},
+    ) => (
+      <Select
+        {...known(name)}
+        label={label}
+        options={options.map((option) => typeof option === "string" ? [option, option] : option)}
+        {...more}
+      />
+    ),
+  };
 }
 
 /** A one-line text field; a multi-line one with `rows`. */
@@ -169,29 +195,147 @@ export function readInteger(text: string): number | string | undefined {
   return /^-?\d{1,15}$/.test(trimmed) ? Number(trimmed) : trimmed;
 }
 
-interface ConfirmFormProps {
-  readonly action: string;
-  readonly title: string;
-  readonly submit: string;
-  /** Class of the button; by default that of a removal. */
-  readonly submitClass?: string;
-  /** Label of the link that cancels. */
-  readonly cancel?: string;
-  readonly cancelTo: string;
-  readonly children?: Child;
+export type Texts = Readonly<Record<string, string>>;
+
+/** Reads fields of a submitted form; an absent field is empty. */
+export function readTexts(form: URLSearchParams, names: readonly string[]): Texts {
+  return Object.fromEntries(names.map((name) => [name, (form.get(name) ?? "").trim()]));
 }
 
-/** A form that asks for confirmation of an action. */
-export function ConfirmForm(props: ConfirmFormProps) {
-  const { submitClass = "btn danger", cancel = "Keep it" } = props;
+/** Fills in fields from stored values; a field without a value is empty. */
+export function textsOf(names: readonly string[], values: object): Texts {
+  const fields: Record<string, unknown> = { ...values };
+  return Object.fromEntries(names.map((name) => [name, String(fields[name] ?? "")]));
+}
+
+/** Converts the fields that are filled in to values of a body. */
+export function valuesIn(
+  texts: Texts,
+  convert: (text: string, name: string) => unknown,
+  names: readonly string[] = Object.keys(texts),
+): Record<string, unknown> {
+  const filled = names.map((name) => [name, texts[name] ?? ""] as const)
+    .filter(([, text]) => text !== "");
+  return Object.fromEntries(filled.map(([name, text]) => [name, convert(text, name)]));
+}
+
+/** Names a field of a body: the object that it is in, its own name, and the place in a list. */
+const NAMED = /^Field "(?:[a-z]+\.)?([a-z_]+)(?:[.[][^"]*)?" (.*)/s;
+
+/**
+ * Returns a problem at the field that its message names, in words that follow the field's label.
+ *
+ * @param renamed fields of the form by the field of the body, where they differ
+ */
+export function atFormField(
+  problem: Problem | null,
+  renamed: Readonly<Record<string, string>> = {},
+): Problem | null {
+  const [, field, message] = NAMED.exec(problem?.message ?? "") ?? [];
+  if (problem === null || field === undefined || message === undefined) return problem;
+  return {
+    ...problem,
+    field: renamed[field] ?? field,
+    message: message.charAt(0).toUpperCase() + message.slice(1),
+  };
+}
+
+/** Splits a text at commas and line ends; returns the parts that are not empty. */
+export function listIn(text: string): readonly string[] {
+  return text.split(/[,\n]/).map((part) => part.trim()).filter((part) => part !== "");
+}
+
+/** Refusal of a text that names no object. */
+export const WRONG_SLUG: Problem = {
+  code: "invalid_field",
+  message: "Must begin with a letter or digit; up to 64 characters a-z, 0-9, dot, dash, underscore",
+  field: "slug",
+};
+
+interface CheckBoxesProps {
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly chosen: readonly string[];
+  readonly problem: Problem | null;
+  readonly hint?: string;
+}
+
+/** Check boxes with one name. A chosen value that is no option is an option of its own. */
+export function CheckBoxes({ name, label, options, chosen, problem, hint }: CheckBoxesProps) {
+  const unknown = chosen.filter((value) => !options.some(([option]) => option === value));
+  const isWrong = problem?.field === name;
   return (
-    <form class="confirm" method="post" action={props.action}>
-      <h2>{props.title}</h2>
-      {props.children}
-      <div class="buttons">
-        <button type="submit" class={submitClass}>{props.submit}</button>
-        <a href={props.cancelTo} class="btn">{cancel}</a>
-      </div>
-    </form>
+    <fieldset class="choices" aria-invalid={isWrong ? "true" : undefined}>
+      <legend>{label}</legend>
+      {[...options, ...unknown.map((value) => [value, value] as const)].map(([value, text]) => (
+        <label>
+          <input type="checkbox" name={name} value={value} checked={chosen.includes(value)} />
+          {text}
+        </label>
+      ))}
+      {isWrong && <small class="wrong">{problem.message}</small>}
+      {hint !== undefined && <small>{hint}</small>}
+    </fieldset>
+  );
+}
+
+interface IdentityProps {
+  /** Texts of the form: `slug` and `version` are empty for a new object. */
+  readonly texts: Texts;
+  /** True if the object is stored: then its name cannot change. */
+  readonly exists: boolean;
+  /** Example of a name. */
+  readonly placeholder: string;
+  readonly problem: Problem | null;
+}
+
+export function IdentityFields({ texts, exists, placeholder, problem }: IdentityProps) {
+  const { slug = "", version = "" } = texts;
+  return (
+    <>
+      <input type="hidden" name="version" value={version} />
+      {exists ? <input type="hidden" name="slug" value={slug} /> : (
+        <Field
+          name="slug"
+          label="Name"
+          value={slug}
+          problem={problem}
+          required
+          maxlength={64}
+          placeholder={placeholder}
+          hint="Lower-case letters, digits, dots, dashes and underscores."
+        />
+      )}
+    </>
+  );
+}
+
+export type InputField = readonly [
+  name: string,
+  label: string,
+  attributes?: Readonly<Record<string, string | boolean>>,
+  hint?: Child,
+];
+
+interface LabeledInputsProps {
+  readonly fields: readonly InputField[];
+  readonly texts: Texts;
+  readonly problem: Problem | null;
+  /** Begins the names of the fields. */
+  readonly prefix?: string;
+}
+
+export function LabeledInputs({ fields, texts, problem, prefix = "" }: LabeledInputsProps) {
+  return (
+    <>
+      {fields.map(([name, label, attributes = {}, hint]) => (
+        <LabeledInput
+          name={prefix + name}
+          value={texts[name] ?? ""}
+          {...{ label, attributes, hint, problem }}
+        />
+      ))}
+    </>
   );
 }

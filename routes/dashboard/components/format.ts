@@ -1,5 +1,6 @@
 /** Formats numbers, amounts and times. */
 import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
+import type { RequestContext } from "../../http/context.ts";
 
 const integer = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -100,4 +101,16 @@ const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", time
 /** Formats a UTC day briefly: `Nov 8`. */
 export function dayText(ms: number): string {
   return day.format(ms);
+}
+
+/** Hosts that browsers trust without TLS. */
+const LOOPBACK = /^(localhost|127\.[0-9.]+|\[::1\])$/;
+
+/**
+ * Returns the origin as the browser sees it. Browsers send a session cookie only over HTTPS or to
+ * the loopback address, so elsewhere a proxy terminates TLS, which the service cannot see.
+ */
+export function originOf(c: RequestContext): string {
+  const { protocol, hostname, host } = new URL(c.req.url);
+  return `${LOOPBACK.test(hostname) ? protocol : "https:"}//${host}`;
 }

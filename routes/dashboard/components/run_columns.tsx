@@ -1,13 +1,16 @@
 /** Columns that tables of a few runs share. */
 import type { CostSum } from "../../../domain/runs/cost.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { RunListRow, RunsQuery } from "../../../domain/runs/list.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { runPath } from "../layout/paths.ts";
-import { Money } from "./elements.tsx";
+import { Money, Status } from "./elements.tsx";
 import { durationText } from "./format.ts";
-import { RunState } from "./run_state.tsx";
 import { type Column, numberColumn } from "./table.tsx";
-import { At } from "./time.tsx";
+import { At, TimeContext } from "./time.tsx";
+import { useContext } from "hono/jsx";
+import { Icon } from "./icons.tsx";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps } from "../../http/context.ts";
 
 /** The start, which links to the run, and the status. */
 export const RUN_COLUMNS: readonly Column<RunListRow>[] = [
@@ -35,3 +38,45 @@ export const FIGURE_COLUMNS: readonly Column<Figures>[] = [
   },
   numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
 ];
+
+/** Time after which an open run counts as stuck. */
+export const STUCK_MS = 86_400_000;
+
+type Times = Pick<RunListRow, "status" | "startedAt" | "receivedAt">;
+
+/** Returns for how long a run is open if that is too long, milliseconds; else null. */
+function stuckForMs({ status, startedAt, receivedAt }: Times, now: number): number | null {
+  const openMs = now - (startedAt ?? receivedAt);
+  return status === "running" && openMs > STUCK_MS ? openMs : null;
+}
+
+/**
+ * The status of a run; a stuck one has the icon and the colour of what is late. With `isIcon` its word
+ * is for screen readers only.
+ */
+export function RunState(
+  { run, isIcon = false }: { readonly run: Times; readonly isIcon?: boolean },
+) {
+  const { nowMs } = useContext(TimeContext);
+  const stuckMs = stuckForMs(run, nowMs);
+  if (stuckMs === null) return <Status of={run.status} isIcon={isIcon} />;
+  return (
+    <span class="st st-late" title={`Open for ${durationText(stuckMs)}`}>
+      <Icon name="late" />
+      <span class={isIcon ? "sr" : undefined}>stuck</span>
+    </span>
+  );
+}
+
+/** Statuses that count as a failure. */
+export const FAILURES = ["failed", "timeout"] as const;
+
+/** Reads the latest failures that match a query, newest first. */
+export async function readFailures(
+  runList: AppDeps["runList"],
+  team: Team,
+  query: RunsQuery,
+  limit: number,
+): Promise<readonly RunListRow[]> {
+  return (await runList.page(team, { ...query, status: FAILURES }, null, limit)).rows;
+}

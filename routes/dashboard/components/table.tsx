@@ -42,7 +42,7 @@ interface Columns<Row> {
   readonly columns: readonly Column<Row>[];
 }
 
-interface TableProps<Row> extends Columns<Row> {
+export interface TableProps<Row> extends Columns<Row> {
   /** Name of the table for screen readers. */
   readonly label: string;
   readonly class?: string;

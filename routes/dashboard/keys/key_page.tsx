@@ -11,17 +11,10 @@ import type { AppDeps } from "../../http/context.ts";
 import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import type { View } from "../layout/page.ts";
 import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { InlineNotice } from "../components/elements.tsx";
+import { Crumbs, InlineNotice, KeyValues } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
-import {
-  bodyOf,
-  ConfirmForm,
-  Field,
-  FormProblem,
-  readInteger,
-} from "../components/form_fields.tsx";
-import { KeyValues } from "../components/key_values.tsx";
+import { bodyOf, Field, FormProblem, readInteger } from "../components/form_fields.tsx";
+import { ConfirmForm } from "../components/confirm_form.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 import { KeyActions, KeyGrant, KeyState, kindLabel, LastUse } from "./labels.tsx";
 import { nextAfter, showSecret } from "./secret.tsx";

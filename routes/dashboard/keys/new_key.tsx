@@ -8,7 +8,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { View } from "../layout/page.ts";
 import { KEYS_PATH } from "../layout/paths.ts";
 import { showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
+import { Crumbs } from "../components/elements.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 import { newKeyPath } from "./paths.ts";
 import { kindLabel, SCOPE_LABELS } from "./labels.tsx";

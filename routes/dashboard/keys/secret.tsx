@@ -5,7 +5,7 @@ import type { RequestContext } from "../../http/context.ts";
 import type { View } from "../layout/page.ts";
 import { agentPath, KEYS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { originOf } from "../components/origin.ts";
+import { originOf } from "../components/format.ts";
 import { Copyable, InlineNotice } from "../components/elements.tsx";
 import { kindLabel } from "./labels.tsx";
 

@@ -2,7 +2,7 @@
 import { type Principal, refusalOf } from "../../../domain/teams/credentials.ts";
 import type { MenuEntry, RequestContext } from "../../http/context.ts";
 import { Symbols } from "../components/icons.tsx";
-import { Tabs } from "../components/tabs.tsx";
+import { Tabs } from "../components/elements.tsx";
 import { TimeContext } from "../components/time.tsx";
 import { assetPath } from "./assets.ts";
 import type { View } from "./page.ts";

@@ -13,10 +13,9 @@ import {
   SPEND_PATH,
 } from "../layout/paths.ts";
 import { IncidentEntry } from "../alerts/entries.tsx";
-import { Section } from "../components/elements.tsx";
-import { FAILURES } from "../components/failures.ts";
+import { FeedEntry, Section } from "../components/elements.tsx";
+import { FAILURES } from "../components/run_columns.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
-import { FeedEntry } from "../components/feed.tsx";
 import { percent } from "../components/column_chart.tsx";
 import { MONITOR_LABELS } from "../components/monitor.tsx";
 import { Ago, At } from "../components/time.tsx";

@@ -9,7 +9,7 @@ import {
   formatCount,
   moneyText,
 } from "../components/format.ts";
-import { FAILURES } from "../components/failures.ts";
+import { FAILURES } from "../components/run_columns.tsx";
 import type { OverviewData } from "./overview_load.ts";
 import type { DayMetrics, UsualDay } from "./overview_view.ts";
 

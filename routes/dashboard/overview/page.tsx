@@ -6,7 +6,7 @@ import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { type DashboardPage, post } from "../layout/page.ts";
 import { DASHBOARD_PATH, queryText, SAMPLES_PATH, TEAMS_PATH } from "../layout/paths.ts";
-import { Choices } from "../components/choices.tsx";
+import { Choices } from "../components/elements.tsx";
 import { commandTarget } from "../components/first_command.tsx";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { openCounts, sumOf } from "../alerts/frame.tsx";

@@ -2,10 +2,9 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import { planOfTeam, type Rate } from "../../../domain/teams/plans.ts";
-import { Section, State } from "../components/elements.tsx";
+import { type KeyValue, KeyValues, Section, State } from "../components/elements.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { formatCount } from "../components/format.ts";
-import { type KeyValue, KeyValues } from "../components/key_values.tsx";
 
 interface TeamProps {
   readonly team: Team;

@@ -10,9 +10,8 @@ import { queryOf } from "../../http/query.ts";
 import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { InlineNotice } from "../components/elements.tsx";
-import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
+import { Crumbs, InlineNotice } from "../components/elements.tsx";
+import { type InputField, LabeledInputs } from "../components/form_fields.tsx";
 import { editPath, MATCH, NEW_RATE } from "./paths.ts";
 import { RateTable } from "./rate_table.tsx";
 

@@ -21,9 +21,9 @@ import {
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { FilterForm } from "../alerts/filter_form.tsx";
+import { FilterForm, NextPage } from "../components/list_page.tsx";
 import { type ActorNames, actorNames } from "../keys/labels.tsx";
-import { Empty, NextPage, Section } from "../components/elements.tsx";
+import { Empty, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
 import { showJob } from "./job_page.tsx";

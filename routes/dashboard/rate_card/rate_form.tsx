@@ -15,9 +15,8 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { bodyOf } from "../components/form_fields.tsx";
-import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
+import { Crumbs } from "../components/elements.tsx";
+import { bodyOf, type InputField, LabeledInputs } from "../components/form_fields.tsx";
 import {
   atField,
   rateBodyOf,

@@ -9,8 +9,7 @@ import type { RateRow } from "../../../domain/pricing/rates.ts";
 import { rowFields } from "../../../domain/pricing/rate_body.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { bodyOf } from "../components/form_fields.tsx";
-import { type Texts, textsOf, valuesIn } from "../components/texts.ts";
+import { bodyOf, type Texts, textsOf, valuesIn } from "../components/form_fields.tsx";
 
 /** The fields of a price, and of its tiers. */
 export interface RateTexts {

@@ -10,12 +10,16 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { Empty, InlineNotice, Section } from "../components/elements.tsx";
+import { Crumbs, Empty, InlineNotice, Section } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
-import { bodyOf } from "../components/form_fields.tsx";
-import { type InputField, LabeledInputs } from "../components/labeled_inputs.tsx";
-import { readTexts, type Texts, valuesIn } from "../components/texts.ts";
+import {
+  bodyOf,
+  type InputField,
+  LabeledInputs,
+  readTexts,
+  type Texts,
+  valuesIn,
+} from "../components/form_fields.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { CostDifference, JOB_STATE_LABELS, periodText, RATE_STORED } from "./job_page.tsx";
 import { instantOfDay } from "./rate_values.ts";

@@ -6,7 +6,7 @@ import { Icon } from "../components/icons.tsx";
 import { At } from "../components/time.tsx";
 import { durationText } from "../components/format.ts";
 import { CopyButton } from "./messages.tsx";
-import { type KeyValue, KeyValues, LabelList } from "../components/key_values.tsx";
+import { type KeyValue, KeyValues, LabelList } from "../components/elements.tsx";
 import type { LoadedRun } from "./load.ts";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 

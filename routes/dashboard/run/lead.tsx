@@ -1,7 +1,7 @@
 /** The status of a run next to its title, and why it ended if no call closed it. */
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { durationText } from "../components/format.ts";
-import { RunState } from "../components/run_state.tsx";
+import { RunState } from "../components/run_columns.tsx";
 import { isFailure } from "./steps.ts";
 
 type Run = Pick<RunRecord, "status" | "startedAt" | "receivedAt" | "closedBy" | "opening">;

@@ -8,10 +8,9 @@ import {
 import type { Child } from "hono/jsx";
 import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
-import { Money, Section, Status } from "../components/elements.tsx";
+import { LabelList, Money, Section, Status } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
 import { durationText, formatCount } from "../components/format.ts";
-import { LabelList } from "../components/key_values.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { FoldedSection } from "./details.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";

@@ -5,7 +5,7 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { prettyJson } from "../../../domain/core/pretty_json.ts";
 import { chatOf, toolUseOf } from "../../../domain/runs/chat.ts";
 import { durationText, formatCount } from "../components/format.ts";
-import { KeyValues } from "../components/key_values.tsx";
+import { KeyValues } from "../components/elements.tsx";
 import { runPath } from "../layout/paths.ts";
 import { CallCost } from "./call_cost.tsx";
 import { lineOf, membersOf, offsetText } from "./event_preview.ts";

@@ -11,7 +11,7 @@ import type { Refuse } from "../../http/context.ts";
 import { isSessionStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
-import { Done } from "../components/done_notice.tsx";
+import { Done } from "../components/elements.tsx";
 import { countedText } from "../components/format.ts";
 import { FormProblem } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";

@@ -7,7 +7,7 @@ import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
-import { FAILURES } from "../components/failures.ts";
+import { FAILURES } from "../components/run_columns.tsx";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { parseRunsCursor } from "../../api/runs/run_list.ts";
 

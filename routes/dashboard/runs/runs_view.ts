@@ -15,7 +15,7 @@ import {
 } from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { countedText, durationText, moneyText } from "../components/format.ts";
-import { STUCK_MS } from "../components/run_state.tsx";
+import { STUCK_MS } from "../components/run_columns.tsx";
 import { isFailure } from "../run/steps.ts";
 import { shortId } from "../run/title.ts";
 import type { ValueCounts } from "./filters.tsx";

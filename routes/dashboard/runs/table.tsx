@@ -5,7 +5,7 @@ import { Empty, Money } from "../components/elements.tsx";
 import { FirstCommand, pingCommand, SampleRuns } from "../components/first_command.tsx";
 import { compactText, durationText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
-import { RunState } from "../components/run_state.tsx";
+import { RunState } from "../components/run_columns.tsx";
 import type { Column } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { isFailure } from "../run/steps.ts";

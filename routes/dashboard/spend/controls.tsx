@@ -10,7 +10,7 @@ import {
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
-import { Choices } from "../components/choices.tsx";
+import { Choices } from "../components/elements.tsx";
 import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
 import { capitalized } from "./labels.ts";
 import { spendPath } from "./paths.ts";

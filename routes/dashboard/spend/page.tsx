@@ -23,7 +23,7 @@ import { queryOf } from "../../http/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { rowsOf, unpricedModels } from "../../api/spend/spend.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty, Money } from "../components/elements.tsx";
+import { Empty, Money, Tile } from "../components/elements.tsx";
 import {
   type CommandTarget,
   commandTarget,
@@ -31,7 +31,6 @@ import {
   FirstCommand,
 } from "../components/first_command.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
-import { Tile } from "../components/tile.tsx";
 import { SpendChart } from "./chart.tsx";
 import { Controls } from "./controls.tsx";
 import { queryWith, runsOfGroupPath, type SpendAnswer, spendQueryText } from "./paths.ts";

@@ -4,8 +4,16 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { KEY_NAME_CHARS_MAX, TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { TIER_NAMES, TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import { teamFields } from "../../../domain/teams/team_change.ts";
-import { Field, formFields, FormProblem, readInteger, Select } from "../components/form_fields.tsx";
-import { type Texts, textsOf, valuesIn } from "../components/texts.ts";
+import {
+  Field,
+  formFields,
+  FormProblem,
+  readInteger,
+  Select,
+  type Texts,
+  textsOf,
+  valuesIn,
+} from "../components/form_fields.tsx";
 import { Scopes } from "../keys/new_key.tsx";
 import { teamPath } from "./paths.ts";
 

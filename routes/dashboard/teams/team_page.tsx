@@ -10,10 +10,9 @@ import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
 import type { View } from "../layout/page.ts";
 import { TEAMS_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/crumbs.tsx";
-import { Done, SAVED } from "../components/done_notice.tsx";
-import { bodyOf, ConfirmForm } from "../components/form_fields.tsx";
-import { readTexts, type Texts } from "../components/texts.ts";
+import { Crumbs, Done, SAVED } from "../components/elements.tsx";
+import { bodyOf, readTexts, type Texts } from "../components/form_fields.tsx";
+import { ConfirmForm } from "../components/confirm_form.tsx";
 import { showSecret } from "../keys/secret.tsx";
 import { TeamDetails, TeamPlan } from "../plan/team.tsx";
 import {

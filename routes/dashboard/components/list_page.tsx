@@ -1,0 +1,74 @@
+/** Pages that list things: filters, one table, how to fill an empty list, and the next page. */
+import type { Child, PropsWithChildren } from "hono/jsx";
+import type { View } from "../layout/page.ts";
+import { queryText } from "../layout/paths.ts";
+import { Empty } from "./elements.tsx";
+import { Table, type TableProps } from "./table.tsx";
+
+interface ListPage<Row> extends Pick<View, "title" | "lead" | "aside" | "crumbs"> {
+  /** Shown above the filters: a notice or an explanation. */
+  readonly notice?: Child;
+  /** The form that narrows the list. */
+  readonly filters?: Child;
+  readonly table: TableProps<Row>;
+  /** Shown instead of a table without rows: a title, and what to do about it. */
+  readonly empty: readonly [title: string, advice: Child];
+  /** Path of the next page; null on the last one. */
+  readonly next?: string | null;
+}
+
+/** Builds the view of a page that lists things. */
+export function listPage<Row>(page: ListPage<Row>): View {
+  const { title, lead, aside, crumbs, notice, filters, table, empty, next = null } = page;
+  const [emptyTitle, advice] = empty;
+  return {
+    title,
+    lead,
+    aside,
+    crumbs,
+    body: (
+      <>
+        {notice}
+        {filters}
+        {table.rows.length > 0
+          ? <div class="panel">{Table(table)}</div>
+          : <Empty title={emptyTitle}>{advice !== null && <p>{advice}</p>}</Empty>}
+        <NextPage to={next} />
+      </>
+    ),
+  };
+}
+
+/** Returns the path of a list's next page, with the filters of this one; null for the last page. */
+export function nextPath(
+  path: string,
+  filters: Readonly<Record<string, string | number | null>>,
+  cursor: string | null,
+): string | null {
+  return cursor === null
+    ? null
+    : path + queryText([...Object.entries(filters), ["cursor", cursor]]);
+}
+
+/** A link to the next page of a list; nothing on the last page. */
+export function NextPage({ to }: { readonly to: string | null }) {
+  return to !== null && (
+    <p class="pager">
+      <a href={to} rel="next" class="btn">Next page</a>
+    </p>
+  );
+}
+
+/** Filters of a list: the script applies each as soon as it is chosen, else a button does. */
+export function FilterForm(
+  { action, children }: PropsWithChildren<{ /** Path of the list. */ readonly action: string }>,
+) {
+  return (
+    <form class="filters" method="get" action={action} aria-label="Filters" data-filters>
+      {children}
+      <noscript>
+        <button type="submit" class="btn">Apply</button>
+      </noscript>
+    </form>
+  );
+}
