@@ -1,5 +1,5 @@
 /**
- * What depends on where the process runs: on a machine of its user, or on Deno Deploy.
+ * Values that depend on the platform: a machine of the user, or Deno Deploy.
  *
  * @module
  */

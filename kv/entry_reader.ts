@@ -27,7 +27,7 @@ const BLOCKS_PER_READ = { first: 32, max: 128 } as const;
 /** Sorts after every number and text in a key. */
 const LAST = true;
 
-/** How an {@link EntryReader} reads. */
+/** Options of an {@link EntryReader}. */
 export interface EntryReading {
   /** Position at which the reader ends, exclusive; null for none. */
   readonly end: Position | null;

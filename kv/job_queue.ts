@@ -178,7 +178,7 @@ export class JobTurns {
   /** The team visited last; null at the start of a round. */
   #last: TeamId | null = null;
   #round = 0;
-  /** Whether the current round found a job (`#met`) and advanced one (`#moved`). */
+  /** True if the current round found a job (`#met`) and advanced one (`#moved`). */
   #met = false;
   #moved = false;
   /** True if the last pass found a job, including one that had to wait. */

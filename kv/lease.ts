@@ -11,7 +11,7 @@ import { newRowName } from "./base/names.ts";
 import { otherFormat, type StoreRefused } from "./refused.ts";
 import { getMany, type Store } from "./store.ts";
 
-/** What to do when the format has changed under a running instance. */
+/** Called when the format has changed under a running instance. */
 const ADVICE = "this instance ends; start the version that wrote it";
 
 /** Changes the lease on background work. Each renewal has a version of its own; null is a free lease. */

@@ -85,7 +85,7 @@ const ORDER: Record<string, readonly string[]> = {
   routes: ["std", "http", "openapi", "docs", "api", "dashboard", "."],
 };
 
-/** What the root holds besides the folders of {@link LAYERS}. */
+/** Entries of the root besides the folders of {@link LAYERS}. */
 const ROOT_ENTRIES = new Set([
   ".ci",
   ".git",

@@ -18,7 +18,7 @@ const LOOK_MS_MAX = 7 * DAY_MS;
 /** Shortest such time while something is due that the clock of the sweep has not reached yet. */
 const LOOK_MS_MIN = DAY_MS / 2;
 
-/** What is due of an incident. */
+/** The next due work of an incident. */
 export interface IncidentExpiry {
   /** The error is removed, or all of the incident; null for nothing. */
   readonly due: "error" | "all" | null;

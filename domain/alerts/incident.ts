@@ -15,7 +15,7 @@ export const INCIDENT_RUNS_MAX = 20;
 /** Maximum characters of a note. */
 export const NOTE_CHARS_MAX = 500;
 
-/** What happened to an incident. */
+/** Events in the history of an incident. */
 export type TimelineEntry =
   & {
     /** Time, unix milliseconds. */
@@ -44,7 +44,7 @@ export interface Incident extends IncidentFacts {
   readonly ruleVersion: number;
   /** Text of its group in keys; see `group.ts`. */
   readonly groupText: string;
-  /** What happened, oldest first. */
+  /** Its history, oldest first. */
   readonly timeline: readonly TimelineEntry[];
   /** Latest delivery to each channel, by slug: the next one is sent after it. */
   readonly deliveries: Readonly<Record<string, string>>;

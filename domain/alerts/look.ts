@@ -8,7 +8,7 @@
  */
 import { RULE_KINDS, type RuleKind } from "./rule.ts";
 
-/** What a look is at. */
+/** The subject of a look. */
 export type Look =
   /** All rules of a kind: something that they report has changed. */
   | { readonly of: "kind"; readonly kind: RuleKind }

@@ -1,5 +1,5 @@
 /**
- * What rules and silences apply to.
+ * Subjects that rules and silences apply to.
  *
  * @module
  */

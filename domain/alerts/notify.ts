@@ -15,7 +15,7 @@ import type { Rule } from "./rule.ts";
 import type { Silence } from "./silence.ts";
 import { withEntry } from "./timeline.ts";
 
-/** What decides where messages go. */
+/** Settings that decide where messages are sent. */
 export interface Recipients {
   /** All channels. */
   readonly channels: readonly Channel[];

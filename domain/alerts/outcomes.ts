@@ -27,7 +27,7 @@ export interface Outcome {
   readonly detail: string | null;
 }
 
-/** What outcomes make. */
+/** The result of outcomes. */
 export interface Tally {
   /** True from enough bad outcomes until enough good ones. */
   readonly isFiring: boolean;
@@ -47,7 +47,7 @@ export interface Tally {
 
 /** Outcomes of a group. */
 export interface Outcomes {
-  /** What was before the outcomes that are kept: {@link Tally} and the last outcome in it. */
+  /** Sums of the outcomes before the kept ones: {@link Tally} and its last outcome. */
   readonly base: Tally & Pick<Outcome, "at" | "key">;
   /** Latest outcomes in order, {@link OUTCOMES_MAX} at most, each key once. */
   readonly kept: readonly Outcome[];

@@ -73,10 +73,10 @@ export type RuleCondition =
   /** Something of the service itself is in trouble. */
   | { readonly kind: "service"; readonly what: readonly (typeof SERVICE_TROUBLES[number])[] };
 
-/** What incidents can be grouped by. */
+/** Groups of incidents. */
 export const GROUPS = ["agent", "customer", "feature", "model"] as const;
 
-/** What a team sets for a rule. */
+/** Settings of a rule. */
 export interface RuleSettings {
   /** Kind and parameters. */
   readonly condition: RuleCondition;

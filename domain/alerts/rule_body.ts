@@ -46,7 +46,7 @@ const OF_RUN = {
 } as const;
 const ALONE = { groups: [], match: [] } as const;
 
-/** What each kind can be grouped by and matched with; `spend` by what it is grouped by. */
+/** Groups and matches of each kind; those of `spend` depend on its group. */
 export const FITTING: Readonly<
   Record<RuleKind, {
     readonly groups: readonly (typeof GROUPS[number])[];

@@ -7,7 +7,7 @@ import type { RunId } from "../core/ids.ts";
 import type { MadeBy } from "../teams/team.ts";
 import type { RuleKind } from "./rule.ts";
 
-/** What a signal is about; rules match it and group by it. */
+/** The subject of a signal; rules match it and group by it. */
 export interface SignalSubject {
   /** Agent's slug; null for none. */
   readonly agent: string | null;
@@ -72,7 +72,7 @@ export interface IncidentChange {
 }
 
 /**
- * What the incidents of a team are to be changed for, in the commit of what caused it.
+ * Causes of changes to a team's incidents, which the commit of the cause makes.
  *
  * A look at a group resolves its incident if the rule has changed or nothing happened for too long,
  * repeats the messages that are due, and sends those that no silence holds back any longer.

@@ -8,9 +8,9 @@ import type { ConfigObject } from "../config/objects.ts";
 /** Maximum milliseconds from the `PUT` of a silence to its end. */
 export const SILENCE_MS_MAX = 30 * 86_400_000;
 
-/** What a team sets for a silence. */
+/** Settings of a silence. */
 export interface SilenceSettings {
-  /** What it mutes; an empty list matches all. */
+  /** The messages that it mutes; an empty list matches all. */
   readonly match: {
     /** Slugs of rules. */
     readonly rules: readonly string[];

@@ -11,7 +11,7 @@ import { OTHER_GROUP, type RuleCondition, type RuleSettings } from "./rule.ts";
 /** Maximum characters of a name in a title. */
 const NAME_CHARS_MAX = 100;
 
-/** What a title is about. */
+/** The subject of a title. */
 export interface Trouble {
   /** The rule's. */
   readonly settings: Pick<RuleSettings, "condition" | "resolveAfter">;

@@ -17,13 +17,13 @@ import { titleOf } from "./title.ts";
 export interface Settled {
   /** The instance after the change. */
   readonly instance: AlertInstance;
-  /** What happened; null for nothing. */
+  /** The event; null for none. */
   readonly change: "opened" | "repeated" | "resolved" | null;
   /** The incident with its messages; null if it did not change. */
   readonly notified: Notified | null;
 }
 
-/** What a change needs to know. */
+/** Context of a change. */
 export interface Settling extends Making {
   /** The rule. */
   readonly rule: Rule;

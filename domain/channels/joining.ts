@@ -23,7 +23,7 @@ export interface QueueEntry {
   readonly isFirst: boolean;
 }
 
-/** What to do with the first entries of a queue. */
+/** The next step for the first entries of a queue. */
 export interface QueuePlan {
   /** Deliveries to send in one request, in order; empty if none is due. */
   readonly group: readonly string[];

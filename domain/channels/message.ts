@@ -23,7 +23,7 @@ export const MESSAGE_EVENTS = [
 /** One of {@link MESSAGE_EVENTS}. `incident.updated` repeats an open incident (decision 77). */
 export type MessageEvent = typeof MESSAGE_EVENTS[number];
 
-/** What an incident is grouped by; at most one name, and none for a rule without groups. */
+/** The group of an incident: at most one name, and none for a rule without groups. */
 export interface IncidentGroup {
   /** Agent's slug. */
   readonly agent?: string;
@@ -41,7 +41,7 @@ export const INCIDENT_STATES = ["open", "acknowledged", "resolved"] as const;
 /** One of {@link INCIDENT_STATES}. */
 export type IncidentState = typeof INCIDENT_STATES[number];
 
-/** What resolved an incident. */
+/** Causes that resolve an incident. */
 export const RESOLVED_BY = ["condition", "quiet", "hand", "rule", "paused"] as const;
 
 /**
@@ -60,7 +60,7 @@ export interface Acknowledgement {
   readonly note: string | null;
 }
 
-/** What a message says about its incident, at the time of the event. */
+/** The incident of a message, at the time of the event. */
 export interface IncidentFacts {
   /** Identifier, `inc_…`. */
   readonly id: string;
@@ -78,7 +78,7 @@ export interface IncidentFacts {
   readonly openedAt: number;
   /** Time of the outcome that resolved it, unix milliseconds; null while it is open. */
   readonly resolvedAt: number | null;
-  /** What resolved it; null while it is open. */
+  /** The cause that resolved it; null while it is open. */
   readonly resolvedBy: ResolvedBy | null;
   /** Number of bad outcomes so far. */
   readonly count: number;

@@ -9,7 +9,7 @@ import type { CheckSeverity } from "../runs/check_result.ts";
 import type { RunKind } from "../runs/flags.ts";
 import type { Program } from "./program.ts";
 
-/** What a team sets for a check. */
+/** Settings of a check. */
 export interface CheckSettings {
   /** Expression that is true for a good run; see `program.ts`. */
   readonly expression: string;
@@ -21,7 +21,7 @@ export interface CheckSettings {
   readonly statuses: readonly FinishStatus[];
   /** Features; empty for all. */
   readonly features: readonly string[];
-  /** What a failure means. */
+  /** Weight of a failure. */
   readonly severity: CheckSeverity;
   /** Share of the runs that are judged, above 0 and up to 1. */
   readonly sample: number;

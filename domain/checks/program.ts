@@ -125,13 +125,13 @@ export const EVENT_BYTES_MAX = 8_388_608;
 /** Maximum steps of one evaluation. */
 export const STEPS_MAX = 100_000;
 
-/** What an expression says of a run. */
+/** The result of an expression for a run. */
 export interface Verdict {
   /** `error` if it could not be decided, which is never a `pass`. */
   readonly status: "pass" | "fail" | "error";
   /** Values of the names that it used, at most 200 characters; see `CheckResult`. */
   readonly got: string;
-  /** What is wrong; null for a `pass`. */
+  /** The reason of a result other than `pass`; null for a `pass`. */
   readonly message: string | null;
   /** Code of an error, such as `no_such_key` or `too_much_work`. */
   readonly reason?: string;

@@ -32,7 +32,7 @@ export interface CheckFailure {
   readonly at: number;
   /** Values that the expression used; null once the payload is removed. */
   readonly got: string | null;
-  /** What was wrong; null once the payload is removed. */
+  /** The reason of the result; null once the payload is removed. */
   readonly message: string | null;
 }
 
@@ -70,7 +70,7 @@ export const FAILURES_MAX = 20;
 
 /** A check to try: settings, and a slug if `sample` shall apply. */
 export interface CheckTrial {
-  /** What the check sets. */
+  /** Settings of the check. */
   readonly settings: CheckSettings;
   /** Null for a check without a name; then each run is judged. */
   readonly slug: string | null;

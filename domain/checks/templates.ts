@@ -10,7 +10,7 @@ export interface CheckTemplate {
   readonly name: string;
   /** Title. */
   readonly title: string;
-  /** What it checks, in one line. */
+  /** Its purpose, in one line. */
   readonly words: string;
   /** Expression with values to replace. */
   readonly expression: string;

@@ -59,7 +59,7 @@ export interface NotedTurn {
   readonly isFirst: boolean;
 }
 
-/** What a look needs to know of time. */
+/** Times that a look needs. */
 export interface ClockTurn {
   /** Time of the turn, unix milliseconds. */
   readonly nowMs: number;

@@ -37,7 +37,7 @@ export interface ConfigObject<Settings> {
   readonly id: string | null;
   /** Number of the version, from 1; 0 for a default rule, which is not stored. */
   readonly version: number;
-  /** What the team set. */
+  /** The team's settings. */
   readonly settings: Settings;
   /** Creation, unix milliseconds; 0 for a default rule. */
   readonly createdAt: number;

@@ -7,7 +7,7 @@ import type { Schedule } from "./schedule.ts";
 import type { SignalWindow } from "./signals.ts";
 import type { RunId } from "../core/ids.ts";
 
-/** What a team sets for the monitor of an agent. */
+/** Settings of an agent's monitor. */
 export interface MonitorSettings {
   /** When the agent is expected. */
   readonly schedule: Schedule;
@@ -74,7 +74,7 @@ export interface Monitor extends SignalWindow {
   readonly id: string;
   /** Number of the settings' version, from 1. */
   readonly version: number;
-  /** What the team set. */
+  /** The team's settings. */
   readonly settings: MonitorSettings;
   /** Creation, unix milliseconds. */
   readonly createdAt: number;

@@ -7,7 +7,7 @@ import type { RunSummary } from "./summary.ts";
 import { RUN_TRAITS } from "./flags.ts";
 
 /**
- * What a failure means: `info` is shown, `warn` may open an incident, `fail` also makes the run one
+ * The weight of a failure: `info` is shown, `warn` may open an incident, `fail` also makes the run one
  * with a failed check. The order is from the least to the most severe.
  */
 export const CHECK_SEVERITIES = ["info", "warn", "fail"] as const;
@@ -41,7 +41,7 @@ export interface CheckResult {
    * null if it was skipped, or once the payload is removed.
    */
   readonly got: string | null;
-  /** What is wrong; null for a `pass`, or once the payload is removed. */
+  /** The reason of the result; null for a `pass`, or once the payload is removed. */
   readonly message: string | null;
   /** Why it is `skipped` (`no_output`, `payload_removed`) or an `error`; absent for others. */
   readonly reason?: string;

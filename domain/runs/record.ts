@@ -45,7 +45,7 @@ export interface RunRecord
   readonly id: RunId;
   /** Kind of call that opened it; `run` until the opening arrives. */
   readonly kind: "run" | "heartbeat";
-  /** What closed it; null while it is open. */
+  /** The cause that closed it; null while it is open. */
   readonly closedBy: ClosedBy | null;
   /** Start by the client's clock, unix milliseconds; null until the opening arrives. */
   readonly startedAt: number | null;

@@ -128,7 +128,7 @@ export interface Closing extends PartDetails {
   readonly scores?: readonly Score[] | undefined;
   /** Duration measured by the client, milliseconds; overrides the two instants (decision 30). */
   readonly durationMs?: number | undefined;
-  /** What closed the run; absent for a finish. */
+  /** The cause that closed the run; absent for a finish. */
   readonly closedBy?: Exclude<ClosedBy, "finish"> | undefined;
 }
 

@@ -36,7 +36,7 @@ export interface RunSummary {
     readonly opening: boolean;
     /** True if it was closed. */
     readonly closing: boolean;
-    /** What closed it; absent for a finish, and while it is open. */
+    /** The cause that closed it; absent for a finish, and while it is open. */
     readonly closedBy?: Closing["closedBy"];
     /** Number of event batches. */
     readonly batches: number;
@@ -90,7 +90,7 @@ export interface RunSummary {
    */
   readonly isCounted?: boolean;
   /**
-   * What its checks said; absent if it has no results. Set by the commit that stores the results.
+   * Results of its checks; absent if it has no results. Set by the commit that stores the results.
    */
   readonly checks?: {
     /** Number of results with the status `fail` or `error`. */

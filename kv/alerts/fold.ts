@@ -37,7 +37,7 @@ export interface AlertRows {
   readonly remember: (before: string | null, after: string) => void;
 }
 
-/** What else a plan may use. */
+/** Other rows that a plan may use. */
 export interface AlertHints {
   /** Returns the latest arrival of an agent's calls before the commit, unix milliseconds. */
   readonly seenBefore?: (agent: string) => number;

@@ -1,5 +1,5 @@
 /**
- * What looks at rules find, apart from outcomes of runs.
+ * Results of looks at rules, apart from outcomes of runs.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export interface NextLook {
   readonly name: string;
 }
 
-/** What a look found. */
+/** The result of a look. */
 export interface Found {
   readonly signals: readonly AlertSignal[];
   /** Groups to look at before the signals count; none when absent. */

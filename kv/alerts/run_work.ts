@@ -1,5 +1,5 @@
 /**
- * What changed runs mean for alerts: their signals, and the rows at which the clock looks at rules that
+ * Work of changed runs for alerts: their signals, and the rows at which the clock looks at rules that
  * no outcome of a run reports.
  *
  * @module

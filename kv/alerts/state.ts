@@ -29,7 +29,7 @@ import { type AlertState, decodeInstance } from "./rows.ts";
 /** Bytes of a team without its rows, of an object besides its texts, and of an instance. */
 const TEAM_BYTES = 400, OBJECT_BYTES = 1_000, INSTANCE_BYTES = 600, OUTCOME_BYTES = 250;
 
-/** What a team has configured, its enabled rules by kind, and its enabled checks, compiled. */
+/** The configuration of a team: its objects, enabled rules by kind, and enabled checks, compiled. */
 export interface AlertConfig extends Omit<TeamConfig, "checks"> {
   readonly byKind: ReadonlyMap<RuleKind, readonly Rule[]>;
   /** Enabled checks, by slug. */

@@ -8,7 +8,7 @@
  */
 
 /**
- * How the value of a field is stored: `plain` JSON, `optional` plain JSON that is never null, `big`
+ * The stored form of a field's value: `plain` JSON, `optional` plain JSON that is never null, `big`
  * for a bigint, as a number where that is exact, or a record of another shape, or a list of them.
  */
 export type Form = "plain" | "optional" | "big" | Shape | readonly [Shape];

@@ -17,7 +17,7 @@ import type { Write } from "../writer/write.ts";
 /** A planned change of a channel's deliveries. */
 export interface ChannelPlan<Result> {
   readonly result: Result;
-  /** What to commit; null for nothing. */
+  /** Rows to commit; null for none. */
   readonly change: ChannelChange | null;
 }
 

@@ -26,7 +26,7 @@ const LEFT_OUT = ["goal", "metadata", "output", "scores"] as const satisfies Fac
 const NOTHING_MISSING: MissingFacts = new Map();
 
 /**
- * How a run is judged: `none`, no check applies; `kept`, only scores were added, which no check
+ * The way a run is judged: `none`, no check applies; `kept`, only scores were added, which no check
  * names; `judged`, at once; `later`, after it.
  */
 export type Judgement =

@@ -29,7 +29,7 @@ import {
   type ResultsPlace,
 } from "./day_counts.ts";
 
-/** What a team has, under the version that a commit checks. */
+/** The rows of a team, under the version that a commit checks. */
 export interface TeamChecks {
   /** Identifiers of its checks, also of those that are not enabled. */
   readonly existing: ReadonlySet<string>;

@@ -61,7 +61,7 @@ async function withoutArchived(
   return changes.filter(({ monitor }) => !paused.has(monitor.agent));
 }
 
-/** What arrived of an agent's runs. */
+/** Outcomes of an agent's runs that arrived. */
 interface Arrivals {
   readonly signals: readonly Signal[];
   /** Latest arrival, unix milliseconds; 0 for none. */

@@ -43,7 +43,7 @@ import type { ObjectDeps, TeamPlan } from "./team_changes.ts";
 /** Flips that one commit of a deletion removes. */
 const FLIPS_PER_COMMIT = 400;
 
-/** What a call changes of an agent's monitor. */
+/** The change of an agent's monitor that a call makes. */
 interface Change<Result> {
   readonly change: MonitorChange;
   readonly result: (record: MonitorRecord) => Result;

@@ -17,7 +17,7 @@ import type { Write } from "../writer/write.ts";
 export interface TeamRows extends Required<Pick<Write, "sets" | "deletes">> {
   /** Changed monitors, null for a deleted one; absent for none. */
   readonly monitors?: Monitors;
-  /** What incidents change for; absent for nothing. The same commit changes them. */
+  /** Causes of changes to incidents; absent for none. The same commit changes them. */
   readonly alerts?: AlertWork;
   /** Read versions of rows that are changed without a turn. */
   readonly checks?: NonNullable<Write["checks"]>;

@@ -85,7 +85,7 @@ export interface Env {
   };
 }
 
-/** What the frame of every dashboard page needs of the service. */
+/** Services that the frame of every dashboard page needs. */
 export interface PageFrame {
   readonly menu: readonly MenuEntry[];
   /** True if an operator manages teams and plans; else there is one team, and no plan is shown. */

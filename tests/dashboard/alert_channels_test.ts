@@ -25,7 +25,7 @@ function changed(fields: [string, string][], changes: Record<string, string>): F
 
 const URL = "https://hooks.example.com/services/T0/secret-token";
 
-/** What a new channel of each type needs. */
+/** Fields that a new channel of each type needs. */
 const NEW: Readonly<Record<typeof CHANNEL_TYPES[number], Record<string, string>>> = {
   webhook: { url: URL, headers: "X-Team: billing\r\nX-Env: prod" },
   email: { to: "ops@example.com, oncall@example.com" },

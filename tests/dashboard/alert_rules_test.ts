@@ -17,7 +17,7 @@ function changed(fields: [string, string][], changes: Record<string, string>): F
   ];
 }
 
-/** What a new rule of each kind needs, and how the list of rules then describes it. */
+/** Fields that a new rule of each kind needs, and its words in the list of rules. */
 const NEW: Readonly<Record<typeof RULE_KINDS[number], readonly [Record<string, string>, RegExp]>> =
   {
     run_failed: [

@@ -30,7 +30,7 @@ export interface IncidentJson {
   readonly opened_at: string;
   /** Time of the outcome that resolved it; null while it is open. */
   readonly resolved_at: string | null;
-  /** What resolved it; null while it is open. */
+  /** The cause that resolved it; null while it is open. */
   readonly resolved_by: ResolvedBy | null;
   /** Seconds from the opening to the end; null while it is open. */
   readonly duration_seconds: number | null;

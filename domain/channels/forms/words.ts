@@ -13,7 +13,7 @@ import type { Team } from "../../teams/team.ts";
 import type { IncidentFacts, Message, ResolvedBy } from "../message.ts";
 import { incidentUrl } from "./incident_json.ts";
 
-/** What all forms need in addition to messages. */
+/** Values that all forms need in addition to messages. */
 export interface FormContext {
   /** The team. */
   readonly team: Pick<Team, "id" | "name">;
@@ -25,7 +25,7 @@ export interface FormContext {
 
 /** Words of a message. All are plain, on one line, and not escaped. */
 export interface Words {
-  /** What happened. */
+  /** The event, in words. */
   readonly headline: string;
   /** Since when and how many times, and what is known of the end. */
   readonly facts: readonly string[];

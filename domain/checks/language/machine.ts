@@ -41,7 +41,7 @@ const PATTERN_STEPS = 0.1;
 export class Failure {
   /** Code, such as `no_such_key`. */
   readonly reason: string;
-  /** What is wrong, in words. */
+  /** The error, in words. */
   readonly message: string;
   /** True if no `||` or `&&` can make up for it. */
   readonly isFinal: boolean;

@@ -10,7 +10,7 @@ export class Misuse extends Error {
   override readonly name = "Misuse";
   /** Position in the expression, in UTF-16 units from 0. */
   readonly at: number;
-  /** What to write instead; empty for no advice. */
+  /** Text to write instead; empty for no advice. */
   readonly advice: string;
 
   /**

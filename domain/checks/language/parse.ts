@@ -22,7 +22,7 @@ export const EXPRESSION_LIMITS = { nodesMax: 200, depthMax: 16 } as const;
 export interface SourceNode {
   /** Operator, or kind of node. */
   readonly op: string;
-  /** What it works on. */
+  /** The value that it works on. */
   readonly args: unknown;
   /** Position in the expression, in UTF-16 units from 0. */
   readonly start: number;

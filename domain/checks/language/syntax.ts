@@ -7,7 +7,7 @@ import { Misuse } from "./misuse.ts";
 
 const QUOTES = 'Write straight quotes, such as "success"';
 
-/** What other languages write, and what to write here. */
+/** Syntax of other languages, with the form to write here. */
 const ADVICE: Readonly<Record<string, string>> = {
   "=": "Write ==",
   "<>": "Write !=",

@@ -75,7 +75,7 @@ export type TermKind =
     readonly slot: number;
     /** Which items: null for each. */
     readonly test: Term | null;
-    /** What `map` makes of an item; null for other loops. */
+    /** The value that `map` returns for an item; null for other loops. */
     readonly result: Term | null;
   };
 

@@ -22,7 +22,7 @@ export interface Measured {
   readonly noticed: Noticed;
   /** Maximum of the samples. */
   readonly rssMb: number;
-  /** How the process ended unexpectedly; null while it runs. */
+  /** The unexpected end of the process; null while it runs. */
   readonly ended: string | null;
   /** True if `/healthz` responds at the end. */
   readonly isHealthy: boolean;

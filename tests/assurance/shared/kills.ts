@@ -25,7 +25,7 @@ const ATTEMPTS_MAX = 50;
 /** Maximum milliseconds without a holder of the lease. */
 const REPLACED_MS_MAX = 30_000;
 
-/** What a round kills; `cut` takes the KV from the lease's holder for a while, and kills nothing. */
+/** The process that a round kills; `cut` takes the KV from the lease's holder for a while, and kills nothing. */
 type Victim = "holder" | "any" | "kv" | "cut";
 
 /** Victims, weighted by repetition. */

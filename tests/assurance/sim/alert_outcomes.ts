@@ -1,5 +1,5 @@
 /**
- * What a run means for a rule, as the contract describes it: how it ended, what its checks said, and
+ * The outcome of a run for a rule, as the contract describes it: how it ended, what its checks said, and
  * what it cost. Imports nothing from the service.
  */
 import { asClosed, type Closing, type Fields, type Part, type Run } from "./shape.ts";
@@ -39,7 +39,7 @@ export const CHECKS: Readonly<Record<string, StatusCheck>> = {
 /** Severities of checks, from the least. */
 const SEVERITIES = ["info", "warn", "fail"];
 
-/** What a run means for a rule of each kind; null for nothing. */
+/** The outcome of a run for a rule of each kind; null for none. */
 export const RUN_OUTCOMES = {
   run_failed: failureOf,
   check_failed: judgedOf,

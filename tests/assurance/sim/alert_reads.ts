@@ -1,5 +1,5 @@
 /**
- * What reads of incidents and messages must show once nothing is waiting: the open incidents are the
+ * Expected reads of incidents and messages once nothing is waiting: the open incidents are the
  * model's, and each incident agrees with its messages and runs.
  *
  * An incident that opened and closed in between depends on what was known then (decision 74), so of
@@ -27,7 +27,7 @@ export interface Silenced {
   readonly untilMs: number;
 }
 
-/** What the comparison knows in addition to the state. */
+/** Knowledge of the comparison in addition to the state. */
 export interface AlertFacts {
   readonly alerts: Alerts;
   readonly silenced: readonly Silenced[];

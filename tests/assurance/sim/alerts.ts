@@ -14,7 +14,7 @@ const QUIET_MS = 86_400_000;
 /** Runs that an incident names, at most: the newest. */
 const RUNS_MAX = 20;
 
-/** What a rule applies to; an empty list matches all. */
+/** The subjects of a rule; an empty list matches all. */
 export interface Match {
   readonly agents: readonly string[];
   readonly customers: readonly string[];
@@ -41,7 +41,7 @@ export interface Rule {
   readonly since: number;
 }
 
-/** What a user did to the incident of a group. */
+/** A user's action on the incident of a group. */
 export interface Act {
   readonly at: number;
   readonly what: "acknowledge" | "resolve";
@@ -66,7 +66,7 @@ export interface Firing {
   readonly runs: readonly string[];
 }
 
-/** What incidents follow from. */
+/** The state that incidents follow from. */
 interface Facts {
   readonly runs: Readonly<Record<string, Run>>;
   readonly monitors: Monitors;

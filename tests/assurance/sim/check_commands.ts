@@ -39,7 +39,7 @@ function command(
   };
 }
 
-/** What a run is follows from its number. */
+/** A run follows from its number. */
 function labelsOf(n: number): Fields {
   return defined({
     agent: ["ant", "bee", "ape"][n % 3],

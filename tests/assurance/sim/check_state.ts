@@ -58,7 +58,7 @@ export function forget(state: Checks, id: string): Checks {
   return { ...state, results };
 }
 
-/** What the statistics of a check must say. */
+/** The expected statistics of a check. */
 export interface Statistics {
   /** Counts by day and agent. */
   readonly days: readonly Fields[];

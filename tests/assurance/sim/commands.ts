@@ -69,7 +69,7 @@ function checkBoth(
   }
 }
 
-/** What a ping creates a monitor with depends on the runs that are counted. */
+/** The monitor that a ping creates depends on the runs that are counted. */
 function createsMonitor({ call, fields }: Request): boolean {
   return call === "ping" && (fields.every ?? fields.cron) !== undefined;
 }

@@ -1,4 +1,4 @@
-/** What reads of monitors show, expected and actual. */
+/** Reads of monitors, expected and actual. */
 import { assert, assertEquals } from "@std/assert";
 import { downAfter, failing } from "./monitors.ts";
 import { type Absence, asClosed, type Fields, instant, type Monitor, type State } from "./shape.ts";

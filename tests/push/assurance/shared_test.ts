@@ -12,7 +12,7 @@ import { Kills } from "../../assurance/shared/kills.ts";
 
 const DENOKV = await denokvCommand();
 
-/** What the client of a KV reports about a commit with each fate, and whether it was sent twice. */
+/** The report of a KV client about a commit with each fate, and whether it was sent twice. */
 const REPORTED: Readonly<Record<Fate, readonly [reported: boolean | "an error", sent: number]>> = {
   sent: [true, 1],
   // The first attempt was stored, so the second conflicts with it.

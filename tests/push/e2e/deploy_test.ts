@@ -13,7 +13,7 @@ const KEY = `apk_us_${"ab".repeat(16)}`;
 /** Milliseconds from SIGINT until the platform kills an instance. */
 const KILLED_MS = 5_000;
 
-/** What the platform sets on an app without a KV. */
+/** Variables that the platform sets on an app without a KV. */
 const PLATFORM = {
   DENO_DEPLOY: "1",
   DENO_KV_REQUIRES_DISTRIBUTED_DATABASE: "error",

@@ -8,7 +8,7 @@ const ROOT = new URL("../../../", import.meta.url);
 
 const KEY = `apk_us_${"ab".repeat(16)}`;
 
-/** What the platform sets while it runs the step. */
+/** Variables that the platform sets while it runs the step. */
 function platformWith(kv: KvServer | null): Record<string, string> {
   return {
     DENO_DEPLOY: "1",

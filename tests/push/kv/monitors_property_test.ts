@@ -31,7 +31,7 @@ const step = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What the pure rules say about one monitor. */
+/** The result of the pure rules for one monitor. */
 class Model {
   readonly waiting: Signal[] = [];
   readonly flips: string[] = [];

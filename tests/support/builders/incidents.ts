@@ -8,7 +8,7 @@ export function idOfNumber(prefix: string, number: number): string {
   return `${prefix}_eu_${number.toString(16).padStart(32, "0")}`;
 }
 
-/** What a message says about an open incident of three failed runs. */
+/** An open incident of three failed runs, as a message has it. */
 export function incidentFacts(changes: Partial<IncidentFacts> = {}): IncidentFacts {
   return {
     id: idOfNumber("inc", 1),

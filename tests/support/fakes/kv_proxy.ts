@@ -1,7 +1,7 @@
 /** A proxy in front of a KV server: it loses answers of commits, delays them, and can be cut. */
 
 /**
- * What happens to a commit. `lost` and `unavailable` are stored without an answer and with 503; the
+ * The fate of a commit. `lost` and `unavailable` are stored without an answer and with 503; the
  * client sends them again. `torn` is stored, and its answer ends after the header: the client fails.
  * `refused` gets 503 and is not stored. `late` gets no answer and is stored later, maybe after the
  * client has sent it again.

@@ -7,7 +7,7 @@
 import { KV_TOKEN } from "./kv_client.ts";
 import { EngineProcess, type KvDatabase, type KvEngine } from "./kv_engine_process.ts";
 
-/** What happens to the answer of a stored commit: sent, broken off, or an error. */
+/** The fate of a stored commit's answer: sent, broken off, or an error. */
 export type CommitAnswer = "sent" | "lost" | "unavailable";
 
 /** Behaviour of a server; the test may change it at any time. */

@@ -1,4 +1,4 @@
-/** What results of checks mean for rules of the kind `check_failed`. */
+/** Results of checks as signals for rules of the kind `check_failed`. */
 import { assertEquals } from "@std/assert";
 import fc from "../../../packages/fast_check.ts";
 import { checkSignals } from "../../../../domain/alerts/check_signals.ts";

@@ -14,7 +14,7 @@ import { aCheck } from "../../../support/builders/checks.ts";
 import { runId } from "../../../support/builders/requests.ts";
 import { PATTERNS } from "../../../support/builders/patterns.ts";
 
-/** What a closed run is judged by. */
+/** Facts by which a closed run is judged. */
 function closedRun(fields: Partial<ClosedRun> = {}, isClosed = true, isOpened = true): ClosedRun {
   const labels = { agent: "billing-eu", feature: null, status: "success" };
   const summary = {
