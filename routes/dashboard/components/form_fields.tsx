@@ -27,6 +27,9 @@ export interface FieldProps {
   readonly placeholder?: string;
   /** Id of a list of suggestions. */
   readonly list?: string;
+  readonly inputmode?: "numeric" | "decimal";
+  /** Regular expression that the text must match. */
+  readonly pattern?: string;
 }
 
 /** Returns what a form knows of each field: its name, its text and the problem. */
@@ -34,16 +37,29 @@ export function formFields(texts: Texts, problem: Problem | null) {
   return (name: string, fallback = "") => ({ name, value: texts[name] ?? fallback, problem });
 }
 
+const DAY = {
+  placeholder: "YYYY-MM-DD",
+  pattern: "\\d{4}-\\d{2}-\\d{2}",
+  hint: "Year, month, day: 2026-01-31",
+};
+
 type FieldMore = Omit<FieldProps, "name" | "label" | "value" | "problem">;
 
-/** Returns builders of a form's fields, which know their texts and the problem. */
-export function formOf(texts: Texts, problem: Problem | null) {
-  const known = (name: string) => ({ name, value: texts[name] ?? "", problem });
+/**
+ * Returns builders of a form's fields, which know their texts and the problem.
+ *
+ * @param prefix begins the names of the fields in the form; the texts are without it
+ */
+export function formOf(texts: Texts, problem: Problem | null, prefix = "") {
+  const known = (name: string) => ({ name: prefix + name, value: texts[name] ?? "", problem });
+  const text = (name: string, label: string, more: FieldMore = {}) => (
+    <Field {...known(name)} label={label} {...more} />
+  );
   return {
     /** A text field. */
-    text: (name: string, label: string, more: FieldMore = {}) => (
-      <Field {...known(name)} label={label} {...more} />
-    ),
+    text,
+    /** A UTC day as text: a browser's date field orders day and month by its locale. */
+    day: (name: string, label: string) => text(name, label, DAY),
     /** A drop-down field; an option without a label of its own is its label. */
     choice: (
       name: string,
@@ -65,12 +81,12 @@ export function formOf(texts: Texts, problem: Problem | null) {
 export function Field(props: FieldProps) {
   const { name, label, value = "", problem = null, of = name, hint, rows } = props;
   const message = messageAt(problem, of);
-  const { required, maxlength, min, max, placeholder, list } = props;
+  const { required, maxlength, min, max, placeholder, list, inputmode, pattern } = props;
   const attributes = {
     id: `field-${name}`,
     name,
     ...described(name, hint, message),
-    ...{ required, maxlength, min, max, placeholder, list },
+    ...{ required, maxlength, min, max, placeholder, list, inputmode, pattern },
   };
   return (
     <FieldRow {...{ name, label, message, hint }}>

@@ -97,10 +97,16 @@ function largest(ms: number): string {
 }
 
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
+const date = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
 
-/** Formats a UTC day briefly: `Nov 8`. */
-export function dayText(ms: number): string {
-  return day.format(ms);
+/** Formats a UTC day, `YYYY-MM-DD` or an instant of it, briefly: `Nov 8`. */
+export function dayText(at: number | string): string {
+  return day.format(new Date(at));
+}
+
+/** Formats a UTC day with its year: `Nov 8, 2026`. */
+export function dateText(at: number | string): string {
+  return date.format(new Date(at));
 }
 
 /** Hosts that browsers trust without TLS. */
