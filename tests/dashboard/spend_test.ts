@@ -55,9 +55,7 @@ function chartOf(text: string): string {
 
 /** Returns the colours of the columns of a chart, from the bottom up. */
 function coloursOf(text: string): string[] {
-  return [
-    ...chartOf(text).matchAll(/<rect class="(\w+)" x="[\d.]+%" y="[^"]*" width="[\d.]+%" height/g),
-  ]
+  return [...chartOf(text).matchAll(/<rect class="(\w+)" x=/g)]
     .flatMap(([, colour = ""]) => colour === "place" ? [] : [colour]).reverse();
 }
 

@@ -1,5 +1,4 @@
 /** Stacked columns, one a day or month, on an axis with round ticks. */
-import type { Child } from "hono/jsx";
 import { percentText } from "./format.ts";
 
 export interface ChartColumn {
@@ -44,15 +43,18 @@ const NAMES = 4;
  * Draws columns and highlights the last one. Horizontal positions are percentages, so text keeps
  * its size at any width.
  */
-export function ColumnChart(props: ChartProps) {
-  const { title, columns, format, usual = null, height = PLOT } = props;
-  const ticks = ticksOf(Math.max(...columns.map(sizeOf), usual ?? 0));
+export function ColumnChart(
+  { title, columns, format, usual = null, height = PLOT }: ChartProps,
+) {
+  const ticks = ticksOf(Math.max(...columns.map(({ parts }) => sumOf(parts)), usual ?? 0));
   const top = ticks.at(-1) ?? 1;
   const yOf = (size: number) => ABOVE + height * (1 - size / top);
-  const slot = 100 / columns.length;
   const labels = ticks.map(format);
   const gutter = 8 + DIGIT * Math.max(...labels.map(({ length }) => length));
-  const everyName = Math.max(1, Math.ceil((columns.length - 1) / NAMES));
+  const slot = 100 / columns.length;
+  const width = Math.min(slot, 100 / SLOTS_LEAST) * FILLED;
+  const last = columns.length - 1;
+  const everyName = Math.max(1, Math.ceil(last / NAMES));
   return (
     <figure class="chart">
       <svg width={gutter} height={ABOVE + height + BELOW} aria-hidden="true">
@@ -67,77 +69,61 @@ export function ColumnChart(props: ChartProps) {
         height={ABOVE + height + BELOW}
       >
         {ticks.map((tick) => <line class="grid" x2="100%" y1={yOf(tick)} y2={yOf(tick)} />)}
-        {columns.map((column, i) => (
-          <Column column={column} at={i} of={columns.length} top={top} height={height} />
-        ))}
+        {columns.map(({ title, to, parts }, i) => {
+          const shape = (
+            <>
+              <rect class="place" {...place(slot * i, slot)} y={ABOVE} height={height} />
+              <svg y={ABOVE} width="100%" height={height}>
+                {barsOf(parts, height, top).map(({ name, ...bar }) => (
+                  <rect class={name} {...place(slot * (i + 0.5) - width / 2, width)} {...bar} />
+                ))}
+              </svg>
+              <text class="tip" {...anchor(i < columns.length / 2 ? 0 : 100)} y="11">{title}</text>
+            </>
+          );
+          const name = i === last ? "column today" : "column";
+          return to
+            ? <a class={name} href={to} aria-label={title}>{shape}</a>
+            : <g class={name}>{shape}</g>;
+        })}
         {usual !== null && <line class="usual" x2="100%" y1={yOf(usual)} y2={yOf(usual)} />}
-        {columns.map(({ name }, i) => {
-          const isLast = i === columns.length - 1;
-          return (columns.length - 1 - i) % everyName === 0 && (
-            <text
-              x={percent(isLast ? 100 : slot * (i + 0.5))}
-              y={ABOVE + height + 15}
-              text-anchor={isLast ? "end" : "middle"}
-            >
+        {columns.map(({ name }, i) =>
+          (last - i) % everyName === 0 && (
+            <text {...anchor(i === last ? 100 : slot * (i + 0.5))} y={ABOVE + height + 15}>
               {name}
             </text>
-          );
-        })}
+          )
+        )}
       </svg>
     </figure>
   );
 }
 
-function sizeOf({ parts }: ChartColumn): number {
-  return parts.reduce((sum, [, size]) => sum + size, 0);
+/** Returns where a shape is and its width, both in percent. */
+function place(x: number, width: number) {
+  return { x: percent(x), width: percent(width) };
 }
 
-interface ColumnProps {
-  readonly column: ChartColumn;
-  /** Index of the column, and number of columns. */
-  readonly at: number;
-  readonly of: number;
-  /** Value of the full height. */
-  readonly top: number;
-  readonly height: number;
+/** Returns where a text is, in percent: it ends at the right edge, and begins at the left one. */
+function anchor(x: number) {
+  return { x: percent(x), "text-anchor": x === 0 ? "start" : x === 100 ? "end" : "middle" };
 }
 
-function Column({ column: { title, to, parts }, at, of, top, height }: ColumnProps) {
-  const slot = 100 / of;
-  const width = Math.min(slot, 100 / SLOTS_LEAST) * FILLED;
-  const bars: Child[] = [];
-  let below = 0;
+/** Returns the segments of a column, from the top down. */
+function barsOf(parts: ChartColumn["parts"], height: number, top: number) {
+  let y = height;
   const shown = parts.filter(([, size]) => size > 0);
-  for (const [i, [name, size]] of shown.entries()) {
-    const bottom = height * (1 - below / top);
-    below += size;
-    const isTop = i === shown.length - 1;
+  return shown.map(([name, size], i) => {
+    const pixels = height * size / top;
+    const rx = i === shown.length - 1 ? ROUND : undefined;
+    y -= pixels;
     // The lower corners are outside of the plot, or below the next segment.
-    bars.unshift(
-      <rect
-        class={name}
-        x={percent(slot * (at + 0.5) - width / 2)}
-        y={height * (1 - below / top)}
-        width={percent(width)}
-        height={Math.max(1, bottom - height * (1 - below / top)) + (isTop ? ROUND : 0)}
-        rx={isTop ? ROUND : undefined}
-      />,
-    );
-  }
-  const isLeft = at < of / 2;
-  const shape = (
-    <>
-      <rect class="place" x={percent(slot * at)} y={ABOVE} width={percent(slot)} height={height} />
-      <svg y={ABOVE} width="100%" height={height}>{bars}</svg>
-      <text class="tip" x={isLeft ? "0" : "100%"} y="11" text-anchor={isLeft ? "start" : "end"}>
-        {title}
-      </text>
-    </>
-  );
-  const name = at === of - 1 ? "column today" : "column";
-  return to
-    ? <a class={name} href={to} aria-label={title}>{shape}</a>
-    : <g class={name}>{shape}</g>;
+    return { name, y, height: Math.max(1, pixels) + (rx ?? 0), rx };
+  }).toReversed();
+}
+
+function sumOf(parts: ChartColumn["parts"]): number {
+  return parts.reduce((sum, [, size]) => sum + size, 0);
 }
 
 /** Intervals between ticks, at most. */
