@@ -43,9 +43,7 @@ const NAMES = 4;
  * Draws columns and highlights the last one. Horizontal positions are percentages, so text keeps
  * its size at any width.
  */
-export function ColumnChart(
-  { title, columns, format, usual = null, height = PLOT }: ChartProps,
-) {
+export function ColumnChart({ title, columns, format, usual = null, height = PLOT }: ChartProps) {
   const ticks = ticksOf(Math.max(...columns.map(({ parts }) => sumOf(parts)), usual ?? 0));
   const top = ticks.at(-1) ?? 1;
   const yOf = (size: number) => ABOVE + height * (1 - size / top);

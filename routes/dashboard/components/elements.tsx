@@ -201,16 +201,30 @@ export function Done({ c }: { readonly c: RequestContext }) {
 export interface TileProps {
   readonly name: Child;
   readonly value: Child;
-  readonly valueAttributes?: Readonly<Record<string, string>>;
   readonly children?: Child;
 }
 
-export function Tile({ name, value, valueAttributes, children }: TileProps) {
+export function Tile({ name, value, children }: TileProps) {
   return (
     <div class="tile">
       {name}
-      <b {...valueAttributes}>{value}</b>
+      <b>{value}</b>
       {children}
+    </div>
+  );
+}
+
+/** Numbers of a page, each with its name and a note below it. */
+export function Tiles({ tiles }: {
+  readonly tiles: readonly (readonly [name: string, value: Child, note?: Child])[];
+}) {
+  return (
+    <div class="tiles">
+      {tiles.map(([name, value, note]) => (
+        <Tile name={`${name} `} value={value}>
+          {note && <span class="soft">{note}</span>}
+        </Tile>
+      ))}
     </div>
   );
 }

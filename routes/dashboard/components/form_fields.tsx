@@ -213,9 +213,9 @@ export function readInteger(text: string): number | string | undefined {
 
 export type Texts = Readonly<Record<string, string>>;
 
-/** Reads fields of a submitted form; an absent field is empty. */
-export function readTexts(form: URLSearchParams, names: readonly string[]): Texts {
-  return Object.fromEntries(names.map((name) => [name, (form.get(name) ?? "").trim()]));
+/** Reads fields of a submitted form by their names without `prefix`; an absent field is empty. */
+export function readTexts(form: URLSearchParams, names: readonly string[], prefix = ""): Texts {
+  return Object.fromEntries(names.map((name) => [name, (form.get(prefix + name) ?? "").trim()]));
 }
 
 /** Fills in fields from stored values; a field without a value is empty. */

@@ -104,6 +104,11 @@ export function dayText(at: number | string): string {
   return day.format(new Date(at));
 }
 
+/** Formats UTC days, `YYYY-MM-DD`, briefly: `Nov 8`, `Nov 8 to Nov 9`. */
+export function daysText(first: string, last: string): string {
+  return first === last ? dayText(first) : `${dayText(first)} to ${dayText(last)}`;
+}
+
 /** Formats a UTC day with its year: `Nov 8, 2026`. */
 export function dateText(at: number | string): string {
   return date.format(new Date(at));
