@@ -31,7 +31,7 @@ Deno.test("rate card: the form stores what the API stores for the same price", a
     "tiers[1].output_usd_per_million": "20",
   });
   assertEquals(stored.status, 303);
-  assertEquals(stored.location, `${CARD}/reprice?model=${MODEL}&done=stored`);
+  assertEquals(stored.location, `${CARD}/reprice?model=${MODEL}&done=saved`);
   const [row] = await ownRows(h);
   const { id: _id, created_at: _at, created_by, ...fields } = row ?? {};
   assertMatch(String(created_by), /^key_eu_/);
@@ -55,7 +55,7 @@ Deno.test("rate card: the form stores what the API stores for the same price", a
     note: "their list",
   });
   const hint = await reader.get(stored.location ?? "");
-  assertMatch(textOf(hint.text), /The price is stored.* do not change until you reprice/);
+  assertMatch(textOf(hint.text), /do not change until you reprice them\. Saved\./);
 });
 
 Deno.test("rate card: a price with the same name and date replaces the previous one", async () => {
@@ -64,10 +64,7 @@ Deno.test("rate card: a price with the same name and date replaces the previous 
   await typed(reader, {});
   const [before] = await ownRows(h);
   const form = await reader.get(`${CARD}/new?row=${before?.id}`);
-  assertMatch(
-    form.text,
-    /name="input_usd_per_million" value="2.5"|value="2.5"[^>]*name="input_usd/,
-  );
+  assertMatch(form.text, /value="2.5"[^>]*name="input_usd/);
   await typed(reader, { input_usd_per_million: "3" });
   const rows = await ownRows(h);
   assertEquals(rows.map((row) => row.input_usd_per_million), [3]);
@@ -105,8 +102,8 @@ Deno.test("rate card: an error is shown at its field with the typed values, and 
     ) ?? [];
     assertMatch(input, /aria-invalid="true"/, `${name} ${text}`);
     assertStringIncludes(input, `value="${text}"`);
-    assertStringIncludes(page.text, `<small id="${name}-problem">`);
-    assertMatch(page.text, /<input[^>]*value="kept"[^>]*name="note"|name="note" value="kept"/);
+    assertStringIncludes(page.text, `<small id="${name}-problem" class="wrong">`);
+    assertMatch(page.text, /<input[^>]*value="kept"[^>]*name="note"/);
     assertEquals(page.text.match(/aria-invalid/g)?.length, 1, "only there");
   }
   assertEquals(await ownRows(h), []);
@@ -121,7 +118,8 @@ Deno.test("rate card: the form for an unpriced model is prefilled from the neare
     new RegExp(`<input[^>]*name="${name}"[^>]*>`).exec(text)?.[0].match(/value="([^"]*)"/)?.[1];
   assertEquals(valueOf("model"), "claude-opus-9");
   assertEquals(valueOf("provider"), "anthropic");
-  assertEquals(valueOf("calls_model"), "claude-opus-9");
+  const [, action = ""] = /<form method="post" action="([^"]*)" class="rate-form"/.exec(text) ?? [];
+  assertEquals(action, `${CARD}?model=claude-opus-9&amp;provider=anthropic`);
   assert(Number(valueOf("input_usd_per_million")) > 0);
 });
 
@@ -132,13 +130,13 @@ Deno.test("rate card: own and default rows are searched and paged as in the API"
   const first = await reader.get(CARD);
   assertMatch(
     textOf(first.text),
-    /Custom prices .* atlas-70b any 2\.5 10 as input as input always Change Delete set just now by first key : why it is so/,
+    /Custom prices .* atlas-70b any 2\.5 10 as input as input always Change Delete set today 12:00 by first key : why it is so/,
   );
   const [, next = ""] = /<a href="([^"]*)" rel="next"/.exec(first.text) ?? [];
   const second = await reader.get(next.replaceAll("&amp;", "&"));
   assertEquals(second.status, 200);
   assert(!second.text.includes("Custom prices"), "they are on the first page");
-  const idsOf = (html: string) => [...html.matchAll(/new\?row=([^"]*)/g)].map(([, id]) => id);
+  const idsOf = (html: string) => [...html.matchAll(/new\?row=([^"&]*)"/g)].map(([, id]) => id);
   const ids = [...idsOf(first.text).slice(1), ...idsOf(second.text)];
   assertEquals(ids.length, 100);
   assertEquals(new Set(ids).size, 100);
@@ -147,7 +145,7 @@ Deno.test("rate card: own and default rows are searched and paged as in the API"
   );
   assertMatch(
     matches,
-    / o3 in a batch: 50% of these rates openai 2 8 0\.5 as input from 2025-06-10 /,
+    / o3 in a batch: 50% of these rates openai 2 8 0\.5 as input from Jun 10, 2025 /,
   );
   assertMatch(
     textOf((await reader.get(`${CARD}?model=no-such-model`)).text),
@@ -155,20 +153,22 @@ Deno.test("rate card: own and default rows are searched and paged as in the API"
   );
 });
 
-Deno.test("rate card: a lookup shows the row that prices a model and why, or a link to add a price", async () => {
+Deno.test("rate card: a search for a call's model shows the row that prices it and why, or a link to add a price", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
-  const match = await reader.get(`${CARD}/match?model=openai%2Fgpt-4o-2099-01-01`);
+  const match = await reader.get(`${CARD}?model=openai%2Fgpt-4o-2099-01-01`);
   assertMatch(
     textOf(match.text),
-    /this default price\. It was found by its name without the date/,
+    /Calls of openai\/gpt-4o-2099-01-01 They cost this default price on Nov 21, 2026, 12:00:00 UTC\. It was found by its name without the date/,
   );
-  const none = await reader.get(`${CARD}/match?model=${MODEL}&provider=in-house`);
-  assertMatch(textOf(none.text), /No price for atlas-70b of in-house/);
-  assertStringIncludes(none.text, `${CARD}/new?model=${MODEL}&amp;provider=in-house`);
-  const wrong = await reader.get(`${CARD}/match?model=m&at=noon`);
-  assertEquals(wrong.status, 400);
-  assertMatch(wrong.text, /name="at" value="noon"[^>]*aria-invalid="true"/);
+  const old = await reader.get(`${CARD}?model=o3&at=2025-07-01T00:00:00Z`);
+  assertMatch(textOf(old.text), /default price on Jul 1, 2025\. It was found by its name as it/);
+  const part = textOf((await reader.get(`${CARD}?model=gpt-`)).text);
+  assert(!/No price for|Calls of gpt- /.test(part), "a part of names is only searched");
+  const none = await reader.get(`${CARD}?model=${MODEL}&provider=in-house`);
+  assertMatch(textOf(none.text), /No price for atlas-70b of in-house on Nov 21, 2026/);
+  assertStringIncludes(none.text, `${CARD}/new?provider=in-house&amp;model=${MODEL}`);
+  assertEquals((await reader.get(`${CARD}?model=m&at=noon`)).status, 400);
 });
 
 Deno.test("rate card: deleting an own row asks for confirmation, and repricing is offered", async () => {
@@ -176,23 +176,31 @@ Deno.test("rate card: deleting an own row asks for confirmation, and repricing i
   const { json } = await put(h);
   const reader = await signedIn(h);
   const path = `${CARD}/rows/${json.id}/delete`;
-  const form = await reader.get(path);
-  assertMatch(textOf(form.text), /Delete this price\? .* atlas-70b .* Delete price Keep it/);
+  const form = await reader.get(`${CARD}/new?row=${json.id}&confirm=delete`);
+  assertMatch(textOf(form.text), /Delete the price of atlas-70b\? .* Delete price Keep it/);
   assertEquals((await ownRows(h)).length, 1);
   const { headers } = await reader.send(path);
   assertEquals(headers.get("location"), `${CARD}/reprice?model=${MODEL}&done=deleted`);
   assertEquals(await ownRows(h), []);
   for (const id of [json.id, UNKNOWN, "default%2Fopenai%2Fo3"]) {
-    assertEquals((await reader.get(`${CARD}/rows/${id}/delete`)).status, 404);
+    const { text } = await reader.get(`${CARD}/new?row=${id}&confirm=delete`);
+    assert(!text.includes("Delete price"), id);
     assertEquals((await reader.send(`${CARD}/rows/${id}/delete`)).status, 404);
   }
+});
+
+Deno.test("rate card: the form of a stored price keeps its note", async () => {
+  await using h = await Harness.open();
+  const { json } = await put(h, { note: "why it is so" });
+  const { text } = await (await signedIn(h)).get(`${CARD}/new?row=${json.id}`);
+  assertMatch(text, /<input[^>]*value="why it is so"[^>]*name="note"/);
 });
 
 Deno.test("rate card: without the scope admin no page is shown, and no form changes anything", async () => {
   await using h = await Harness.open();
   const { json } = await put(h);
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
-  const pages = ["", "/new", "/match?model=m", "/reprice", `/rows/${json.id}/delete`];
+  const pages = ["", "/new", "?model=m", "/reprice", `/new?row=${json.id}&confirm=delete`];
   for (const page of pages) assertEquals((await reader.get(CARD + page)).status, 403, page);
   for (const form of ["", "/reprice", `/rows/${json.id}/delete`]) {
     assertEquals((await reader.send(CARD + form, TYPED)).status, 403, form);
@@ -209,9 +217,9 @@ Deno.test("rate card: names and notes are escaped on every page", async () => {
     `?model=${name}`,
     `/new?row=${json.id}`,
     `/new?model=${name}&provider=${name}`,
-    `/match?model=${name}&provider=${name}`,
+    `?model=${name}&provider=${name}`,
     `/reprice?model=${name}&done=${name}`,
-    `/rows/${json.id}/delete`,
+    `/new?row=${json.id}&confirm=delete`,
   ];
   for (const page of pages) {
     const { status, text } = await reader.get(CARD + page);

@@ -42,21 +42,17 @@ Deno.test("an unpriced model gets a price, a preview by agent and day, and is th
   const [, href = ""] = /href="([^"]*\/rate-card\/new[^"]*)"/.exec(spend.text) ?? [];
   const form = await reader.get(href.replaceAll("&amp;", "&"));
   assertMatch(textOf(form.text), /Add a price for in-house\/atlas-70b/);
-  const stored = await reader.send(CARD, {
-    ...ATLAS,
-    ...TYPED,
-    calls_model: ATLAS.model,
-    calls_provider: ATLAS.provider,
-    then: "dry-run",
-  });
+  const [, action = ""] = /<form method="post" action="([^"]*)" class="rate/.exec(form.text) ?? [];
+  const price = { ...ATLAS, ...TYPED, then: "dry-run" };
+  const stored = await reader.send(action.replaceAll("&amp;", "&"), price);
   const preview = stored.headers.get("location") ?? "";
   const dry = await reader.get(preview);
   const content = textOf(dry.text);
   assertMatch(
     content,
-    /The price is stored, .* 100% , done Difference \+ \$0\.0090 \$0\.0000 before, \$0\.0090 then Calls 3 /,
+    /Saved\. .* 100% , done Difference \+ \$0\.0090 \$0\.0000 before, \$0\.0090 then Calls 3 /,
   );
-  assertMatch(content, /Begun just now by first key \./);
+  assertMatch(content, /Started today 12:00 by first key \./);
   assertMatch(
     content,
     /By agent .* a \+ \$0\.0060 \$0\.0000 \$0\.0060 2 b \+ \$0\.0030 \$0\.0000 \$0\.0030 1 /,
@@ -125,7 +121,7 @@ Deno.test("the form's days are sent as the API's instants, and an error is shown
   const wrong = { model: ATLAS.model, from: "2026-11-02", to: "2026-11-01" };
   const { status, text } = await reader.send(REPRICE, wrong);
   assertEquals(status, 400);
-  assertMatch(text, /name="to" value="2026-11-01"[^>]*aria-invalid="true"/);
+  assertMatch(text, /value="2026-11-01"[^>]*name="to"[^>]*aria-invalid="true"/);
   assertEquals((await reader.send(REPRICE, { model: "" })).status, 400);
   assertEquals((await h.get(API)).json.jobs.length, 1);
 });
@@ -140,7 +136,7 @@ Deno.test("no button is offered if nothing would change, and past jobs are liste
   assert(!text.includes('value="false"'));
   assertMatch(
     textOf((await reader.get(REPRICE)).text),
-    /never-called all dry run done 0 \$0\.0000 just now/,
+    /never-called all dry run done 0 \$0\.0000 today 12:00/,
   );
 });
 

@@ -39,7 +39,7 @@ export const NO_SUCH_ROW = notFound(
 );
 
 /** Filters and page of a list. */
-interface RateListQuery {
+export interface RateListQuery {
   readonly limit: number;
   /** Id of the last row of the previous page; empty for the first page. */
   readonly after: string;

@@ -1,264 +1,149 @@
 /** `/dashboard/rate-card`: the prices of models. */
-import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
-import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
-import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
-import type { RateRow } from "../../../domain/pricing/rates.ts";
-import { type ModelName, OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
+import type { MatchStep, RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
-import type { Team } from "../../../domain/teams/team.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { AppDeps } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import {
-  NO_SUCH_ROW,
-  parseListQuery,
-  type RatePage,
-  ratePage,
-} from "../../api/rate_card/rate_card.ts";
+import { parseListQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
-import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
-import { seeOther, showPage } from "../layout/reply.tsx";
-import { FilterForm, NextPage } from "../components/list_page.tsx";
-import { type ActorNames, actorNames } from "../keys/labels.tsx";
-import { Empty, Section } from "../components/elements.tsx";
+import { RATE_CARD_PATH } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { InlineNotice, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
-import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
-import { showJob } from "./job_page.tsx";
-import { showMatch } from "./match_page.tsx";
-import { deletePath, editPath, MATCH, NEW_RATE, REPRICE, repricePath } from "./paths.ts";
-import { showRateForm, submitRate } from "./rate_form.tsx";
-import { showReprices, submitReprice } from "./reprice_page.tsx";
-import { OwnActions, RateTable } from "./rate_table.tsx";
+import { formOf } from "../components/form_fields.tsx";
+import { FilterForm, NextPage, nextPath } from "../components/list_page.tsx";
+import { At } from "../components/time.tsx";
+import { Actor } from "../keys/labels.tsx";
+import { showJob, showReprices, submitReprice } from "./reprice.tsx";
+import { addPath, editPath, NEW_RATE, REPRICE } from "./paths.ts";
+import { loadPrices, type Prices } from "./prices_load.ts";
+import { momentText, showRateForm, submitDeletion, submitRate } from "./rate_form.tsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
+import { type Column, Table } from "../components/table.tsx";
 
 /** Default rows per page. */
 const ROWS_DEFAULT = 50;
 
-/** Maximum custom prices listed; a search finds the others. */
-const OWN_SHOWN = 100;
+const SOURCES = [["", "all prices"], ["own", "custom ones"], ["default", "default ones"]] as const;
+
+const NO_OWN = "No custom prices. Calls cost the default prices below. Set a price where you pay " +
+  "another one, or where a model has none: custom prices come first.";
+
+const ORIGIN =
+  `${formatCount(DEFAULT_RATES.rows.length)} prices that came with the service, from ` +
+  `${DEFAULT_RATES.generatedFrom}.`;
 
 const showRateCard: Handler = async (c, deps) => {
-  const text = queryOf(c);
-  const parsed = parseQuery(text);
-  if (!parsed.ok) return fail(c, parsed.problem);
+  const { model = "", provider = "", source = "", at = "", cursor = "" } = c.req.query();
+  const filters = { model, provider, source, at };
+  const isFiltered = Object.values(filters).join(cursor) !== "";
   // The first of repeated parameters wins.
-  const query = parseListQuery(`${text}&limit=${ROWS_DEFAULT}`);
-  if (!query.ok) return fail(c, query.problem);
+  const list = parseListQuery(`${queryOf(c)}&limit=${ROWS_DEFAULT}`);
+  if (!list.ok) return fail(c, list.problem);
+  const call = model === "" ? null : parseMatchQuery(queryOf(c), deps.environment.now());
+  if (call?.ok === false) return fail(c, call.problem);
   const { team } = c.get("principal");
-  const page = await ratePage(deps, team, query.value);
-  const parameters = parsed.value;
-  const isOwnShown = !parameters.has("cursor") && parameters.get("source") !== "default";
-  const own = isOwnShown ? page.own.slice(0, OWN_SHOWN) : [];
-  const used = parameters.size === 0 ? await readUsed(deps, team) : null;
-  const names = await actorNames(deps, team, own.map(({ createdBy }) => createdBy));
+  const prices = await loadPrices(deps, team, list.value, call?.value ?? null, isFiltered);
+  const { own, unshown, used, defaults } = prices;
+  const { text, choice } = formOf(filters, null);
   return showPage(c, {
     title: "Prices",
     aside: (
       <>
-        <a class="btn" href={MATCH}>Find the price of a model</a>
         <a class="btn" href={REPRICE}>Reprice calls</a>
         <a class="btn main" href={NEW_RATE}>Set price</a>
       </>
     ),
     body: (
       <>
-        <Search parameters={parameters} />
-        {used !== null && <Used {...used} />}
-        {isOwnShown && (
-          <Own
-            rates={own}
-            more={page.own.length - own.length}
-            {...{ names, parameters }}
-            now={deps.environment.now()}
-          />
+        <FilterForm action={RATE_CARD_PATH}>
+          {text("model", "Model", { hint: "A name as calls send it, or a part of it." })}
+          {text("provider", "Provider")}
+          {text("at", "At (UTC)", { placeholder: "2026-01-31T12:00:00Z", hint: "Empty: now." })}
+          {choice("source", "Show", SOURCES)}
+        </FilterForm>
+        {cursor === "" && <Match {...prices} />}
+        {used.rows.length + used.unpriced.length > 0 && (
+          <RateTable title="Models you use" rows={used.rows}>
+            {used.unpriced.map((name) => (
+              <p class="more">
+                <b>{modelKey(name)}</b> has no price, so its calls cost $0.{" "}
+                <a href={addPath(name)}>Set price</a>
+              </p>
+            ))}
+          </RateTable>
         )}
-        {parameters.get("source") !== "own" && <Defaults page={page} parameters={parameters} />}
+        {cursor === "" && source !== "default" && (
+          <RateTable
+            title="Custom prices"
+            rows={own.map(({ row }) => row)}
+            action={(row) => <OwnActions {...prices} row={row} />}
+            empty={isFiltered ? "No custom price matches." : NO_OWN}
+          >
+            {unshown > 0 && <p class="soft">{formatCount(unshown)} more: search to see them.</p>}
+          </RateTable>
+        )}
+        {source !== "own" && (
+          <RateTable title="Default prices" rows={defaults} empty="No default price matches.">
+            <p class="soft">{ORIGIN}</p>
+          </RateTable>
+        )}
+        <NextPage to={nextPath(RATE_CARD_PATH, filters, prices.cursor)} />
       </>
     ),
   });
 };
 
-const SOURCES = [["", "all prices"], ["own", "custom prices"], [
-  "default",
-  "default prices",
-]] as const;
+const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
+  exact: "its name as it was sent",
+  provider_prefix: "its name without the provider before it",
+  version_suffix: "its name without the date or version at its end",
+  dots_to_dashes: "its name with dots as dashes",
+};
 
-function Search({ parameters }: { readonly parameters: Parameters }) {
-  return (
-    <FilterForm action={RATE_CARD_PATH}>
-      <LabeledInput name="model" label="Model has" value={parameters.get("model") ?? ""} />
-      <LabeledInput name="provider" label="Provider" value={parameters.get("provider") ?? ""} />
-      <LabeledSelect
-        name="source"
-        label="Show"
-        value={parameters.get("source") ?? ""}
-        options={SOURCES}
-      />
-    </FilterForm>
-  );
-}
-
-/** Days of calls whose models are listed, and maximum models and roll-up rows of them. */
-const USED_DAYS = 30, USED_SHOWN = 20, USED_ROWS_READ = 2_000;
-
-/** Reads the prices of the models that the team calls most, and the models without a price. */
-async function readUsed({ spend, rateCards, environment }: AppDeps, team: Team) {
-  const nowMs = environment.now();
-  const calls = new Map<string, { readonly name: ModelName; readonly count: number }>();
-  let remaining = USED_ROWS_READ;
-  const days = [dayOf(nowMs - (USED_DAYS - 1) * DAY_MS), dayOf(nowMs)] as const;
-  for await (const rows of spend.rows(team, "model", ...days)) {
-    for (const { group, measures } of rows.slice(0, remaining)) {
-      if (group.kind !== "model" || group.value.model === OTHER_MODELS) continue;
-      const id = modelKey(group.value);
-      const count = (calls.get(id)?.count ?? 0) + measures.events;
-      calls.set(id, { name: group.value, count });
-    }
-    remaining -= rows.length;
-    if (remaining <= 0) break;
-  }
-  const card = await rateCards.card(team);
-  const most = [...calls.values()].sort((a, b) => b.count - a.count).slice(0, USED_SHOWN);
-  const found = most.map(({ name }) => ({
-    name,
-    row: card.find(name.provider, name.model, nowMs)?.row ?? null,
-  }));
-  const rows = found.flatMap(({ row }) => row === null ? [] : [row]);
-  return {
-    rows: [...new Map(rows.map((row) => [row.id, row])).values()],
-    unpriced: found.flatMap(({ name, row }) => row === null ? [name] : []),
-  };
-}
-
-type UsedProps = Awaited<ReturnType<typeof readUsed>>;
-
-/** Prices of the models that the team calls; nothing without calls. */
-function Used({ rows, unpriced }: UsedProps) {
-  if (rows.length + unpriced.length === 0) return null;
-  return (
-    <Section title="Models you use">
-      {unpriced.map((name) => (
-        <p class="more">
-          <b>{modelKey(name)}</b> has no price, so its calls cost $0.{" "}
-          <a href={NEW_RATE + queryText(Object.entries(name))}>Set price</a>
-        </p>
-      ))}
-      {rows.length > 0 && (
-        <RateTable
-          label="Models you use"
-          rows={rows.map((row) => ({ row, last: <SetPrice row={row} /> }))}
-        />
-      )}
-    </Section>
-  );
-}
-
-function SetPrice({ row }: { readonly row: RateRow }) {
-  return <a href={editPath(row)} aria-label={`Set price of ${row.model}`}>Set price</a>;
-}
-
-interface OwnProps {
-  readonly rates: readonly OwnRate[];
-  /** Number of own rows that are not listed. */
-  readonly more: number;
-  readonly names: ActorNames;
-  readonly parameters: Parameters;
-  readonly now: number;
-}
-
-function Own({ rates, more, names, parameters, now }: OwnProps) {
-  return (
-    <Section title="Custom prices">
-      {rates.length > 0
-        ? (
-          <RateTable
-            label="Custom prices"
-            rows={rates.map((rate) => ({
-              row: rate.row,
-              last: <OwnActions rate={rate} names={names} now={now} />,
-            }))}
-          />
-        )
-        : parameters.has("model") || parameters.has("provider")
-        ? <p>No custom price matches.</p>
-        : (
-          <Empty title="No custom prices">
-            <p>
-              Calls cost the default prices below. Set a price where you pay another one, or where a
-              model has none: custom prices come first.
-            </p>
-          </Empty>
-        )}
-      {more === 0 ? null : <p class="soft">{formatCount(more)} more: search to see them.</p>}
-    </Section>
-  );
-}
-
-function Defaults(
-  { page: { defaults, cursor }, parameters }: {
-    readonly page: RatePage;
-    readonly parameters: Parameters;
-  },
-) {
-  const next = cursor === null ? null : RATE_CARD_PATH + queryText(
-    [...parameters].filter(([name]) => name !== "cursor").concat([["cursor", cursor]]),
-  );
-  return (
-    <Section title="Default prices">
-      <p class="soft">
-        {formatCount(DEFAULT_RATES.rows.length)} prices that came with the service, from{" "}
-        {DEFAULT_RATES.generatedFrom}.
-      </p>
-      {defaults.length === 0 ? <p>No default price matches.</p> : (
-        <RateTable
-          label="Default prices"
-          rows={defaults.map((row) => ({
-            row,
-            last: <SetPrice row={row} />,
-          }))}
-        />
-      )}
-      <NextPage to={next} />
-    </Section>
-  );
-}
-
-/** Shows an own row and asks for confirmation to delete it. */
-const confirmDeletion: Handler = async (c, { rateCards }) => {
-  const rates = await rateCards.rows(c.get("principal").team);
-  const rate = rates.find(({ row }) => row.id === c.req.param("id"));
-  if (rate === undefined) return fail(c, NO_SUCH_ROW);
-  return showPage(c, {
-    title: "Delete this price?",
-    body: (
-      <form method="post" action={deletePath(rate.row.id)}>
-        <RateTable
-          label="The price"
-          lastName="Note"
-          rows={[{ row: rate.row, last: rate.note ?? "" }]}
-        />
+/** The price of calls that name the model of the search; nothing if it is a part of other names. */
+function Match({ call, match, own, defaults }: Prices) {
+  if (call === null) return null;
+  const name = call.provider === null ? call.model : `${call.model} of ${call.provider}`;
+  const when = momentText(call.at);
+  if (match !== null) {
+    const kind = match.row.source === "own" ? "custom" : "default";
+    return (
+      <RateTable title={`Calls of ${name}`} rows={[match.row]}>
         <p>
-          New calls of this model cost its other price, or $0 without one. Stored costs do not
-          change until you reprice them.
+          {`They cost this ${kind} price on ${when}. It was found by ${STEP_LABELS[match.match]}.`}
         </p>
-        <div class="actions">
-          <button type="submit" class="btn main">Delete price</button>
-          <a href={RATE_CARD_PATH} class="btn">Keep it</a>
-        </div>
-      </form>
-    ),
-  });
-};
+      </RateTable>
+    );
+  }
+  return own.length + defaults.length === 0 && (
+    <InlineNotice kind="warn">
+      <p>
+        No price for {name} on {when}: its calls cost $0 and are listed as unpriced.{" "}
+        <a href={addPath(call)}>Add a price</a>
+      </p>
+    </InlineNotice>
+  );
+}
 
-/** Deletes the row and redirects to the form that reprices its calls. */
-const submitDeletion: Handler = async (c, { rateCards }) => {
-  const { team, credentialId } = c.get("principal");
-  const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
-  if (deleted === null) return fail(c, NO_SUCH_ROW);
-  return seeOther(repricePath({ model: deleted.row.model, provider: null }, "deleted"));
-};
+/** Links that change and delete an own row, and its origin. */
+function OwnActions({ row, own, names }: Prices & { readonly row: RateRow }) {
+  const rate = own.find((rate) => rate.row === row);
+  return rate && (
+    <>
+      <a href={editPath(row)} aria-label={`Change ${row.model}`}>Change</a>{" "}
+      <a href={editPath(row, "delete")} aria-label={`Delete ${row.model}`}>Delete</a>
+      <div class="soft">
+        set <At at={rate.createdAt} /> by{" "}
+        <Actor id={rate.createdBy} name={names.get(rate.createdBy) ?? null} />
+        {rate.note !== undefined && `: ${rate.note}`}
+      </div>
+    </>
+  );
+}
 
 /** The rate card, its forms, and the pages that reprice calls. */
 export const rateCardPage: DashboardPage = {
@@ -268,12 +153,80 @@ export const rateCardPage: DashboardPage = {
   handler: showRateCard,
   routes: [
     post(RATE_CARD_PATH, submitRate),
-    get(MATCH, showMatch),
     get(NEW_RATE, showRateForm),
-    get(`${RATE_CARD_PATH}/rows/:id/delete`, confirmDeletion),
     post(`${RATE_CARD_PATH}/rows/:id/delete`, submitDeletion),
     get(REPRICE, showReprices),
     post(REPRICE, submitReprice),
     get(`${REPRICE}/:id`, showJob),
   ],
 };
+
+type RateTableProps = PropsWithChildren<{
+  readonly title: string;
+  readonly rows: readonly RateRow[];
+  /** Content of the last column; by default a link that sets the price. */
+  readonly action?: (row: RateRow) => Child;
+  /** Shown instead of a table without rows; nothing by default. */
+  readonly empty?: string;
+}>;
+
+/** A panel with a table of rows; its children are above the table. */
+function RateTable({ title, rows, action = setPrice, empty, children }: RateTableProps) {
+  return (
+    <Section title={title}>
+      {children}
+      {rows.length === 0 ? empty !== undefined && <p>{empty}</p> : (
+        <Table
+          label={title}
+          class="fold named"
+          caption={<caption class="sr">{title}, in dollars per million tokens</caption>}
+          columns={[...COLUMNS, { head: "Action", class: "words", cell: action }]}
+          rows={rows}
+        />
+      )}
+    </Section>
+  );
+}
+
+function setPrice(row: RateRow) {
+  const verb = row.source === "own" ? "Change" : "Set price";
+  return <a href={editPath(row)} aria-label={`${verb}: ${row.model}`}>{verb}</a>;
+}
+
+/** Columns of rates: the header, the label on a phone, and the rate. */
+const RATES = [
+  ["Input $/M", "in", "input"],
+  ["Output $/M", "out", "output"],
+  ["Cached $/M", "cached", "cachedInput"],
+  ["Cache write $/M", "cache write", "cacheWrite"],
+] as const satisfies readonly (readonly [string, string, keyof Rates])[];
+
+const COLUMNS: readonly Column<RateRow>[] = [
+  {
+    head: "Model",
+    isName: true,
+    cell: (row) => [row.model, ...termsOf(row).map((term) => <div class="soft">{term}</div>)],
+  },
+  { head: "Provider", class: "words", cell: ({ provider }) => provider ?? "any" },
+  ...RATES.map(([head, before, name]) => ({
+    ...{ head, before, class: "num" },
+    cell: ({ rates }: RateRow) => rates[name] === null ? "as input" : usdPerMillion(rates[name]),
+  })),
+  {
+    head: "In force",
+    class: "since",
+    before: "in force",
+    cell: ({ from }) => from === null ? "always" : `from ${momentText(from)}`,
+  },
+];
+
+/** Describes the rates of batches and of long calls. */
+function termsOf({ tiers, batchPercent }: RateRow): readonly string[] {
+  return [
+    ...batchPercent === undefined ? [] : [`in a batch: ${batchPercent}% of these rates`],
+    ...tiers.map(({ aboveInputTokens, rates }) =>
+      `above ${formatCount(aboveInputTokens)} tokens: ${usdPerMillion(rates.input)} in, ` +
+      `${usdPerMillion(rates.output)} out`
+    ),
+  ];
+}

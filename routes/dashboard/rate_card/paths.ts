@@ -3,23 +3,20 @@ import type { RateRow } from "../../../domain/pricing/rates.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 
-/** Lookup of the row that prices a call. */
-export const MATCH = `${RATE_CARD_PATH}/match`;
-
 /** Form for a row. */
 export const NEW_RATE = `${RATE_CARD_PATH}/new`;
 
 /** Repricing stored calls. */
 export const REPRICE = `${RATE_CARD_PATH}/reprice`;
 
-/** Path of the form, prefilled from a row. */
-export function editPath({ id }: RateRow): string {
-  return NEW_RATE + queryText([["row", id]]);
+/** Path of the form, prefilled from a row; it asks to delete the row if the link does. */
+export function editPath({ id }: RateRow, confirm?: "delete"): string {
+  return NEW_RATE + queryText([["row", id], ["confirm", confirm]]);
 }
 
-/** Path of the form that deletes an own row. */
-export function deletePath(id: string): string {
-  return `${RATE_CARD_PATH}/rows/${encodeURIComponent(id)}/delete`;
+/** Path of the form that adds a price for calls of a model. */
+export function addPath({ provider, model }: ModelName): string {
+  return NEW_RATE + queryText([["provider", provider], ["model", model]]);
 }
 
 /** Path of a repricing job. */
@@ -27,9 +24,7 @@ export function jobPath(id: string): string {
   return `${REPRICE}/${encodeURIComponent(id)}`;
 }
 
-/**
- * Path of the form that reprices a model's calls; `done` names the preceding change of the card.
- */
-export function repricePath({ model, provider }: ModelName, done: "stored" | "deleted"): string {
+/** Path of the form that reprices a model's calls, after a change of the card. */
+export function repricePath({ model, provider }: ModelName, done: "saved" | "deleted"): string {
   return REPRICE + queryText([["model", model], ["provider", provider], ["done", done]]);
 }

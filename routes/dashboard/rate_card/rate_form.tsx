@@ -1,9 +1,9 @@
-/** `/dashboard/rate-card/new`: the form for a price, and its submission. */
+/** `/dashboard/rate-card/new`: the form for a price, its submission, and the deletion. */
 import type { Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
 import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
-import { parseRate } from "../../../domain/pricing/rate_body.ts";
+import { parseRate, rowFields } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
 import { parseReprice } from "../../../domain/repricing/job.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
@@ -11,197 +11,237 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
-import { queryOf } from "../../http/query.ts";
+import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
-import { RATE_CARD_PATH } from "../layout/paths.ts";
+import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/elements.tsx";
-import { bodyOf, type InputField, LabeledInputs } from "../components/form_fields.tsx";
+import { confirmedIn, ConfirmForm } from "../components/confirm_form.tsx";
+import { Crumbs, SAVED } from "../components/elements.tsx";
 import {
-  atField,
-  rateBodyOf,
-  type RateTexts,
-  readRateForm,
-  textsOfRow,
-  tierPrefix,
-} from "./rate_values.ts";
-import { jobPath, MATCH, repricePath } from "./paths.ts";
+  bodyOf,
+  formOf,
+  FormProblem,
+  readTexts,
+  type Texts,
+  textsOf,
+  valuesIn,
+} from "../components/form_fields.tsx";
+import { dateText } from "../components/format.ts";
+import { jobPath, repricePath } from "./paths.ts";
 
 /** The content of the form. */
-interface RateForm extends RateTexts {
-  /** The calls that a price is added for, by the model they name; null for no particular calls. */
-  readonly target: ModelName | null;
+interface RateForm {
+  readonly row: Texts;
+  readonly tiers: readonly Texts[];
+  /** The calls that a price is added for, by the model they name; none for no particular calls. */
+  readonly target?: ModelName | null;
   /** The row that prefills the fields. */
-  readonly from: RateRow | null;
-  readonly problem: Problem | null;
+  readonly from?: RateRow | null;
 }
-
-const EMPTY: RateForm = { row: {}, tiers: [], target: null, from: null, problem: null };
 
 /** Shows the form, prefilled from a row or from the nearest priced model. */
 export const showRateForm: Handler = async (c, { rateCards }) => {
-  const parsed = parseQuery(queryOf(c));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const parameters = parsed.value;
   const { team } = c.get("principal");
-  const own = (await rateCards.rows(team)).map(({ row }) => row);
-  const id = parameters.get("row");
-  const row = [...own, ...DEFAULT_RATES.rows].find((candidate) => candidate.id === id);
-  if (row !== undefined) return showForm(c, { ...EMPTY, ...textsOfRow(row) });
-  const model = parameters.get("model");
-  if (model === undefined) return showForm(c, EMPTY);
-  const provider = parameters.get("provider") ?? null;
-  const from = (await rateCards.models(team)).nearest(provider, model);
-  const { row: nearest, tiers } = from === null ? EMPTY : textsOfRow(from);
-  const texts = { ...nearest, provider: provider ?? "", model, effective_from: "" };
-  return showForm(c, { ...EMPTY, row: texts, tiers, target: { model, provider }, from });
+  const { row: id, model, provider = "" } = c.req.query();
+  const rate = (await rateCards.rows(team)).find(({ row }) => row.id === id);
+  const row = rate?.row ?? DEFAULT_RATES.rows.find((row) => row.id === id);
+  if (row !== undefined) return showForm(c, { ...textsOfRow(row, rate?.note), from: row });
+  if (!model) return showForm(c, textsOfRow(null));
+  const target = { model, provider: provider || null };
+  const from = (await rateCards.models(team)).nearest(target.provider, model);
+  const near = textsOfRow(from);
+  const texts = { ...near.row, provider, model, effective_from: "" };
+  return showForm(c, { row: texts, tiers: near.tiers, target, from });
 };
 
 /** Stores a price, and starts a dry run if the form requests one. */
 export const submitRate: Handler = async (c, deps) => {
-  const form = c.get("form");
-  const texts = readRateForm(form);
-  const target = targetOf(form);
-  const refused = (problem: Problem) => showForm(c, { ...EMPTY, ...texts, target, problem });
-  const spec = parseRate(rateBodyOf(texts));
-  if (!spec.ok) return refused(spec.problem);
+  const texts = readRateForm(c.get("form"));
+  const { model, provider } = c.req.query();
+  const target = model ? { model, provider: provider || null } : null;
+  const spec = parseRate(bodyOf({
+    ...valuesIn(texts.row, valueOf),
+    tiers: texts.tiers.map((tier) => valuesIn(tier, valueOf)),
+  }));
+  if (!spec.ok) return showForm(c, { ...texts, target }, spec.problem);
   const principal = c.get("principal");
   const outcome = await deps.rateCards.put(principal.team, spec.value, principal.credentialId);
-  if (outcome.kind === "refused") return refused(outcome.problem);
+  if (outcome.kind === "refused") return showForm(c, { ...texts, target }, outcome.problem);
   const calls = target ?? { model: spec.value.model, provider: null };
-  const stored = seeOther(repricePath(calls, "stored"));
-  if (form.get("then") !== "dry-run") return stored;
   const request = parseReprice(bodyOf({ ...calls, dry_run: true }));
-  if (!request.ok) return stored;
-  const started = await beginReprice(deps, principal, request.value);
-  // The price is stored anyway; submitting the repricing form shows the problem.
-  return started.kind === "refused" ? stored : seeOther(`${jobPath(started.job.id)}?done=stored`);
+  if (c.get("form").get("then") === "dry-run" && request.ok) {
+    const started = await beginReprice(deps, principal, request.value);
+    if (started.kind !== "refused") return seeOther(jobPath(started.job.id) + SAVED);
+  }
+  // The price is stored anyway; submitting the repricing form shows a problem of the job.
+  return seeOther(repricePath(calls, "saved"));
 };
 
-function targetOf(form: URLSearchParams): ModelName | null {
-  const model = form.get("calls_model") ?? "";
-  return model === "" ? null : { model, provider: form.get("calls_provider") || null };
-}
+/** Deletes the row and redirects to the form that reprices its calls. */
+export const submitDeletion: Handler = async (c, { rateCards }) => {
+  const { team, credentialId } = c.get("principal");
+  const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
+  if (deleted === null) return fail(c, NO_SUCH_ROW);
+  return seeOther(repricePath({ model: deleted.row.model, provider: null }, "deleted"));
+};
 
-function showForm(c: RequestContext, form: RateForm): Response {
-  const { problem, target } = form;
+function showForm(
+  c: RequestContext,
+  { row, tiers, target = null, from = null }: RateForm,
+  refused: Problem | null = null,
+): Response {
+  const problem = atField(refused);
   if (problem !== null) c.set("problem", problem);
+  const form = formOf(row, problem);
   return showPage(c, {
     title: target === null ? "Set a price" : `Add a price for ${modelKey(target)}`,
     problem,
     crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
-    body: <Form {...form} problem={problem === null ? null : atField(problem)} />,
+    body: (
+      <>
+        {target === null && from?.source === "own" && confirmedIn(c, "delete") && (
+          <ConfirmForm
+            action={`${RATE_CARD_PATH}/rows/${encodeURIComponent(from.id)}/delete`}
+            title={`Delete the price of ${modelKey(from)}?`}
+            submit="Delete price"
+            cancelTo={RATE_CARD_PATH}
+          >
+            <p>New calls of this model cost its other price, or $0 without one.</p>
+          </ConfirmForm>
+        )}
+        <form
+          method="post"
+          action={RATE_CARD_PATH + queryText(Object.entries(target ?? {}))}
+          class="rate-form"
+        >
+          {target !== null && from !== null && (
+            <p class="notice warn">
+              {`Filled in from ${modelKey(from)}, the nearest model with a price. Look up what ` +
+                "the model costs, and correct what differs."}
+            </p>
+          )}
+          <FormProblem problem={problem} fields={FIELDS} />
+          <fieldset>
+            <legend>Which calls</legend>
+            {form.text("model", "Model", {
+              required: true,
+              hint: "Also read with a provider in front, and with a date or a version at its end.",
+            })}
+            {form.text("provider", "Provider", { hint: "Empty: any provider." })}
+            {form.text("effective_from", "In force from (UTC)", {
+              placeholder: "YYYY-MM-DD",
+              hint: "A day, or an instant. Empty: always.",
+            })}
+          </fieldset>
+          <fieldset>
+            <legend>Dollars per million tokens</legend>
+            {RATES.map(([name, label, hint]) =>
+              form.text(name, label, { inputmode: "decimal", required: hint === undefined, hint })
+            )}
+            {form.text("batch_percent", "In a batch, percent of these", {
+              inputmode: "numeric",
+              hint: "Empty: no batch rate.",
+            })}
+          </fieldset>
+          <details class="more" open={tiers.length > 0}>
+            <summary>Other prices for long calls (tiers)</summary>
+            <p class="soft">
+              A call with more input tokens than a tier says costs the tier's prices, for all its
+              tokens. From the smallest to the largest; a tier that is left empty does not count.
+            </p>
+            {TIERS.slice(0, tiers.length + 2).map((prefix, at) => {
+              const { text } = formOf(tiers[at] ?? {}, problem, prefix);
+              return (
+                <fieldset>
+                  <legend>Tier {at + 1}</legend>
+                  {text("above_input_tokens", "More input tokens than", { inputmode: "numeric" })}
+                  {RATES.map(([name, label, hint]) =>
+                    text(name, label, { inputmode: "decimal", hint })
+                  )}
+                </fieldset>
+              );
+            })}
+          </details>
+          {form.text("note", "Note", { hint: "The source of the price, for later." })}
+          <div class="actions">
+            <button type="submit" class="btn main" name="then" value="dry-run">
+              Save and see what changes
+            </button>
+            <button type="submit" class="btn">Save</button>
+          </div>
+          <p class="soft">
+            A price of the same provider, model and date is replaced. New calls cost this price.
+            Stored costs do not change until you reprice them.
+          </p>
+        </form>
+      </>
+    ),
   });
 }
 
-function Form({ row, tiers, target, from, problem }: RateForm) {
-  return (
-    <form method="post" action={RATE_CARD_PATH} class="rate-form">
-      {from === null ? null : (
-        <p class="notice warn">
-          Filled in from{" "}
-          {modelKey(from)}, the nearest model with a price. Look up what the model costs, and
-          correct what differs.
-        </p>
-      )}
-      {problem === null ? null : (
-        <p role="alert" class="notice bad">
-          Nothing was saved. {problem.field === undefined ? problem.message : "One field is wrong."}
-        </p>
-      )}
-      {target === null ? null : (
-        <>
-          <input type="hidden" name="calls_model" value={target.model} />
-          <input type="hidden" name="calls_provider" value={target.provider ?? ""} />
-        </>
-      )}
-      <fieldset>
-        <legend>Which calls</legend>
-        <LabeledInputs fields={CALL_FIELDS} texts={row} problem={problem} />
-      </fieldset>
-      <fieldset>
-        <legend>Dollars per million tokens</legend>
-        <LabeledInputs fields={[...priceFields(true), BATCH_FIELD]} texts={row} problem={problem} />
-      </fieldset>
-      <Tiers tiers={tiers} problem={problem} />
-      <LabeledInputs fields={[NOTE_FIELD]} texts={row} problem={problem} />
-      <div class="actions">
-        <button type="submit" class="btn main" name="then" value="dry-run">
-          Save and see what changes
-        </button>
-        <button type="submit" class="btn">Save</button>
-      </div>
-      <p class="soft">
-        A price of the same provider, model and date is replaced. New calls cost this price. Stored
-        costs do not change until you reprice them.
-      </p>
-    </form>
-  );
-}
-
-const OFF = { autocomplete: "off" };
-const NUMERIC = { ...OFF, inputmode: "numeric" };
-const DECIMAL = { ...OFF, inputmode: "decimal" };
-
-const CALL_FIELDS: readonly InputField[] = [
-  [
-    "model",
-    "Model",
-    { ...OFF, required: true },
-    <>
-      Also read with a provider in front, and with a date or a version at its end:{" "}
-      <a href={MATCH}>find the price of a model</a>
-    </>,
-  ],
-  ["provider", "Provider", OFF, "Empty: any provider."],
-  [
-    "effective_from",
-    "In force from (UTC)",
-    { ...OFF, placeholder: "2026-01-31" },
-    "A day, or an instant. Empty: always.",
-  ],
+/** Fields of the rates: name, label, and a hint if the field may be empty in a row. */
+const RATES: readonly (readonly [name: string, label: string, hint?: string])[] = [
+  ["input_usd_per_million", "Input"],
+  ["output_usd_per_million", "Output"],
+  ["cached_input_usd_per_million", "Cached input", "Empty: as input."],
+  ["cache_write_usd_per_million", "Cache write", "Empty: as input."],
 ];
 
-const BATCH_FIELD: InputField = [
-  "batch_percent",
-  "In a batch, percent of these",
-  NUMERIC,
-  "Empty: no batch rate.",
-];
+const RATE_FIELDS = RATES.map(([name]) => name);
+const TEXT_FIELDS = ["provider", "model", "effective_from", "note"];
+const ROW_FIELDS = [...TEXT_FIELDS, ...RATE_FIELDS, "batch_percent"];
+const TIER_FIELDS = ["above_input_tokens", ...RATE_FIELDS];
 
-const NOTE_FIELD: InputField = ["note", "Note", OFF, "The source of the price, for later."];
+/** Begins the names of each tier's fields. */
+const TIERS = Array.from({ length: RATE_TIERS_MAX }, (_, tier) => `tiers[${tier}].`);
 
-const LIMIT_FIELD: InputField = ["above_input_tokens", "More input tokens than", NUMERIC];
+/** Fields that show their errors. */
+const FIELDS = [...ROW_FIELDS, ...TIERS.flatMap((tier) => TIER_FIELDS.map((name) => tier + name))];
 
-function priceFields(required: boolean): InputField[] {
-  const hint = "Empty: as input.";
-  return [
-    ["input_usd_per_million", "Input", { ...DECIMAL, required }],
-    ["output_usd_per_million", "Output", { ...DECIMAL, required }],
-    ["cached_input_usd_per_million", "Cached input", DECIMAL, hint],
-    ["cache_write_usd_per_million", "Cache write", DECIMAL, hint],
-  ];
+/** Reads the form; skips empty tiers. */
+function readRateForm(form: URLSearchParams): RateForm {
+  const tiers = TIERS.map((prefix) => readTexts(form, TIER_FIELDS, prefix));
+  const isFilled = (tier: Texts) => Object.values(tier).some((text) => text !== "");
+  return { row: readTexts(form, ROW_FIELDS), tiers: tiers.filter(isFilled) };
 }
 
-/** Shows the tiers of a row, plus two empty ones; their prices are optional. */
-function Tiers({ tiers, problem }: Pick<RateForm, "tiers" | "problem">) {
-  return (
-    <details class="more" open={tiers.length > 0}>
-      <summary>Other prices for long calls (tiers)</summary>
-      <p class="soft">
-        A call with more input tokens than a tier says costs the tier's prices, for all its tokens.
-        From the smallest to the largest; a tier that is left empty does not count.
-      </p>
-      {[...tiers, {}, {}].slice(0, RATE_TIERS_MAX).map((texts, tier) => (
-        <fieldset>
-          <legend>Tier {tier + 1}</legend>
-          <LabeledInputs
-            fields={[LIMIT_FIELD, ...priceFields(false)]}
-            prefix={tierPrefix(tier)}
-            {...{ texts, problem }}
-          />
-        </fieldset>
-      ))}
-    </details>
-  );
+/** Fills in the form from a row and its note. */
+function textsOfRow(row: RateRow | null, note = ""): RateForm {
+  const { tiers, ...fields } = row === null ? { tiers: [] } : rowFields(row);
+  return {
+    row: { ...textsOf(ROW_FIELDS, fields), effective_from: typedInstant(row?.from ?? null), note },
+    tiers: [tiers].flat().map((tier) => textsOf(TIER_FIELDS, Object(tier))),
+  };
+}
+
+/** Converts a field. Text that is not an exact number stays text, which the parser rejects. */
+function valueOf(text: string, name: string): number | string {
+  if (name === "effective_from") return instantOfDay(text);
+  if (TEXT_FIELDS.includes(name)) return text;
+  const [, whole = "", decimals = ""] = /^(\d{1,16})(?:\.(\d{1,22}))?$/.exec(text) ?? [];
+  const digits = decimals.replace(/0+$/, "");
+  const plain = whole.replace(/^0+(?=\d)/, "") + (digits && `.${digits}`);
+  return plain === String(Number(text)) ? Number(text) : text;
+}
+
+/** Turns a day into its first instant; returns other text unchanged. */
+export function instantOfDay(text: string): string {
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00.000Z` : text;
+}
+
+/** Formats an instant as typed: as a day if it is the first instant of one. */
+export function typedInstant(ms: number | null): string {
+  return ms === null ? "" : formatInstant(ms).replace(/T00:00:00(?:\.000)?Z$/, "");
+}
+
+/** Formats an instant to read: `Nov 8, 2026`, with its time unless a UTC day begins there. */
+export function momentText(ms: number): string {
+  const time = formatInstant(ms).slice(11, 19);
+  return time === "00:00:00" ? dateText(ms) : `${dateText(ms)}, ${time} UTC`;
+}
+
+/** Assigns a problem to the form field that its message names: `field` omits the tier. */
+function atField(problem: Problem | null): Problem | null {
+  const field = /"(tiers\[\d+\]\.\w+)"/.exec(problem?.message ?? "")?.[1];
+  return problem && field !== undefined ? { ...problem, field } : problem;
 }

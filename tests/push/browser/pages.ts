@@ -63,13 +63,14 @@ export const PAGES: readonly PageUnderTest[] = [
   aPage("spend-by-model", "/spend", "admin", () => "/spend?group_by=model"),
   aPage("spend-by-customer", "/spend", "admin", () => "/spend?group_by=customer"),
   aPage("rate-card", "/rate-card"),
-  aPage("rate-match", "/rate-card/match", "admin", () => "/rate-card/match?model=gpt-4o-2099"),
+  aPage("rate-match", "/rate-card", "admin", () => "/rate-card?model=openai/gpt-4o-2099-01-01"),
+  aPage("rate-none", "/rate-card", "admin", () => "/rate-card?model=gpt-4o-2099"),
   aPage("rate-new", "/rate-card/new", "admin", () => "/rate-card/new?model=atlas-70b-preview"),
   aPage(
     "rate-delete",
-    "/rate-card/rows/:id/delete",
+    "/rate-card/new",
     "admin",
-    ({ rateId }) => `/rate-card/rows/${encodeURIComponent(rateId)}/delete`,
+    ({ rateId }) => `/rate-card/new?row=${encodeURIComponent(rateId)}&confirm=delete`,
   ),
   aPage("reprice", "/rate-card/reprice"),
   aPage(

@@ -1,0 +1,63 @@
+/** Reads the prices that a page of the card lists. */
+import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
+import { type ModelName, OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
+import { modelKey } from "../../../domain/spend/spend.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { type MatchQuery, type RateListQuery, ratePage } from "../../api/rate_card/rate_card.ts";
+import { actorNames } from "../keys/labels.tsx";
+
+/** Maximum custom prices listed; a search finds the others. */
+const OWN_SHOWN = 100;
+
+export type Prices = Awaited<ReturnType<typeof loadPrices>>;
+
+/** Reads a page, the price of a call, and without filters the models that the team uses. */
+export async function loadPrices(
+  deps: AppDeps,
+  team: Team,
+  query: RateListQuery,
+  call: MatchQuery | null,
+  isFiltered: boolean,
+) {
+  const { own: all, defaults, cursor } = await ratePage(deps, team, query);
+  const own = all.slice(0, OWN_SHOWN);
+  return {
+    ...{ own, defaults, cursor, call },
+    unshown: all.length - own.length,
+    names: await actorNames(deps, team, own.map(({ createdBy }) => createdBy)),
+    match: call && (await deps.rateCards.card(team)).find(call.provider, call.model, call.at),
+    used: isFiltered ? { rows: [], unpriced: [] } : await readUsed(deps, team),
+  };
+}
+
+/** Days of calls whose models are listed, and maximum models and roll-up rows of them. */
+const USED_DAYS = 30, USED_SHOWN = 20, USED_ROWS_READ = 2_000;
+
+/** Reads the prices of the models that the team calls most, and the models without a price. */
+async function readUsed({ spend, rateCards, environment }: AppDeps, team: Team) {
+  const nowMs = environment.now();
+  const calls = new Map<string, { readonly name: ModelName; readonly count: number }>();
+  let remaining = USED_ROWS_READ;
+  const days = [dayOf(nowMs - (USED_DAYS - 1) * DAY_MS), dayOf(nowMs)] as const;
+  for await (const rows of spend.rows(team, "model", ...days)) {
+    for (const { group, measures } of rows.slice(0, remaining)) {
+      if (group.kind !== "model" || group.value.model === OTHER_MODELS) continue;
+      const id = modelKey(group.value);
+      const count = (calls.get(id)?.count ?? 0) + measures.events;
+      calls.set(id, { name: group.value, count });
+    }
+    remaining -= rows.length;
+    if (remaining <= 0) break;
+  }
+  const card = await rateCards.card(team);
+  const most = [...calls.values()].sort((a, b) => b.count - a.count).slice(0, USED_SHOWN);
+  const found = most.map(({ name }) => ({
+    name,
+    row: card.find(name.provider, name.model, nowMs)?.row ?? null,
+  }));
+  return {
+    rows: [...new Set(found.flatMap(({ row }) => row ?? []))],
+    unpriced: found.flatMap(({ name, row }) => row === null ? [name] : []),
+  };
+}
