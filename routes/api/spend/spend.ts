@@ -35,6 +35,11 @@ export async function unpricedModels(
   );
 }
 
+/** Answers a spend query of a team. */
+export function askSpend({ spend }: Pick<AppDeps, "spend">, team: Team, query: SpendQuery) {
+  return spend.ask(team, () => spendOf(query, rowsOf(spend, team, query)));
+}
+
 /** Returns a reader of a team's spend rows in a query's range. */
 export function rowsOf(spend: AppDeps["spend"], team: Team, { from, to }: SpendQuery): ReadRows {
   return (kind) => spend.rows(team, kind, from, to);
@@ -77,12 +82,10 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
   getSpend: {
     route: "GET /v1/spend",
     access: teamKey("read"),
-    handler: async (c, { spend, environment }) => {
-      const query = parseSpendQuery(queryOf(c), environment.now());
+    handler: async (c, deps) => {
+      const query = parseSpendQuery(queryOf(c), deps.environment.now());
       if (!query.ok) return fail(c, query.problem);
-      const { team } = c.get("principal");
-      const read = rowsOf(spend, team, query.value);
-      const sums = await spend.ask(team, () => spendOf(query.value, read));
+      const sums = await askSpend(deps, c.get("principal").team, query.value);
       if (!sums.ok) return fail(c, sums.problem);
       return answer(c, 200, spendAnswer.write({ query: query.value, ...sums.value }));
     },

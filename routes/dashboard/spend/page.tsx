@@ -1,275 +1,222 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day, and its export as CSV. */
-import { type DashboardPage, get } from "../layout/page.ts";
-import { SPEND_PATH } from "../layout/paths.ts";
-import type { Child } from "hono/jsx";
-import type { Problem } from "../../../domain/core/errors.ts";
-import { type Parameters, parseQuery } from "../../../domain/core/query.ts";
-import { dailySpendOf } from "../../../domain/spend/daily.ts";
 import { csvLine, textCell } from "../../../domain/core/csv.ts";
-import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
-import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import { costPerSuccess, type SpendGroup, spendOf } from "../../../domain/spend/spend.ts";
-import {
-  type Grouping,
-  parseSpendQuery,
-  parseUnpricedQuery,
-  type SpendQuery,
-} from "../../../domain/spend/spend_query.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
+import { dollarsText } from "../../../domain/pricing/money.ts";
+import { FILTERS } from "../../../domain/runs/filters.ts";
+import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
+import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
+import { parseSpendQuery, type SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
-import { rowsOf, unpricedModels } from "../../api/spend/spend.ts";
+import { askSpend } from "../../api/spend/spend.ts";
+import { type DashboardPage, get } from "../layout/page.ts";
+import { SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty, Money, Tile } from "../components/elements.tsx";
-import {
-  type CommandTarget,
-  commandTarget,
-  costCommand,
-  FirstCommand,
-} from "../components/first_command.tsx";
-import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
-import { SpendChart } from "./chart.tsx";
-import { Controls } from "./controls.tsx";
-import { queryWith, runsOfGroupPath, type SpendAnswer, spendQueryText } from "./paths.ts";
-import { DayTable, GroupTable } from "./tables.tsx";
-import { daySpan } from "./labels.ts";
-import { UnpricedBanner } from "./unpriced_banner.tsx";
+import { Choices, Empty, Money, Tiles } from "../components/elements.tsx";
+import { type CommandTarget, costCommand, FirstCommand } from "../components/first_command.tsx";
+import { formOf, FormProblem, type Texts } from "../components/form_fields.tsx";
+import { countedText, formatCount, percentText } from "../components/format.ts";
+import { FilterForm } from "../components/list_page.tsx";
+import { DayTable, GroupTable, SpendChart, Tokens, UnpricedBanner } from "./tables.tsx";
+import { loadSpend, type SpendData } from "./spend_load.ts";
+import { capitalized, choicesAt, daySpan, spendPath, spendView } from "./spend_view.ts";
+
+const CSV_PATH = `${SPEND_PATH}.csv`;
+
+/** Reads the query; groups by agent unless it says otherwise. */
+function queryIn(c: RequestContext, nowMs: number) {
+  // The first of repeated parameters wins.
+  return parseSpendQuery(`${queryOf(c)}&group_by=agent`, nowMs);
+}
 
 const showSpend: Handler = async (c, deps) => {
-  const parsed = parseQuery(queryOf(c));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const parameters = parsed.value;
+  const parameters = c.req.query();
   const nowMs = deps.environment.now();
-  const query = parseSpendQuery(spendQueryText(queryOf(c)), nowMs);
-  if (!query.ok) return showRefused(c, parameters, nowMs, query.problem);
-  const { team } = c.get("principal");
-  const read = rowsOf(deps.spend, team, query.value);
-  const spend = await deps.spend.ask(team, () => dailySpendOf(query.value, read));
-  if (!spend.ok) return showRefused(c, parameters, nowMs, spend.problem);
-  const before = await costBefore(deps, team, query.value);
-  const { unpricedCalls, uncountedCalls } = spend.value.totals;
-  const banner = unpricedCalls + uncountedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
+  const query = queryIn(c, nowMs);
+  const answer = query.ok ? await loadSpend(deps, c, query.value) : query;
+  const problem = answer.ok ? null : answer.problem;
+  if (problem !== null) c.set("problem", problem);
   return showPage(c, {
     title: "Spend",
-    aside: (
-      <a class="btn" href={`${SPEND_PATH}.csv${queryWith(parameters)}`} download>Download as CSV</a>
-    ),
+    problem,
+    aside: answer.ok
+      ? <a class="btn" href={spendPath(parameters, {}, CSV_PATH)} download>Download as CSV</a>
+      : null,
     body: (
       <>
-        <Controls parameters={parameters} query={query.value} problem={null} nowMs={nowMs} />
-        {spend.value.totals.runs === 0
-          ? <NoRuns target={await commandTarget(deps, c)} query={query.value} />
-          : (
+        <Controls
+          query={answer.ok ? answer.value.query : null}
+          {...{ parameters, problem, nowMs }}
+        />
+        {answer.ok && (answer.value.target === null
+          ? (
             <Answer
-              answer={{ parameters, query: query.value, spend: spend.value, before }}
-              banner={banner}
+              data={answer.value}
+              parameters={parameters}
+              mayPrice={mayAdmin(c.get("principal"))}
             />
-          )}
+          )
+          : <NoRuns target={answer.value.target} query={answer.value.query} />)}
       </>
     ),
   });
 };
 
-/** Returns the cost of as many days before, with the same filters; null if it is too much to read. */
-async function costBefore(
-  { spend }: AppDeps,
-  team: Team,
-  { from, to, filters }: SpendQuery,
-): Promise<Picodollars | null> {
-  const firstMs = Date.parse(from);
-  const query: SpendQuery = {
-    from: dayOf(2 * firstMs - Date.parse(to) - DAY_MS),
-    to: dayOf(firstMs - DAY_MS),
-    groupBy: "day",
-    filters,
-  };
-  const sums = await spend.ask(team, () => spendOf(query, rowsOf(spend, team, query)));
-  return sums.ok ? sums.value.totals.cost : null;
+const STATUSES = [["", "any"], "running", ...FINISH_STATUSES] as const;
+
+/** Filters that are typed. */
+const TYPED = FILTERS.filter(({ filter }) => filter !== "status");
+
+/** Fields that show their errors. */
+const FIELDS = ["from", "to", ...TYPED.map(({ parameter }) => parameter)];
+
+interface ControlsProps {
+  readonly parameters: Texts;
+  /** Null if the request was rejected. */
+  readonly query: SpendQuery | null;
+  readonly problem: Problem | null;
+  readonly nowMs: number;
 }
 
-/** Returns the banner of models whose calls cost 0 in the same days. */
-async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promise<Child> {
-  const query = parseUnpricedQuery(queryOf(c), nowMs);
-  if (!query.ok) return null;
-  const principal = c.get("principal");
-  const unpriced = await unpricedModels(deps, principal.team, query.value);
-  if (!unpriced.ok) return null;
-  const mayPrice = mayAdmin(principal);
-  return <UnpricedBanner unpriced={unpriced.value} query={query.value} mayPrice={mayPrice} />;
-}
-
-/** Shows the form again with the submitted values and the error. */
-function showRefused(
-  c: RequestContext,
-  parameters: Parameters,
-  nowMs: number,
-  problem: Problem,
-): Response {
-  c.set("problem", problem);
-  return showPage(c, {
-    title: "Spend",
-    problem,
-    body: <Controls parameters={parameters} query={null} problem={problem} nowMs={nowMs} />,
-  });
+/** Links to common periods and other groupings, and the form for days and filters. */
+function Controls({ parameters, query, problem, nowMs }: ControlsProps) {
+  const { from = "", to = "", groupBy = "" } = query ?? {};
+  const current = query === null ? parameters : { ...parameters, from, to, group_by: groupBy };
+  const { text, day, choice } = formOf(current, problem);
+  const inUse = FILTERS.filter(({ parameter }) => parameters[parameter]);
+  const none = Object.fromEntries(inUse.map(({ parameter }) => [parameter, null]));
+  return (
+    <>
+      <div class="actions">
+        {choicesAt(nowMs).map(([label, links]) => (
+          <Choices
+            label={label}
+            links={links.map(([name, changes]) => ({
+              name,
+              to: spendPath(parameters, changes),
+              isCurrent: Object.entries(changes).every(([key, value]) => current[key] === value),
+            }))}
+          />
+        ))}
+      </div>
+      <details class="more" open={inUse.length > 0 || problem !== null}>
+        <summary>Other days and filters{inUse.length > 0 && ` (${inUse.length} in use)`}</summary>
+        <FilterForm action={SPEND_PATH}>
+          <input type="hidden" name="group_by" value={parameters.group_by ?? ""} />
+          {day("from", "From (UTC day)")}
+          {day("to", "To, inclusive")}
+          {TYPED.map(({ parameter, filter }) => text(parameter, capitalized(filter)))}
+          {choice("status", "Status", STATUSES)}
+          {inUse.length > 0 && <a href={spendPath(parameters, none)}>Without filters</a>}
+        </FilterForm>
+        <FormProblem problem={problem} fields={FIELDS} />
+      </details>
+    </>
+  );
 }
 
 interface AnswerProps {
-  readonly answer: SpendAnswer;
+  readonly data: SpendData;
+  readonly parameters: Texts;
+  readonly mayPrice: boolean;
 }
 
-function Answer({ answer, banner }: AnswerProps & { readonly banner: Child }) {
+function Answer({ data, parameters, mayPrice }: AnswerProps) {
+  const view = spendView(data, parameters);
+  const { totals, change: [sign, change] } = view;
+  const span = daySpan(data.query);
+  const succeeded = percentText(totals.succeeded, totals.runs);
+  const cost = costPerSuccess(totals);
+  const perSuccess = cost === null ? "–" : <Money of={cost} />;
+  const cached = <Tokens of={totals.cachedInputTokens} />;
   return (
     <>
-      <Headline answer={answer} />
-      {banner}
-      <Tiles answer={answer} />
-      <SpendChart answer={answer} />
-      <GroupTable answer={answer} />
-      <DayTable spend={answer.spend} />
-    </>
-  );
-}
-
-/** Shows the total in one sentence, beside that of the days before. */
-function Headline({ answer: { query, spend, before } }: AnswerProps) {
-  const { totals, daily, days } = spend;
-  const named = daily.flatMap(({ group }) => group ?? []).slice(0, 3)
-    .map(({ key, measures }) => `${key} ${percentText(measures.cost, totals.cost)}`);
-  return (
-    <p class="headline">
-      <strong>
-        <Money of={totals.cost} />
-      </strong>{" "}
-      {daySpan(query.from, query.to)}
-      {named.length > 0 && `: ${named.join(", ")}`}.{before !== null && (
+      <p class="headline">
+        <strong>
+          <Money of={totals.cost} />
+        </strong>{" "}
+        {span}
+        {view.named && `: ${view.named}`}.{" "}
         <span class="soft">
-          {" "}
-          <Change now={totals.cost} before={before} days={days.length} />
+          <span aria-hidden="true">{sign}</span> {change}
         </span>
-      )}
-    </p>
-  );
-}
-
-interface ChangeProps {
-  readonly now: Picodollars;
-  readonly before: Picodollars;
-  readonly days: number;
-}
-
-function Change({ now, before, days }: ChangeProps) {
-  const period = days === 1 ? "the day before" : `the ${days} days before`;
-  if (before === 0n) return <>Nothing in {period}.</>;
-  const [sign, word, more] = now >= before ? ["▲", "more", now - before] : [
-    "▼",
-    "less",
-    before - now,
-  ];
-  return (
-    <>
-      <span aria-hidden="true">{sign}</span> {percentText(more, before)} {word} than{" "}
-      <Money of={before} /> in {period}.
+      </p>
+      {data.unpriced && <UnpricedBanner unpriced={data.unpriced} {...{ span, mayPrice }} />}
+      <Tiles
+        tiles={[
+          ["Cost", <Money of={totals.cost} />, countedText(totals.calls, "model call")],
+          ["Runs", formatCount(totals.runs), <a href={view.runs}>See the runs</a>],
+          ["Successful runs", formatCount(totals.succeeded), `${succeeded} of all`],
+          ["Cost per successful run", perSuccess, "all cost, failed runs too"],
+          ["Tokens in", <Tokens of={totals.inputTokens} />, [cached, " of them cached"]],
+          ["Tokens out", <Tokens of={totals.outputTokens} />],
+        ]}
+      />
+      {totals.cost > 0n && <SpendChart view={view} />}
+      <GroupTable view={view} />
+      {totals.cost > 0n && <DayTable view={view} />}
     </>
   );
 }
 
-function Tiles({ answer }: AnswerProps) {
-  const { totals } = answer.spend;
-  const perSuccess = costPerSuccess(totals);
-  const runs = runsOfGroupPath(answer, null);
-  return (
-    <div class="tiles">
-      <Tile name="Cost " value={<Money of={totals.cost} />}>
-        <span class="soft">{countedText(totals.calls, "model call")}</span>
-      </Tile>
-      <Tile name="Runs " value={formatCount(totals.runs)}>
-        {runs && <a href={runs}>See the runs</a>}
-      </Tile>
-      <Tile name="Successful runs " value={formatCount(totals.succeeded)}>
-        <span class="soft">{percentText(totals.succeeded, totals.runs)} of all</span>
-      </Tile>
-      <Tile
-        name="Cost per successful run "
-        value={perSuccess === null ? "–" : <Money of={perSuccess} />}
-      >
-        <span class="soft">all cost, failed runs too</span>
-      </Tile>
-      <Tile
-        name="Tokens in "
-        value={compactText(totals.inputTokens)}
-        valueAttributes={{ title: formatCount(totals.inputTokens) }}
-      >
-        <span class="soft">{compactText(totals.cachedInputTokens)} of them cached</span>
-      </Tile>
-      <Tile
-        name="Tokens out "
-        value={compactText(totals.outputTokens)}
-        valueAttributes={{ title: formatCount(totals.outputTokens) }}
-      />
-    </div>
-  );
-}
-
-interface NoRunsProps {
+interface NoRunsProps extends Pick<SpendData, "query"> {
   readonly target: CommandTarget;
-  readonly query: SpendQuery;
 }
 
 /** Shows how to send a run, or how to find runs. */
 function NoRuns({ target, query }: NoRunsProps) {
-  if (Object.keys(query.filters).length > 0) {
-    return (
+  const span = daySpan(query);
+  return Object.keys(query.filters).length > 0
+    ? (
       <Empty title="No such runs">
         <p>
-          No run {daySpan(query.from, query.to)} passes these filters.{" "}
-          <a href={SPEND_PATH}>Look at all runs of the last 30 days</a>
+          No run {span} passes these filters. <a href={SPEND_PATH}>See the last 30 days</a>
         </p>
       </Empty>
+    )
+    : (
+      <Empty title={`Nothing ran ${span}`}>
+        <p>Send a run with its tokens, and its cost is shown here a moment later.</p>
+        <FirstCommand id="first-cost" text={costCommand(target)} target={target} />
+      </Empty>
     );
-  }
-  return (
-    <Empty title={`Nothing ran ${daySpan(query.from, query.to)}`}>
-      <p>Send a run with its tokens, and its cost is shown here a moment later.</p>
-      <FirstCommand id="first-cost" text={costCommand(target)} target={target} />
-    </Empty>
-  );
 }
 
 /** Responds with the groups of the page as CSV. */
-const sendSpendCsv: Handler = async (c, { spend, environment }) => {
-  const query = parseSpendQuery(spendQueryText(queryOf(c)), environment.now());
+const sendSpendCsv: Handler = async (c, deps) => {
+  const query = queryIn(c, deps.environment.now());
   if (!query.ok) return fail(c, query.problem);
-  const { from, to, groupBy } = query.value;
-  const { team } = c.get("principal");
-  const read = rowsOf(spend, team, query.value);
-  const sums = await spend.ask(team, () => spendOf(query.value, read));
+  const sums = await askSpend(deps, c.get("principal").team, query.value);
   if (!sums.ok) return fail(c, sums.problem);
-  const columns = columnsFor(groupBy);
-  const lines = sums.value.groups.map((group) =>
-    csvLine(columns.map(([, cell]) => String(cell(group))))
-  );
-  const text = csvLine(columns.map(([name]) => name)) + lines.join("");
+  const { from, to, groupBy } = query.value;
+  const isModel = groupBy === "model";
+  const names = isModel ? ["provider", "model"] : [groupBy];
+  const lines = sums.value.groups.map((group) => {
+    const { key, model } = group;
+    const cells = isModel ? [model?.provider ?? "", model?.model ?? key] : [key];
+    return [...cells.map(textCell), ...COLUMNS.map(([, cellOf]) => String(cellOf(group) ?? ""))];
+  });
+  const text = [[...names, ...COLUMNS.map(([name]) => name)], ...lines].map(csvLine).join("");
   return answerText(c, 200, text, "text/csv; charset=utf-8; header=present", {
     "Content-Disposition": `attachment; filename="spend-${groupBy}-${from}-${to}.csv"`,
     "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
   });
 };
 
-type CsvColumn = readonly [name: string, cell: (group: SpendGroup) => string | number | bigint];
+type Cell = (group: SpendGroup) => string | number | bigint | null;
 
 /** Metric columns; a cell is empty if its value is unknown. */
-const SUM_COLUMNS: readonly CsvColumn[] = [
-  ["groups_folded", ({ folded }) => folded ?? ""],
+const COLUMNS: readonly (readonly [name: string, cellOf: Cell])[] = [
+  ["groups_folded", ({ folded }) => folded],
   ["cost_usd", ({ measures }) => dollarsText(measures.cost)],
-  ["runs", ({ measures, runsKnown }) => runsKnown ? measures.runs : ""],
-  ["successful_runs", ({ measures, runsKnown }) => runsKnown ? measures.succeeded : ""],
+  ["runs", ({ measures, runsKnown }) => runsKnown ? measures.runs : null],
+  ["successful_runs", ({ measures, runsKnown }) => runsKnown ? measures.succeeded : null],
   ["cost_per_successful_run", ({ measures, runsKnown }) => {
     const perSuccess = runsKnown ? costPerSuccess(measures) : null;
-    return perSuccess === null ? "" : dollarsText(perSuccess);
+    return perSuccess === null ? null : dollarsText(perSuccess);
   }],
   ["events", ({ measures }) => measures.events],
   ["llm_calls", ({ measures }) => measures.calls],
@@ -282,20 +229,11 @@ const SUM_COLUMNS: readonly CsvColumn[] = [
   ["unpriced_cached_input_tokens", ({ measures }) => measures.unpricedCachedInputTokens],
 ];
 
-function columnsFor(groupBy: Grouping): readonly CsvColumn[] {
-  if (groupBy !== "model") return [[groupBy, ({ key }) => textCell(key)], ...SUM_COLUMNS];
-  return [
-    ["provider", ({ model }) => textCell(model?.provider ?? "")],
-    ["model", ({ model, key }) => textCell(model?.model ?? key)],
-    ...SUM_COLUMNS,
-  ];
-}
-
 /** The spend page and its export. */
 export const spendPage: DashboardPage = {
   path: SPEND_PATH,
   menu: { name: "Spend", area: "main" },
   access: teamKey("read"),
   handler: showSpend,
-  routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
+  routes: [get(CSV_PATH, sendSpendCsv)],
 };

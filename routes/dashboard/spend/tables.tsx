@@ -1,206 +1,250 @@
-/** Tables of spend: by group, and by day. */
-import type { Measures } from "../../../domain/runs/contribution.ts";
-import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
-import { ShareBar, Swatch } from "../components/column_chart.tsx";
+/** The chart of spend by day, the table of its groups, and the models without a price. */
+import { OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
+import { costPerSuccess, modelKey } from "../../../domain/spend/spend.ts";
+import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts";
+import { ColumnChart, ShareBar, Swatch, UsualSwatch } from "../components/column_chart.tsx";
 import { Money, Section } from "../components/elements.tsx";
-import { compactText, formatCount, percentText, pluralOf } from "../components/format.ts";
-import { type Column, numberColumn, Table, TableRow } from "../components/table.tsx";
-import { colourOf, DAY_BARS_MAX, seriesName, type SpendBar, spendBarsOf } from "./chart.tsx";
-import { insidePath, runsOfGroupPath, type SpendAnswer, spendPath } from "./paths.ts";
-import { capitalized, dayText, shortName } from "./labels.ts";
+import {
+  compactText,
+  daysText,
+  exactMoneyText,
+  formatCount,
+  percentText,
+  pluralOf,
+} from "../components/format.ts";
+import { type Column, countColumn, numberColumn, Table, TableRow } from "../components/table.tsx";
+import { addPath } from "../rate_card/paths.ts";
+import { capitalized, type GroupRow, shortName, type SpendView } from "./spend_view.ts";
 
-/** Groups shown until the complete list is requested. */
-const GROUPS_SHOWN = 50;
+/** Height of the columns in pixels. */
+const HEIGHT = 200;
 
-/** Maximum characters of a group's name in the table; hovering shows the complete name. */
-const NAME_CHARS_MAX = 80;
+/** Number of patterns: one for each colour but the first. */
+const PATTERNS = 7;
+
+/** Maximum characters of a group's name in the legend and in the table. */
+const LEGEND_CHARS = 40, TABLE_CHARS = 80;
+
+type Bar = SpendView["bars"][number];
+
+interface ViewProps {
+  readonly view: SpendView;
+}
+
+/** The chart with its legend. */
+export function SpendChart({ view }: ViewProps) {
+  const { totals, series, bars, usual } = view;
+  return (
+    <section class="panel spend">
+      <ColumnChart
+        title={view.chartTitle}
+        columns={bars.map(({ parts, ...bar }) => ({
+          ...bar,
+          parts: series.map(({ colour }, at) => [colour, Math.max(0, Number(parts[at]))]),
+        }))}
+        format={(tick) => exactMoneyText(BigInt(tick))}
+        usual={usual}
+        height={HEIGHT}
+      />
+      <ul class="legend" aria-label="Groups in the chart">
+        {series.map(({ colour, name, total }) => (
+          <li>
+            <Swatch of={colour} /> {shortName(name, LEGEND_CHARS)} <Money of={total} />{" "}
+            <span class="soft">{percentText(total, totals.cost)}</span>
+          </li>
+        ))}
+        {usual !== null && (
+          <li class="soft">
+            <UsualSwatch /> average of the {view.days} days before
+          </li>
+        )}
+      </ul>
+      {/* Only print and forced colours use the patterns. */}
+      <div class="sr">
+        <svg aria-hidden="true">
+          {Array.from({ length: PATTERNS }, (_, at) => (
+            <pattern
+              id={`pattern-${at + 2}`}
+              width={at < 4 ? 8 : 4}
+              height="8"
+              patternUnits="userSpaceOnUse"
+              patternTransform={`rotate(${45 * (at + 1)})`}
+            >
+              <path d="M0 0V8" />
+            </pattern>
+          ))}
+        </svg>
+      </div>
+    </section>
+  );
+}
+
+/** Shows the data of the chart as a table. */
+export function DayTable({ view: { series, bars, unit } }: ViewProps) {
+  const columns = [
+    { head: `${capitalized(unit)} (UTC)`, isName: true, cell: ({ name }: Bar) => name },
+    numberColumn("All", ({ total }: Bar) => <Money of={total} />),
+    ...series.map(({ name }, at) =>
+      numberColumn(name, ({ parts }: Bar) => <Money of={parts[at] ?? 0n} />)
+    ),
+  ];
+  return (
+    <details class="more">
+      <summary>The chart as a table</summary>
+      <Table label={`Cost by ${unit}`} class="named" columns={columns} rows={bars} />
+    </details>
+  );
+}
 
 /** Shows the groups by descending cost. */
-export function GroupTable({ answer }: { readonly answer: SpendAnswer }) {
-  const { parameters, query: { groupBy }, spend: { groups, totals } } = answer;
-  const visible = parameters.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
-  const columns = columnsFor(answer);
-  const all = { key: "All", model: null, folded: null, measures: totals, runsKnown: true };
+export function GroupTable({ view: { query: { groupBy }, rows, sums } }: ViewProps) {
+  const columns = [{ ...NAME, head: capitalized(groupBy) }, ...GROUP_COLUMNS];
   return (
     <Section title={`By ${groupBy}`}>
-      <Table
-        label={`Spend by ${groupBy}`}
-        class="fold named"
-        caption={<caption class="sr">Spend by {groupBy}, each group with its share</caption>}
-        columns={columns}
-        rows={visible}
-      >
-        <tfoot>
-          <Unshown groups={groups.slice(visible.length)} totals={totals} parameters={parameters} />
-          <TableRow columns={columns} row={all} />
-        </tfoot>
+      <Table label={`Spend by ${groupBy}`} class="fold named" columns={columns} rows={rows}>
+        <tfoot>{sums.map((row) => <TableRow columns={columns} row={row} />)}</tfoot>
       </Table>
-      <Remarks groupBy={groupBy} groups={groups} />
-    </Section>
-  );
-}
-
-/** Returns the columns of the groups, and of the total as a group. */
-function columnsFor(answer: SpendAnswer): readonly Column<SpendGroup>[] {
-  const { query, spend: { totals, daily } } = answer;
-  const { groupBy } = query;
-  const colours = new Map(daily.map(({ group }, at) => [group, colourOf(query, group, at)]));
-  const isAll = ({ measures }: SpendGroup) => measures === totals;
-  const nameOf = ({ key, folded, measures }: SpendGroup) => {
-    if (folded !== null) return `${formatCount(folded)} cheaper ${plural(groupBy)}, together`;
-    return groupBy === "day" && measures !== totals ? dayText(key) : key;
-  };
-  const countOfRuns = (name: "runs" | "succeeded") => ({ measures, runsKnown }: SpendGroup) =>
-    runsKnown ? formatCount(measures[name]) : "–";
-  return [
-    {
-      head: capitalized(groupBy),
-      isName: true,
-      attributes: (group): Record<string, string> => {
-        const title = nameOf(group);
-        return title.length > NAME_CHARS_MAX ? { title } : {};
-      },
-      cell: (group) => {
-        const name = shortName(nameOf(group), NAME_CHARS_MAX);
-        if (isAll(group)) return name;
-        const colour = colours.get(group);
-        const inside = insidePath(answer, group);
-        return (
-          <>
-            {colour === undefined ? null : <Swatch of={colour} />}{" "}
-            {inside === null ? name : <a href={inside}>{name}</a>}
-          </>
-        );
-      },
-    },
-    numberColumn("Cost", ({ measures }) => <Cost of={measures} />),
-    {
-      head: "Share",
-      class: "shares",
-      cell: ({ measures }) => <ShareBar part={measures.cost} all={totals.cost} />,
-    },
-    numberColumn("Runs", countOfRuns("runs"), ({ measures }) => pluralOf(measures.runs, "run")),
-    numberColumn("Successful", countOfRuns("succeeded"), "successful"),
-    numberColumn("Per successful run", ({ measures, runsKnown }) => {
-      const perSuccess = runsKnown ? costPerSuccess(measures) : null;
-      return perSuccess === null ? "–" : <Money of={perSuccess} />;
-    }, "a success"),
-    tokenColumn("Tokens in", "tokens in", ({ measures }) => measures.inputTokens),
-    tokenColumn("Cached", "cached", ({ measures }) => measures.cachedInputTokens),
-    tokenColumn("Out", "out", ({ measures }) => measures.outputTokens),
-    {
-      head: "Run list",
-      cell: (group) => {
-        if (isAll(group) || group.measures.runs === 0) return null;
-        const runs = runsOfGroupPath(answer, group);
-        const name = shortName(nameOf(group), NAME_CHARS_MAX);
-        return runs && <a href={runs} aria-label={`Runs of ${name}`}>Runs</a>;
-      },
-    },
-  ];
-}
-
-/** A column of tokens, rounded; hovering shows the exact count. */
-export function tokenColumn<Row>(
-  head: string,
-  unit: string,
-  tokensOf: (row: Row) => bigint,
-): Column<Row> {
-  return {
-    ...numberColumn(head, (row: Row) => compactText(tokensOf(row)), unit),
-    attributes: (row) => ({ title: formatCount(tokensOf(row)) }),
-  };
-}
-
-function Cost({ of }: { readonly of: Measures }) {
-  return (
-    <>
-      <Money of={of.cost} />
-      {of.unpricedCalls === 0 ? null : (
-        <>
-          <br />
-          <a href="#unpriced" class="soft">{formatCount(of.unpricedCalls)} unpriced</a>
-        </>
-      )}
-    </>
-  );
-}
-
-function plural(groupBy: string): string {
-  return groupBy === "status" ? "statuses" : `${groupBy}s`;
-}
-
-/** Aggregates the groups that are not shown, with a link to all of them. */
-function Unshown(
-  { groups, totals, parameters }: {
-    readonly groups: readonly SpendGroup[];
-    readonly totals: Measures;
-    readonly parameters: SpendAnswer["parameters"];
-  },
-) {
-  if (groups.length === 0) return null;
-  const cost = groups.reduce((sum, { measures }) => sum + measures.cost, 0n);
-  return (
-    <tr>
-      <th scope="row">
-        <a href={spendPath(parameters, { groups: "all" })}>
-          {formatCount(groups.length)} more: show all
-        </a>
-      </th>
-      <td class="num">
-        <Money of={cost} />
-      </td>
-      <td class="shares">{percentText(cost, totals.cost)}</td>
-      <td colspan={7} />
-    </tr>
-  );
-}
-
-function Remarks(
-  { groupBy, groups }: { readonly groupBy: string; readonly groups: readonly SpendGroup[] },
-) {
-  const folded = groups.find(({ folded }) => folded !== null);
-  return (
-    <>
-      {folded === undefined ? null : (
-        <p class="soft">
-          Only the costliest {formatCount(groups.length - 1)}{" "}
-          are listed. Filter, or choose fewer days, to see the others.
-        </p>
-      )}
       {groupBy === "model" && (
         <p class="soft">
           A run that used two models is a run of each, so runs do not add up here. What belongs to
           no model, such as a cost that was reported without one, is (unattributed).
         </p>
       )}
-    </>
+    </Section>
   );
 }
 
-/** Shows the data of the chart as a table. */
-export function DayTable({ spend }: Pick<SpendAnswer, "spend">) {
-  const unit = spend.days.length > DAY_BARS_MAX ? "month" : "day";
-  if (spend.totals.cost === 0n) return null;
-  const columns: readonly Column<SpendBar>[] = [
-    { head: unit === "day" ? "Day (UTC)" : "Month (UTC)", isName: true, cell: ({ name }) => name },
-    numberColumn("All", ({ total }) => <Money of={total} />),
-    ...spend.daily.map((series, at) => ({
-      head: seriesName(series),
-      class: "num",
-      cell: ({ parts }: SpendBar) => <Money of={parts[at] ?? 0n} />,
-    })),
-  ];
-  return (
-    <details class="more">
-      <summary>The chart as a table</summary>
+const NAME: Column<GroupRow> = {
+  head: "",
+  isName: true,
+  cell: ({ name, colour, inside }) => {
+    const text = shortName(name, TABLE_CHARS);
+    const title = text === name ? undefined : name;
+    return (
+      <>
+        {colour && <Swatch of={colour} />}{" "}
+        {inside ? <a href={inside} title={title}>{text}</a> : <span title={title}>{text}</span>}
+      </>
+    );
+  },
+};
+
+const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
+  numberColumn("Cost", ({ measures: { cost, unpricedCalls } }) => (
+    <>
+      <Money of={cost} />
+      {unpricedCalls > 0 && (
+        <div>
+          <a href="#unpriced" class="soft">{formatCount(unpricedCalls)} unpriced</a>
+        </div>
+      )}
+    </>
+  )),
+  {
+    head: "Share",
+    class: "shares",
+    cell: ({ measures, all }) => <ShareBar part={measures.cost} all={all} />,
+  },
+  numberColumn("Runs", countOf("runs"), ({ measures }) => pluralOf(measures.runs, "run")),
+  numberColumn("Successful", countOf("succeeded"), "successful"),
+  numberColumn("Per successful run", ({ measures, runsKnown }) => {
+    const perSuccess = runsKnown ? costPerSuccess(measures) : null;
+    return perSuccess === null ? "–" : <Money of={perSuccess} />;
+  }, "a success"),
+  tokenColumn("Tokens in", "tokens in", ({ measures }) => measures.inputTokens),
+  tokenColumn("Cached", "cached", ({ measures }) => measures.cachedInputTokens),
+  tokenColumn("Out", "out", ({ measures }) => measures.outputTokens),
+  {
+    head: "Run list",
+    cell: ({ runs, name }) => runs && <a href={runs} aria-label={`Runs of ${name}`}>Runs</a>,
+  },
+];
+
+function countOf(name: "runs" | "succeeded") {
+  return ({ measures, runsKnown }: GroupRow) => runsKnown ? formatCount(measures[name]) : "–";
+}
+
+function tokenColumn<Row>(head: string, unit: string, tokensOf: (row: Row) => bigint) {
+  return numberColumn(head, (row: Row) => <Tokens of={tokensOf(row)} />, unit);
+}
+
+/** A number of tokens, rounded; hovering shows the exact one. */
+export function Tokens({ of }: { readonly of: bigint }) {
+  return <span title={formatCount(of)}>{compactText(of)}</span>;
+}
+
+/** Maximum models without a price that are listed, by descending tokens. */
+const MODELS_SHOWN = 10;
+
+interface BannerProps {
+  readonly unpriced: Unpriced;
+  /** Names the days. */
+  readonly span: string;
+  /** True if the session may add prices. */
+  readonly mayPrice: boolean;
+}
+
+/** Lists the models whose calls cost 0, with an estimate and what to do. */
+export function UnpricedBanner({ unpriced, span, mayPrice }: BannerProps) {
+  const { models, leftOut, estimateTotal } = unpriced;
+  const all = models.length + leftOut;
+  const reasons = new Set(models.map(({ reason }) => reason));
+  const lacks = !reasons.has("no_tokens")
+    ? "no price"
+    : `calls without ${reasons.has("no_price") ? "a price or without " : ""}token counts`;
+  return models.length > 0 && (
+    <section id="unpriced" class="notice warn" aria-labelledby="unpriced-title">
+      <h2 id="unpriced-title">
+        {all === 1 ? "1 model has" : `${formatCount(all)} models have`} {lacks}
+      </h2>
+      <p>
+        {`Calls ${span} cost $0 here, so the bill is too low`}
+        {estimateTotal > 0n && [", by about ", <Money of={estimateTotal} />]}. {mayPrice
+          ? "Add a price, see what it changes, then reprice the calls."
+          : "To add a price, sign in with a key that has the scope admin."}
+        {reasons.has("no_tokens") && " Calls without token counts cannot be priced later: send " +
+            "the provider's usage with each call."}
+      </p>
       <Table
-        label={`Cost by ${unit}`}
-        class="named"
-        caption={<caption class="sr">Cost by {unit}</caption>}
-        columns={columns}
-        rows={spendBarsOf(spend)}
+        label="Models without a price"
+        class="fold named"
+        columns={mayPrice ? UNPRICED_COLUMNS : UNPRICED_COLUMNS.filter((of) =>
+          of !== ACTION
+        )}
+        rows={models.slice(0, MODELS_SHOWN)}
       />
-    </details>
+      {all > MODELS_SHOWN && (
+        <p class="soft">
+          {`And ${formatCount(all - MODELS_SHOWN)} more, with fewer tokens.`}
+        </p>
+      )}
+    </section>
   );
 }
+
+const ACTION: Column<EstimatedModel> = {
+  head: "What to do",
+  cell: ({ name, reason }) => {
+    if (reason === "no_tokens") return "send token counts";
+    if (name.model === OTHER_MODELS) return "stands for many models";
+    const label = `Add a price for ${modelKey(name)}`;
+    return <a href={addPath(name)} class="btn small" aria-label={label}>Add a price</a>;
+  },
+};
+
+const UNPRICED_COLUMNS: readonly Column<EstimatedModel>[] = [
+  { head: "Model", isName: true, cell: ({ name }) => modelKey(name) },
+  ACTION,
+  countColumn("Calls", ({ calls }) => calls, "call"),
+  tokenColumn("Tokens in", "tokens in", ({ inputTokens }) => inputTokens),
+  tokenColumn("Out", "out", ({ outputTokens }) => outputTokens),
+  {
+    head: "Estimate",
+    class: "words",
+    cell: ({ estimate, reason }) =>
+      estimate === null
+        ? reason === "no_tokens" ? "no token counts" : "no similar model"
+        : ["about ", <Money of={estimate.cost} />, `, as ${modelKey(estimate.row)}`],
+  },
+  { head: "Seen", cell: ({ firstSeen, lastSeen }) => daysText(firstSeen, lastSeen) },
+];
