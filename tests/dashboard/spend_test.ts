@@ -183,6 +183,56 @@ Deno.test("spend: periods link to their days, and the current one is marked", as
   assertMatch(text, /aria-current="true"[^>]*>Oct</);
 });
 
+Deno.test("spend: a customer's cost in any month is three links from the overview, at any time of the year", async () => {
+  await using h = await Harness.open();
+  const months = ["2025-10", "2025-12", "2026-01", "2026-10", "2026-11"];
+  await storeSpend(
+    h,
+    months.map((month, n) =>
+      aContribution({
+        day: `${month}-07`,
+        labels: { customer: "acme" },
+        models: [{ ...LINE, cost: BigInt(n + 1) * DOLLAR }],
+      })
+    ),
+  );
+  const reader = await signedIn(h);
+  const follow = async (path: string, name: string) => {
+    const link = linksOf((await reader.get(path)).text).get(name);
+    assert(link, `${name} on ${path}`);
+    return link;
+  };
+  const customers = await follow(await follow("/dashboard", "Spend"), "By customer");
+  for (const [n, name] of ["Oct 2025", "Dec 2025", "Jan", "Oct", "Nov"].entries()) {
+    const { text } = await reader.get(await follow(customers, name));
+    assertMatch(textOf(text), new RegExp(`acme \\$${n + 1}\\.0000 100% 1 `), name);
+  }
+});
+
+Deno.test("spend: days are typed in one order everywhere", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get(`${SPEND}?from=2026-11-20&to=2026-11-21`);
+  assertMatch(
+    text,
+    /value="2026-11-20"[^>]* name="from"[^>]* pattern="\\d\{4\}-\\d\{2\}-\\d\{2\}"/,
+  );
+  assert(
+    !text.includes('type="date"'),
+    "a date field orders day and month by the browser's locale",
+  );
+});
+
+Deno.test("spend: colours are solid on screen; only print and forced colours have patterns", async () => {
+  const folder = new URL("../../routes/dashboard/assets/style/", import.meta.url);
+  const sheet = await Deno.readTextFile(new URL("charts.css", folder));
+  const media = "@media print, (forced-colors: active) {";
+  const [screen = "", printed = ""] = sheet.split(media);
+  assert(!screen.includes("url("), "no pattern before the rule");
+  const [patterns = "", after = ""] = printed.split("\n}\n");
+  assertEquals([...patterns.matchAll(/url\("#pattern-(\d)"\)/g)].length, 7);
+  assert(!after.includes("url("), "no pattern after the rule");
+});
+
 Deno.test("spend: without runs the page shows a command that sends one; with filters it says so", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
