@@ -149,50 +149,6 @@ function described(name: string, hint: Child | undefined, message: string | null
   };
 }
 
-interface LabeledInputProps extends Pick<FieldProps, "name" | "label" | "problem" | "hint"> {
-  readonly value: string;
-  readonly type?: "text" | "date";
-  /** Additional attributes. */
-  readonly attributes?: Readonly<Record<string, string | boolean>>;
-}
-
-/** An input inside its label, for forms with their fields in a row. */
-export function LabeledInput(props: LabeledInputProps) {
-  const { name, label, value, problem = null, hint, type = "text", attributes = {} } = props;
-  const message = messageAt(problem, name);
-  const id = `${name}-problem`;
-  return (
-    <label>
-      {label}
-      <input
-        {...{ type, name, value, ...attributes }}
-        {...(message === null ? {} : { "aria-invalid": "true", "aria-describedby": id })}
-      />
-      {message !== null && <small id={id}>{message}.</small>}
-      {hint !== undefined && <small>{hint}</small>}
-    </label>
-  );
-}
-
-interface LabeledSelectProps extends Pick<SelectProps, "name" | "label" | "options"> {
-  /** Null if the request has none. */
-  readonly value: string | null;
-}
-
-/** A drop-down inside its label. */
-export function LabeledSelect({ name, label, value, options }: LabeledSelectProps) {
-  return (
-    <label>
-      {label}
-      <select name={name}>
-        {options.map(([option, text]) => (
-          <option value={option} selected={option === value}>{text}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
 /** The reason a form was rejected, unless a field shows it. */
 export function FormProblem(
   { problem, fields }: { readonly problem: Problem | null; readonly fields: readonly string[] },
@@ -323,35 +279,6 @@ export function IdentityFields({ texts, exists, placeholder, problem }: Identity
           hint="Lower-case letters, digits, dots, dashes and underscores."
         />
       )}
-    </>
-  );
-}
-
-export type InputField = readonly [
-  name: string,
-  label: string,
-  attributes?: Readonly<Record<string, string | boolean>>,
-  hint?: Child,
-];
-
-interface LabeledInputsProps {
-  readonly fields: readonly InputField[];
-  readonly texts: Texts;
-  readonly problem: Problem | null;
-  /** Begins the names of the fields. */
-  readonly prefix?: string;
-}
-
-export function LabeledInputs({ fields, texts, problem, prefix = "" }: LabeledInputsProps) {
-  return (
-    <>
-      {fields.map(([name, label, attributes = {}, hint]) => (
-        <LabeledInput
-          name={prefix + name}
-          value={texts[name] ?? ""}
-          {...{ label, attributes, hint, problem }}
-        />
-      ))}
     </>
   );
 }
