@@ -86,7 +86,7 @@ journey(
     await page.getByRole("button", { name: /^Reprice \d+ runs? now$/ }).click();
     await page.getByText("Done:").waitFor();
     await world.h.worker.idle();
-    await page.getByRole("link", { name: "look at the spend" }).click();
+    await page.getByRole("link", { name: "See the spend" }).click();
     await page.getByRole("link", { name: "By model" }).click();
     const cost = await costOf(world, model);
     assertEquals(cost > 0.1, true);
