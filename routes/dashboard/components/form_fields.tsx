@@ -40,7 +40,7 @@ export function formFields(texts: Texts, problem: Problem | null) {
 const DAY = {
   placeholder: "YYYY-MM-DD",
   pattern: "\\d{4}-\\d{2}-\\d{2}",
-  hint: "Year, month, day: 2026-01-31",
+  hint: "Such as 2026-01-31.",
 };
 
 type FieldMore = Omit<FieldProps, "name" | "label" | "value" | "problem">;

@@ -102,7 +102,8 @@ function Controls({ parameters, query, problem, nowMs }: ControlsProps) {
           />
         ))}
       </div>
-      <details class="more" open={inUse.length > 0 || problem !== null}>
+      {/* The form sends its empty fields too: it stays open. */}
+      <details class="more" open={"status" in parameters || inUse.length > 0 || problem !== null}>
         <summary>Other days and filters{inUse.length > 0 && ` (${inUse.length} in use)`}</summary>
         <FilterForm action={SPEND_PATH}>
           <input type="hidden" name="group_by" value={parameters.group_by ?? ""} />
