@@ -1,6 +1,7 @@
 /** The overview's numbers, computed from what was read. */
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../domain/core/ids.ts";
+import { EMPTY_MEASURES } from "../../domain/runs/contribution.ts";
 import type { RunLines } from "../../domain/runs/lines.ts";
 import type { RunListRow } from "../../domain/runs/list.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
@@ -25,10 +26,12 @@ import { aContribution, DOLLAR, UNPRICED } from "../support/builders/spend.ts";
 const HOUR_MS = 3_600_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
 
-const DAY: DayMetrics = {
-  ...{ day: "2026-11-21", runs: 0, failed: 0, timedOut: 0, running: 0 },
-  ...{ cost: 0n, unpricedCalls: 0, uncountedCalls: 0 },
-};
+const DAY: DayMetrics = { ...EMPTY_MEASURES, day: "2026-11-21" };
+
+/** The metrics of a day that the page shows. */
+const shown = ({ day, runs, failed, timedOut, running, cost, unpricedCalls }: DayMetrics) => ({
+  ...{ day, runs, failed, timedOut, running, cost, unpricedCalls },
+});
 
 Deno.test("charts have the days of the range, and at least a usual day's days are read", () => {
   const two = spanAt(Date.UTC(2026, 2, 3, 12), 14);
@@ -52,10 +55,10 @@ Deno.test("a day's metrics are totals over its statuses, and timeouts count as f
     aContribution({ day: "2026-11-18" }),
   ];
   const rows: RollupRow[] = runs.flatMap(contributionsOf);
-  assertEquals(metricsOf(["2026-11-19", "2026-11-20", "2026-11-21"], rows), [
-    { ...DAY, day: "2026-11-19" },
-    { ...DAY, day: "2026-11-20", runs: 1, unpricedCalls: 1 },
-    { ...DAY, runs: 5, failed: 2, timedOut: 1, running: 1, cost: 5n * DOLLAR },
+  assertEquals(metricsOf(["2026-11-19", "2026-11-20", "2026-11-21"], rows).map(shown), [
+    shown({ ...DAY, day: "2026-11-19" }),
+    shown({ ...DAY, day: "2026-11-20", runs: 1, unpricedCalls: 1 }),
+    shown({ ...DAY, runs: 5, failed: 2, timedOut: 1, running: 1, cost: 5n * DOLLAR }),
   ]);
 });
 
@@ -89,7 +92,8 @@ Deno.test("today so far is compared with the other days at the same time of day"
     size,
   });
   const starts = [at(21, 0.5), at(21, 11.5, 4), at(20, 1), at(20, 12.4), at(20, 12.6), at(19, 23)];
-  const sums = soFarOf([...starts, at(18, 3)], ["2026-11-20", "2026-11-19"], span);
+  const days = ["2026-11-20", "2026-11-19"];
+  const sums = soFarOf([...starts, at(18, 3)], days, span, ({ size }) => size);
   assertEquals(sums.today.length, 12);
   assertEquals([sums.today[0], sums.today[10], sums.today[11]], [1, 1, 5]);
   assertEquals(sums.usualNow, 1);
@@ -126,20 +130,28 @@ function failed(n: number, fields: Partial<RunListRow> = {}): RunListRow {
   return { ...aRow(n), status: "failed", agent: "crew", ...fields };
 }
 
-Deno.test("failures alike are one entry, a child's failure is its parent's cause, and incidents say theirs", () => {
+Deno.test("failures for one reason are one entry, a child's is its parent's cause, and incidents say theirs", () => {
   const child = failed(2, { agent: "billing", parent: aRow(1).id });
-  const rows = [failed(1), child, failed(3), failed(4), failed(5), failed(6, { agent: "other" })];
+  const other = { agent: "other" };
+  const rows = [failed(1), child, ...[3, 4, 5].map((n) => failed(n)), failed(6, other)];
+  const expired = { ...NO_LINES, error: "token expired" };
   const lines = new Map<RunId, RunLines>([
     [aRow(2).id, { ...NO_LINES, error: "502" }],
-    [aRow(3).id, { ...NO_LINES, name: "A refund", error: "token expired" }],
-    [aRow(4).id, { ...NO_LINES, error: "token expired" }],
+    [aRow(3).id, { ...expired, name: "A refund" }],
+    [aRow(4).id, expired],
+    [aRow(7).id, expired],
   ]);
-  const groups = failureGroups(rows, [{ runs: [aRow(5).id] }], lines);
-  assertEquals(groups.map(({ run: { id }, reason, count }) => [id, reason, count]), [
-    [aRow(1).id, "502 · in billing", 1],
-    [aRow(3).id, "token expired", 2],
-    [aRow(6).id, null, 1],
-  ]);
+  const all = [...rows, failed(7, other), failed(8)];
+  const groups = failureGroups(all, [{ runs: [aRow(5).id] }], lines);
+  assertEquals(
+    groups.map(({ run: { id }, reason, agents, count }) => [id, reason, agents, count]),
+    [
+      [aRow(1).id, "502 · in billing", ["crew"], 1],
+      [aRow(3).id, "token expired", ["crew", "other"], 3],
+      [aRow(6).id, null, ["other"], 1],
+      [aRow(8).id, null, ["crew"], 1],
+    ],
+  );
   assertEquals(groups[1]?.name, "A refund");
 });
 

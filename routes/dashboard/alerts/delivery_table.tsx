@@ -2,9 +2,9 @@
 import type { ChannelType } from "../../../domain/channels/channel.ts";
 import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/channels/delivery.ts";
 import type { MessageEvent } from "../../../domain/channels/message.ts";
-import { countedText, durationText } from "../components/format.ts";
+import { durationText } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, Table, type TableProps } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { channelPath, incidentPath, resendPath } from "./paths.ts";
 
@@ -37,9 +37,6 @@ export const DELIVERY_LABELS: Readonly<Record<DeliveryState, readonly [string, I
     cancelled: ["Cancelled", "off", "st-off"],
   };
 
-/** States in which a delivery has ended without being sent, so that it can be sent again. */
-const UNSENT: ReadonlySet<DeliveryState> = new Set(["dead", "cancelled"]);
-
 interface DeliveryTableProps {
   readonly label: string;
   readonly deliveries: readonly Delivery[];
@@ -51,19 +48,33 @@ interface DeliveryTableProps {
 }
 
 export function DeliveryTable(props: DeliveryTableProps) {
-  const { label, deliveries, isAdmin, page, ofIncident } = props;
+  return Table(deliveryTable(props));
+}
+
+/** Describes the table, for a page that lists deliveries. */
+export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
+  const { label, deliveries, isAdmin, page, ofIncident = false } = props;
   const columns: readonly Column<Delivery>[] = [
     {
       head: "Message",
       isName: true,
       class: "message",
-      cell: (delivery) => <MessageOf delivery={delivery} ofIncident={ofIncident ?? false} />,
+      cell: ({ channel, channelType, message: { event, incident } }) => {
+        const about = ofIncident ? null : incident;
+        return (
+          <>
+            <a class="row" href={about === null ? channelPath(channel) : incidentPath(about.id)}>
+              {about?.title ?? channel}
+            </a>
+            <small class="under">
+              {about !== null && `${channel}, `}
+              {TYPE_LABELS[channelType]}, {EVENT_LABELS[event]}
+            </small>
+          </>
+        );
+      },
     },
-    {
-      head: "State",
-      class: "whole",
-      cell: (delivery) => <StateOf {...delivery} isAdmin={isAdmin} />,
-    },
+    { head: "State", class: "whole", cell: (delivery) => <StateOf {...{ delivery, isAdmin }} /> },
     { head: "Created", cell: ({ createdAt }) => <At at={createdAt} /> },
     {
       head: "Took",
@@ -76,84 +87,39 @@ export function DeliveryTable(props: DeliveryTableProps) {
     },
     ...isAdmin ? [resendColumn(page)] : [],
   ];
-  return <Table label={label} class="fold deliveries" columns={columns} rows={deliveries} />;
-}
-
-const resendColumn = (page: string): Column<Delivery> => ({
-  head: <span class="sr">Action</span>,
-  class: "end-cell",
-  cell: ({ id, state, channel, message }) =>
-    UNSENT.has(state) && message.event !== "channel.test" && (
-      <form class="one" method="post" action={resendPath(id)}>
-        <input type="hidden" name="from" value={page} />
-        <button type="submit" class="btn small" aria-label={`Send again to ${channel}`}>
-          <Icon name="send" /> Send again
-        </button>
-      </form>
-    ),
-});
-
-function MessageOf({ delivery, ofIncident }: {
-  readonly delivery: Delivery;
-  readonly ofIncident: boolean;
-}) {
-  const { channel, channelType, message: { event, incident } } = delivery;
-  return (
-    <>
-      <a
-        class="row"
-        href={ofIncident || incident === null ? channelPath(channel) : incidentPath(incident.id)}
-      >
-        {ofIncident || incident === null ? channel : incident.title}
-      </a>
-      <small class="under">
-        {ofIncident || incident === null ? "" : `${channel}, `}
-        {TYPE_LABELS[channelType]}, {EVENT_LABELS[event]}
-      </small>
-    </>
-  );
+  return { label, class: "fold deliveries", columns, rows: deliveries };
 }
 
 /** The state of a delivery, and its tries as soon as one failed. */
 function StateOf(
-  { state, nextAt, tries, attempts, isAdmin }: Delivery & { readonly isAdmin: boolean },
+  { delivery: { state, nextAt, tries, attempts }, isAdmin }: {
+    readonly delivery: Delivery;
+    readonly isAdmin: boolean;
+  },
 ) {
   const [word, icon, name] = DELIVERY_LABELS[state];
-  const failed = tries.some(({ error }) => error !== null);
+  const count = Math.max(attempts, tries.length);
   return (
     <>
       <span class={`st word ${name}`}>
         <Icon name={icon} />
-        <span>
-          {word}
-          {state === "retrying" && nextAt !== null && (
-            <>
-              {" "}
-              <At at={nextAt} />
-            </>
-          )}
-        </span>
+        <span>{word}{state === "retrying" && nextAt !== null && [" ", <At at={nextAt} />]}</span>
       </span>
-      {failed && (
+      {tries.some(({ error }) => error !== null) && (
         <details class="tries" open={state === "dead"}>
-          <summary>
-            {countedText(Math.max(attempts, tries.length), "try").replace(/trys$/, "tries")}
-          </summary>
+          <summary>{count === 1 ? "1 try" : `${count} tries`}</summary>
           <ol>
-            {tries.map((attempt) => <Try of={attempt} isAdmin={isAdmin} />)}
+            {tries.map((attempt) => (
+              <li>
+                <At at={attempt.at} /> <span>{tryText(attempt)}</span>{" "}
+                <span class="soft">{durationText(attempt.ms)}</span>
+                {isAdmin && attempt.answer && <code>{attempt.answer}</code>}
+              </li>
+            ))}
           </ol>
         </details>
       )}
     </>
-  );
-}
-
-function Try({ of, isAdmin }: { readonly of: DeliveryTry; readonly isAdmin: boolean }) {
-  return (
-    <li>
-      <At at={of.at} /> <span>{tryText(of)}</span> <span class="soft">{durationText(of.ms)}</span>
-      {isAdmin && of.answer !== null && of.answer !== "" && <code>{of.answer}</code>}
-    </li>
   );
 }
 
@@ -162,3 +128,18 @@ export function tryText({ status, error }: DeliveryTry): string {
   if (error === null) return status === null ? "delivered" : `delivered, ${status}`;
   return status === null || error.includes(String(status)) ? error : `${status}: ${error}`;
 }
+
+/** A button at deliveries that have ended without being sent. */
+const resendColumn = (page: string): Column<Delivery> => ({
+  head: <span class="sr">Action</span>,
+  class: "end-cell",
+  cell: ({ id, state, channel, message }) =>
+    (state === "dead" || state === "cancelled") && message.event !== "channel.test" && (
+      <form class="one" method="post" action={resendPath(id)}>
+        <input type="hidden" name="from" value={page} />
+        <button type="submit" class="btn small" aria-label={`Send again to ${channel}`}>
+          <Icon name="send" /> Send again
+        </button>
+      </form>
+    ),
+});

@@ -1,42 +1,29 @@
-/** Incidents on other pages: on the overview, and on the pages of their agent and their runs. */
+/** Incidents as entries of feeds and on other pages: of their agent and their runs. */
+import type { Child } from "hono/jsx";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { INCIDENTS_PER_PAGE } from "../../../domain/alerts/store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
+import { Feed, type FeedEntry, Section } from "../components/elements.tsx";
 import { queryText } from "../layout/paths.ts";
-import { FeedEntry, Section } from "../components/elements.tsx";
-import { durationText } from "../components/format.ts";
 import { countText, openFor, SEVERITY_LABELS } from "./labels.tsx";
 import { HISTORY_PATH, incidentPath } from "./paths.ts";
 
-interface EntryProps {
-  readonly incident: Incident;
-  readonly now: number;
-}
-
-/** An open incident in a feed. */
-export function IncidentEntry({ incident, now }: EntryProps) {
-  const { id, severity, title, error, state, openedAt } = incident;
+/** Returns the entry of an open incident, with its error; `end` says since when or how long. */
+export function incidentEntry(incident: Incident, end: Child, isCurrent = false): FeedEntry {
+  const { id, severity, title, error, state, isSilenced } = incident;
   const [, icon, name] = SEVERITY_LABELS[severity];
-  return (
-    <FeedEntry
-      to={incidentPath(id)}
-      icon={icon}
-      name={name}
-      title={title}
-      end={durationText(Math.max(0, now - openedAt))}
-    >
-      {error !== null && (
-        <>
-          <span class="err-count">{error}</span>
-          {" "}
-        </>
-      )}
-      {[countText(incident), state === "open" ? null : state].filter((note) => note !== null)
-        .join(", ")}
-    </FeedEntry>
-  );
+  const notes = [
+    severity,
+    countText(incident),
+    state === "open" ? null : state,
+    isSilenced ? "silenced" : null,
+  ].filter((note) => note !== null);
+  return {
+    ...{ to: incidentPath(id), mark: [icon, name], title, end, isCurrent },
+    text: [error !== null && <span class="err-count">{error}</span>, ` ${notes.join(" · ")}`],
+  };
 }
 
 /** Maximum open incidents shown on the page of an agent. */
@@ -63,13 +50,11 @@ interface AgentIncidentsProps {
 
 /** The open incidents of an agent; nothing without any. */
 export function AgentIncidents({ agent, incidents, now }: AgentIncidentsProps) {
-  return incidents.length > 0 && (
+  const entries = incidents.slice(0, OF_AGENT_SHOWN)
+    .map((incident) => incidentEntry(incident, openFor(incident, now)));
+  return entries.length > 0 && (
     <Section title="Open incidents" aside={<a href={agentHistoryPath(agent)}>All its incidents</a>}>
-      <ul class="feed">
-        {incidents.slice(0, OF_AGENT_SHOWN).map((incident) => (
-          <IncidentEntry incident={incident} now={now} />
-        ))}
-      </ul>
+      <Feed entries={entries} empty="" />
     </Section>
   );
 }
@@ -93,13 +78,10 @@ export async function readIncidentsOfRun(
   return read.filter((incident) => incident !== null);
 }
 
-interface RunIncidentsProps {
-  readonly incidents: readonly Incident[];
-  readonly nowMs: number;
-}
-
 /** Names the incidents of a run in one line; nothing without any. */
-export function RunIncidents({ incidents, nowMs }: RunIncidentsProps) {
+export function RunIncidents(
+  { incidents, nowMs }: { readonly incidents: readonly Incident[]; readonly nowMs: number },
+) {
   return (
     <>
       {incidents.map((incident, i) => (

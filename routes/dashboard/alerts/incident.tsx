@@ -1,118 +1,62 @@
 /** One incident: its facts, what to do, its runs, its deliveries, its story. */
-import { type Incident, NOTE_CHARS_MAX } from "../../../domain/alerts/incident.ts";
-import type { Rule } from "../../../domain/alerts/rule.ts";
-import type { Delivery } from "../../../domain/channels/delivery.ts";
-import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
-import type { RunRecord } from "../../../domain/runs/record.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
-import { ALERTS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
-import { comparePath } from "../run/paths.ts";
-import { NAMED_RUN_COLUMNS, readRecords } from "../agents/named_runs.tsx";
-import { type ActorNames, actorNames } from "../keys/labels.tsx";
+import type { Child } from "hono/jsx";
+import {
+  type Incident,
+  NOTE_CHARS_MAX,
+  type TimelineEntry,
+} from "../../../domain/alerts/incident.ts";
+import { NAMED_RUN_COLUMNS } from "../agents/named_runs.tsx";
 import { LabelList, Section } from "../components/elements.tsx";
-import { durationText, formatCount } from "../components/format.ts";
-import { Icon } from "../components/icons.tsx";
+import { durationText, formatCount, listed } from "../components/format.ts";
+import { Icon, type IconName } from "../components/icons.tsx";
 import { Table } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
+import { Actor } from "../keys/labels.tsx";
+import { ALERTS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
+import { comparePath } from "../run/paths.ts";
 import { DeliveryTable } from "./delivery_table.tsx";
 import type { AlertSetup } from "./frame.tsx";
 import { SILENCE_LENGTHS } from "./incident_changes.ts";
-import { GroupLink, IncidentMark, openFor, SeverityTag } from "./labels.tsx";
+import type { IncidentDetails } from "./incident_load.ts";
+import {
+  countText,
+  GroupLink,
+  IncidentMark,
+  openFor,
+  RESOLVED_LABELS,
+  SeverityTag,
+} from "./labels.tsx";
 import { DELIVERIES_PATH, incidentPath, rulePath } from "./paths.ts";
 import { ruleWords } from "./rule_words.ts";
-import { IncidentStory } from "./story.tsx";
-import { DAY_MS } from "../../../domain/core/time.ts";
 
-/** Maximum deliveries shown. */
-const DELIVERIES_MAX = 20;
-
-/** What an incident's page shows in addition to the incident. */
-export interface IncidentContent {
-  /** Its newest runs that are still stored, newest first. */
-  readonly runs: readonly RunRecord[];
-  /** Its deliveries, latest first. */
-  readonly deliveries: readonly Delivery[];
-  /** True if it has more deliveries. */
-  readonly hasMore: boolean;
-  /** Names of the keys that changed it. */
-  readonly names: ActorNames;
-}
-
-/** Reads what an incident's page shows. */
-export async function readIncidentDetails(
-  deps: AppDeps,
-  team: Team,
-  incident: Incident,
-): Promise<IncidentContent> {
-  const { id, runs, timeline } = incident;
-  const authors = timeline.flatMap((entry) => "by" in entry && entry.by !== null ? [entry.by] : []);
-  const [records, deliveries, names] = await Promise.all([
-    readRecords(deps, team, runs),
-    deps.deliveries.list(team, {
-      ...{ incident: id, channel: null, state: null, limit: DELIVERIES_MAX, after: null },
-      fromMs: deps.environment.now() - DELIVERY_DAYS * DAY_MS,
-    }),
-    actorNames(deps, team, authors),
-  ]);
-  return {
-    runs: records,
-    deliveries: [
-      ...deliveries.deliveries,
-      ...await readOlder(deps, team, incident, deliveries.deliveries),
-    ],
-    hasMore: deliveries.next !== null,
-    names,
-  };
-}
-
-/** Reads the latest delivery to each channel that a list of the team's latest ones lacks. */
-async function readOlder(
-  { deliveries }: AppDeps,
-  team: Team,
-  incident: Incident,
-  listed: readonly Delivery[],
-): Promise<readonly Delivery[]> {
-  const known = new Set(listed.map(({ channel }) => channel));
-  const missing = Object.entries(incident.deliveries).filter(([channel]) => !known.has(channel));
-  const older = await Promise.all(missing.map(([, id]) => deliveries.read(team, id)));
-  return older.filter((delivery) => delivery !== null);
-}
-
-interface DetailsProps extends IncidentContent {
+interface IncidentPanelsProps {
   readonly incident: Incident;
+  readonly details: IncidentDetails;
   readonly setup: AlertSetup;
-  /** True if the page is the incident's own: on a phone its list is another page. */
-  readonly isAlone: boolean;
 }
 
-export function IncidentDetails(props: DetailsProps) {
-  const { incident, runs, deliveries, hasMore, setup, isAlone } = props;
+export function IncidentPanels({ incident, details, setup }: IncidentPanelsProps) {
+  const { deliveries, hasMore } = details;
+  const { id, title, error, state } = incident;
   return (
     <div class="cols entry">
-      {isAlone && (
-        <p class="only-s">
-          <a href={ALERTS_PATH}>All open incidents</a>
-        </p>
-      )}
+      <p class="only-s">
+        <a href={ALERTS_PATH}>All open incidents</a>
+      </p>
       <section class="panel" aria-labelledby="incident">
         <div class="incident">
           <h2 id="incident">
-            <IncidentMark of={incident} /> <span>{incident.title}</span>
+            <IncidentMark of={incident} /> <span>{title}</span>
           </h2>
-          {incident.error !== null && <p class="why">{incident.error}</p>}
-          <Facts {...props} />
-          {setup.isAdmin && incident.state !== "resolved" && <Actions incident={incident} />}
+          {error !== null && <p class="why">{error}</p>}
+          <Facts incident={incident} setup={setup} />
+          {setup.isAdmin && state !== "resolved" && <Actions incident={incident} />}
         </div>
       </section>
-      {incident.runs.length > 0 && <Runs incident={incident} runs={runs} />}
+      {incident.runs.length > 0 && <Runs incident={incident} details={details} />}
       <Section
         title="Deliveries"
-        aside={hasMore && (
-          <a href={DELIVERIES_PATH + queryText([["incident", incident.id]])}>
-            All
-          </a>
-        )}
+        aside={hasMore && <a href={DELIVERIES_PATH + queryText([["incident", id]])}>All</a>}
       >
         {deliveries.length === 0
           ? <p class="soft">{noDeliveries(setup, incident)}</p>
@@ -121,12 +65,12 @@ export function IncidentDetails(props: DetailsProps) {
               label="Deliveries"
               deliveries={deliveries}
               isAdmin={setup.isAdmin}
-              page={incidentPath(incident.id)}
+              page={incidentPath(id)}
               ofIncident
             />
           )}
       </Section>
-      <IncidentStory {...props} />
+      <Story incident={incident} details={details} />
     </div>
   );
 }
@@ -137,17 +81,23 @@ function noDeliveries({ channels }: AlertSetup, { isSilenced }: Incident): strin
   return channels.length === 0 ? "There is no channel, so nothing was sent." : "Nothing was sent.";
 }
 
-function Facts({ incident, setup }: DetailsProps) {
-  const { state, rule: slug, group, severity, count, openedAt, isSilenced, acknowledged } =
-    incident;
-  const rule = setup.rules.find((rule) => rule.slug === slug);
-  const [[name = ""] = []] = Object.entries(group);
+function Facts({ incident, setup }: Pick<IncidentPanelsProps, "incident" | "setup">) {
+  const { state, group, severity, count, openedAt, isSilenced, acknowledged } = incident;
+  const rule = setup.rules.find(({ slug }) => slug === incident.rule);
+  const [name = ""] = Object.keys(group);
   return (
     <LabelList
       pairs={[
         [state === "resolved" ? "Was open for" : "Open for", openFor(incident, setup.now)],
         ["Since", <At at={openedAt} />],
-        ["Rule", <RuleLink slug={slug} rule={rule} />],
+        [
+          "Rule",
+          <span>
+            {rule === undefined
+              ? `${incident.rule} (deleted)`
+              : [<a href={rulePath(rule.slug)}>{rule.slug}</a>, `: ${ruleWords(rule.settings)}`]}
+          </span>,
+        ],
         ["Severity", <SeverityTag of={severity} />],
         [
           name.charAt(0).toUpperCase() + name.slice(1),
@@ -160,15 +110,6 @@ function Facts({ incident, setup }: DetailsProps) {
         ["Messages", isSilenced ? <span class="tag warn">silenced</span> : null],
       ]}
     />
-  );
-}
-
-function RuleLink({ slug, rule }: { readonly slug: string; readonly rule: Rule | undefined }) {
-  if (rule === undefined) return <>{slug} (deleted)</>;
-  return (
-    <span>
-      <a href={rulePath(slug)}>{slug}</a>: {ruleWords(rule.settings)}
-    </span>
   );
 }
 
@@ -188,8 +129,8 @@ function valueText({ kind, value, threshold }: Incident): string | null {
 }
 
 /** The buttons of an open incident. */
-function Actions({ incident: { id, state, runs } }: { readonly incident: Incident }) {
-  const [latest] = runs;
+function Actions({ incident: { id, state, runs: [latest] } }: { readonly incident: Incident }) {
+  const changes = state === "open" ? ["acknowledge", "resolve"] : ["resolve"];
   return (
     <div class="act">
       <form class="one" method="post" action={incidentPath(id)}>
@@ -200,27 +141,19 @@ function Actions({ incident: { id, state, runs } }: { readonly incident: Inciden
           placeholder="Note (optional)"
           maxlength={NOTE_CHARS_MAX}
         />
-        {state === "open" && (
-          <button type="submit" class="btn main" name="change" value="acknowledge">
-            Acknowledge
+        {changes.map((change, i) => (
+          <button type="submit" class={i === 0 ? "btn main" : "btn"} name="change" value={change}>
+            {change === "resolve" ? "Resolve" : "Acknowledge"}
           </button>
-        )}
-        <button
-          type="submit"
-          class={state === "open" ? "btn" : "btn main"}
-          name="change"
-          value="resolve"
-        >
-          Resolve
-        </button>
+        ))}
       </form>
       <details class="menu">
         <summary class="btn">
           <Icon name="mute" /> Silence
         </summary>
         <form method="post" action={incidentPath(id, "/silence")}>
-          {Object.entries(SILENCE_LENGTHS).map(([name, text]) => (
-            <button type="submit" name="length" value={name}>{text}</button>
+          {SILENCE_LENGTHS.map(([name, label]) => (
+            <button type="submit" name="length" value={name}>{label}</button>
           ))}
         </form>
       </details>
@@ -231,29 +164,95 @@ function Actions({ incident: { id, state, runs } }: { readonly incident: Inciden
   );
 }
 
-function Runs({ incident, runs }: Pick<DetailsProps, "incident" | "runs">) {
-  const { group, count } = incident;
-  const more = count - incident.runs.length;
+function Runs({ incident, details: { runs } }: Pick<IncidentPanelsProps, "incident" | "details">) {
+  const { group, count, kind, runs: ids } = incident;
   const filters = queryText([
     ["agent", group.agent],
     ["customer_id", group.customer],
     ["feature", group.feature],
-    ["status", incident.kind === "run_failed" ? "failed" : null],
+    ["status", kind === "run_failed" ? "failed" : null],
   ]);
   return (
     <Section
       title="Runs"
-      aside={
-        <>
-          <span class="tag">{formatCount(count)}</span>
-          <a href={RUNS_PATH + filters}>Show in Runs</a>
-        </>
-      }
+      tag={formatCount(count)}
+      aside={<a href={RUNS_PATH + filters}>Show in Runs</a>}
     >
       {runs.length === 0
         ? <p class="soft">They are deleted.</p>
         : <Table label="Runs" class="fold failed-runs" columns={NAMED_RUN_COLUMNS} rows={runs} />}
-      {more > 0 && <p class="foot">The newest {formatCount(incident.runs.length)} are listed.</p>}
+      {count > ids.length && <p class="foot">The newest {formatCount(ids.length)} are listed.</p>}
     </Section>
   );
+}
+
+/** Entries shown before the others are folded. */
+const UNFOLDED = 12;
+
+/** The timeline in plain words, newest first. */
+function Story({ incident, details }: Pick<IncidentPanelsProps, "incident" | "details">) {
+  const entries = incident.timeline.toReversed().map((entry) => {
+    const [icon, name, sentence] = lineOf(entry, incident.kind, details.names);
+    return (
+      <li>
+        <At at={entry.at} />
+        <span class={`st ${name}`}>
+          <Icon name={icon} />
+        </span>
+        <span>{sentence}</span>
+      </li>
+    );
+  });
+  return (
+    <Section title="Story">
+      <ol class="story" aria-label="Story">{entries.slice(0, UNFOLDED)}</ol>
+      {entries.length > UNFOLDED && (
+        <details>
+          <summary>{formatCount(entries.length - UNFOLDED)} earlier</summary>
+          <ol class="story" aria-label="Earlier entries">{entries.slice(UNFOLDED)}</ol>
+        </details>
+      )}
+    </Section>
+  );
+}
+
+/** Words for a run that did the same again, by kind of the rule. */
+const REPEATED_LABELS: ReadonlyMap<string, string> = new Map([
+  ["run_failed", "A run failed"],
+  ["check_failed", "A run failed a check"],
+]);
+
+/** Returns the icon, the class and the sentence of an entry. */
+function lineOf(
+  entry: TimelineEntry,
+  kind: Incident["kind"],
+  names: IncidentDetails["names"],
+): readonly [IconName, string, Child] {
+  const by = (id: string) => <Actor id={id} name={names.get(id) ?? null} />;
+  const noteOf = (note: string | null) => note === null ? "" : `: “${note}”`;
+  switch (entry.what) {
+    case "opened": {
+      const count = countText({ kind, count: entry.count });
+      return ["bell", "st-bad", count === null ? "Opened" : `Opened after ${count}`];
+    }
+    case "repeated": {
+      const label = REPEATED_LABELS.get(kind) ?? "Another run";
+      const link = entry.run !== null && <a href={runPath(entry.run)}>{label}</a>;
+      return ["bad", "st-bad", link || "It happened again"];
+    }
+    case "notified":
+      return ["send", "st-off", `Message for ${listed(entry.channels, 5)}`];
+    case "silenced": {
+      const channels = listed(entry.channels, 5);
+      return ["mute", "st-off", `A silence held the message for ${channels} back`];
+    }
+    case "acknowledged":
+      return ["user", "st-off", ["Acknowledged by ", by(entry.by), noteOf(entry.note)]];
+    case "resolved": {
+      const how = entry.by === null ? RESOLVED_LABELS[entry.resolvedBy] : ["by ", by(entry.by)];
+      return ["ok", "st-ok", ["Resolved: ", how, noteOf(entry.note)]];
+    }
+    case "left_out":
+      return ["log", "st-off", `${formatCount(entry.entries)} more, which are not kept`];
+  }
 }

@@ -1,5 +1,10 @@
 /** Words and icons of incidents: severities, states, groups. */
-import type { IncidentFacts, IncidentGroup, Severity } from "../../../domain/channels/message.ts";
+import type {
+  IncidentFacts,
+  IncidentGroup,
+  ResolvedBy,
+  Severity,
+} from "../../../domain/channels/message.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { agentPath, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { countedText, durationText } from "../components/format.ts";
@@ -68,3 +73,12 @@ export function countText({ kind, count }: Pick<IncidentFacts, "kind" | "count">
   if (OF_RUNS.has(kind)) return countedText(count, "run");
   return count > 1 ? countedText(count, "time") : null;
 }
+
+/** Reasons for which incidents are resolved. */
+export const RESOLVED_LABELS: Readonly<Record<ResolvedBy, string>> = {
+  condition: "its condition is no longer true",
+  quiet: "nothing happened for a day",
+  hand: "by hand",
+  rule: "its rule was changed, disabled or deleted",
+  paused: "the monitor was paused",
+};

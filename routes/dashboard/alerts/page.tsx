@@ -1,13 +1,14 @@
 /** `/dashboard/alerts`: the open incidents, the worst and newest first, and one of them. */
-import { isIncidentId } from "../../../domain/alerts/incident.ts";
+import { type Incident, isIncidentId } from "../../../domain/alerts/incident.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
-import { ALERTS_PATH } from "../layout/paths.ts";
-import { countedText } from "../components/format.ts";
+import { ALERTS_PATH, queryText } from "../layout/paths.ts";
+import { Empty, Feed } from "../components/elements.tsx";
+import { countedText, formatCount } from "../components/format.ts";
+import { At } from "../components/time.tsx";
 import { showChannels, showNewChannel, submitNewChannel } from "./channels.tsx";
 import { showChannel } from "./channel.tsx";
 import {
@@ -17,19 +18,12 @@ import {
   submitRotation,
   submitTest,
 } from "./channel_changes.tsx";
-import { showDeliveries, submitResend } from "./deliveries.tsx";
-import {
-  type AlertSetup,
-  failingCount,
-  openCounts,
-  readSetup,
-  showAlerts,
-  sumOf,
-} from "./frame.tsx";
-import { showHistory } from "./history.tsx";
-import { IncidentDetails, readIncidentDetails } from "./incident.tsx";
+import { type AlertSetup, openCounts, readSetup, showAlerts, sumOf } from "./frame.tsx";
+import { showDeliveries, showHistory, submitResend } from "./lists.tsx";
+import { incidentEntry } from "./entries.tsx";
+import { IncidentPanels } from "./incident.tsx";
 import { submitChange, submitIncidentSilence } from "./incident_changes.ts";
-import { NoIncidents, OpenList, readOpenList } from "./open_list.tsx";
+import { readIncidentDetails, readOpenList } from "./incident_load.ts";
 import { showNewRule, showRule, showRules } from "./rules.tsx";
 import { submitRule, submitRuleDeletion, submitRuleEnabled } from "./rule_changes.tsx";
 import { showNewSilence, showSilences, submitSilence, submitSilenceEnd } from "./silences.tsx";
@@ -44,50 +38,104 @@ import {
   SILENCES_PATH,
 } from "./paths.ts";
 
-/** Shows the open incidents, and the first of them. */
-const showOpen: Handler = (c, deps) => show(c, deps, null);
-
-/** Shows one incident next to the open ones. */
-const showIncident: Handler = (c, deps) => show(c, deps, c.req.param("id") ?? "");
-
-async function show(c: RequestContext, deps: AppDeps, id: string | null): Promise<Response> {
+/** Shows the open incidents and one of them: the one in the path, else the first. */
+const showOpen: Handler = async (c, deps) => {
   const { team } = c.get("principal");
+  const id = c.req.param("id");
   const counts = openCounts(c);
   const [setup, incidents] = await Promise.all([
     readSetup(c, deps),
     readOpenList(deps, team, counts),
   ]);
-  const selected = id === null
+  const incident = id === undefined
     ? incidents[0] ?? null
     : isIncidentId(id)
     ? await deps.incidents.read(team, id)
     : null;
-  if (id !== null && selected === null) return fail(c, NO_SUCH_INCIDENT);
-  const details = selected === null ? null : await readIncidentDetails(deps, team, selected);
+  if (id !== undefined && incident === null) return fail(c, NO_SUCH_INCIDENT);
   const open = sumOf(counts);
   return showAlerts(c, setup, "open", {
-    title: id === null || selected === null ? "Alerts" : selected.title,
+    title: id === undefined || incident === null ? "Alerts" : incident.title,
     heading: "Alerts",
-    lead: leadText(open, setup),
-    body: selected === null || details === null
+    lead: `${open || "None"} open` +
+      (setup.failing === 0 ? "" : `, ${countedText(setup.failing, "channel")} failing`),
+    body: incident === null
       ? <NoIncidents setup={setup} />
       : (
-        <div class={id === null ? "split at-list" : "split at-entry"}>
-          <OpenList {...{ incidents, open, selected: selected.id }} />
-          <IncidentDetails {...{ incident: selected, ...details, setup, isAlone: id !== null }} />
+        <div class={id === undefined ? "split at-list" : "split at-entry"}>
+          <OpenList incidents={incidents} open={open} selected={incident} />
+          <IncidentPanels
+            incident={incident}
+            details={await readIncidentDetails(deps, team, incident)}
+            setup={setup}
+          />
         </div>
       ),
   });
+};
+
+interface OpenListProps {
+  /** The worst and newest of the open ones. */
+  readonly incidents: readonly Incident[];
+  /** Number of all open incidents. */
+  readonly open: number;
+  readonly selected: Incident;
 }
 
-/** Returns the state of the area in one sentence. */
-function leadText(open: number, setup: AlertSetup): string {
-  const failing = failingCount(setup);
-  const parts = [
-    `${open === 0 ? "None" : open} open`,
-    ...failing === 0 ? [] : [`${countedText(failing, "channel")} failing`],
-  ];
-  return parts.join(", ");
+/** Lists the open incidents; the selected one is marked. */
+function OpenList({ incidents, open, selected }: OpenListProps) {
+  const more = open - incidents.length;
+  return (
+    <section class="panel inbox-panel" aria-label="Open incidents">
+      <Feed
+        class="inbox"
+        entries={incidents.map((of) =>
+          incidentEntry(of, <At at={of.openedAt} />, of.id === selected.id)
+        )}
+        empty="No incident is open."
+      />
+      <p class="foot">
+        {more > 0 && [
+          <a href={HISTORY_PATH + queryText([["state", "unresolved"]])}>
+            And {formatCount(more)} more
+          </a>,
+          " · ",
+        ]}
+        <a href={HISTORY_PATH}>Resolved incidents</a>
+      </p>
+    </section>
+  );
+}
+
+/** Says what would open an incident, and where its messages would go. */
+function NoIncidents({ setup: { rules, channels, isAdmin } }: { readonly setup: AlertSetup }) {
+  const [enabled, working] = [rules, channels].map((objects) =>
+    objects.filter(({ settings }) => settings.enabled).length
+  );
+  const newChannel = isAdmin
+    ? <a href={NEW_CHANNEL_PATH}>Add a channel</a>
+    : <a href={CHANNELS_PATH}>Channels</a>;
+  return (
+    <Empty title="No incident is open">
+      <p>
+        An incident opens when 3 runs of an agent fail in a row, when an agent is down, or when
+        another of the <a href={RULES_PATH}>{enabled} rules</a>{" "}
+        applies. It lists its runs until it is resolved.
+      </p>
+      <p>
+        {working
+          ? ["Messages go to ", <a href={CHANNELS_PATH}>{working} of your channels</a>, "."]
+          : [
+            "Without a channel incidents are only shown here. ",
+            newChannel,
+            " to send them to Slack, PagerDuty, a mailbox or a webhook.",
+          ]}
+      </p>
+      <p>
+        <a href={HISTORY_PATH}>Resolved incidents</a>
+      </p>
+    </Empty>
+  );
 }
 
 const admin = teamKey("admin");
@@ -99,7 +147,7 @@ export const alertsPage: DashboardPage = {
   access: teamKey("read"),
   handler: showOpen,
   routes: [
-    get(`${ALERTS_PATH}/incidents/:id`, showIncident),
+    get(`${ALERTS_PATH}/incidents/:id`, showOpen),
     post(`${ALERTS_PATH}/incidents/:id`, submitChange, admin),
     post(`${ALERTS_PATH}/incidents/:id/silence`, submitIncidentSilence, admin),
     get(HISTORY_PATH, showHistory),

@@ -41,7 +41,7 @@ export function Money({ of, isExact = false }: {
 }
 
 /** The icon of each run status and its class, so that nothing depends on colour alone. */
-const STATUS_ICONS: Readonly<Record<RunStatus, readonly [IconName, string]>> = {
+export const STATUS_ICONS: Readonly<Record<RunStatus, readonly [IconName, string]>> = {
   running: ["run", "st-run"],
   success: ["ok", "st-ok"],
   failed: ["bad", "st-bad"],
@@ -276,29 +276,40 @@ export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: r
   );
 }
 
-export interface FeedEntryProps {
+export interface FeedEntry {
   readonly to: string;
-  readonly icon: IconName;
-  /** Class of the icon's colour. */
-  readonly name: string;
+  /** The icon, and the class of its colour. */
+  readonly mark: readonly [IconName, string];
   readonly title: string;
   /** Shown at the right. */
   readonly end: Child;
-  readonly children?: Child;
+  /** Shown below the title. */
+  readonly text: Child;
+  /** True for the entry that the page shows. */
+  readonly isCurrent?: boolean;
 }
 
-/** An entry of the feed, which is one link. */
-export function FeedEntry({ to, icon, name, title, end, children }: FeedEntryProps) {
+/** A feed whose entries are one link each; a sentence if it has none. */
+export function Feed({ entries, empty, class: more }: {
+  readonly entries: readonly FeedEntry[];
+  readonly empty: string;
+  readonly class?: string;
+}) {
+  if (entries.length === 0) return <p class="quiet">{empty}</p>;
   return (
-    <li>
-      <span class={`st ${name}`}>
-        <Icon name={icon} />
-      </span>
-      <div>
-        <a class="row" href={to}>{title}</a>
-        <p>{children}</p>
-      </div>
-      <span class="end">{end}</span>
-    </li>
+    <ul class={more === undefined ? "feed" : `feed ${more}`}>
+      {entries.map(({ to, mark: [icon, name], title, end, text, isCurrent }) => (
+        <li class={isCurrent ? "at" : undefined}>
+          <span class={`st ${name}`}>
+            <Icon name={icon} />
+          </span>
+          <div>
+            <a class="row" href={to} aria-current={isCurrent ? "true" : undefined}>{title}</a>
+            <p>{text}</p>
+          </div>
+          <span class="end">{end}</span>
+        </li>
+      ))}
+    </ul>
   );
 }

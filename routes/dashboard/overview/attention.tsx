@@ -1,254 +1,186 @@
-/** Lists of what needs attention and of what runs now. */
+/** Lists of what needs attention, runs now, failed a check or took longest. */
 import type { Child } from "hono/jsx";
-import type { RunListRow } from "../../../domain/runs/list.ts";
 import { deadlinesOf, type Monitor } from "../../../domain/monitors/monitor.ts";
 import { scheduleWords } from "../../../domain/monitors/schedule.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import { incidentEntry } from "../alerts/entries.tsx";
+import { openFor } from "../alerts/labels.tsx";
+import { checkPath } from "../checks/paths.ts";
+import { percent } from "../components/column_chart.tsx";
+import { Feed, type FeedEntry, Money, Section, STATUS_ICONS } from "../components/elements.tsx";
+import { countedText, durationText, formatCount, listed } from "../components/format.ts";
+import { MONITOR_LABELS } from "../components/monitor.tsx";
+import { FAILURES } from "../components/run_columns.tsx";
+import { Ago, At } from "../components/time.tsx";
 import {
   agentPath,
   AGENTS_PATH,
   ALERTS_PATH,
+  CHECKS_PATH,
   queryText,
   runPath,
   RUNS_PATH,
   SPEND_PATH,
 } from "../layout/paths.ts";
-import { IncidentEntry } from "../alerts/entries.tsx";
-import { FeedEntry, Section } from "../components/elements.tsx";
-import { FAILURES } from "../components/run_columns.tsx";
-import { countedText, durationText, formatCount } from "../components/format.ts";
-import { percent } from "../components/column_chart.tsx";
-import { MONITOR_LABELS } from "../components/monitor.tsx";
-import { Ago, At } from "../components/time.tsx";
 import { nameOf } from "../runs/runs_view.ts";
+import { RUNNING_PATH } from "./metrics.tsx";
 import { type OverviewData, SHOWN } from "./overview_load.ts";
-import {
-  type DayMetrics,
-  type FailureGroup,
-  failureGroups,
-  type OpenRun,
-  silentMonitors,
-} from "./overview_view.ts";
+import type { DayMetrics, FailureGroup, OpenRun } from "./overview_view.ts";
 
-/** Open runs shown. */
-const RUNS_SHOWN = 8;
+/** Path of the runs that failed or timed out. */
+const FAILED_PATH = RUNS_PATH + queryText(FAILURES.map((status) => ["status", status] as const));
 
-interface AttentionProps extends Pick<OverviewData, "attention" | "lines" | "days"> {
-  /** Number of open incidents. */
-  readonly open: number;
-  readonly nowMs: number;
-  /** True to show nothing when all is well. */
-  readonly isOptional?: boolean;
+/** What needs attention, as the entries of a feed. */
+export type Attention = ReturnType<typeof attentionOf>;
+
+/** Returns incidents, agents that are down or late, stuck runs, failures, calls without a price. */
+export function attentionOf(data: OverviewData, open: number) {
+  const { incidents, monitors, stuck, failures, days, span: { nowMs } } = data;
+  const notes = unpricedEntries(days);
+  return {
+    count: open + monitors.length + stuck.length + failures.length + notes.length,
+    entries: [
+      ...incidents.slice(0, SHOWN).map((of) => incidentEntry(of, openFor(of, nowMs))),
+      ...monitors.slice(0, SHOWN).map((monitor) => monitorEntry(monitor, nowMs)),
+      ...stuck.slice(0, SHOWN).map((run) => stuckEntry(run, nameIn(data, run), nowMs)),
+      ...failures.slice(0, SHOWN).map((group) => failureEntry(group, nowMs)),
+      ...notes,
+    ],
+  };
 }
 
-/** Lists incidents, agents that are down or late, stuck runs, failures, calls without a price. */
-export function NeedsAttention(props: AttentionProps) {
-  const { attention, lines, days, open, nowMs, isOptional = false } = props;
-  const { incidents, stuck } = attention;
-  const monitors = silentMonitors(attention.monitors, incidents);
-  const failures = failureGroups(attention.failures, incidents, lines);
-  const unpriced = sumOf(days, "unpricedCalls");
-  const uncounted = sumOf(days, "uncountedCalls");
-  const count = open + monitors.length + stuck.length + failures.length +
-    Number(unpriced + uncounted > 0);
-  if (count === 0 && isOptional) return null;
+/** Lists what needs attention. */
+export function NeedsAttention({ of: { count, entries } }: { readonly of: Attention }) {
   return (
     <Section
       id="attention"
       title="Needs attention"
       tag={count === 0 ? undefined : formatCount(count)}
-      aside={
-        <>
-          {stuck.length > SHOWN && <a href={RUNNING_PATH}>All open runs</a>}
-          {monitors.length > 0 && <a href={AGENTS_PATH}>All agents</a>}
-          <a href={FAILED_PATH}>All failures</a>
-          <a href={ALERTS_PATH}>All alerts</a>
-        </>
-      }
+      aside={[
+        <a href={AGENTS_PATH}>All agents</a>,
+        <a href={FAILED_PATH}>All failures</a>,
+        <a href={ALERTS_PATH}>All alerts</a>,
+      ]}
     >
-      {count === 0 && (
-        <p class="quiet">No incident is open, no agent is late, and nothing failed in 24 hours.</p>
-      )}
-      <ul class="feed">
-        {incidents.map((incident) => <IncidentEntry incident={incident} now={nowMs} />)}
-        {monitors.slice(0, SHOWN).map((monitor) => <AgentEntry monitor={monitor} now={nowMs} />)}
-        {stuck.slice(0, SHOWN).map((run) => stuckEntry(run, nameOf(run, lines.get(run.id)), nowMs))}
-        {failures.slice(0, SHOWN).map((group) => failureEntry(group, nowMs))}
-        {unpriced + uncounted > 0 && <UnpricedEntry unpriced={unpriced} uncounted={uncounted} />}
-      </ul>
+      <Feed
+        entries={entries}
+        empty="No incident is open, no agent is late, and nothing failed in 24 hours."
+      />
     </Section>
   );
 }
 
-const RUNNING_PATH = RUNS_PATH + queryText([["status", "running"]]);
-const FAILED_PATH = RUNS_PATH + queryText(FAILURES.map((status) => ["status", status] as const));
-
-function sumOf(days: readonly DayMetrics[], name: "unpricedCalls" | "uncountedCalls"): number {
-  return days.reduce((sum, day) => sum + day[name], 0);
-}
-
-interface MonitorEntryProps {
-  readonly monitor: Monitor;
-  readonly now: number;
-}
-
-function AgentEntry({ monitor, now }: MonitorEntryProps) {
+function monitorEntry(monitor: Monitor, nowMs: number): FeedEntry {
   const { agent, state, since, settings, lastArrivalAt } = monitor;
   const { expectedAt, downAfter } = deadlinesOf(monitor);
   const [word, icon] = MONITOR_LABELS[state];
-  return (
-    <FeedEntry
-      to={agentPath(agent)}
-      icon={icon}
-      name={`st-${state}`}
-      title={`${agent} is ${word.toLowerCase()}`}
-      end={<Ago at={since} now={now} />}
-    >
-      {expectedAt !== null && expectedAt <= now && (
-        <>
-          <span class={state === "down" ? "err-count" : "more"}>
-            Expected <At at={expectedAt} />
-          </span>
-          {state === "late" && downAfter !== null && (
-            <>
-              , goes down <At at={downAfter} />
-            </>
-          )}.{" "}
-        </>
-      )}
-      {scheduleWords(settings.schedule)}.
-      {lastArrivalAt !== null && (
-        <>
-          {" "}Last arrival <At at={lastArrivalAt} />.
-        </>
-      )}
-    </FeedEntry>
-  );
+  const isDue = expectedAt !== null && expectedAt <= nowMs;
+  const expected = isDue && ["Expected ", <At at={expectedAt} />];
+  return {
+    ...{ to: agentPath(agent), mark: [icon, `st-${state}`], end: <Ago at={since} now={nowMs} /> },
+    title: `${agent} is ${word.toLowerCase()}`,
+    text: [
+      isDue && <span class={state === "down" ? "err-count" : "more"}>{expected}</span>,
+      isDue && state === "late" && downAfter !== null && [", goes down ", <At at={downAfter} />],
+      `${isDue ? ". " : ""}${scheduleWords(settings.schedule)}.`,
+      lastArrivalAt !== null && [" Last arrival ", <At at={lastArrivalAt} />, "."],
+    ],
+  };
 }
 
-interface RunEntryProps {
-  readonly run: RunListRow;
-  readonly name: string;
-  readonly icon: "late" | "timeout" | "bad";
-  readonly end: Child;
-  readonly reason: Child;
-  /** Number of runs that failed alike. */
-  readonly count?: number;
+function runEntry(run: RunListRow, title: string, end: Child, text: Child): FeedEntry {
+  return { to: runPath(run.id), mark: STATUS_ICONS[run.status], title, end, text };
 }
 
-function RunEntry({ run, name, icon, end, reason, count = 1 }: RunEntryProps) {
-  const labels = [run.agent, run.customerId, count > 1 ? `${formatCount(count)} runs` : null];
-  return (
-    <FeedEntry to={runPath(run.id)} icon={icon} name={`st-${icon}`} title={name} end={end}>
-      <span class={icon === "bad" ? "err-count" : "more"}>{reason}</span>
-      {labels.map((label) => label !== null && ` · ${label}`)}
-    </FeedEntry>
-  );
+/** Returns the agent and the customer of a run. */
+function wordsOf({ agent, customerId }: RunListRow): string {
+  return [agent, customerId].filter(Boolean).join(" · ");
 }
 
-function stuckEntry(run: RunListRow, name: string, nowMs: number) {
+function stuckEntry(run: RunListRow, name: string, nowMs: number): FeedEntry {
   const startedAt = run.startedAt ?? run.receivedAt;
   const reason = (
-    <>
+    <span class="more">
       Does not end: open since <At at={startedAt} />
-    </>
+    </span>
   );
-  return (
-    <RunEntry
-      run={run}
-      name={name}
-      icon="late"
-      end={durationText(nowMs - startedAt)}
-      reason={reason}
-    />
-  );
+  const text = [reason, ` · ${wordsOf(run)}`];
+  return {
+    ...runEntry(run, name, durationText(nowMs - startedAt), text),
+    mark: ["late", "st-late"],
+  };
 }
 
-function failureEntry({ run, name, reason, count }: FailureGroup, nowMs: number) {
-  const [icon, word] = run.status === "timeout"
-    ? ["timeout", "Timed out"] as const
-    : ["bad", "Failed"] as const;
-  return (
-    <RunEntry
-      run={run}
-      name={name}
-      icon={icon}
-      end={<Ago at={run.finishedAt ?? run.receivedAt} now={nowMs} />}
-      reason={reason === null || reason === name ? word : reason}
-      count={count}
-    />
-  );
+function failureEntry(group: FailureGroup, nowMs: number): FeedEntry {
+  const { run, name, reason, agents, count } = group;
+  const [word, colour] = run.status === "timeout" ? ["Timed out", "more"] : ["Failed", "err-count"];
+  const words = count === 1 ? wordsOf(run) : `${listed(agents, 2)} · ${formatCount(count)} runs`;
+  return runEntry(run, name, <Ago at={run.finishedAt ?? run.receivedAt} now={nowMs} />, [
+    <span class={colour}>{reason === name ? word : reason ?? word}</span>,
+    ` · ${words}`,
+  ]);
 }
 
-interface UnpricedProps {
-  readonly unpriced: number;
-  readonly uncounted: number;
-}
-
-function UnpricedEntry({ unpriced, uncounted }: UnpricedProps) {
+/** Returns at most one entry: about calls whose cost is unknown. */
+function unpricedEntries(days: readonly DayMetrics[]): readonly FeedEntry[] {
+  const unpriced = days.reduce((sum, day) => sum + day.unpricedCalls, 0);
+  const uncounted = days.reduce((sum, day) => sum + day.uncountedCalls, 0);
   const all = unpriced + uncounted;
-  const lacks = [...unpriced > 0 ? ["no price"] : [], ...uncounted > 0 ? ["no token counts"] : []];
-  return (
-    <FeedEntry
-      to={`${SPEND_PATH}#unpriced`}
-      icon="warn"
-      name="st-warn"
-      title={`${countedText(all, "call")} ${all === 1 ? "has" : "have"} ${lacks.join(" or ")}`}
-      end={unpriced > 0 ? "Add a price" : "See the models"}
-    >
-      {all === 1 ? "It counts" : "They count"} as $0, so costs are too low
-    </FeedEntry>
-  );
+  if (all === 0) return [];
+  const lacks = [unpriced > 0 && "no price", uncounted > 0 && "no token counts"].filter(Boolean);
+  return [{
+    ...{ to: `${SPEND_PATH}#unpriced`, mark: ["warn", "st-warn"] },
+    title: `${countedText(all, "call")} ${all === 1 ? "has" : "have"} ${lacks.join(" or ")}`,
+    end: unpriced > 0 ? "Add a price" : "See the models",
+    text: `${all === 1 ? "It counts" : "They count"} as $0, so costs are too low`,
+  }];
 }
 
-interface RunningProps {
-  readonly runs: readonly OpenRun[];
-  /** Number of open runs; null for very many. */
-  readonly count: number | null;
-}
+/** Open runs shown. */
+const RUNS_SHOWN = 8;
 
-/** Lists open runs, each with its time as a bar with a mark at the usual time. */
-export function RunningNow({ runs, count }: RunningProps) {
+/** Runs that are open, checks that runs of today failed, and the slowest runs of today. */
+export function Side({ data }: { readonly data: OverviewData }) {
+  const { running, openRuns, checks, slowest } = data;
+  const failed = checks.filter(({ fail }) => fail > 0);
+  const slow = countedText(slowest.compared, slowest.isAll ? "run" : "newest run");
   return (
-    <Section
-      id="running"
-      title="Running now"
-      tag={count === null ? "1,000+" : formatCount(count)}
-      aside={<a href={RUNNING_PATH}>All</a>}
-    >
-      {runs.length === 0 ? <p class="quiet">Nothing runs.</p> : (
-        <ul class="feed">
-          {runs.slice(0, RUNS_SHOWN).map((open) => <RunningEntry open={open} />)}
-        </ul>
+    <div class="side">
+      <Section title="Running now" tag={running} aside={<a href={RUNNING_PATH}>All</a>}>
+        <Feed entries={openRuns.slice(0, RUNS_SHOWN).map(runningEntry)} empty="Nothing runs." />
+      </Section>
+      {checks.length > 0 && (
+        <Section
+          title="Failed checks today"
+          tag={formatCount(failed.length)}
+          aside={<a href={CHECKS_PATH}>All checks</a>}
+        >
+          <Feed entries={failed.slice(0, SHOWN).map(checkEntry)} empty="No run failed a check." />
+        </Section>
       )}
-    </Section>
+      <Section title="Slowest today" aside={<small class="soft">of the {slow} of today</small>}>
+        <Feed
+          entries={slowest.rows.map((run) => slowEntry(run, nameIn(data, run)))}
+          empty="No run of today has ended."
+        />
+      </Section>
+    </div>
   );
 }
 
-function RunningEntry({ open }: { readonly open: OpenRun }) {
-  const { run, name, openMs, usualMs, isFarOver } = open;
-  const end: Child = (
-    <>
-      {durationText(openMs)}
-      <br />
-      <span class={isFarOver ? "more" : undefined}>
-        {usualMs === null ? "usual unknown" : `usual ${durationText(usualMs)}`}
-      </span>
-    </>
-  );
-  return (
-    <FeedEntry to={runPath(run.id)} icon="run" name="st-run" title={name} end={end}>
-      {[run.agent, run.customerId].filter(Boolean).join(" · ")}
-      {usualMs !== null && <Load openMs={openMs} usualMs={usualMs} isFarOver={isFarOver} />}
-    </FeedEntry>
-  );
+/** An open run, with its time as a bar. */
+function runningEntry({ run, name, openMs, usualMs, isFarOver }: OpenRun): FeedEntry {
+  const usual = usualMs === null ? "usual unknown" : `usual ${durationText(usualMs)}`;
+  const end = <span class={isFarOver ? "more" : undefined}>{usual}</span>;
+  const bar = usualMs !== null && loadBar(openMs, usualMs, isFarOver);
+  return runEntry(run, name, [durationText(openMs), <br />, end], [wordsOf(run), bar]);
 }
 
 /** Fraction of a bar at which its mark is, unless the run takes longer. */
 const MARK = 0.75;
 
-type LoadProps = Pick<OpenRun, "openMs" | "isFarOver"> & { readonly usualMs: number };
-
-function Load({ openMs, usualMs, isFarOver }: LoadProps) {
+/** The time of an open run, with a mark at the usual time. */
+function loadBar(openMs: number, usualMs: number, isFarOver: boolean) {
   const all = Math.max(openMs, usualMs / MARK);
   const width = percent(100 * openMs / all);
   return (
@@ -258,4 +190,19 @@ function Load({ openMs, usualMs, isFarOver }: LoadProps) {
       <rect class="mark" x={percent(100 * usualMs / all)} width="1.5" height="4" />
     </svg>
   );
+}
+
+function checkEntry(check: OverviewData["checks"][number]): FeedEntry {
+  const { slug, description, fail, judged } = check;
+  const end = `${formatCount(fail)} of ${formatCount(judged)} failed`;
+  return { to: checkPath(slug), mark: ["bad", "st-bad"], title: slug, end, text: description };
+}
+
+function slowEntry(run: RunListRow, name: string): FeedEntry {
+  const text = [`${wordsOf(run)} · `, <Money of={run.cost.amount} />];
+  return runEntry(run, name, durationText(run.durationMs ?? 0), text);
+}
+
+function nameIn({ lines }: OverviewData, run: RunListRow): string {
+  return nameOf(run, lines.get(run.id));
 }

@@ -1,34 +1,59 @@
-/** Banners for problems of the service, each with a remedy. */
-import { runPath } from "../layout/paths.ts";
+/** Banners for problems of the service and of channels, each with a remedy. */
+import { channelPath, DELIVERIES_PATH } from "../alerts/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
-import { MessageBanner } from "../alerts/banner.tsx";
+import { queryText, runPath } from "../layout/paths.ts";
 import { RejectedBanner } from "../refusals/page.tsx";
 import type { OverviewData } from "./overview_load.ts";
 
 /** Shows the banners that apply. */
-export function Banners(
-  { messages, dead, rejected }: Pick<OverviewData, "messages" | "dead" | "rejected">,
-) {
+export function Banners({ of: { messages, dead, rejected } }: { readonly of: OverviewData }) {
   return (
     <>
-      <MessageBanner {...messages} />
-      <DeadBanner stages={dead.stages} hasMore={dead.hasMore} />
+      {messages.broken.length + messages.dead > 0 && <MessageBanner of={messages} />}
+      {dead.stages.length > 0 && <DeadBanner of={dead} />}
       <RejectedBanner {...rejected} />
     </>
   );
 }
 
-function DeadBanner({ stages, hasMore }: OverviewData["dead"]) {
+/** Names channels that send nothing, and counts messages that were given up. */
+function MessageBanner(
+  { of: { broken, dead, hasMore } }: { readonly of: OverviewData["messages"] },
+) {
+  const channels = broken.length === 1 ? "A channel sends" : `${broken.length} channels send`;
+  const messages = dead === 1 ? "1 message was" : `${dead} messages were`;
+  return (
+    <InlineNotice kind="bad">
+      {broken.length > 0 && (
+        <p>
+          <strong>{channels} nothing:</strong>{" "}
+          {broken.map((slug, i) => [i > 0 && ", ", <a href={channelPath(slug)}>{slug}</a>])}.
+          Correct the settings, then send a test.
+        </p>
+      )}
+      {dead > 0 && (
+        <p>
+          <strong>{hasMore && "More than "}{messages} not delivered</strong> in the last 24 hours.
+          {" "}
+          <a href={DELIVERIES_PATH + queryText([["state", "dead"]])}>See which, and send again</a>
+        </p>
+      )}
+    </InlineNotice>
+  );
+}
+
+/** Lists runs whose processing was given up. */
+function DeadBanner({ of: { stages, hasMore } }: { readonly of: OverviewData["dead"] }) {
   const count = stages.length;
-  if (count === 0) return null;
+  const runs = hasMore
+    ? `More than ${count} runs are`
+    : count === 1
+    ? "1 run is"
+    : `${count} runs are`;
   return (
     <InlineNotice kind="bad">
       <p>
-        <strong>
-          {hasMore ? `More than ${count}` : count} {count === 1 && !hasMore ? "run is" : "runs are"}
-          {" "}
-          stuck: a step after the end was given up.
-        </strong>{" "}
+        <strong>{runs} stuck: a step after the end was given up.</strong>{" "}
         Fix the error; then the operator of this service retries it with{" "}
         <code>deno task jobs --redrive=RUN_ID</code>.
       </p>

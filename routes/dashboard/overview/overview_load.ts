@@ -1,19 +1,25 @@
 /** Reads the data of the overview in parallel, each part by a bounded range. */
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
+import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import type { Team } from "../../../domain/teams/team.ts";
+import type { RunStartsOf } from "../../../domain/runs/list.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
+import { formatCount } from "../components/format.ts";
 import { readFailures, STUCK_MS } from "../components/run_columns.tsx";
-import { readMessageTrouble } from "../alerts/banner.tsx";
-import { readOpenList } from "../alerts/open_list.tsx";
+import { readOpenList } from "../alerts/incident_load.ts";
 import { countRejected } from "../refusals/page.tsx";
 import { readUsual } from "../runs/runs_load.ts";
 import {
   completeDays,
   type DayMetrics,
   daysToCompare,
+  failureGroups,
   metricsOf,
+  openRunsOf,
+  rankAgents,
+  silentMonitors,
   soFarOf,
   type Span,
   STARTS_MAX,
@@ -21,7 +27,7 @@ import {
   usualDayOf,
 } from "./overview_view.ts";
 
-/** Maximum runs or agents read of each kind. */
+/** Maximum entries read of each kind. */
 const READ_MAX = {
   /** Agents of each state; the latest changes are shown. */
   monitors: 50,
@@ -35,6 +41,8 @@ const READ_MAX = {
   /** Rows by agent of today, and of the days before: 500 take 3 ms. */
   agents: 499,
   agentsBefore: 1_499,
+  /** Messages given up that are counted. */
+  dead: 10,
 } as const;
 
 /** Entries shown of each list. */
@@ -44,73 +52,74 @@ export const SHOWN = 5;
 export type OverviewData = Awaited<ReturnType<typeof loadOverview>>;
 
 export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: OpenIncidents) {
-  const { nowMs, readFrom, today } = span;
-  const rows = await Array.fromAsync(deps.spend.rows(team, "status", readFrom, today));
+  const { nowMs, readFrom, yesterday, today } = span;
+  const { spend, runList } = deps;
+  const rows = await Array.fromAsync(spend.rows(team, "status", readFrom, today));
   const days = metricsOf(span.days, rows.flat());
-  const usual = usualDayOf(days.slice(-1 - USUAL_DAYS, -1));
-  const [hours, attention, running, slowest, agents, dead, rejected, messages] = await Promise.all([
+  const stuckFor = { status: "running" as const, from: null, to: nowMs - STUCK_MS };
+  const [
+    hours,
+    incidents,
+    down,
+    late,
+    stuck,
+    failures,
+    running,
+    slowest,
+    ofToday,
+    before,
+    ...rest
+  ] = await Promise.all([
     readHours(deps, team, span, days),
-    readAttention(deps, team, nowMs, open),
+    readOpenList(deps, team, open),
+    deps.monitors.list(team, { state: "down", limit: READ_MAX.monitors, after: null }),
+    deps.monitors.list(team, { state: "late", limit: READ_MAX.monitors, after: null }),
+    runList.page(team, stuckFor, null, SHOWN + 1),
+    readFailures(runList, team, { from: nowMs - DAY_MS, to: null }, READ_MAX.failures),
     readRunning(deps, team, nowMs),
     readSlowest(deps, team, span),
-    readAgents(deps, team, span),
+    readAtMost(spend.rows(team, "agent", today, today), READ_MAX.agents),
+    readAtMost(spend.rows(team, "agent", readFrom, yesterday), READ_MAX.agentsBefore),
     deps.deadStages.ofTeam(team),
     countRejected(deps, team.id, nowMs),
     readMessageTrouble(deps, team, nowMs),
+    readChecks(deps, team, today),
   ]);
-  const shown = [...attention.failures, ...attention.stuck, ...running.rows, ...slowest.rows];
-  const lines = await deps.lineage.lines(team, [...new Set(shown.map(({ id }) => id))]);
+  const [dead, rejected, messages, checks] = rest;
+  const named = [...failures, ...stuck.rows, ...running.rows, ...slowest.rows];
+  const lines = await deps.lineage.lines(team, [...new Set(named.map(({ id }) => id))]);
+  const ofIncidents = incidents.flatMap(({ kind, runs }) => kind === "stuck" ? runs : []);
   return {
-    ...{ span, days, usual, hours, attention, running, slowest, agents },
-    ...{ dead, rejected, messages, lines },
+    ...{ span, days, hours, incidents, slowest, dead, rejected, messages, checks, lines },
+    usual: usualDayOf(days.slice(-1 - USUAL_DAYS, -1)),
+    monitors: silentMonitors([...down.monitors, ...late.monitors], incidents),
+    stuck: stuck.rows.filter(({ id }) => !ofIncidents.includes(id)),
+    failures: failureGroups(failures, incidents, lines),
+    /** Number of open runs. */
+    running: running.count,
+    openRuns: openRunsOf(running.rows, running.usual, lines, nowMs),
+    /** Spend by agent; null if too many agents ran today. */
+    agents: ofToday && rankAgents(ofToday, before),
   };
 }
 
 /** Reads the starts of today and of as many days before as are few enough. */
-async function readHours(
-  { runList }: AppDeps,
-  team: Team,
-  span: Span,
-  days: readonly DayMetrics[],
-) {
-  const todayRuns = days.at(-1)?.runs ?? 0;
-  const before = daysToCompare(days.slice(-1 - USUAL_DAYS, -1), todayRuns);
+async function readHours({ runList }: AppDeps, team: Team, span: Span, all: readonly DayMetrics[]) {
+  const todayRuns = all.at(-1)?.runs ?? 0;
+  const before = daysToCompare(all.slice(-1 - USUAL_DAYS, -1), todayRuns);
   const from = span.startMs - before.length * DAY_MS;
   // Runs may begin while these are read.
-  const [runs, failures, costs] = await Promise.all(
-    (["runs", "failures", "costs"] as const).map((of) =>
-      todayRuns > STARTS_MAX ? null : runList.starts(team, of, from, span.endMs, 2 * STARTS_MAX)
-    ),
+  const starts = (of: RunStartsOf) =>
+    todayRuns > STARTS_MAX ? null : runList.starts(team, of, from, span.endMs, 2 * STARTS_MAX);
+  const [runs, failed, costs] = await Promise.all(
+    (["runs", "failures", "costs"] as const).map(starts),
   );
-  const complete = runs ? completeDays(before, runs) : [];
-  const ones = (starts: typeof runs) => (starts ?? []).map(({ at }) => ({ at, size: 1 }));
-  const sizes = (costs ?? []).map(({ at, cost }) => ({ at, size: Number(cost) }));
+  const days = runs ? completeDays(before, runs) : [];
   return {
-    days: complete.length,
-    runs: soFarOf(ones(runs), complete, span),
-    failures: soFarOf(ones(failures), complete, span),
-    cost: soFarOf(sizes, complete, span),
-  };
-}
-
-async function readAttention(deps: AppDeps, team: Team, nowMs: number, open: OpenIncidents) {
-  const { monitors, runList } = deps;
-  const agents = (state: "down" | "late") =>
-    monitors.list(team, { state, limit: READ_MAX.monitors, after: null });
-  const stuckFor = { status: "running" as const, from: null, to: nowMs - STUCK_MS };
-  const [incidents, down, late, stuck, failures] = await Promise.all([
-    readOpenList(deps, team, open, SHOWN),
-    agents("down"),
-    agents("late"),
-    runList.page(team, stuckFor, null, SHOWN + 1),
-    readFailures(runList, team, { from: nowMs - DAY_MS, to: null }, READ_MAX.failures),
-  ]);
-  const named = new Set(incidents.flatMap(({ kind, runs }) => kind === "stuck" ? runs : []));
-  return {
-    incidents,
-    monitors: [...down.monitors, ...late.monitors].map(({ monitor }) => monitor),
-    stuck: stuck.rows.filter(({ id }) => !named.has(id)),
-    failures,
+    days: days.length,
+    runs: soFarOf(runs ?? [], days, span),
+    failed: soFarOf(failed ?? [], days, span),
+    cost: soFarOf(costs ?? [], days, span, ({ cost }) => Number(cost)),
   };
 }
 
@@ -121,8 +130,10 @@ async function readRunning({ runList }: AppDeps, team: Team, nowMs: number) {
     runList.page(team, query, null, READ_MAX.running),
     runList.starts(team, "running", 0, nowMs + DAY_MS, READ_MAX.counted),
   ]);
-  const usual = await readUsual({ runList }, team, rows);
-  return { rows, usual, count: starts === null ? null : Math.max(rows.length, starts.length) };
+  const count = starts === null
+    ? `${formatCount(READ_MAX.counted)}+`
+    : formatCount(Math.max(rows.length, starts.length));
+  return { rows, usual: await readUsual({ runList }, team, rows), count };
 }
 
 async function readSlowest({ runList }: AppDeps, team: Team, { startMs, endMs }: Span) {
@@ -133,17 +144,6 @@ async function readSlowest({ runList }: AppDeps, team: Team, { startMs, endMs }:
   return { rows: slowest, compared: rows.length, isAll: next === null };
 }
 
-/** Reads the spend of agents; `today` or `before` is null if it has too many rows. */
-async function readAgents({ spend }: AppDeps, team: Team, { readFrom, yesterday, today }: Span) {
-  const ofToday = await readAtMost(spend.rows(team, "agent", today, today), READ_MAX.agents);
-  // With as many agents on each day before, the limit is exceeded: skip the read.
-  const isLittle = (ofToday?.length ?? 0) * USUAL_DAYS <= READ_MAX.agentsBefore;
-  const before = ofToday !== null && isLittle
-    ? await readAtMost(spend.rows(team, "agent", readFrom, yesterday), READ_MAX.agentsBefore)
-    : null;
-  return { today: ofToday, before };
-}
-
 /** Reads the rows of a range; null if there are more than `max`. */
 async function readAtMost(all: AsyncIterable<readonly RollupRow[]>, max: number) {
   const read: RollupRow[] = [];
@@ -152,4 +152,36 @@ async function readAtMost(all: AsyncIterable<readonly RollupRow[]>, max: number)
     if (read.length > max) return null;
   }
   return read;
+}
+
+/** Reads which channels are broken, and counts the messages given up in the last 24 hours. */
+async function readMessageTrouble({ channels, deliveries }: AppDeps, team: Team, nowMs: number) {
+  const { objects } = await channels.list(team, { limit: CONFIG_PER_PAGE.max, after: null });
+  const slugs = objects.filter(({ settings }) => settings.enabled).map(({ slug }) => slug);
+  if (slugs.length === 0) return { broken: [], dead: 0, hasMore: false };
+  const [health, { deliveries: dead, next }] = await Promise.all([
+    channels.health(team, slugs),
+    deliveries.list(team, {
+      ...{ channel: null, state: "dead", incident: null, after: null },
+      ...{ limit: READ_MAX.dead, fromMs: nowMs - DAY_MS },
+    }),
+  ]);
+  const stopped = ["broken", "needs_secret"];
+  const broken = slugs.filter((slug) => stopped.includes(health.get(slug)?.state ?? "ok"));
+  return { broken, dead: dead.length, hasMore: next !== null };
+}
+
+/** Reads how many of today's runs each enabled check judged and failed, the most failures first. */
+async function readChecks({ checks, checkStats }: AppDeps, team: Team, today: string) {
+  const [{ objects }, totals] = await Promise.all([
+    checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+    checkStats.totals(team, today, today),
+  ]);
+  const counted = objects.filter(({ settings }) => settings.enabled).map(
+    ({ id, slug, settings }) => {
+      const { pass = 0, fail = 0, error = 0 } = totals.get(id ?? "")?.[0] ?? {};
+      return { slug, description: settings.description, fail, judged: pass + fail + error };
+    },
+  );
+  return counted.sort((a, b) => b.fail - a.fail);
 }

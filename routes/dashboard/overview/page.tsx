@@ -4,26 +4,37 @@ import { answerText, fail } from "../../http/answer.ts";
 import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
-import { type DashboardPage, post } from "../layout/page.ts";
-import { DASHBOARD_PATH, queryText, SAMPLES_PATH, TEAMS_PATH } from "../layout/paths.ts";
-import { Choices } from "../components/elements.tsx";
-import { commandTarget } from "../components/first_command.tsx";
-import { seeOther, showPage } from "../layout/reply.tsx";
 import { openCounts, sumOf } from "../alerts/frame.tsx";
-import { NeedsAttention, RunningNow } from "./attention.tsx";
+import { Choices, Empty } from "../components/elements.tsx";
+import {
+  type CommandTarget,
+  commandTarget,
+  FirstCommand,
+  pingCommand,
+  SampleRuns,
+  SAMPLES_ID,
+} from "../components/first_command.tsx";
+import { Icon } from "../components/icons.tsx";
+import { Ago } from "../components/time.tsx";
+import { type DashboardPage, post } from "../layout/page.ts";
+import { DASHBOARD_PATH, queryText, RUNS_PATH, SAMPLES_PATH, TEAMS_PATH } from "../layout/paths.ts";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { type Attention, attentionOf, NeedsAttention, Side } from "./attention.tsx";
 import { Banners } from "./banners.tsx";
-import { FirstRunGuide, loadSampleRuns, readLastStart } from "./first_run.tsx";
-import { Charts } from "./charts.tsx";
+import { Charts, SpendByAgent, Stats } from "./metrics.tsx";
 import { loadOverview, type OverviewData } from "./overview_load.ts";
-import { openRunsOf, RANGE_DEFAULT, RANGES, type Span, spanAt } from "./overview_view.ts";
-import { Stats } from "./stats.tsx";
-import { Tables } from "./tables.tsx";
+import { RANGE_DEFAULT, RANGES, spanAt, USUAL_DAYS } from "./overview_view.ts";
 
 /** Seconds between reloads of the page of a team without runs, and between updates. */
 const RELOAD_SECONDS = 5, UPDATE_SECONDS = 30;
 
 /** Id of the part of the page that updates itself. */
 const UPDATED = "overview";
+
+const day = new Intl.DateTimeFormat("en", {
+  ...{ weekday: "long", month: "long", day: "numeric", hour: "2-digit", minute: "2-digit" },
+  ...{ hourCycle: "h23", timeZone: "UTC" },
+});
 
 const showOverview: Handler = async (c, deps) => {
   const { team, grant } = c.get("principal");
@@ -34,103 +45,118 @@ const showOverview: Handler = async (c, deps) => {
   const nowMs = deps.environment.now();
   const span = spanAt(nowMs, Number(range.value ?? RANGE_DEFAULT));
   const data = await loadOverview(deps, team, span, openCounts(c));
-  const open = sumOf(openCounts(c));
-  const page = { title: "Overview", lead: <Now span={span} />, aside: <Ranges of={span.range} /> };
+  const attention = attentionOf(data, sumOf(openCounts(c)));
+  // Days of sums are UTC days, unlike times on the page.
+  const lead = (
+    <span id="overview-now">
+      <time datetime={span.today}>{day.format(nowMs)}</time> UTC; a day is a UTC day
+    </span>
+  );
   // The guide polls for the first run.
   const isPoll = c.req.header("hx-request") === "true" && c.req.header("hx-target") !== UPDATED;
   if (data.days.some(({ runs }) => runs > 0)) {
+    const links = RANGES.map((days) => ({
+      ...{ name: `${days} days`, to: rangePath(days), isCurrent: days === span.range },
+    }));
+    const aside = <Choices label="Days of the charts" links={links} />;
+    const body = <Body data={data} attention={attention} />;
     const headers: Record<string, string> = isPoll ? { "HX-Refresh": "true" } : {};
-    return showPage(c, { ...page, body: <Body data={data} open={open} /> }, headers);
+    return showPage(c, { title: "Overview", lead, aside, body }, headers);
   }
   // No content leaves the page alone, so that selected text stays selected.
   if (isPoll) return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
-  const last = await readLastStart(deps, team);
+  const { rows: [newest] } = await deps.runList.page(team, { from: null, to: null }, null, 1);
+  const last = newest === undefined ? null : newest.startedAt ?? newest.receivedAt;
   const body = (
     <>
-      <Banners messages={data.messages} dead={data.dead} rejected={data.rejected} />
-      <NeedsAttention
-        attention={data.attention}
-        lines={data.lines}
-        days={data.days}
-        open={open}
-        nowMs={nowMs}
-        isOptional
-      />
+      <Banners of={data} />
+      {attention.count > 0 && <NeedsAttention of={attention} />}
       <FirstRunGuide target={await commandTarget(deps, c)} last={last} nowMs={nowMs} />
     </>
   );
-  return showPage(c, { ...page, aside: null, body, reloadSeconds: RELOAD_SECONDS });
+  return showPage(c, { title: "Overview", lead, body, reloadSeconds: RELOAD_SECONDS });
 };
-
-const day = new Intl.DateTimeFormat("en", {
-  ...{ weekday: "long", month: "long", day: "numeric", hour: "2-digit", minute: "2-digit" },
-  ...{ hourCycle: "h23", timeZone: "UTC" },
-});
-
-/** Names the time in UTC: days of sums are UTC days, unlike times on the page. */
-function Now({ span: { nowMs, today } }: { readonly span: Span }) {
-  return (
-    <span id="overview-now">
-      <time datetime={today}>{day.format(nowMs)}</time> UTC; a day is a UTC day
-    </span>
-  );
-}
-
-function Ranges({ of }: { readonly of: number }) {
-  const links = RANGES.map((days) => ({
-    name: `${days} days`,
-    to: rangePath(days),
-    isCurrent: days === of,
-  }));
-  return <Choices label="Days of the charts" links={links} />;
-}
 
 function rangePath(days: number): string {
   return DASHBOARD_PATH + queryText([["days", days === RANGE_DEFAULT ? null : days]]);
 }
 
-interface BodyProps {
-  readonly data: OverviewData;
-  /** Number of open incidents. */
-  readonly open: number;
-}
-
-function Body({ data, open }: BodyProps) {
-  const { span, days, usual, hours, running, lines } = data;
-  const openRuns = openRunsOf(running.rows, running.usual, lines, span.nowMs);
+function Body(
+  { data, attention }: { readonly data: OverviewData; readonly attention: Attention },
+) {
   return (
     <div
       id={UPDATED}
       class="stack"
-      hx-get={rangePath(span.range)}
+      hx-get={rangePath(data.span.range)}
       hx-trigger={`every ${UPDATE_SECONDS}s`}
       hx-sync="this:drop"
       hx-select={`#${UPDATED}`}
       hx-select-oob="#overview-now"
       hx-swap="outerHTML"
     >
-      <Banners messages={data.messages} dead={data.dead} rejected={data.rejected} />
-      <Stats
-        days={days}
-        usual={usual}
-        hours={hours}
-        span={span}
-        running={running}
-        openRuns={openRuns}
-      />
-      <div class="cols main-side">
-        <NeedsAttention
-          attention={data.attention}
-          lines={lines}
-          days={days}
-          open={open}
-          nowMs={span.nowMs}
-        />
-        <RunningNow runs={openRuns} count={running.count} />
+      <Banners of={data} />
+      <Stats data={data} />
+      <div class="overview">
+        <NeedsAttention of={attention} />
+        <Side data={data} />
+        <Charts data={data} />
+        <SpendByAgent data={data} />
       </div>
-      <Charts days={days} span={span} usual={usual} hours={hours} />
-      <Tables agents={data.agents} slowest={data.slowest} lines={lines} span={span} />
     </div>
+  );
+}
+
+/** Loads the sample runs; the answer waits for them. */
+const loadSampleRuns: Handler = async (c, deps) => {
+  const { hasSamples } = await commandTarget(deps, c);
+  if (!hasSamples || deps.loadSamples === null) {
+    return fail(c, { code: "not_found", message: "Only deno task dev has sample runs" });
+  }
+  await deps.loadSamples();
+  return c.req.header("hx-request") === "true"
+    ? answerText(c, 204, null, null, { "HX-Refresh": "true", "Cache-Control": "no-store" })
+    : seeOther(DASHBOARD_PATH);
+};
+
+interface FirstRunProps {
+  readonly target: CommandTarget;
+  /** Start of the newest run; null for a team that never had one. */
+  readonly last: number | null;
+  readonly nowMs: number;
+}
+
+/** Shows the first call to make, and the start of the newest run. */
+function FirstRunGuide({ target, last, nowMs }: FirstRunProps) {
+  // A page that polls while samples are loading would show a part of them.
+  const hasSamples = last === null && target.hasSamples;
+  return (
+    <Empty title={last === null ? "Send your first run" : "No recent runs"}>
+      {last !== null && (
+        <p>
+          No run began today or in the {USUAL_DAYS} days before; the newest one began{" "}
+          <Ago at={last} now={nowMs} />. <a href={RUNS_PATH}>See all runs</a>
+        </p>
+      )}
+      <FirstCommand id="first-ping" text={pingCommand(target)} target={target} />
+      <p
+        class="wait"
+        hx-get={DASHBOARD_PATH}
+        hx-trigger="every 5s"
+        hx-swap="none"
+        hx-sync={hasSamples ? `#${SAMPLES_ID}:drop` : undefined}
+        role="status"
+      >
+        <span class="st st-run">
+          <Icon name="run" />
+        </span>
+        Waiting for the first run. This page changes by itself.
+      </p>
+      {hasSamples && <SampleRuns of={target} />}
+      <p class="quiet">
+        Runs with model calls, tokens and costs take three calls: see the <a href="/docs">API</a>.
+      </p>
+    </Empty>
   );
 }
 

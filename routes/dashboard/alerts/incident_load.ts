@@ -1,0 +1,60 @@
+/** Reads incidents for the pages about them; each part is bounded. */
+import type { Incident } from "../../../domain/alerts/incident.ts";
+import type { OpenIncidents } from "../../../domain/alerts/store.ts";
+import { SEVERITIES } from "../../../domain/channels/message.ts";
+import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
+import { DAY_MS } from "../../../domain/core/time.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { readRecords } from "../agents/named_runs.tsx";
+import { actorNames } from "../keys/labels.tsx";
+
+/** Maximum open incidents and deliveries of one that are listed. */
+const OPEN_MAX = 50, DELIVERIES_MAX = 20;
+
+/**
+ * Reads the open incidents, the worst and newest first.
+ *
+ * @param open numbers of open incidents: a severity without any is not searched
+ */
+export async function readOpenList(
+  { incidents }: Pick<AppDeps, "incidents">,
+  team: Team,
+  open: OpenIncidents,
+): Promise<readonly Incident[]> {
+  const query = { state: "unresolved" as const, rule: null, agent: null, after: null };
+  const pages = await Promise.all(
+    SEVERITIES.filter((severity) => open[severity] > 0).map((severity) =>
+      incidents.list(team, { ...query, severity, limit: OPEN_MAX, fromMs: 0, toMs: Infinity })
+    ),
+  );
+  return pages.flatMap((page) => page.incidents).slice(0, OPEN_MAX);
+}
+
+/** What an incident's page shows in addition to the incident. */
+export type IncidentDetails = Awaited<ReturnType<typeof readIncidentDetails>>;
+
+export async function readIncidentDetails(deps: AppDeps, team: Team, incident: Incident) {
+  const { id, runs, timeline } = incident;
+  const authors = timeline.flatMap((entry) => "by" in entry ? entry.by ?? [] : []);
+  const [records, { deliveries, next }, names] = await Promise.all([
+    readRecords(deps, team, runs),
+    deps.deliveries.list(team, {
+      ...{ incident: id, channel: null, state: null, limit: DELIVERIES_MAX, after: null },
+      fromMs: deps.environment.now() - DELIVERY_DAYS * DAY_MS,
+    }),
+    actorNames(deps, team, authors),
+  ]);
+  // Of channels that the list of the latest lacks, the incident names the latest delivery.
+  const listed = new Set(deliveries.map(({ channel }) => channel));
+  const missing = Object.entries(incident.deliveries).filter(([channel]) => !listed.has(channel));
+  const older = await Promise.all(missing.map(([, last]) => deps.deliveries.read(team, last)));
+  return {
+    /** Its newest runs that are still stored, newest first. */
+    runs: records,
+    deliveries: [...deliveries, ...older.filter((delivery) => delivery !== null)],
+    hasMore: next !== null,
+    /** Names of the keys that changed it. */
+    names,
+  };
+}

@@ -1,0 +1,150 @@
+/** Lists of the area: `/dashboard/alerts/history` of incidents, and `/dashboard/alerts/deliveries`. */
+import type { Incident } from "../../../domain/alerts/incident.ts";
+import { DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
+import { SEVERITIES } from "../../../domain/channels/message.ts";
+import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
+import { NO_SUCH_DELIVERY, parseDeliveriesQuery } from "../../api/deliveries/deliveries.ts";
+import { parseIncidentsQuery } from "../../api/incidents/incidents.ts";
+import type { Handler } from "../../http/admission.ts";
+import { fail } from "../../http/answer.ts";
+import { madeBy } from "../../http/context.ts";
+import { idInPath, queryOf, timeCursor } from "../../http/query.ts";
+import { formOf, type Option, readTexts } from "../components/form_fields.tsx";
+import { FilterForm, listPage, nextPath } from "../components/list_page.tsx";
+import type { Column } from "../components/table.tsx";
+import { At } from "../components/time.tsx";
+import { ownPage, queryText } from "../layout/paths.ts";
+import { seeOther } from "../layout/reply.tsx";
+import { DELIVERY_LABELS, deliveryTable } from "./delivery_table.tsx";
+import { readSetup, showAlerts } from "./frame.tsx";
+import { KnownLists, readKnownValues } from "./known_values.tsx";
+import { countText, IncidentMark, openFor, RESOLVED_LABELS } from "./labels.tsx";
+import { CHANNELS_PATH, DELIVERIES_PATH, HISTORY_PATH, incidentPath } from "./paths.ts";
+
+/** The option of a filter that lets everything pass. */
+const ANY: Option = ["", "any"];
+
+/** Incidents or deliveries per page. */
+const PER_PAGE = 50;
+
+/** Shows incidents of any state; by default the resolved ones. */
+export const showHistory: Handler = async (c, deps) => {
+  const query = new URLSearchParams(queryOf(c));
+  const { cursor, ...filters } = readTexts(query, ["state", "rule", "agent", "severity", "cursor"]);
+  const texts = { ...filters, state: filters.state || "resolved" };
+  const state = texts.state === "any" ? null : texts.state;
+  const parsed = parseIncidentsQuery(
+    queryText(Object.entries({ ...texts, cursor, state, limit: PER_PAGE })).slice(1),
+  );
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const { team } = c.get("principal");
+  const [setup, { incidents, next }, { agents }] = await Promise.all([
+    readSetup(c, deps),
+    deps.incidents.list(team, parsed.value),
+    readKnownValues(deps, team),
+  ]);
+  const { text, choice } = formOf(texts, null);
+  return showAlerts(
+    c,
+    setup,
+    "history",
+    listPage({
+      title: "History",
+      lead: "Incidents, newest first",
+      filters: (
+        <FilterForm action={HISTORY_PATH}>
+          {choice("state", "State", ["resolved", ["unresolved", "open"], "any"])}
+          {choice("rule", "Rule", [ANY, ...setup.rules.map(({ slug }) => slug)])}
+          {choice("severity", "Severity", [ANY, ...SEVERITIES])}
+          {text("agent", "Agent", { list: "known-agents" })}
+          <KnownLists known={{ agents }} />
+        </FilterForm>
+      ),
+      table: { label: "Incidents", class: "fold", columns: columnsAt(setup.now), rows: incidents },
+      empty: [
+        next === null ? "No incident matches" : "None of the latest incidents",
+        <a href={HISTORY_PATH + queryText([["state", "any"]])}>Show all incidents</a>,
+      ],
+      next: nextPath(HISTORY_PATH, texts, next && timeCursor(next)),
+    }),
+  );
+};
+
+const columnsAt = (now: number): readonly Column<Incident>[] => [
+  {
+    head: "Incident",
+    isName: true,
+    cell: (incident) => (
+      <>
+        <IncidentMark of={incident} />{" "}
+        <a class="row" href={incidentPath(incident.id)}>{incident.title}</a>
+      </>
+    ),
+  },
+  { head: "Severity", cell: ({ severity }) => severity },
+  { head: "Rule", before: "rule", cell: ({ rule }) => rule },
+  { head: "Opened", cell: ({ openedAt }) => <At at={openedAt} /> },
+  { head: "Open for", class: "num", before: "for", cell: (of) => openFor(of, now) },
+  { head: "Counted", class: "num", cell: (incident) => countText(incident) ?? "–" },
+  {
+    head: "How it ended",
+    cell: ({ state, resolvedBy }) => resolvedBy === null ? state : RESOLVED_LABELS[resolvedBy],
+  },
+];
+
+/** Shows the messages on their way to channels. */
+export const showDeliveries: Handler = async (c, deps) => {
+  const query = new URLSearchParams(queryOf(c));
+  const texts = readTexts(query, ["channel", "state", "incident", "cursor"]);
+  const parsed = parseDeliveriesQuery(
+    queryText([...Object.entries(texts), ["limit", PER_PAGE]]).slice(1),
+  );
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const [setup, { deliveries, next }] = await Promise.all([
+    readSetup(c, deps),
+    deps.deliveries.list(c.get("principal").team, parsed.value),
+  ]);
+  const { cursor: _, ...filters } = texts;
+  const isFiltered = queryText(Object.entries(filters)) !== "";
+  const { choice } = formOf(texts, null);
+  return showAlerts(
+    c,
+    setup,
+    "deliveries",
+    listPage({
+      title: "Deliveries",
+      lead: `Messages to channels, kept for ${DELIVERY_DAYS} days`,
+      filters: (
+        <FilterForm action={DELIVERIES_PATH}>
+          {choice("channel", "Channel", [ANY, ...setup.channels.map(({ slug }) => slug)])}
+          {choice("state", "State", [
+            ANY,
+            ...DELIVERY_STATES.map((state) => [state, DELIVERY_LABELS[state][0]] as const),
+          ])}
+          {filters.incident && <input type="hidden" name="incident" value={filters.incident} />}
+        </FilterForm>
+      ),
+      table: deliveryTable({
+        ...{ label: "Deliveries", deliveries, isAdmin: setup.isAdmin },
+        page: DELIVERIES_PATH + queryText(Object.entries(texts)),
+      }),
+      empty: [
+        next === null ? "No deliveries" : "None of the latest deliveries",
+        isFiltered ? <a href={DELIVERIES_PATH}>Show all deliveries</a> : (
+          <>
+            Each message about an incident is listed here with its tries.{" "}
+            <a href={CHANNELS_PATH}>Channels</a>
+          </>
+        ),
+      ],
+      next: nextPath(DELIVERIES_PATH, filters, next && timeCursor(next)),
+    }),
+  );
+};
+
+/** Sends a delivery again, and returns to the page that lists it. */
+export const submitResend: Handler = async (c, deps) => {
+  const id = idInPath(c, "whd");
+  const sent = id && await deps.deliveries.resend(c.get("principal").team, id, madeBy(c, deps));
+  return sent === null ? fail(c, NO_SUCH_DELIVERY) : seeOther(ownPage(c.get("form").get("from")));
+};
