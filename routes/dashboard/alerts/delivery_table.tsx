@@ -74,36 +74,29 @@ export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
         );
       },
     },
-    { head: "State", class: "whole", cell: (delivery) => <StateOf {...{ delivery, isAdmin }} /> },
+    { head: "State", class: "whole", cell: (delivery) => stateOf(delivery, isAdmin) },
     { head: "Created", cell: ({ createdAt }) => <At at={createdAt} /> },
     {
       head: "Took",
       class: "num",
       before: "took",
-      cell: ({ tries }) => {
-        const last = tries.at(-1);
-        return last === undefined ? "–" : durationText(last.ms);
-      },
+      cell: ({ tries }) => tries.map(({ ms }) => durationText(ms)).at(-1) ?? "–",
     },
     ...isAdmin ? [resendColumn(page)] : [],
   ];
   return { label, class: "fold deliveries", columns, rows: deliveries };
 }
 
-/** The state of a delivery, and its tries as soon as one failed. */
-function StateOf(
-  { delivery: { state, nextAt, tries, attempts }, isAdmin }: {
-    readonly delivery: Delivery;
-    readonly isAdmin: boolean;
-  },
-) {
+/** Shows the state of a delivery, and its tries as soon as one failed. */
+function stateOf({ state, nextAt, tries, attempts }: Delivery, isAdmin: boolean) {
   const [word, icon, name] = DELIVERY_LABELS[state];
   const count = Math.max(attempts, tries.length);
+  const next = state === "retrying" && nextAt !== null && [" ", <At at={nextAt} />];
   return (
     <>
       <span class={`st word ${name}`}>
         <Icon name={icon} />
-        <span>{word}{state === "retrying" && nextAt !== null && [" ", <At at={nextAt} />]}</span>
+        <span>{word}{next}</span>
       </span>
       {tries.some(({ error }) => error !== null) && (
         <details class="tries" open={state === "dead"}>

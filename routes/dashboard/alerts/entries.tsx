@@ -14,15 +14,11 @@ import { HISTORY_PATH, incidentPath } from "./paths.ts";
 export function incidentEntry(incident: Incident, end: Child, isCurrent = false): FeedEntry {
   const { id, severity, title, error, state, isSilenced } = incident;
   const [, icon, name] = SEVERITY_LABELS[severity];
-  const notes = [
-    severity,
-    countText(incident),
-    state === "open" ? null : state,
-    isSilenced ? "silenced" : null,
-  ].filter((note) => note !== null);
+  const notes = [severity, countText(incident), state, isSilenced ? "silenced" : null];
+  const words = notes.filter((note) => note !== null && note !== "open").join(" · ");
   return {
     ...{ to: incidentPath(id), mark: [icon, name], title, end, isCurrent },
-    text: [error !== null && <span class="err-count">{error}</span>, ` ${notes.join(" · ")}`],
+    text: [error !== null && <span class="err-count">{error}</span>, ` ${words}`],
   };
 }
 
@@ -82,16 +78,10 @@ export async function readIncidentsOfRun(
 export function RunIncidents(
   { incidents, nowMs }: { readonly incidents: readonly Incident[]; readonly nowMs: number },
 ) {
-  return (
-    <>
-      {incidents.map((incident, i) => (
-        <>
-          {i === 0 ? "Incident" : ","} <a href={incidentPath(incident.id)}>{incident.title}</a>{" "}
-          {incident.state === "resolved"
-            ? "resolved"
-            : `${incident.state} for ${openFor(incident, nowMs)}`}
-        </>
-      ))}
-    </>
-  );
+  const parts = incidents.map((incident, i) => {
+    const { id, title, state } = incident;
+    const words = state === "resolved" ? state : `${state} for ${openFor(incident, nowMs)}`;
+    return [i === 0 ? "Incident " : ", ", <a href={incidentPath(id)}>{title}</a>, ` ${words}`];
+  });
+  return <>{parts}</>;
 }

@@ -1,5 +1,6 @@
 /** What all pages of alerts share: what the team configured, and the tabs with their counts. */
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
+import type { Channel } from "../../../domain/channels/store.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
@@ -32,16 +33,15 @@ export async function readSetup(c: RequestContext, deps: AppDeps) {
     deps.silences.list(team, ALL),
   ]);
   const health = await deps.channels.health(team, channels.objects.map(({ slug }) => slug));
+  const isFailing = ({ slug, settings }: Channel) =>
+    settings.enabled && (health.get(slug)?.state ?? "ok") !== "ok";
   return {
     rules: rules.objects,
     channels: channels.objects,
     /** State of the channels, by slug. */
     health,
     /** Number of enabled channels that do not work. */
-    failing:
-      channels.objects.filter(({ slug, settings }) =>
-        settings.enabled && (health.get(slug)?.state ?? "ok") !== "ok"
-      ).length,
+    failing: channels.objects.filter(isFailing).length,
     silences: silences.objects,
     now: deps.environment.now(),
     /** True if the session may change something. */
@@ -62,25 +62,19 @@ export function showAlerts(
     silences.filter(({ settings: { fromMs, untilMs } }) => fromMs <= now && now < untilMs).length;
   const tag = (count: number, name = "tag", noun = "") =>
     count === 0 ? null : <span class={name}>{formatCount(count)}{noun}</span>;
+  const working = tag(failing, "tag warn", " failing") ?? tag(channels.length);
   const tabs = [
     ["open", "Open", ALERTS_PATH, tag(sumOf(openCounts(c)), "tag bad")],
     ["history", "History", HISTORY_PATH, null],
     ["rules", "Rules", RULES_PATH, tag(rules.length)],
-    [
-      "channels",
-      "Channels",
-      CHANNELS_PATH,
-      tag(failing, "tag warn", " failing") ?? tag(channels.length),
-    ],
+    ["channels", "Channels", CHANNELS_PATH, working],
     ["deliveries", "Deliveries", DELIVERIES_PATH, null],
     ["silences", "Silences", SILENCES_PATH, tag(silenced)],
   ] as const;
+  const links = tabs.map(([of, name, to, note]) => ({ name, to, note, isCurrent: of === part }));
   const body = (
     <>
-      <Tabs
-        label="Alerts"
-        tabs={tabs.map(([of, name, to, note]) => ({ name, to, note, isCurrent: of === part }))}
-      />
+      <Tabs label="Alerts" tabs={links} />
       {view.body}
     </>
   );

@@ -14,13 +14,13 @@ import { At } from "../components/time.tsx";
 import { Actor } from "../keys/labels.tsx";
 import { ALERTS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { comparePath } from "../run/paths.ts";
-import { DeliveryTable } from "./delivery_table.tsx";
+import { deliveryTable } from "./delivery_table.tsx";
 import type { AlertSetup } from "./frame.tsx";
 import { SILENCE_LENGTHS } from "./incident_changes.ts";
 import type { IncidentDetails } from "./incident_load.ts";
 import {
   countText,
-  GroupLink,
+  groupFact,
   IncidentMark,
   openFor,
   RESOLVED_LABELS,
@@ -58,17 +58,13 @@ export function IncidentPanels({ incident, details, setup }: IncidentPanelsProps
         title="Deliveries"
         aside={hasMore && <a href={DELIVERIES_PATH + queryText([["incident", id]])}>All</a>}
       >
-        {deliveries.length === 0
-          ? <p class="soft">{noDeliveries(setup, incident)}</p>
-          : (
-            <DeliveryTable
-              label="Deliveries"
-              deliveries={deliveries}
-              isAdmin={setup.isAdmin}
-              page={incidentPath(id)}
-              ofIncident
-            />
-          )}
+        {deliveries.length === 0 ? <p class="soft">{noDeliveries(setup, incident)}</p> : Table(
+          deliveryTable({
+            ...{ label: "Deliveries", deliveries, isAdmin: setup.isAdmin },
+            page: incidentPath(id),
+            ofIncident: true,
+          }),
+        )}
       </Section>
       <Story incident={incident} details={details} />
     </div>
@@ -84,25 +80,17 @@ function noDeliveries({ channels }: AlertSetup, { isSilenced }: Incident): strin
 function Facts({ incident, setup }: Pick<IncidentPanelsProps, "incident" | "setup">) {
   const { state, group, severity, count, openedAt, isSilenced, acknowledged } = incident;
   const rule = setup.rules.find(({ slug }) => slug === incident.rule);
-  const [name = ""] = Object.keys(group);
+  const ruleFact = rule === undefined
+    ? `${incident.rule} (deleted)`
+    : [<a href={rulePath(rule.slug)}>{rule.slug}</a>, `: ${ruleWords(rule.settings)}`];
   return (
     <LabelList
       pairs={[
         [state === "resolved" ? "Was open for" : "Open for", openFor(incident, setup.now)],
         ["Since", <At at={openedAt} />],
-        [
-          "Rule",
-          <span>
-            {rule === undefined
-              ? `${incident.rule} (deleted)`
-              : [<a href={rulePath(rule.slug)}>{rule.slug}</a>, `: ${ruleWords(rule.settings)}`]}
-          </span>,
-        ],
+        ["Rule", <span>{ruleFact}</span>],
         ["Severity", <SeverityTag of={severity} />],
-        [
-          name.charAt(0).toUpperCase() + name.slice(1),
-          name === "" ? null : <GroupLink group={group} />,
-        ],
+        groupFact(group),
         ["Count", formatCount(count)],
         ["Value", valueText(incident)],
         ["State", state === "open" ? null : <span class="tag">{state}</span>],
@@ -192,7 +180,7 @@ const UNFOLDED = 12;
 /** The timeline in plain words, newest first. */
 function Story({ incident, details }: Pick<IncidentPanelsProps, "incident" | "details">) {
   const entries = incident.timeline.toReversed().map((entry) => {
-    const [icon, name, sentence] = lineOf(entry, incident.kind, details.names);
+    const [icon, name, sentence] = lineOf(entry, incident, details);
     return (
       <li>
         <At at={entry.at} />
@@ -222,12 +210,10 @@ const REPEATED_LABELS: ReadonlyMap<string, string> = new Map([
   ["check_failed", "A run failed a check"],
 ]);
 
+type StoryLine = readonly [icon: IconName, name: string, sentence: Child];
+
 /** Returns the icon, the class and the sentence of an entry. */
-function lineOf(
-  entry: TimelineEntry,
-  kind: Incident["kind"],
-  names: IncidentDetails["names"],
-): readonly [IconName, string, Child] {
+function lineOf(entry: TimelineEntry, { kind }: Incident, { names }: IncidentDetails): StoryLine {
   const by = (id: string) => <Actor id={id} name={names.get(id) ?? null} />;
   const noteOf = (note: string | null) => note === null ? "" : `: “${note}”`;
   switch (entry.what) {
@@ -242,10 +228,8 @@ function lineOf(
     }
     case "notified":
       return ["send", "st-off", `Message for ${listed(entry.channels, 5)}`];
-    case "silenced": {
-      const channels = listed(entry.channels, 5);
-      return ["mute", "st-off", `A silence held the message for ${channels} back`];
-    }
+    case "silenced":
+      return ["mute", "st-off", `A silence held the message for ${listed(entry.channels, 5)} back`];
     case "acknowledged":
       return ["user", "st-off", ["Acknowledged by ", by(entry.by), noteOf(entry.note)]];
     case "resolved": {

@@ -7,6 +7,7 @@ import type {
 } from "../../../domain/channels/message.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { agentPath, queryText, RUNS_PATH } from "../layout/paths.ts";
+import type { KeyValue } from "../components/elements.tsx";
 import { countedText, durationText } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 
@@ -36,22 +37,18 @@ export function SeverityTag({ of }: { readonly of: Severity }) {
   return <span class={name}>{of}</span>;
 }
 
-/** The group of an incident, linked to its agent or its runs; null for none. */
-export function GroupLink({ group }: { readonly group: IncidentGroup }) {
+/** Names the group of an incident, and links it to its agent or its runs; null for none. */
+export function groupFact(group: IncidentGroup): KeyValue {
   const [[name, value] = []] = Object.entries(group);
-  if (name === undefined || value === undefined) return null;
-  if (value.startsWith("(") && value !== UNATTRIBUTED) return <>{value}</>;
+  if (name === undefined || value === undefined) return ["", null];
+  const label = name.charAt(0).toUpperCase() + name.slice(1);
+  if (value.startsWith("(") && value !== UNATTRIBUTED) return [label, value];
   const parameter = name === "customer" ? "customer_id" : name;
   const model = value.slice(value.indexOf("/") + 1);
-  return (
-    <a
-      href={name === "agent" && value !== UNATTRIBUTED
-        ? agentPath(value)
-        : RUNS_PATH + queryText([[parameter, name === "model" ? model : value]])}
-    >
-      {value}
-    </a>
-  );
+  const to = name === "agent" && value !== UNATTRIBUTED
+    ? agentPath(value)
+    : RUNS_PATH + queryText([[parameter, name === "model" ? model : value]]);
+  return [label, <a href={to}>{value}</a>];
 }
 
 /** Returns how long an incident was or is open. */
@@ -60,17 +57,11 @@ export function openFor({ openedAt, resolvedAt }: IncidentFacts, now: number): s
 }
 
 /** Kinds of rules that count runs. */
-const OF_RUNS: ReadonlySet<string> = new Set([
-  "run_failed",
-  "check_failed",
-  "run_cost",
-  "stuck",
-  "unpriced",
-]);
+const OF_RUNS: readonly string[] = ["run_failed", "check_failed", "run_cost", "stuck", "unpriced"];
 
 /** Returns what an incident counts, such as "7 runs"; null for once. */
 export function countText({ kind, count }: Pick<IncidentFacts, "kind" | "count">): string | null {
-  if (OF_RUNS.has(kind)) return countedText(count, "run");
+  if (OF_RUNS.includes(kind)) return countedText(count, "run");
   return count > 1 ? countedText(count, "time") : null;
 }
 

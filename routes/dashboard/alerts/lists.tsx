@@ -27,15 +27,18 @@ const ANY: Option = ["", "any"];
 /** Incidents or deliveries per page. */
 const PER_PAGE = 50;
 
+/** Returns the query of the API's call that lists the same page. */
+function pageQuery(parameters: Readonly<Record<string, string | null | undefined>>): string {
+  return queryText([...Object.entries(parameters), ["limit", PER_PAGE]]).slice(1);
+}
+
 /** Shows incidents of any state; by default the resolved ones. */
 export const showHistory: Handler = async (c, deps) => {
   const query = new URLSearchParams(queryOf(c));
   const { cursor, ...filters } = readTexts(query, ["state", "rule", "agent", "severity", "cursor"]);
   const texts = { ...filters, state: filters.state || "resolved" };
   const state = texts.state === "any" ? null : texts.state;
-  const parsed = parseIncidentsQuery(
-    queryText(Object.entries({ ...texts, cursor, state, limit: PER_PAGE })).slice(1),
-  );
+  const parsed = parseIncidentsQuery(pageQuery({ ...texts, cursor, state }));
   if (!parsed.ok) return fail(c, parsed.problem);
   const { team } = c.get("principal");
   const [setup, { incidents, next }, { agents }] = await Promise.all([
@@ -44,30 +47,26 @@ export const showHistory: Handler = async (c, deps) => {
     readKnownValues(deps, team),
   ]);
   const { text, choice } = formOf(texts, null);
-  return showAlerts(
-    c,
-    setup,
-    "history",
-    listPage({
-      title: "History",
-      lead: "Incidents, newest first",
-      filters: (
-        <FilterForm action={HISTORY_PATH}>
-          {choice("state", "State", ["resolved", ["unresolved", "open"], "any"])}
-          {choice("rule", "Rule", [ANY, ...setup.rules.map(({ slug }) => slug)])}
-          {choice("severity", "Severity", [ANY, ...SEVERITIES])}
-          {text("agent", "Agent", { list: "known-agents" })}
-          <KnownLists known={{ agents }} />
-        </FilterForm>
-      ),
-      table: { label: "Incidents", class: "fold", columns: columnsAt(setup.now), rows: incidents },
-      empty: [
-        next === null ? "No incident matches" : "None of the latest incidents",
-        <a href={HISTORY_PATH + queryText([["state", "any"]])}>Show all incidents</a>,
-      ],
-      next: nextPath(HISTORY_PATH, texts, next && timeCursor(next)),
-    }),
-  );
+  const view = listPage({
+    title: "History",
+    lead: "Incidents, newest first",
+    filters: (
+      <FilterForm action={HISTORY_PATH}>
+        {choice("state", "State", ["resolved", ["unresolved", "open"], "any"])}
+        {choice("rule", "Rule", [ANY, ...setup.rules.map(({ slug }) => slug)])}
+        {choice("severity", "Severity", [ANY, ...SEVERITIES])}
+        {text("agent", "Agent", { list: "known-agents" })}
+        <KnownLists known={{ agents }} />
+      </FilterForm>
+    ),
+    table: { label: "Incidents", class: "fold", columns: columnsAt(setup.now), rows: incidents },
+    empty: [
+      next === null ? "No incident matches" : "None of the latest incidents",
+      <a href={HISTORY_PATH + queryText([["state", "any"]])}>Show all incidents</a>,
+    ],
+    next: nextPath(HISTORY_PATH, texts, next && timeCursor(next)),
+  });
+  return showAlerts(c, setup, "history", view);
 };
 
 const columnsAt = (now: number): readonly Column<Incident>[] => [
@@ -96,50 +95,40 @@ const columnsAt = (now: number): readonly Column<Incident>[] => [
 export const showDeliveries: Handler = async (c, deps) => {
   const query = new URLSearchParams(queryOf(c));
   const texts = readTexts(query, ["channel", "state", "incident", "cursor"]);
-  const parsed = parseDeliveriesQuery(
-    queryText([...Object.entries(texts), ["limit", PER_PAGE]]).slice(1),
-  );
+  const parsed = parseDeliveriesQuery(pageQuery(texts));
   if (!parsed.ok) return fail(c, parsed.problem);
   const [setup, { deliveries, next }] = await Promise.all([
     readSetup(c, deps),
     deps.deliveries.list(c.get("principal").team, parsed.value),
   ]);
   const { cursor: _, ...filters } = texts;
+  const states = DELIVERY_STATES.map((state) => [state, DELIVERY_LABELS[state][0]] as const);
   const isFiltered = queryText(Object.entries(filters)) !== "";
   const { choice } = formOf(texts, null);
-  return showAlerts(
-    c,
-    setup,
-    "deliveries",
-    listPage({
-      title: "Deliveries",
-      lead: `Messages to channels, kept for ${DELIVERY_DAYS} days`,
-      filters: (
-        <FilterForm action={DELIVERIES_PATH}>
-          {choice("channel", "Channel", [ANY, ...setup.channels.map(({ slug }) => slug)])}
-          {choice("state", "State", [
-            ANY,
-            ...DELIVERY_STATES.map((state) => [state, DELIVERY_LABELS[state][0]] as const),
-          ])}
-          {filters.incident && <input type="hidden" name="incident" value={filters.incident} />}
-        </FilterForm>
-      ),
-      table: deliveryTable({
-        ...{ label: "Deliveries", deliveries, isAdmin: setup.isAdmin },
-        page: DELIVERIES_PATH + queryText(Object.entries(texts)),
-      }),
-      empty: [
-        next === null ? "No deliveries" : "None of the latest deliveries",
-        isFiltered ? <a href={DELIVERIES_PATH}>Show all deliveries</a> : (
-          <>
-            Each message about an incident is listed here with its tries.{" "}
-            <a href={CHANNELS_PATH}>Channels</a>
-          </>
-        ),
-      ],
-      next: nextPath(DELIVERIES_PATH, filters, next && timeCursor(next)),
+  const view = listPage({
+    title: "Deliveries",
+    lead: `Messages to channels, kept for ${DELIVERY_DAYS} days`,
+    filters: (
+      <FilterForm action={DELIVERIES_PATH}>
+        {choice("channel", "Channel", [ANY, ...setup.channels.map(({ slug }) => slug)])}
+        {choice("state", "State", [ANY, ...states])}
+        {filters.incident && <input type="hidden" name="incident" value={filters.incident} />}
+      </FilterForm>
+    ),
+    table: deliveryTable({
+      ...{ label: "Deliveries", deliveries, isAdmin: setup.isAdmin },
+      page: DELIVERIES_PATH + queryText(Object.entries(texts)),
     }),
-  );
+    empty: [
+      next === null ? "No deliveries" : "None of the latest deliveries",
+      isFiltered ? <a href={DELIVERIES_PATH}>Show all deliveries</a> : [
+        "Each message about an incident is listed here with its tries. ",
+        <a href={CHANNELS_PATH}>Channels</a>,
+      ],
+    ],
+    next: nextPath(DELIVERIES_PATH, filters, next && timeCursor(next)),
+  });
+  return showAlerts(c, setup, "deliveries", view);
 };
 
 /** Sends a delivery again, and returns to the page that lists it. */

@@ -1,8 +1,9 @@
 /** `/dashboard/alerts`: the open incidents, the worst and newest first, and one of them. */
-import { type Incident, isIncidentId } from "../../../domain/alerts/incident.ts";
+import type { Incident } from "../../../domain/alerts/incident.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
+import { idInPath } from "../../http/query.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { ALERTS_PATH, queryText } from "../layout/paths.ts";
@@ -47,11 +48,9 @@ const showOpen: Handler = async (c, deps) => {
     readSetup(c, deps),
     readOpenList(deps, team, counts),
   ]);
-  const incident = id === undefined
-    ? incidents[0] ?? null
-    : isIncidentId(id)
-    ? await deps.incidents.read(team, id)
-    : null;
+  const named = idInPath(c, "inc");
+  const read = named === null ? null : await deps.incidents.read(team, named);
+  const incident = id === undefined ? incidents[0] ?? null : read;
   if (id !== undefined && incident === null) return fail(c, NO_SUCH_INCIDENT);
   const open = sumOf(counts);
   return showAlerts(c, setup, "open", {
@@ -60,10 +59,10 @@ const showOpen: Handler = async (c, deps) => {
     lead: `${open || "None"} open` +
       (setup.failing === 0 ? "" : `, ${countedText(setup.failing, "channel")} failing`),
     body: incident === null
-      ? <NoIncidents setup={setup} />
+      ? noIncidents(setup)
       : (
         <div class={id === undefined ? "split at-list" : "split at-entry"}>
-          <OpenList incidents={incidents} open={open} selected={incident} />
+          {openList(incidents, open, incident)}
           <IncidentPanels
             incident={incident}
             details={await readIncidentDetails(deps, team, incident)}
@@ -74,21 +73,12 @@ const showOpen: Handler = async (c, deps) => {
   });
 };
 
-interface OpenListProps {
-  /** The worst and newest of the open ones. */
-  readonly incidents: readonly Incident[];
-  /** Number of all open incidents. */
-  readonly open: number;
-  readonly selected: Incident;
-}
-
-/** Lists the open incidents; the selected one is marked. */
-function OpenList({ incidents, open, selected }: OpenListProps) {
+/** Lists the worst and newest of the open incidents; the selected one is marked. */
+function openList(incidents: readonly Incident[], open: number, selected: Incident) {
   const more = open - incidents.length;
   return (
-    <section class="panel inbox-panel" aria-label="Open incidents">
+    <section class="panel inbox" aria-label="Open incidents">
       <Feed
-        class="inbox"
         entries={incidents.map((of) =>
           incidentEntry(of, <At at={of.openedAt} />, of.id === selected.id)
         )}
@@ -108,13 +98,17 @@ function OpenList({ incidents, open, selected }: OpenListProps) {
 }
 
 /** Says what would open an incident, and where its messages would go. */
-function NoIncidents({ setup: { rules, channels, isAdmin } }: { readonly setup: AlertSetup }) {
+function noIncidents({ rules, channels, isAdmin }: AlertSetup) {
   const [enabled, working] = [rules, channels].map((objects) =>
     objects.filter(({ settings }) => settings.enabled).length
   );
-  const newChannel = isAdmin
-    ? <a href={NEW_CHANNEL_PATH}>Add a channel</a>
-    : <a href={CHANNELS_PATH}>Channels</a>;
+  const link = working
+    ? <a href={CHANNELS_PATH}>{working} of your channels</a>
+    : (
+      <a href={isAdmin ? NEW_CHANNEL_PATH : CHANNELS_PATH}>
+        {isAdmin ? "Add a channel" : "Channels"}
+      </a>
+    );
   return (
     <Empty title="No incident is open">
       <p>
@@ -122,15 +116,12 @@ function NoIncidents({ setup: { rules, channels, isAdmin } }: { readonly setup: 
         another of the <a href={RULES_PATH}>{enabled} rules</a>{" "}
         applies. It lists its runs until it is resolved.
       </p>
-      <p>
-        {working
-          ? ["Messages go to ", <a href={CHANNELS_PATH}>{working} of your channels</a>, "."]
-          : [
-            "Without a channel incidents are only shown here. ",
-            newChannel,
-            " to send them to Slack, PagerDuty, a mailbox or a webhook.",
-          ]}
-      </p>
+      {working ? <p>Messages go to {link}.</p> : (
+        <p>
+          Without a channel incidents are only shown here. {link}{" "}
+          to send them to Slack, PagerDuty, a mailbox or a webhook.
+        </p>
+      )}
       <p>
         <a href={HISTORY_PATH}>Resolved incidents</a>
       </p>

@@ -290,14 +290,12 @@ export interface FeedEntry {
 }
 
 /** A feed whose entries are one link each; a sentence if it has none. */
-export function Feed({ entries, empty, class: more }: {
-  readonly entries: readonly FeedEntry[];
-  readonly empty: string;
-  readonly class?: string;
-}) {
+export function Feed(
+  { entries, empty }: { readonly entries: readonly FeedEntry[]; readonly empty: string },
+) {
   if (entries.length === 0) return <p class="quiet">{empty}</p>;
   return (
-    <ul class={more === undefined ? "feed" : `feed ${more}`}>
+    <ul class="feed">
       {entries.map(({ to, mark: [icon, name], title, end, text, isCurrent }) => (
         <li class={isCurrent ? "at" : undefined}>
           <span class={`st ${name}`}>

@@ -5,23 +5,26 @@ import { queryText, runPath } from "../layout/paths.ts";
 import { RejectedBanner } from "../refusals/page.tsx";
 import type { OverviewData } from "./overview_load.ts";
 
+type Troubles = OverviewData["troubles"];
+
 /** Shows the banners that apply. */
-export function Banners({ of: { messages, dead, rejected } }: { readonly of: OverviewData }) {
+export function Banners({ of: troubles }: { readonly of: Troubles }) {
   return (
     <>
-      {messages.broken.length + messages.dead > 0 && <MessageBanner of={messages} />}
-      {dead.stages.length > 0 && <DeadBanner of={dead} />}
-      <RejectedBanner {...rejected} />
+      <MessageBanner of={troubles} />
+      {troubles.givenUp.stages.length > 0 && <GivenUpBanner of={troubles.givenUp} />}
+      <RejectedBanner {...troubles.rejected} />
     </>
   );
 }
 
 /** Names channels that send nothing, and counts messages that were given up. */
 function MessageBanner(
-  { of: { broken, dead, hasMore } }: { readonly of: OverviewData["messages"] },
+  { of: { broken, undelivered, hasMoreUndelivered } }: { readonly of: Troubles },
 ) {
+  if (broken.length + undelivered === 0) return null;
   const channels = broken.length === 1 ? "A channel sends" : `${broken.length} channels send`;
-  const messages = dead === 1 ? "1 message was" : `${dead} messages were`;
+  const messages = undelivered === 1 ? "1 message was" : `${undelivered} messages were`;
   return (
     <InlineNotice kind="bad">
       {broken.length > 0 && (
@@ -31,10 +34,10 @@ function MessageBanner(
           Correct the settings, then send a test.
         </p>
       )}
-      {dead > 0 && (
+      {undelivered > 0 && (
         <p>
-          <strong>{hasMore && "More than "}{messages} not delivered</strong> in the last 24 hours.
-          {" "}
+          <strong>{hasMoreUndelivered && "More than "}{messages} not delivered</strong>{" "}
+          in the last 24 hours.{" "}
           <a href={DELIVERIES_PATH + queryText([["state", "dead"]])}>See which, and send again</a>
         </p>
       )}
@@ -43,17 +46,15 @@ function MessageBanner(
 }
 
 /** Lists runs whose processing was given up. */
-function DeadBanner({ of: { stages, hasMore } }: { readonly of: OverviewData["dead"] }) {
+function GivenUpBanner({ of: { stages, hasMore } }: { readonly of: Troubles["givenUp"] }) {
   const count = stages.length;
-  const runs = hasMore
-    ? `More than ${count} runs are`
-    : count === 1
-    ? "1 run is"
-    : `${count} runs are`;
   return (
     <InlineNotice kind="bad">
       <p>
-        <strong>{runs} stuck: a step after the end was given up.</strong>{" "}
+        <strong>
+          {hasMore && "More than "}
+          {count === 1 ? "1 run is" : `${count} runs are`} stuck: a step after the end was given up.
+        </strong>{" "}
         Fix the error; then the operator of this service retries it with{" "}
         <code>deno task jobs --redrive=RUN_ID</code>.
       </p>

@@ -24,37 +24,28 @@ function dayRunsPath(day: string, statuses: readonly string[] = []): string {
   return RUNS_PATH + queryText([...status, ["from", day], ["to", day], ["root", "false"]]);
 }
 
-/** Metrics by their name in {@link DayMetrics}. */
+const failuresPath = (day: string) => dayRunsPath(day, FAILURES);
+const daySpendPath = (day: string) =>
+  SPEND_PATH + queryText([["group_by", "agent"], ["from", day], ["to", day]]);
+
+/** Metrics by their name in {@link DayMetrics}, each with the page of a day. */
 const METRICS = [
-  {
-    of: "failed",
-    name: "Failed or timed out",
-    chart: "Failures a day",
-    to: (day: string) => dayRunsPath(day, FAILURES),
-    describe: ({ runs, failed, timedOut }: DayMetrics) =>
-      `${formatCount(failed)} of ${countedText(runs, "run")} failed` +
-      (timedOut === 0 ? "" : `, ${formatCount(timedOut)} timed out`),
-  },
-  {
-    of: "runs",
-    name: "Runs",
-    chart: "Runs a day",
-    to: (day: string) => dayRunsPath(day),
-    describe: ({ runs, failed, running }: DayMetrics) =>
-      `${countedText(runs, "run")}, ${formatCount(failed)} failed` +
-      (running === 0 ? "" : `, ${formatCount(running)} running`),
-  },
-  {
-    of: "cost",
-    name: "Cost",
-    chart: "Cost a day",
-    to: (day: string) =>
-      SPEND_PATH + queryText([["group_by", "agent"], ["from", day], ["to", day]]),
-    describe: ({ cost, runs }: DayMetrics) => `${moneyText(cost)}, ${countedText(runs, "run")}`,
-  },
+  { of: "failed", name: "Failed or timed out", chart: "Failures a day", to: failuresPath },
+  { of: "runs", name: "Runs", chart: "Runs a day", to: dayRunsPath },
+  { of: "cost", name: "Cost", chart: "Cost a day", to: daySpendPath },
 ] as const;
 
 type MetricName = typeof METRICS[number]["of"];
+
+/** Describes a day for the chart of a metric. */
+function describe(of: MetricName, { runs, failed, timedOut, running, cost }: DayMetrics): string {
+  const all = countedText(runs, "run");
+  if (of === "cost") return `${moneyText(cost)}, ${all}`;
+  const [text, more, word] = of === "failed"
+    ? [`${formatCount(failed)} of ${all} failed`, timedOut, "timed out"] as const
+    : [`${all}, ${formatCount(failed)} failed`, running, "running"] as const;
+  return more === 0 ? text : `${text}, ${formatCount(more)} ${word}`;
+}
 
 /** Path of the open runs. */
 export const RUNNING_PATH = RUNS_PATH + queryText([["status", "running"]]);
@@ -90,17 +81,12 @@ export function Stats({ data }: { readonly data: OverviewData }) {
 }
 
 function figureOf({ runs, failed, timedOut, running, cost }: DayMetrics, of: MetricName): Child {
-  if (of === "cost") return <Money of={cost} />;
   const ended = runs - running;
-  return of === "runs" ? formatCount(runs) : [
-    `${formatCount(failed)} `,
-    ended > 0 && (
-      <small>
-        {percentText(failed, ended)} of {formatCount(ended)} ended
-        {timedOut > 0 && <span>, {formatCount(timedOut)} timed out</span>}
-      </small>
-    ),
-  ];
+  if (of === "cost") return <Money of={cost} />;
+  if (of === "runs" || ended === 0) return formatCount(of === "runs" ? runs : failed);
+  const share = `${percentText(failed, ended)} of ${formatCount(ended)} ended`;
+  const more = timedOut > 0 && <span>, {formatCount(timedOut)} timed out</span>;
+  return [`${formatCount(failed)} `, <small>{share}{more}</small>];
 }
 
 /** Compares a sum with the usual one at this time; without hours it names that of a usual day. */
@@ -144,7 +130,7 @@ export function Charts({ data: { days, span, usual, hours } }: { readonly data: 
   return (
     <div class="stack">
       <div class="charts">
-        {METRICS.map(({ of, chart, to, describe }) => (
+        {METRICS.map(({ of, chart, to }) => (
           <Section title={chart}>
             <ColumnChart
               title={`${chart}, ${shown.length} days`}
@@ -152,7 +138,7 @@ export function Charts({ data: { days, span, usual, hours } }: { readonly data: 
                 const { day } = metrics;
                 const name = day === span.today ? "today" : dayText(Date.parse(day));
                 const colour = of === "failed" ? "failed" : "past";
-                const title = `${name}: ${describe(metrics)}`;
+                const title = `${name}: ${describe(of, metrics)}`;
                 return { name, title, to: to(day), parts: [[colour, Number(metrics[of])]] };
               })}
               format={(tick) => of === "cost" ? exactMoneyText(BigInt(tick)) : formatCount(tick)}
@@ -183,28 +169,11 @@ const AGENTS_SHOWN = 8;
 
 /** The agents that spent most today. */
 export function SpendByAgent({ data: { agents, span } }: { readonly data: OverviewData }) {
-  const all = SPEND_PATH + queryText([["group_by", "agent"], ["from", span.from]]);
-  const more = (agents?.length ?? 0) - AGENTS_SHOWN;
-  return (
-    <Section title="Spend by agent today" aside={<a href={all}>All spend by agent</a>}>
-      {agents === null
-        ? <p>So many agents ran today that this page does not add them up.</p>
-        : (
-          <Table
-            label="Spend by agent today"
-            class="fold"
-            columns={agentColumns(agents, span.days.length - 1)}
-            rows={agents.slice(0, AGENTS_SHOWN)}
-          />
-        )}
-      {more > 0 && <p class="foot">{formatCount(more)} more agents spent less.</p>}
-    </Section>
-  );
-}
-
-function agentColumns(agents: readonly AgentSpend[], days: number): readonly Column<AgentSpend>[] {
-  const all = agents.reduce((sum, { cost }) => sum + cost, 0n);
-  return [
+  const title = "Spend by agent today";
+  const to = SPEND_PATH + queryText([["group_by", "agent"], ["from", span.from]]);
+  const all = (agents ?? []).reduce((sum, { cost }) => sum + cost, 0n);
+  const days = span.days.length - 1;
+  const columns: readonly Column<AgentSpend>[] = [
     {
       head: "Agent",
       isName: true,
@@ -220,4 +189,13 @@ function agentColumns(agents: readonly AgentSpend[], days: number): readonly Col
       `in ${days} days before`,
     ),
   ];
+  const more = (agents?.length ?? 0) - AGENTS_SHOWN;
+  return (
+    <Section title={title} aside={<a href={to}>All spend by agent</a>}>
+      {agents === null
+        ? <p>So many agents ran today that this page does not add them up.</p>
+        : Table({ label: title, class: "fold", columns, rows: agents.slice(0, AGENTS_SHOWN) })}
+      {more > 0 && <p class="foot">{formatCount(more)} more agents spent less.</p>}
+    </Section>
+  );
 }

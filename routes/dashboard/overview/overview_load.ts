@@ -2,7 +2,6 @@
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import type { RunStartsOf } from "../../../domain/runs/list.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -41,8 +40,8 @@ const READ_MAX = {
   /** Rows by agent of today, and of the days before: 500 take 3 ms. */
   agents: 499,
   agentsBefore: 1_499,
-  /** Messages given up that are counted. */
-  dead: 10,
+  /** Undelivered messages that are counted. */
+  undelivered: 10,
 } as const;
 
 /** Entries shown of each list. */
@@ -52,54 +51,38 @@ export const SHOWN = 5;
 export type OverviewData = Awaited<ReturnType<typeof loadOverview>>;
 
 export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: OpenIncidents) {
-  const { nowMs, readFrom, yesterday, today } = span;
+  const { nowMs, readFrom, today } = span;
   const { spend, runList } = deps;
   const rows = await Array.fromAsync(spend.rows(team, "status", readFrom, today));
   const days = metricsOf(span.days, rows.flat());
   const stuckFor = { status: "running" as const, from: null, to: nowMs - STUCK_MS };
-  const [
-    hours,
-    incidents,
-    down,
-    late,
-    stuck,
-    failures,
-    running,
-    slowest,
-    ofToday,
-    before,
-    ...rest
-  ] = await Promise.all([
-    readHours(deps, team, span, days),
-    readOpenList(deps, team, open),
-    deps.monitors.list(team, { state: "down", limit: READ_MAX.monitors, after: null }),
-    deps.monitors.list(team, { state: "late", limit: READ_MAX.monitors, after: null }),
-    runList.page(team, stuckFor, null, SHOWN + 1),
-    readFailures(runList, team, { from: nowMs - DAY_MS, to: null }, READ_MAX.failures),
-    readRunning(deps, team, nowMs),
-    readSlowest(deps, team, span),
-    readAtMost(spend.rows(team, "agent", today, today), READ_MAX.agents),
-    readAtMost(spend.rows(team, "agent", readFrom, yesterday), READ_MAX.agentsBefore),
-    deps.deadStages.ofTeam(team),
-    countRejected(deps, team.id, nowMs),
-    readMessageTrouble(deps, team, nowMs),
-    readChecks(deps, team, today),
-  ]);
-  const [dead, rejected, messages, checks] = rest;
+  const monitorsIn = (state: "down" | "late") =>
+    deps.monitors.list(team, { state, limit: READ_MAX.monitors, after: null });
+  const [hours, incidents, monitors, stuck, failures, running, slowest, agents, checks, troubles] =
+    await Promise.all([
+      readHours(deps, team, span, days),
+      readOpenList(deps, team, open),
+      Promise.all([monitorsIn("down"), monitorsIn("late")]),
+      runList.page(team, stuckFor, null, SHOWN + 1),
+      readFailures(runList, team, { from: nowMs - DAY_MS, to: null }, READ_MAX.failures),
+      readRunning(deps, team, nowMs),
+      readSlowest(deps, team, span),
+      readAgents(deps, team, span),
+      readChecks(deps, team, today),
+      readTroubles(deps, team, nowMs),
+    ]);
   const named = [...failures, ...stuck.rows, ...running.rows, ...slowest.rows];
   const lines = await deps.lineage.lines(team, [...new Set(named.map(({ id }) => id))]);
   const ofIncidents = incidents.flatMap(({ kind, runs }) => kind === "stuck" ? runs : []);
   return {
-    ...{ span, days, hours, incidents, slowest, dead, rejected, messages, checks, lines },
+    ...{ span, days, hours, incidents, slowest, agents, checks, lines, troubles },
     usual: usualDayOf(days.slice(-1 - USUAL_DAYS, -1)),
-    monitors: silentMonitors([...down.monitors, ...late.monitors], incidents),
+    monitors: silentMonitors(monitors.flatMap((page) => page.monitors), incidents),
     stuck: stuck.rows.filter(({ id }) => !ofIncidents.includes(id)),
     failures: failureGroups(failures, incidents, lines),
     /** Number of open runs. */
     running: running.count,
     openRuns: openRunsOf(running.rows, running.usual, lines, nowMs),
-    /** Spend by agent; null if too many agents ran today. */
-    agents: ofToday && rankAgents(ofToday, before),
   };
 }
 
@@ -109,10 +92,10 @@ async function readHours({ runList }: AppDeps, team: Team, span: Span, all: read
   const before = daysToCompare(all.slice(-1 - USUAL_DAYS, -1), todayRuns);
   const from = span.startMs - before.length * DAY_MS;
   // Runs may begin while these are read.
-  const starts = (of: RunStartsOf) =>
-    todayRuns > STARTS_MAX ? null : runList.starts(team, of, from, span.endMs, 2 * STARTS_MAX);
   const [runs, failed, costs] = await Promise.all(
-    (["runs", "failures", "costs"] as const).map(starts),
+    (["runs", "failures", "costs"] as const).map((of) =>
+      todayRuns > STARTS_MAX ? null : runList.starts(team, of, from, span.endMs, 2 * STARTS_MAX)
+    ),
   );
   const days = runs ? completeDays(before, runs) : [];
   return {
@@ -144,31 +127,40 @@ async function readSlowest({ runList }: AppDeps, team: Team, { startMs, endMs }:
   return { rows: slowest, compared: rows.length, isAll: next === null };
 }
 
-/** Reads the rows of a range; null if there are more than `max`. */
-async function readAtMost(all: AsyncIterable<readonly RollupRow[]>, max: number) {
-  const read: RollupRow[] = [];
-  for await (const rows of all) {
-    read.push(...rows);
-    if (read.length > max) return null;
-  }
-  return read;
+/** Reads the spend by agent; null if too many agents ran today. */
+async function readAgents({ spend }: AppDeps, team: Team, span: Span) {
+  const read = async (from: string, to: string, max: number) => {
+    const all: RollupRow[] = [];
+    for await (const rows of spend.rows(team, "agent", from, to)) {
+      all.push(...rows);
+      if (all.length > max) return null;
+    }
+    return all;
+  };
+  const [today, before] = await Promise.all([
+    read(span.today, span.today, READ_MAX.agents),
+    read(span.readFrom, span.yesterday, READ_MAX.agentsBefore),
+  ]);
+  return today && rankAgents(today, before);
 }
 
-/** Reads which channels are broken, and counts the messages given up in the last 24 hours. */
-async function readMessageTrouble({ channels, deliveries }: AppDeps, team: Team, nowMs: number) {
-  const { objects } = await channels.list(team, { limit: CONFIG_PER_PAGE.max, after: null });
-  const slugs = objects.filter(({ settings }) => settings.enabled).map(({ slug }) => slug);
-  if (slugs.length === 0) return { broken: [], dead: 0, hasMore: false };
-  const [health, { deliveries: dead, next }] = await Promise.all([
-    channels.health(team, slugs),
-    deliveries.list(team, {
+/** Reads processing that was given up, refused calls, broken channels, undelivered messages. */
+async function readTroubles(deps: AppDeps, team: Team, nowMs: number) {
+  const [givenUp, rejected, { objects }, { deliveries, next }] = await Promise.all([
+    deps.deadStages.ofTeam(team),
+    countRejected(deps, team.id, nowMs),
+    deps.channels.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+    deps.deliveries.list(team, {
       ...{ channel: null, state: "dead", incident: null, after: null },
-      ...{ limit: READ_MAX.dead, fromMs: nowMs - DAY_MS },
+      ...{ limit: READ_MAX.undelivered, fromMs: nowMs - DAY_MS },
     }),
   ]);
+  const slugs = objects.filter(({ settings }) => settings.enabled).map(({ slug }) => slug);
+  const health = await deps.channels.health(team, slugs);
   const stopped = ["broken", "needs_secret"];
   const broken = slugs.filter((slug) => stopped.includes(health.get(slug)?.state ?? "ok"));
-  return { broken, dead: dead.length, hasMore: next !== null };
+  const undelivered = deliveries.length;
+  return { givenUp, rejected, broken, undelivered, hasMoreUndelivered: next !== null };
 }
 
 /** Reads how many of today's runs each enabled check judged and failed, the most failures first. */

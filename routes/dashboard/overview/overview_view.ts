@@ -2,7 +2,7 @@
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
-import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
+import { DAY_MS, dayOf, HOUR_MS } from "../../../domain/core/time.ts";
 import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { EMPTY_MEASURES, type Measures } from "../../../domain/runs/contribution.ts";
 import type { RunLines } from "../../../domain/runs/lines.ts";
@@ -73,9 +73,6 @@ export function daysToCompare(before: readonly DayMetrics[], today: number) {
   return sinceFirstRun(before).toReversed().filter(({ runs }) => (left -= runs) >= 0);
 }
 
-/** Hours of a day, and milliseconds of each. */
-const HOURS = 24, HOUR_MS = DAY_MS / HOURS;
-
 /** Sums of today so far, and of a usual day. */
 export type SoFar = ReturnType<typeof soFarOf>;
 
@@ -83,32 +80,23 @@ export type SoFar = ReturnType<typeof soFarOf>;
 export function soFarOf<Start extends { readonly at: number }>(
   starts: readonly Start[],
   days: readonly string[],
-  { today, nowMs, startMs }: Pick<Span, "today" | "nowMs" | "startMs">,
+  { nowMs, startMs }: Pick<Span, "nowMs" | "startMs">,
   sizeOf: (start: Start) => number = () => 1,
 ) {
-  const [ofToday, ofUsual] = [new Array<number>(HOURS).fill(0), new Array<number>(HOURS).fill(0)];
-  let usualNow = 0;
-  for (const start of starts) {
-    const [day, time] = [dayOf(start.at), start.at % DAY_MS];
-    const hours = day === today ? ofToday : days.includes(day) ? ofUsual : null;
-    if (hours === null) continue;
-    const hour = Math.floor(time / HOUR_MS);
-    hours[hour] = (hours[hour] ?? 0) + sizeOf(start);
-    if (hours === ofUsual && time <= nowMs - startMs) usualNow += sizeOf(start);
-  }
+  const today = starts.filter(({ at }) => at >= startMs);
+  const before = starts.filter(({ at }) => days.includes(dayOf(at)));
+  const sumBefore = (of: readonly Start[], ms: number) =>
+    of.reduce((sum, start) => start.at % DAY_MS < ms ? sum + sizeOf(start) : sum, 0);
+  const hours = Array.from({ length: 24 }, (_, i) => (i + 1) * HOUR_MS);
+  const isKnown = days.length > 0;
   return {
     /** Sum after each full hour of today. */
-    today: runningSums(ofToday).slice(0, Math.floor((nowMs - startMs) / HOUR_MS)),
+    today: hours.filter((ms) => ms <= nowMs - startMs).map((ms) => sumBefore(today, ms)),
     /** The same of a usual day, all 24 hours; empty without days to compare with. */
-    usual: days.length === 0 ? [] : runningSums(ofUsual).map((sum) => sum / days.length),
+    usual: isKnown ? hours.map((ms) => sumBefore(before, ms) / days.length) : [],
     /** Usual sum at this time of day; null without days to compare with. */
-    usualNow: days.length === 0 ? null : usualNow / days.length,
+    usualNow: isKnown ? sumBefore(before, nowMs - startMs + 1) / days.length : null,
   };
-}
-
-function runningSums(sizes: readonly number[]): readonly number[] {
-  let sum = 0;
-  return sizes.map((size) => sum += size);
 }
 
 /**
@@ -138,11 +126,8 @@ export function compare(today: number, usual: number, isCount = true) {
   if (size === 0) return { sign: "", text: "as usual by now", isFarAbove: false };
   const [sign, above, than] = more > 0 ? ["▲", "above", "more"] : ["▼", "below", "fewer"];
   const text = isPercent ? `% ${above} usual by now` : ` ${than} than usual by now`;
-  return {
-    sign,
-    text: formatCount(size) + text,
-    isFarAbove: more > usual / 2 && (!isCount || more >= 1),
-  };
+  const isFarAbove = more > usual / 2 && (!isCount || more >= 1);
+  return { sign, text: formatCount(size) + text, isFarAbove };
 }
 
 /** Runs that failed for one reason, or without a reason and of one agent. */

@@ -59,9 +59,8 @@ const showOverview: Handler = async (c, deps) => {
       ...{ name: `${days} days`, to: rangePath(days), isCurrent: days === span.range },
     }));
     const aside = <Choices label="Days of the charts" links={links} />;
-    const body = <Body data={data} attention={attention} />;
-    const headers: Record<string, string> = isPoll ? { "HX-Refresh": "true" } : {};
-    return showPage(c, { title: "Overview", lead, aside, body }, headers);
+    const view = { title: "Overview", lead, aside, body: bodyOf(data, attention) };
+    return showPage(c, view, isPoll ? { "HX-Refresh": "true" } : {});
   }
   // No content leaves the page alone, so that selected text stays selected.
   if (isPoll) return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
@@ -69,9 +68,9 @@ const showOverview: Handler = async (c, deps) => {
   const last = newest === undefined ? null : newest.startedAt ?? newest.receivedAt;
   const body = (
     <>
-      <Banners of={data} />
+      <Banners of={data.troubles} />
       {attention.count > 0 && <NeedsAttention of={attention} />}
-      <FirstRunGuide target={await commandTarget(deps, c)} last={last} nowMs={nowMs} />
+      {guideFor(await commandTarget(deps, c), last, nowMs)}
     </>
   );
   return showPage(c, { title: "Overview", lead, body, reloadSeconds: RELOAD_SECONDS });
@@ -81,9 +80,7 @@ function rangePath(days: number): string {
   return DASHBOARD_PATH + queryText([["days", days === RANGE_DEFAULT ? null : days]]);
 }
 
-function Body(
-  { data, attention }: { readonly data: OverviewData; readonly attention: Attention },
-) {
+function bodyOf(data: OverviewData, attention: Attention) {
   return (
     <div
       id={UPDATED}
@@ -95,7 +92,7 @@ function Body(
       hx-select-oob="#overview-now"
       hx-swap="outerHTML"
     >
-      <Banners of={data} />
+      <Banners of={data.troubles} />
       <Stats data={data} />
       <div class="overview">
         <NeedsAttention of={attention} />
@@ -119,15 +116,8 @@ const loadSampleRuns: Handler = async (c, deps) => {
     : seeOther(DASHBOARD_PATH);
 };
 
-interface FirstRunProps {
-  readonly target: CommandTarget;
-  /** Start of the newest run; null for a team that never had one. */
-  readonly last: number | null;
-  readonly nowMs: number;
-}
-
-/** Shows the first call to make, and the start of the newest run. */
-function FirstRunGuide({ target, last, nowMs }: FirstRunProps) {
+/** Shows the first call to make, and the start of the newest run; null for a team without one. */
+function guideFor(target: CommandTarget, last: number | null, nowMs: number) {
   // A page that polls while samples are loading would show a part of them.
   const hasSamples = last === null && target.hasSamples;
   return (
