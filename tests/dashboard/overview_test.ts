@@ -1,6 +1,7 @@
 /** The overview of a new team, a busy team, and a team with problems. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { keys } from "../../kv/base/keys.ts";
+import { openIncident } from "../support/builders/alerts.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -157,6 +158,41 @@ Deno.test("running now has the runs that the list and the agents have, with thei
   assertMatch(textOf((await reader.get("/dashboard/agents")).text), /1 agent, 2 running/);
   const list = await reader.get("/dashboard/runs?status=running");
   assertEquals(list.text.match(/href="\/dashboard\/runs\/run_/g)?.length, 2);
+});
+
+Deno.test("checks that runs of today failed are listed, the most failures first; disabled ones are not", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const put = async (slug: string, body: Record<string, unknown>) => {
+    const { status, text } = await h.request("PUT", `/v1/checks/${slug}`, { body });
+    assertEquals(status, 202, text);
+  };
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  assert(!(await seen(h, reader)).includes("Failed checks today"), "without checks");
+  await put("ended-well", { expression: 'status == "success"', description: "No run fails" });
+  await put("never", { expression: 'status == "none"' });
+  await put("unused", { expression: 'status == "none"', enabled: false });
+  const checks = async () => section(await seen(h, reader), "Failed checks today");
+  assertMatch(textOf(await checks()), /Failed checks today 0 All checks No run failed a check\./);
+  await h.post("/v1/heartbeats", aHeartbeat(2));
+  await h.post("/v1/heartbeats", aHeartbeat(3, { status: "fail" }));
+  const html = await checks();
+  assertMatch(
+    textOf(html),
+    /^Failed checks today 2 All checks never 2 of 2 failed ended-well No run fails 1 of 2 failed$/,
+  );
+  assertEquals(hrefsOf(html), ["", "/never", "/ended-well"].map((to) => `/dashboard/checks${to}`));
+});
+
+Deno.test("failed runs of all open incidents are left out, also of those that are not listed", async () => {
+  await using h = await Harness.open();
+  for (let n = 0; n < 7; n++) await openIncident(h, `agent-${n}`);
+  const needed = section(await seen(h, await signedIn(h)), "Needs attention");
+  assertMatch(textOf(needed), /^Needs attention 7 All agents All failures All alerts agent-\d /);
+  const links = hrefsOf(needed);
+  assertEquals(links.slice(0, 1), ["/dashboard/agents"]);
+  assertEquals(links.filter((to) => to.startsWith("/dashboard/alerts/incidents/")).length, 5);
+  assertEquals(links.filter((to) => to.startsWith("/dashboard/runs/")), []);
 });
 
 Deno.test("the page updates itself in place, and the guide's poll reloads it", async () => {

@@ -60,15 +60,12 @@ export const submitIncidentSilence: Handler = async (c, deps) => {
   const incident = id && await deps.incidents.read(team, id);
   if (!incident) return fail(c, NO_SUCH_INCIDENT);
   const { rule, group: { agent, customer }, title } = incident;
+  const listOf = (name: string | undefined) => name === undefined ? [] : [name];
   const made = madeBy(c, deps);
   const length = c.get("form").get("length");
   const [, , endAfter] = SILENCE_LENGTHS.find(([name]) => name === length) ?? SILENCE_LENGTHS[0];
   const settings = {
-    match: {
-      rules: [rule],
-      agents: agent === undefined ? [] : [agent],
-      customers: customer === undefined ? [] : [customer],
-    },
+    match: { rules: [rule], agents: listOf(agent), customers: listOf(customer) },
     fromMs: made.at,
     untilMs: endAfter(made.at, shownZone(readPreferences(c))),
     comment: title.slice(0, COMMENT_CHARS),

@@ -141,7 +141,7 @@ export function Charts({ data: { days, span, usual, hours } }: { readonly data: 
                 const title = `${name}: ${describe(of, metrics)}`;
                 return { name, title, to: to(day), parts: [[colour, Number(metrics[of])]] };
               })}
-              format={(tick) => of === "cost" ? exactMoneyText(BigInt(tick)) : formatCount(tick)}
+              format={(tick) => tickText(of, tick)}
               usual={usual && usual[of]}
             />
           </Section>
@@ -153,6 +153,12 @@ export function Charts({ data: { days, span, usual, hours } }: { readonly data: 
       </p>
     </div>
   );
+}
+
+/** Formats a tick. Without any cost the greatest one is a picodollar, which says nothing. */
+function tickText(of: MetricName, tick: number): string {
+  if (of !== "cost") return formatCount(tick);
+  return tick === 1 ? "" : exactMoneyText(BigInt(tick));
 }
 
 /** Says which days the usual one is the average of; fewer can be compared by the hour. */

@@ -1,5 +1,5 @@
 /** Alerts in a browser: from a channel and its test to an incident that is resolved. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { LOOPBACK, reportRuns } from "../../support/builders/alerts.ts";
 import { answer, Receiver } from "../../support/fakes/receiver.ts";
@@ -83,6 +83,12 @@ browserTest("alerts: a message that was given up is sent again", async (browser)
   await list.getByText("Not delivered", { exact: true }).waitFor();
   assertEquals(await page.evaluate(OVERFLOW), []);
   assertEquals(await axe(page), []);
+  assertEquals(await list.locator("tbody tr").first().getByRole("link").count(), 1);
+  await isEachTabVisible(page);
+  await page.getByLabel("State").selectOption("Delivered");
+  await page.waitForURL(/state=delivered/);
+  await page.getByText("Show all deliveries").waitFor();
+  await page.goBack();
   receiver.behavior = answer(200);
   await page.goto(`${ALERTS}/channels/ops`);
   await press(page, "button", "Send a test");
@@ -97,6 +103,16 @@ browserTest("alerts: a message that was given up is sent again", async (browser)
   assertEquals(await list.getByText("Not delivered", { exact: true }).count(), 0);
   visitor.assertCalm();
 });
+
+/** Checks that all tabs of the area are within the screen. */
+async function isEachTabVisible(page: Page) {
+  const tabs = await page.getByRole("navigation", { name: "Alerts" }).getByRole("link").all();
+  assertEquals(tabs.length, 6);
+  for (const tab of tabs) {
+    const { x = 0, width = Infinity } = await tab.boundingBox() ?? {};
+    assert(x >= 0 && x + width <= (page.viewportSize()?.width ?? 0), await tab.innerText());
+  }
+}
 
 /** Presses Enter on a link or a button. */
 function press(page: Page, role: "link" | "button", name: string): Promise<void> {

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { browserTest } from "../../support/harness/browser.ts";
 import { BrowserSession } from "../../support/harness/browser_session.ts";
 import { openDemoWorld } from "../../support/builders/demo_world.ts";
+import { OVERFLOW } from "./looking.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 
 /** Longer than the time between two updates of the page, milliseconds. */
@@ -55,5 +56,36 @@ browserTest(
     await page.waitForURL(/\/dashboard\/runs\?from=/);
     assertEquals(await page.locator("table.runs tbody th").count(), Number(count));
     assertMatch(await page.locator("main").textContent() ?? "", /UTC/);
+  },
+);
+
+browserTest(
+  "the overview's panels end with their content, and a phone's charts share a row",
+  async (browser) => {
+    await using world = await openDemoWorld();
+    await using visitor = await BrowserSession.open(browser, world.h.url);
+    await visitor.signIn(world.h.key);
+    const { page } = visitor;
+    await page.goto("/dashboard");
+    const side = page.locator(".side > .panel");
+    assertEquals(await side.locator("h2").allInnerTexts(), [
+      "Running now",
+      "Failed checks today",
+      "Slowest today",
+    ]);
+    for (const panel of await side.all()) {
+      const [outer, inner] = await Promise.all([
+        panel.boundingBox(),
+        panel.locator(":scope > :last-child").boundingBox(),
+      ]);
+      assert(outer !== null && inner !== null);
+      assert(outer.y + outer.height - inner.y - inner.height < 20, await panel.innerText());
+    }
+    await page.setViewportSize({ width: 390, height: 844 });
+    const charts = await page.locator(".charts > .panel").all();
+    const tops = await Promise.all(charts.map(async (chart) => (await chart.boundingBox())?.y));
+    assertEquals(new Set(tops).size, 1);
+    assertEquals(charts.length, 3);
+    assertEquals(await page.evaluate(OVERFLOW), []);
   },
 );
