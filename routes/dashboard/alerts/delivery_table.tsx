@@ -17,7 +17,7 @@ export const TYPE_LABELS: Readonly<Record<ChannelType, string>> = {
   pagerduty: "PagerDuty",
 };
 
-/** What a message is about. */
+/** Events that messages are about. */
 const EVENT_LABELS: Readonly<Record<MessageEvent, string>> = {
   "incident.opened": "opened",
   "incident.updated": "still open",

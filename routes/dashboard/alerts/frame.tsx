@@ -1,4 +1,4 @@
-/** What all pages of alerts share: what the team configured, and the tabs with their counts. */
+/** The frame of all pages of alerts: the team's settings, and the tabs with their counts. */
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
@@ -17,13 +17,13 @@ import {
   SILENCES_PATH,
 } from "./paths.ts";
 
-/** What a team configured, and how it is. */
+/** Rules, channels and silences of a team, and their state. */
 export type AlertSetup = Awaited<ReturnType<typeof readSetup>>;
 
 /** All objects of a kind: there are fewer than a page has. */
 const ALL = { limit: CONFIG_PER_PAGE.max, after: null } as const;
 
-/** Reads what the session's team configured. */
+/** Reads the rules, channels and silences of the session's team. */
 export async function readSetup(c: RequestContext, deps: AppDeps) {
   const principal = c.get("principal");
   const { team } = principal;
@@ -55,7 +55,6 @@ export function showAlerts(
   setup: AlertSetup,
   part: "open" | "history" | "rules" | "channels" | "deliveries" | "silences",
   view: View,
-  headers: Record<string, string> = {},
 ): Response {
   const { rules, channels, failing, silences, now } = setup;
   const silenced =
@@ -78,7 +77,7 @@ export function showAlerts(
       {view.body}
     </>
   );
-  return showPage(c, { ...view, body }, headers);
+  return showPage(c, { ...view, body });
 }
 
 /** Returns the numbers of open incidents, which the top bar has read. */

@@ -31,7 +31,7 @@ export async function readOpenList(
   return pages.flatMap((page) => page.incidents).slice(0, OPEN_MAX);
 }
 
-/** What an incident's page shows in addition to the incident. */
+/** Everything that an incident's page shows in addition to the incident. */
 export type IncidentDetails = Awaited<ReturnType<typeof readIncidentDetails>>;
 
 export async function readIncidentDetails(deps: AppDeps, team: Team, incident: Incident) {

@@ -30,7 +30,7 @@ import type { DayMetrics, FailureGroup, OpenRun } from "./overview_view.ts";
 /** Path of the runs that failed or timed out. */
 const FAILED_PATH = RUNS_PATH + queryText(FAILURES.map((status) => ["status", status] as const));
 
-/** What needs attention, as the entries of a feed. */
+/** The entries of what needs attention, and their number. */
 export type Attention = ReturnType<typeof attentionOf>;
 
 /** Returns incidents, agents that are down or late, stuck runs, failures, calls without a price. */

@@ -1,4 +1,4 @@
-/** Metrics of today and of the days before: figures with a line, charts, and spend by agent. */
+/** Metrics of today and of the days before: sums with a line, charts, and spend by agent. */
 import type { Child } from "hono/jsx";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
@@ -62,7 +62,7 @@ export function Stats({ data }: { readonly data: OverviewData }) {
       {METRICS.map(({ of, name, to }) => (
         <div class="stat">
           <a class="row" href={to(today.day)}>{name}</a>
-          <b>{figureOf(today, of)}</b>
+          <b>{amountOf(today, of)}</b>
           {lineOf(hours[of], Number(today[of]), passed, of === "failed")}
           <p>
             {usual === null
@@ -80,7 +80,7 @@ export function Stats({ data }: { readonly data: OverviewData }) {
   );
 }
 
-function figureOf({ runs, failed, timedOut, running, cost }: DayMetrics, of: MetricName): Child {
+function amountOf({ runs, failed, timedOut, running, cost }: DayMetrics, of: MetricName): Child {
   const ended = runs - running;
   if (of === "cost") return <Money of={cost} />;
   if (of === "runs" || ended === 0) return formatCount(of === "runs" ? runs : failed);

@@ -152,12 +152,9 @@ export function failureGroups(
     const reason = reasonOf(run, ofRun, cause, lines.get(cause?.id as RunId));
     return { run, name: nameOf(run, ofRun), reason };
   });
-  const groups = Map.groupBy(
-    found,
-    ({ run: { agent, status }, reason }) =>
-      JSON.stringify([status, reason, reason === null && agent]),
-  );
-  return [...groups.values()].flatMap((group) => {
+  const keyOf = ({ run, reason }: typeof found[number]) =>
+    JSON.stringify([run.status, reason, reason === null && run.agent]);
+  return [...Map.groupBy(found, keyOf).values()].flatMap((group) => {
     const [latest] = group;
     const agents = [...new Set(group.flatMap(({ run }) => run.agent ?? []))];
     return latest === undefined ? [] : { ...latest, agents, count: group.length };
