@@ -80,7 +80,7 @@ export class EventPage {
   }
 
   /** Returns the page, and the position after which the next page starts. */
-  result(): Pick<RunPage, "events" | "next"> {
+  result(): EventsPage {
     const events = this.#kept.map(({ event }) => event);
     if (this.#isFull) events.pop();
     return { events, next: this.#isFull ? events.at(-1)?.position ?? null : null };
@@ -146,12 +146,29 @@ export interface PositionedEvent extends PagedEvent {
   readonly position: EventPosition;
 }
 
-/** A stored run with one page of its events. */
-export interface RunPage extends StoredRun {
+/** One page of a run's events. */
+export interface EventsPage {
   /** Events by `ts`, then arrival. */
   readonly events: readonly PositionedEvent[];
   /** Position after which the next page starts; null at the end. */
   readonly next: EventPosition | null;
-  /** Position near the end of the events, if requested; null if all events are after it. */
-  readonly nearEnd: EventPosition | null;
+}
+
+/** A page of events with the position that it follows; null for the first page. */
+export interface PlacedPage extends EventsPage {
+  readonly after: EventPosition | null;
+}
+
+/** A stored run with one page of its events. */
+export type RunPage = StoredRun & EventsPage;
+
+/**
+ * A run as it was stored when it was found, and reads of its events. They have no event that
+ * arrived later; those removed since are missing.
+ */
+export interface RunHandle extends StoredRun {
+  /** Reads at most `limit` events after a position. */
+  page(after: EventPosition | null, limit: number): Promise<EventsPage>;
+  /** Reads about the last `count` events. */
+  last(count: number): Promise<PlacedPage>;
 }

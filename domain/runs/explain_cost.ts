@@ -8,7 +8,7 @@ import type { LlmCall } from "../pricing/llm_call.ts";
 import type { EventId } from "../core/ids.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { storedCall } from "./event.ts";
-import type { PagedEvent, RunPage } from "./event_page.ts";
+import type { EventsPage, PagedEvent } from "./event_page.ts";
 import {
   heartbeatPrice,
   isStated,
@@ -79,7 +79,10 @@ export function costByModel(head: RunHead): readonly ModelCost[] {
  *
  * @param isFirst true if the page is the first
  */
-export function explainCalls(page: RunPage, isFirst: boolean): ExplainedCall[] {
+export function explainCalls(
+  page: RunHead & Pick<EventsPage, "events">,
+  isFirst: boolean,
+): ExplainedCall[] {
   const own = isFirst ? explainReported(page) : null;
   const covered = coverOf(page.parts);
   const calls = page.events.flatMap((event) => explainEvent(event, covered) ?? []);

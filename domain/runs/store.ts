@@ -8,7 +8,7 @@ import type { Problem } from "../core/errors.ts";
 import type { Team } from "../teams/team.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunEvent } from "./event.ts";
-import type { EventPosition, RunPage } from "./event_page.ts";
+import type { RunHandle } from "./event_page.ts";
 
 /** The outcome of a call that may create an agent. */
 export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly problem: Problem };
@@ -61,17 +61,6 @@ export interface RunStore {
     rid: string | undefined,
     receivedAt: number,
   ): Promise<PingOutcome>;
-  /**
-   * Reads a run of the team with `limit` events after a position, or null.
-   *
-   * @param limit maximum events; 0 reads the run without events
-   * @param fromEnd approximate number of events after `nearEnd`; absent for no `nearEnd`
-   */
-  read(
-    team: Team,
-    id: RunId,
-    after: EventPosition | null,
-    limit: number,
-    fromEnd?: number,
-  ): Promise<RunPage | null>;
+  /** Finds a run of the team, to read its events from; null if there is none. */
+  find(team: Team, id: RunId): Promise<RunHandle | null>;
 }

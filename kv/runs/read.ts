@@ -1,5 +1,5 @@
 /**
- * Reads a run: its parts, its ledger, and one page of its events.
+ * Reads a run: its parts, its ledger, and pages of its events.
  *
  * @module
  */
@@ -7,8 +7,9 @@ import type { EventLedger } from "../../domain/runs/ledger.ts";
 import {
   EventPage,
   type EventPosition,
+  type EventsPage,
   type NumberedBatch,
-  type RunPage,
+  type RunHandle,
 } from "../../domain/runs/event_page.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
 import { BatchIndex, readBatches, startOf } from "./batches.ts";
@@ -16,24 +17,38 @@ import { isStored, type LedgerAt, readHead, type RunAt } from "./heads.ts";
 import { readScores } from "./scores.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 
-/** Reads a run and a page of its events; see `RunStore.read`. */
-export async function readRun(
+/** Maximum events of a read at the end of a run: how many there are is an estimate. */
+const LAST_EVENTS_MAX = 1_000;
+
+/**
+ * Finds a run; see `RunStore.find`.
+ *
+ * @param read gives each read of events its slot and its deadline
+ */
+export async function findRun(
   run: RunAt,
-  after: EventPosition | null,
-  limit: number,
-  fromEnd?: number,
-): Promise<RunPage | null> {
-  const read = await readHead(run);
-  const { head, summary, ledger, failure, incidents, checks } = read;
+  read: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<RunHandle | null> {
+  const stored = await readHead(run);
+  const { head, ledger, summary, failure, incidents, checks } = stored;
   if (!isStored(head)) return null;
-  const index = await BatchIndex.read(read);
-  const page = await readEvents(read, index, after, limit);
-  const nearEnd = fromEnd === undefined ? null : await findNearEnd(ledger, index, fromEnd);
-  const addedScores = await readScores(read);
-  const payload = payloadState(head.parts, ledger);
-  const more = { payload, summary, failure, addedScores, incidents, checks };
-  const stored = { firstBatchAt: ledger.firstAt, ...more };
-  return { ...head, ...stored, ...page, nearEnd };
+  let opened: Promise<BatchIndex> | null = null;
+  const index = () => opened ??= BatchIndex.read(stored);
+  const page = async (after: EventPosition | null, limit: number) =>
+    await readEvents(stored, await index(), after, limit);
+  return {
+    ...head,
+    ...{ summary, failure, incidents, checks },
+    firstBatchAt: ledger.firstAt,
+    addedScores: await readScores(stored),
+    payload: payloadState(head.parts, ledger),
+    page: (after, limit) => read(() => page(after, limit)),
+    last: (count) =>
+      read(async () => {
+        const after = await findNearEnd(ledger, await index(), count);
+        return { after, ...await page(after, LAST_EVENTS_MAX) };
+      }),
+  };
 }
 
 /**
@@ -46,8 +61,7 @@ async function readEvents(
   index: BatchIndex,
   after: EventPosition | null,
   limit: number,
-): Promise<Pick<RunPage, "events" | "next">> {
-  if (limit === 0) return { events: [], next: null };
+): Promise<EventsPage> {
   const page = new EventPage(after, limit);
   const { totals, batches } = run.ledger;
   const perBatch = totals.events / Math.max(1, batches);

@@ -25,7 +25,7 @@ import { LOST, untilCommitted } from "../base/retry.ts";
 import { readHead, type RunAt } from "./heads.ts";
 import { type Call, commitParts, partsWrite, readSnapshot } from "./commit_parts.ts";
 import { createAppend } from "./events.ts";
-import { readRun } from "./read.ts";
+import { findRun } from "./read.ts";
 import { OpenPings } from "./open_pings.ts";
 import { RecentIds } from "./recent_ids.ts";
 import { Staging } from "./staging.ts";
@@ -74,8 +74,10 @@ export function createRunStore(store: Store, cards: RateCards, known: KnownAgent
       return outcome;
     },
     append: (...args) => inTime(append(...args), store.deadlines),
-    read: ({ id: team }, id, ...page) =>
-      store.reads.run(team, () => readRun({ store, team, id }, ...page)),
+    find({ id: team }, id) {
+      const read = <T>(work: () => Promise<T>) => store.reads.run(team, work);
+      return read(() => findRun({ store, team, id }, read));
+    },
   };
 }
 

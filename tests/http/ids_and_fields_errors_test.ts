@@ -25,7 +25,7 @@ interface Provocation {
 function storeThatFails(error: Error): HarnessOptions {
   const fail = () => Promise.reject(error);
   const writes = { open: fail, append: fail, finish: fail, heartbeat: fail, ping: fail };
-  const runs: RunStore = { ...writes, read: fail };
+  const runs: RunStore = { ...writes, find: fail };
   return { deps: { runs } };
 }
 

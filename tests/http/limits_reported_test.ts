@@ -188,7 +188,7 @@ Deno.test("STORAGE_DEADLINE_MS: a store that does not answer is 503 with Retry-A
     finish: (...args) => silent().finish(...args),
     heartbeat: (...args) => silent().heartbeat(...args),
     ping: (...args) => silent().ping(...args),
-    read: (...args) => silent().read(...args),
+    find: (...args) => silent().find(...args),
   };
   await using h: Harness = await Harness.open({ deps: { runs } });
   const startedMs = performance.now();

@@ -164,7 +164,7 @@ Deno.test("section 3: a path similar to the ping's is 404 in the envelope", asyn
 function failing(error: Error): HarnessOptions {
   const fail = () => Promise.reject(error);
   const writes = { open: fail, append: fail, finish: fail, heartbeat: fail, ping: fail };
-  const runs: RunStore = { ...writes, read: fail };
+  const runs: RunStore = { ...writes, find: fail };
   return { deps: { runs } };
 }
 

@@ -223,5 +223,5 @@ Deno.test("decision 42: the delays are spread, so that clients do not return tog
 /** A store of runs that rejects everything. */
 function failing(error: Error): RunStore {
   const fail = () => Promise.reject(error);
-  return { open: fail, append: fail, finish: fail, heartbeat: fail, ping: fail, read: fail };
+  return { open: fail, append: fail, finish: fail, heartbeat: fail, ping: fail, find: fail };
 }

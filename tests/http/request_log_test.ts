@@ -193,7 +193,7 @@ function late(store: () => RunStore): RunStore {
     finish: (...args) => store().finish(...args),
     heartbeat: (...args) => store().heartbeat(...args),
     ping: (...args) => store().ping(...args),
-    read: (...args) => store().read(...args),
+    find: (...args) => store().find(...args),
   };
 }
 
@@ -227,7 +227,7 @@ Deno.test("an internal error is one line plus its reason, both without request t
     throw new TypeError("A part of the program is broken");
   };
   const writes = { open: broken, append: broken, finish: broken, heartbeat: broken };
-  const runs = { ...writes, ping: broken, read: broken };
+  const runs = { ...writes, ping: broken, find: broken };
   await using h = await Harness.open({ deps: { runs } });
   assertEquals(await sendWrites(h), [500, 500, 500, 500, 500]);
   assertFailureLines(h, 500, "internal_error", 5);
@@ -236,7 +236,7 @@ Deno.test("an internal error is one line plus its reason, both without request t
 
 Deno.test("a store that does not answer is one line plus its reason, both without request text", async () => {
   const down = () => Promise.reject(new StorageUnavailable("Cannot commit: disk is full"));
-  const runs = { open: down, append: down, finish: down, heartbeat: down, ping: down, read: down };
+  const runs = { open: down, append: down, finish: down, heartbeat: down, ping: down, find: down };
   await using h = await Harness.open({ deps: { runs } });
   assertEquals(await sendWrites(h), [503, 503, 503, 503, 503]);
   assertFailureLines(h, 503, "storage_unavailable", 5);

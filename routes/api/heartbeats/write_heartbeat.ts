@@ -58,7 +58,7 @@ export async function writeHeartbeat(
       if (opening.kind === "run") {
         // Its events alone price it (R34, pricing rule 4).
         dropReported(body.reported, losses);
-        const run = closing === null ? null : await runs.read(team, id, null, 0);
+        const run = closing === null ? null : await runs.find(team, id);
         cost = run === null ? 0n : costOfRun(run).amount;
       }
       return { ok: true, value: { kind, id, opening, parts, cost } };

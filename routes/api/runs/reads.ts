@@ -21,7 +21,7 @@ import { answerRun, parseEventsPage } from "./runs.ts";
 
 /** Returns whether a run is fully processed. True for an unknown run, which is answered without waiting. */
 async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<boolean> {
-  const run = await runs.read(team, id, null, 0);
+  const run = await runs.find(team, id);
   return run === null || isProcessed(run);
 }
 

@@ -192,7 +192,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       const parsed = parseFinish(c.get("body"), parseContext(c));
       if (!parsed.ok) {
         // A first finish is never read before it is written; a further one may say anything (R35).
-        const stored = (await runs.read(team, id.value, null, 0))?.parts.closing ?? null;
+        const stored = (await runs.find(team, id.value))?.parts.closing ?? null;
         return stored === null || stored.closedBy === "idle"
           ? fail(c, parsed.problem)
           : answerWrite(c, "replayed", recordOf(stored), null);

@@ -9,8 +9,7 @@ import { FIGURE_COLUMNS } from "../components/run_columns.tsx";
 import type { Column } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { isFailure } from "../run/steps.ts";
-import { titleOf } from "../run/title.ts";
-import { reasonOf } from "../run/trace.ts";
+import { reasonOf, titleOf } from "../run/title.ts";
 
 /** Reads runs without their events; those that are deleted are left out. */
 export async function readRecords(
@@ -18,7 +17,7 @@ export async function readRecords(
   team: Team,
   ids: readonly RunId[],
 ): Promise<readonly RunRecord[]> {
-  const pages = await Promise.all(ids.map((id) => runs.read(team, id, null, 0)));
+  const pages = await Promise.all(ids.map((id) => runs.find(team, id)));
   return pages.flatMap((page, i) => {
     const id = ids[i];
     return page === null || id === undefined ? [] : [assemble(id, page)];

@@ -1,36 +1,39 @@
-/** Reads the child runs of a trace, as far as they are unfolded. */
+/** Reads the child runs of a trace, as far as they are unfolded, and the ends of failed runs. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls } from "../../../domain/runs/explain_cost.ts";
+import { storedFacts } from "../../../domain/runs/event.ts";
+import type { PlacedPage, PositionedEvent, RunHandle } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
-import { coversCalls } from "../../../domain/runs/cost.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED, ROWS_PER_PAGE, type TraceView, UNFOLDED_STEPS_MAX } from "./paths.ts";
-import { readEnd, type RunEnd } from "./run_end.ts";
-import { type Branch, isFailure } from "./steps.ts";
+import { isFailure } from "./steps.ts";
+
+/** Approximate events to read at the end of a failed run, and more if none of them failed. */
+const LAST_EVENTS = { first: 90, most: 900 } as const;
+
+/** Reads the last events of a failed run, which contain the reason; of others none. */
+export async function readEnd(
+  stored: RunHandle,
+  { status, usage }: RunRecord,
+  first: PlacedPage,
+): Promise<PlacedPage> {
+  if (!isFailure(status)) return { after: null, events: [], next: null };
+  if (first.after === null && first.next === null) return first;
+  const end = await stored.last(LAST_EVENTS.first);
+  if (usage.errors === 0 || end.after === null || end.events.some(isFailing)) return end;
+  return await stored.last(LAST_EVENTS.most);
+}
+
+/** Returns whether an event reports a failure. */
+export function isFailing({ type, data }: PositionedEvent): boolean {
+  return storedFacts(type, data).error;
+}
 
 /** A child run of the trace. */
-export interface ChildBranch {
-  readonly row: RunListRow;
-  /** Id of the run that started it. */
-  readonly parent: RunId;
-  readonly goal: string | null;
-  /** Its record and events; null while it is folded. */
-  readonly loaded: LoadedBranch | null;
-}
-
-/** A child run that is unfolded. */
-export interface LoadedBranch extends Branch {
-  readonly record: RunRecord;
-  /** Number of its events that were not read. */
-  readonly unread: number;
-  /** Its last events, if it failed. */
-  readonly end: RunEnd;
-  /** True if its heartbeats say what it costs, so that its calls cost nothing. */
-  readonly isCovered: boolean;
-}
+export type ChildBranch = Awaited<ReturnType<typeof loadBranches>>[number];
 
 interface Trunk {
   readonly run: RunRecord;
@@ -42,35 +45,6 @@ interface Trunk {
 /** Maximum generations of child runs, child runs read, and reads in parallel. */
 const GENERATIONS_MAX = 10, BRANCHES_MAX = 40, PARALLEL_MAX = 4;
 
-/** What a page may still read of child runs. */
-class Room {
-  #steps: number;
-  #branches = BRANCHES_MAX;
-  #chars = EVENTS_PAGE_BYTES_MAX;
-
-  constructor(steps: number) {
-    this.#steps = steps;
-  }
-
-  /** True if nothing more may be read. */
-  get isSpent(): boolean {
-    return this.#branches <= 0 || this.#chars <= 0;
-  }
-
-  /** Takes the steps of a run if they fit. */
-  fits({ usage }: RunListRow): boolean {
-    if (usage.events > this.#steps) return false;
-    this.#steps -= usage.events + 1;
-    return true;
-  }
-
-  /** Takes what was read of a run. */
-  take({ events, end }: LoadedBranch): void {
-    this.#branches--;
-    for (const { data } of new Set([...events, ...end.events])) this.#chars -= data.length;
-  }
-}
-
 /**
  * Reads child runs, generation by generation: all while the trace has few steps, else the one that
  * the view unfolds, and the failed ones that the cause of a failure may be in. Those that do not fit
@@ -80,100 +54,97 @@ export async function loadBranches(
   deps: AppDeps,
   team: Team,
   { run, children, view, isUnfolded }: Trunk,
-): Promise<readonly ChildBranch[]> {
-  const branches: ChildBranch[] = [];
+) {
+  const branches = [];
   const visited = new Set<RunId>([run.id]);
-  const room = new Room(UNFOLDED_STEPS_MAX - run.usage.events);
+  const left = {
+    steps: UNFOLDED_STEPS_MAX - run.usage.events,
+    runs: BRANCHES_MAX,
+    chars: EVENTS_PAGE_BYTES_MAX,
+  };
   let waiting = children.map((row) => ({ row, parent: run.id, isCause: isFailure(run.status) }));
   for (let generation = 1; waiting.length > 0 && generation <= GENERATIONS_MAX; generation++) {
     // Of a failed run's children, the last one that failed explains the failure.
-    const cause = waiting.filter(({ row, isCause }) => isCause && isFailure(row.status))
-      .reduce<RunListRow | null>(
-        (last, { row }) => last && startOf(last) > startOf(row) ? last : row,
-        null,
-      );
+    const cause = lastFailed(waiting.filter(({ isCause }) => isCause))?.row.id;
     const fresh = waiting.filter(({ row }) => !visited.has(row.id) && visited.add(row.id));
-    const named = new Set([cause?.id, view.open, view.inRun]);
-    const wanted = [
-      ...fresh.filter(({ row }) => named.has(row.id)),
-      ...fresh.filter(({ row }) => !named.has(row.id) && isUnfolded && room.fits(row)),
-    ];
-    const loaded = await loadSome(deps, team, wanted.map(({ row }) => row), room);
-    const isFolded = ({ row }: typeof fresh[number]) => !loaded.has(row.id);
-    const folded = fresh.filter(isFolded).slice(0, CHILDREN_LISTED).map(({ row }) => row.id);
-    const lines = await deps.lineage.lines(team, folded);
-    branches.push(
-      ...fresh.map(({ row, parent }) => {
-        const branch = loaded.get(row.id)?.branch ?? null;
-        const goal = branch?.record.opening?.goal ?? lines.get(row.id)?.name ?? null;
-        return { row, parent, goal, loaded: branch };
-      }),
-    );
-    waiting = [...loaded].flatMap(([id, { children }]) =>
-      children.map((row) => ({ row, parent: id, isCause: id === cause?.id }))
-    );
-  }
-  return branches;
-}
-
-type Loaded = NonNullable<Awaited<ReturnType<typeof loadBranch>>>;
-
-/** Reads runs in groups, until nothing more fits. */
-async function loadSome(deps: AppDeps, team: Team, rows: readonly RunListRow[], room: Room) {
-  const loaded = new Map<RunId, Loaded>();
-  for (let at = 0; at < rows.length && !room.isSpent; at += PARALLEL_MAX) {
-    const group = rows.slice(at, at + PARALLEL_MAX);
-    const read = await Promise.all(group.map((row) => loadBranch(deps, team, row)));
-    for (const each of read) {
-      if (each === null) continue;
-      loaded.set(each.branch.run, each);
-      room.take(each.branch);
+    const isNamed = ({ row: { id } }: typeof fresh[number]) =>
+      id === cause || id === view.open || id === view.inRun;
+    const named = fresh.filter(isNamed);
+    const others = !isUnfolded ? [] : fresh.filter((child) => {
+      const fits = !isNamed(child) && child.row.usage.events <= left.steps;
+      if (fits) left.steps -= child.row.usage.events + 1;
+      return fits;
+    });
+    const wanted = [...named, ...others].map(({ row }) => row.id);
+    const loaded = new Map<RunId, LoadedBranch>();
+    while (wanted.length > 0 && left.runs > 0 && left.chars > 0) {
+      const group = wanted.splice(0, PARALLEL_MAX).map((id) => loadBranch(deps, team, id));
+      for (const child of await Promise.all(group)) {
+        if (child === null) continue;
+        const { run, events, end } = child;
+        loaded.set(run, child);
+        left.runs--;
+        for (const { data } of new Set([...events, ...end.events])) left.chars -= data.length;
+      }
     }
+    const folded = fresh.filter(({ row }) => !loaded.has(row.id)).slice(0, CHILDREN_LISTED);
+    const lines = await deps.lineage.lines(team, folded.map(({ row }) => row.id));
+    for (const { row, parent } of fresh) {
+      const child = loaded.get(row.id) ?? null;
+      const goal = child?.record.opening?.goal ?? lines.get(row.id)?.name ?? null;
+      branches.push({ row, parent, goal, loaded: child });
+    }
+    waiting = [...loaded.values()].flatMap(({ run, children }) =>
+      children.map((row) => ({ row, parent: run, isCause: run === cause }))
+    );
   }
-  return loaded;
+  const steps = stepCount(run, branches.map(({ row }) => row));
+  return branches.map((branch) => {
+    const { row: { id }, loaded } = branch;
+    const isNamed = view.open === id || view.inRun === id;
+    // A child run that was read for its cause stays folded.
+    const isOpen = loaded !== null && (steps <= UNFOLDED_STEPS_MAX || isNamed);
+    return { ...branch, open: isOpen ? loaded : null };
+  });
 }
 
-function startOf({ startedAt, sortedAt }: RunListRow): number {
-  return startedAt ?? sortedAt;
+/** Returns the number of steps of a run and of others. */
+export function stepCount(run: RunRecord, others: readonly RunListRow[]): number {
+  return others.reduce((sum, { usage }) => sum + usage.events + 1, run.usage.events);
 }
 
-async function loadBranch(deps: AppDeps, team: Team, row: RunListRow) {
-  const { id } = row;
-  const [page, listed] = await Promise.all([
-    deps.runs.read(team, id, null, ROWS_PER_PAGE, ROWS_PER_PAGE),
+/** Returns the child run that failed last; undefined if none failed. */
+export function lastFailed<Child extends { readonly row: RunListRow }>(
+  children: readonly Child[],
+): Child | undefined {
+  const startOf = ({ row: { startedAt, sortedAt } }: Child) => startedAt ?? sortedAt;
+  return children.filter(({ row }) => isFailure(row.status))
+    .toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
+}
+
+/** A child run that was read. */
+export type LoadedBranch = NonNullable<Awaited<ReturnType<typeof loadBranch>>>;
+
+async function loadBranch(deps: AppDeps, team: Team, id: RunId) {
+  const [stored, listed] = await Promise.all([
+    deps.runs.find(team, id),
     deps.lineage.children(team, id, CHILDREN_LISTED),
   ]);
-  if (page === null) return null;
-  const record = assemble(id, page);
-  const [children, end] = await Promise.all([
-    listed.length === 0 ? [] : deps.lineage.rows(team, listed),
-    readEnd(deps, team, record, page, null),
+  if (stored === null) return null;
+  const record = assemble(id, stored);
+  const [page, children] = await Promise.all([
+    stored.page(null, ROWS_PER_PAGE),
+    deps.lineage.rows(team, listed),
   ]);
+  const end = await readEnd(stored, record, { after: null, ...page });
   // A failed child shows its end, which has the reason.
-  const isCut = page.next !== null;
-  const events = isCut && end.events.length > 0 ? end.events.slice(-ROWS_PER_PAGE) : page.events;
-  const calls = explainCalls({ ...page, events }, true);
-  const branch: LoadedBranch = {
-    run: id,
-    record,
-    events,
+  const isWhole = page.next === null;
+  const events = !isWhole && end.events.length > 0 ? end.events.slice(-ROWS_PER_PAGE) : page.events;
+  const calls = explainCalls({ ...stored, events }, true);
+  return {
+    ...{ run: id, record, stored, children, events, isWhole, isRoot: false, end },
     calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
-    unread: isCut ? Math.max(0, record.usage.events - events.length) : 0,
-    end,
-    isCovered: coversCalls(page.parts),
-    isRoot: false,
+    /** Number of its events that were not read. */
+    unread: isWhole ? 0 : Math.max(0, record.usage.events - events.length),
   };
-  return { branch, children };
-}
-
-/** Returns the child runs that are shown with their steps: a folded one may be read for its cause. */
-export function unfolded(
-  { branches, run, view }: Pick<Trunk, "run" | "view"> & { branches: readonly ChildBranch[] },
-): readonly LoadedBranch[] {
-  const steps = branches.reduce((sum, { row }) => sum + row.usage.events + 1, run.usage.events);
-  return branches.flatMap(({ row: { id }, loaded }) =>
-    loaded !== null && (steps <= UNFOLDED_STEPS_MAX || view.open === id || view.inRun === id)
-      ? [loaded]
-      : []
-  );
 }

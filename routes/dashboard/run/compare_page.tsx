@@ -18,7 +18,7 @@ import { compactText, countedText, durationText, formatCount } from "../componen
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Icon } from "../components/icons.tsx";
-import { renderRunNotFound } from "./not_found.tsx";
+import { renderRunNotFound } from "./missing_run.tsx";
 import { shortId, titleOf } from "./title.ts";
 import { CHILDREN_LISTED, comparePath } from "./paths.ts";
 import { eventSteps, isFailure, runStep } from "./steps.ts";
@@ -65,11 +65,9 @@ export const showComparison: Handler = async (c, deps) => {
 
 async function loadSide(deps: AppDeps, team: Team, id: RunId): Promise<Side | null> {
   const { runs, lineage } = deps;
-  const [page, family] = await Promise.all([
-    runs.read(team, id, null, STEPS_MAX),
-    lineage.of(team, id),
-  ]);
-  if (page === null) return null;
+  const [stored, family] = await Promise.all([runs.find(team, id), lineage.of(team, id)]);
+  if (stored === null) return null;
+  const page = { ...stored, ...await stored.page(null, STEPS_MAX) };
   const run = assemble(id, page);
   const walk: Walk = { deps, team, visited: new Set([id]), left: STEPS_MAX, isCut: false };
   const steps = await stepsOf(walk, id, page);
@@ -134,9 +132,12 @@ async function stepsOf(
     // Of several child runs of an agent, the first is compared with the first.
     const nth = (agents.get(step.name) ?? 0) + 1;
     agents.set(step.name, nth);
-    const child = await runs.read(walk.team, step.run, null, walk.left);
+    const child = await runs.find(walk.team, step.run);
     if (child === null) continue;
-    steps.push(...await stepsOf(walk, step.run, child, depth + 1, `${within}${step.name} ${nth}/`));
+    const events = { ...child, ...await child.page(null, walk.left) };
+    steps.push(
+      ...await stepsOf(walk, step.run, events, depth + 1, `${within}${step.name} ${nth}/`),
+    );
   }
   return steps;
 }

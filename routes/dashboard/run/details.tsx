@@ -7,11 +7,11 @@ import { At } from "../components/time.tsx";
 import { durationText } from "../components/format.ts";
 import { CopyButton } from "./messages.tsx";
 import { type KeyValue, KeyValues, LabelList } from "../components/elements.tsx";
-import type { LoadedRun } from "./load.ts";
+import type { RunData } from "./run_load.ts";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 
 /** Shows the labels, the flags and the exact instants of a run. */
-export function RunLabelList(loaded: LoadedRun) {
+export function RunLabelList(loaded: RunData) {
   const { run } = loaded;
   return (
     <>
@@ -46,7 +46,7 @@ function linkOf(value: string | null | undefined, pathOf: (value: string) => str
 
 /** Shows the exact instants and the trace of a run. */
 export function Instants(
-  { opening, startedAt, finishedAt, receivedAt, updatedAt, clockSkewMs }: LoadedRun["run"],
+  { opening, startedAt, finishedAt, receivedAt, updatedAt, clockSkewMs }: RunData["run"],
 ) {
   const trace = opening?.trace;
   const pairs: readonly KeyValue[] = [
@@ -85,14 +85,14 @@ function timeOf(at: number | null): Child {
   return <time datetime={formatInstant(at)}>{formatInstant(at)}</time>;
 }
 
-function idleText(opening: LoadedRun["page"]["parts"]["opening"]): string | null {
+function idleText(opening: RunData["page"]["parts"]["opening"]): string | null {
   const { idleTimeoutSeconds, idleTimeoutStatus } = opening ?? {};
   if (idleTimeoutSeconds === undefined) return null;
   const status = idleTimeoutStatus === undefined ? "" : `, as ${idleTimeoutStatus}`;
   return `after ${durationText(idleTimeoutSeconds * 1_000)}${status}`;
 }
 
-export function Flags(loaded: LoadedRun) {
+export function Flags(loaded: RunData) {
   const flags = flagsOf(loaded);
   return flags.length > 0 && (
     <ul class="flags">
@@ -145,7 +145,7 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
 };
 
 /** Lists missing parts of the run, then losses with the affected fields, then oddities. */
-function flagsOf({ run, traits }: LoadedRun): readonly Flag[] {
+function flagsOf({ run, traits }: RunData): readonly Flag[] {
   const { flags, lost, ignored, payload } = run;
   const removed = payload === "removed" ? "was removed" : "was partly removed";
   const all: readonly (Flag | false | null | undefined)[] = [

@@ -4,10 +4,10 @@ import { runPath } from "../layout/paths.ts";
 import { RunIncidents } from "../alerts/entries.tsx";
 import { lineOf, offsetText, previewOf } from "./event_preview.ts";
 import { Icon } from "../components/icons.tsx";
-import { silenceOf } from "./lead.tsx";
+import { reasonOf, silenceOf } from "./title.ts";
 import { comparePath, tracePath } from "./paths.ts";
 import { isFailure } from "./steps.ts";
-import { type Cause, reasonOf, type TraceProps } from "./trace.ts";
+import type { Cause, TraceProps } from "./run_view.ts";
 
 /** Maximum characters of the heading. */
 const REASON_CHARS = 600;

@@ -1,7 +1,7 @@
 /** Links from the facts of a run to the steps that stand out. */
 import { positionBefore, ROWS_PER_PAGE, tracePath } from "./paths.ts";
-import { isMarked, type Span } from "./spans.ts";
-import type { TraceProps } from "./trace.ts";
+import type { Span } from "./run_load.ts";
+import { isMarked, type TraceProps } from "./run_view.ts";
 
 /** Returns the link to a marked step, and whether the script can select it on this page. */
 export function markLink({ run, view, after, page, trace }: TraceProps, mark: Span) {

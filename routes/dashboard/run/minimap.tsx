@@ -1,9 +1,9 @@
 /** The minimap of a trace: all its events in one lane for each kind. */
 import { countedText, durationText, formatCount } from "../components/format.ts";
-import { isFiltered, tracePath } from "./paths.ts";
+import { isFiltered, positionBeforeMs, timelinePath } from "./paths.ts";
 import { offsetText } from "./event_preview.ts";
-import { type Span, SPANS_MAX } from "./spans.ts";
-import type { Trace, TraceProps } from "./trace.ts";
+import { type RunData, type Span, SPANS_MAX } from "./run_load.ts";
+import type { Trace } from "./run_view.ts";
 
 /** Units of the axis, and of a cell: the width of the shortest event. */
 const WIDTH = 1_000, CELL = 3;
@@ -16,24 +16,28 @@ const LANES = [
   ["e", 25, 4, ({ error }: Span) => error],
 ] as const;
 
+interface MinimapProps extends Pick<Trace, "axis"> {
+  readonly data: RunData;
+}
+
 /** Draws the minimap; nothing for a run without events, and a sentence for one with too many. */
-export function Minimap(props: TraceProps) {
-  const { spans, trace: { axis }, run, isLive } = props;
+export function Minimap({ data, axis }: MinimapProps) {
+  const { spans, run, isLive, isWhole, view } = data;
   if (spans === null) {
-    const max = formatCount(SPANS_MAX[isLive ? "live" : "usual"]);
     return (
       <p class="wf-none">
-        {isLive ? "While it changes, a" : "A"} trace has a map and marks up to {max}{" "}
-        events, or fewer large ones.
+        {isLive ? "While it changes, a" : "A"} trace has a map and marks up to{" "}
+        {formatCount(SPANS_MAX[isLive ? "live" : "usual"])} events, or fewer large ones.
       </p>
     );
   }
   if (spans.length === 0) return null;
-  const place = placeOf(props);
   const { events, errors } = run.usage;
   const label =
     `The complete run, ${durationText(axis.lengthMs)}: ${countedText(events, "event")}` +
     (errors > 0 ? `, ${errors} failed.` : ".");
+  const hasPages = !isWhole && !isFiltered(view);
+  const place = hasPages ? placeOf({ data, axis }) : null;
   return (
     <div class="minimap" data-minimap>
       <svg viewBox={`0 0 ${WIDTH} 32`} preserveAspectRatio="none" role="img" aria-label={label}>
@@ -43,36 +47,27 @@ export function Minimap(props: TraceProps) {
         {place !== null && <rect class="here" {...place} y="0.5" height="31" />}
         <rect class="win" x="0" y="0" width={WIDTH} height="32" visibility="hidden" />
       </svg>
-      {hasPages(props) && <PageLinks {...props} />}
+      {hasPages && <PageLinks data={data} axis={axis} />}
     </div>
   );
-}
-
-/** Returns whether the steps of a run are on several pages. */
-function hasPages({ page, after, view }: TraceProps): boolean {
-  return (page.next !== null || after !== null) && !isFiltered(view);
 }
 
 /** Number of links of a minimap, each to the page that begins at its time. */
 const PAGE_LINKS = 40;
 
-/** Sorts after every event of its instant. */
-const LAST = { batch: 999_999_999, index: 99 } as const;
-
 /** Links across the minimap. They are one Tab stop: the one with the first step of the page. */
-function PageLinks({ run, view, page, trace: { axis } }: TraceProps) {
-  const widthMs = axis.lengthMs / PAGE_LINKS;
-  const shownMs = (page.events[0]?.ts ?? axis.startMs) - axis.startMs;
+function PageLinks({ data: { run, view, page }, axis: { startMs, lengthMs } }: MinimapProps) {
+  const widthMs = lengthMs / PAGE_LINKS;
+  const shownMs = (page.events[0]?.ts ?? startMs) - startMs;
   const here = Math.min(PAGE_LINKS - 1, Math.max(0, Math.floor(shownMs / widthMs)));
   return (
     <nav class="map-pages" aria-label="Steps by time">
       {Array.from({ length: PAGE_LINKS }, (_, i) => {
-        const atMs = Math.floor(axis.startMs + i * widthMs);
-        const after = { ts: Math.max(0, atMs - 1), ...LAST };
-        const text = `Steps from ${offsetText(atMs, axis.startMs)}`;
+        const atMs = Math.floor(startMs + i * widthMs);
+        const text = `Steps from ${offsetText(atMs, startMs)}`;
         return (
           <a
-            href={`${tracePath(run.id, { after, list: view.list })}#timeline`}
+            href={timelinePath(run.id, { after: positionBeforeMs(atMs), list: view.list })}
             aria-label={text}
             title={text}
             aria-current={i === here ? "true" : undefined}
@@ -88,14 +83,13 @@ function PageLinks({ run, view, page, trace: { axis } }: TraceProps) {
 /** Least width of the frame around the steps of a page. */
 const PLACE_WIDTH = 6;
 
-/** Returns where the steps of a page are in a run of several pages; null for one page. */
-function placeOf(props: TraceProps) {
-  const { page, trace: { axis } } = props;
-  const [first, last] = [page.events[0], page.events.at(-1)];
-  if (!hasPages(props) || first === undefined || last === undefined) return null;
-  const scale = WIDTH / axis.lengthMs;
+/** Returns where the steps of a page are in a run of several pages; null for a page without steps. */
+function placeOf({ data: { page: { events } }, axis: { startMs, lengthMs } }: MinimapProps) {
+  const [first, last] = [events[0], events.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const scale = WIDTH / lengthMs;
   const width = Math.max(PLACE_WIDTH, (last.ts - first.ts) * scale);
-  const x = Math.min(WIDTH - width, Math.max(0, (first.ts - axis.startMs) * scale));
+  const x = Math.min(WIDTH - width, Math.max(0, (first.ts - startMs) * scale));
   return { x: x.toFixed(1), width: width.toFixed(1) };
 }
 

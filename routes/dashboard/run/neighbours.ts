@@ -1,41 +1,16 @@
 /** The runs before and after a run in the list that its reader came from. */
 import type { Team } from "../../../domain/teams/team.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { runsCursorText } from "../../api/runs/run_list.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { formatCount } from "../components/format.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { isOnlyPreset, isPreset, parseListQuery, PRESETS, readListQuery } from "../runs/query.ts";
 import { lineOf } from "./event_preview.ts";
+import { tracePath } from "./paths.ts";
 
 /** Maximum characters of a list's query in a link. */
 const LIST_CHARS_MAX = 1_000;
-
-/** A run's place in its list. */
-export interface Neighbours {
-  /** Path of the list. */
-  readonly path: string;
-  /** Name of the filter of the list, such as `Failed`. */
-  readonly name: string;
-  readonly previous: RunId | null;
-  readonly next: RunId | null;
-  /** Query of the list for the next run: it may be on the next page of the list. */
-  readonly nextList: string;
-  /** Place on the page of the list; null if the run is no longer on it. */
-  readonly place: ListPlace | null;
-}
-
-/** A run's place on a page of its list. */
-export interface ListPlace {
-  /** From 1. */
-  readonly at: number;
-  /** Number of runs on the page. */
-  readonly of: number;
-  /** True if the list has further pages. */
-  readonly hasMore: boolean;
-  /** True if the page is the first of the list. */
-  readonly isFirst: boolean;
-}
 
 /**
  * Returns the query of the list that a reader came from: as a link has it, else that of the list
@@ -56,41 +31,38 @@ export function listOf(c: RequestContext): string | null {
 export async function findNeighbours(
   { runList, environment }: AppDeps,
   team: Team,
-  run: Pick<RunListRow, "id">,
+  id: RunId,
   list: string | null,
-): Promise<Neighbours | null> {
+) {
   if (list === null) return null;
   const request = parseListQuery(list, environment.now());
   if (!request.ok) return null;
   const { query, after, limit, isWindowDefault } = request.value;
-  const path = RUNS_PATH + (list === "" ? "" : `?${list}`);
   const { rows, next } = await runList.page(team, query, after, limit);
-  const at = rows.findIndex(({ id }) => id === run.id);
-  const name = nameOf(list);
-  if (at < 0) return { path, name, previous: null, next: null, nextList: list, place: null };
-  const place = { at: at + 1, of: rows.length, hasMore: next !== null, isFirst: after === null };
-  const neighbours = { path, name, previous: rows[at - 1]?.id ?? null, place };
-  const following = rows[at + 1]?.id ?? null;
-  if (following !== null || next === null) {
-    return { ...neighbours, next: following, nextList: list };
-  }
+  const at = rows.findIndex((row) => row.id === id);
+  const pathOf = (row: { readonly id: RunId } | undefined, list: string) =>
+    row === undefined ? null : tracePath(row.id, { list });
+  // The next run may be on the next page of the list.
+  const isLast = at === rows.length - 1 && next !== null;
   const further = new URLSearchParams(list);
-  further.set("cursor", runsCursorText(next, isWindowDefault ? query.from : null));
-  const [first] = (await runList.page(team, query, next, 1)).rows;
-  return { ...neighbours, next: first?.id ?? null, nextList: `${further}` };
+  if (isLast) further.set("cursor", runsCursorText(next, isWindowDefault ? query.from : null));
+  const following = isLast ? (await runList.page(team, query, next, 1)).rows[0] : rows[at + 1];
+  // The length of a list is known only where it ends.
+  const count = formatCount(rows.length);
+  const all = after !== null ? `${count} on the page` : next === null ? count : `${count}+`;
+  return {
+    /** Name of the filter of the list, such as `Failed`, and its path. */
+    name: nameOf(list),
+    path: RUNS_PATH + (list === "" ? "" : `?${list}`),
+    /** Place on the page of the list; null if the run is no longer on it, nor its neighbours. */
+    place: at < 0 ? null : `${formatCount(at + 1)} of ${all}`,
+    previous: pathOf(rows[at - 1], list),
+    next: at < 0 ? null : pathOf(following, isLast ? `${further}` : list),
+  };
 }
 
 /** Parameters of a list that do not filter it by a value that names it. */
-const NAMELESS: ReadonlySet<string> = new Set([
-  "cursor",
-  "limit",
-  "from",
-  "to",
-  "since",
-  "root",
-  "open",
-  "shown",
-]);
+const NAMELESS = /^(?:cursor|limit|from|to|since|root|open|shown)$/;
 
 /** Maximum characters of a list's name. */
 const NAME_CHARS = 60;
@@ -100,9 +72,7 @@ function nameOf(list: string): string {
   const query = readListQuery(list);
   const preset = isOnlyPreset(query) && PRESETS.find((preset) => isPreset(query, preset));
   if (preset) return preset.name === "All" ? "All runs" : preset.name;
-  const values = [...query].flatMap(([key, value]) =>
-    NAMELESS.has(key) || value === "" ? [] : [value]
-  );
+  const values = [...query].filter(([key]) => !NAMELESS.test(key)).map(([, value]) => value);
   const name = lineOf(values.join(", "), NAME_CHARS);
   return name.charAt(0).toUpperCase() + name.slice(1);
 }

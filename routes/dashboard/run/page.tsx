@@ -10,18 +10,22 @@ import { type DashboardPage, get, post } from "../layout/page.ts";
 import { assetPath } from "../layout/assets.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { countedText, formatCount, originOf } from "../components/format.ts";
+import { confirmedIn } from "../components/confirm_form.tsx";
+import { originOf } from "../components/format.ts";
 import { Copyable } from "../components/elements.tsx";
+import { RunState } from "../components/run_columns.tsx";
 import { CheckResults } from "./checks.tsx";
 import { showComparison } from "./compare_page.tsx";
-import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
 import { FoldedSection, Instants, RunLabelList } from "./details.tsx";
 import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
-import { RunLead } from "./lead.tsx";
-import { type LoadedRun, loadRun } from "./load.ts";
-import { findNeighbours, listOf, type ListPlace, type Neighbours } from "./neighbours.ts";
-import { renderRunNotFound } from "./not_found.tsx";
+import {
+  ConfirmDeletion,
+  OfferDeletion,
+  renderRunNotFound,
+  submitDeletion,
+} from "./missing_run.tsx";
+import { listOf } from "./neighbours.ts";
 import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
 import {
   CostSection,
@@ -31,9 +35,11 @@ import {
   Scores,
   Stages,
 } from "./results.tsx";
-import { shortId, titleOf } from "./title.ts";
+import { loadRun, type RunData } from "./run_load.ts";
+import { runView } from "./run_view.ts";
+import { isFailure } from "./steps.ts";
 import { StepPanel } from "./step_panel.tsx";
-import { type Trace, traceOf } from "./trace.ts";
+import { shortId, silenceOf, titleOf } from "./title.ts";
 import { Waterfall } from "./waterfall.tsx";
 
 /** Seconds between reloads of the page of a changing run. */
@@ -51,23 +57,22 @@ const showRun: Handler = async (c, deps) => {
   const id = parseRunId(c.req.param("id") ?? "");
   if (!id.ok) return fail(c, NO_SUCH_RUN);
   if (!events.ok) return fail(c, events.problem);
-  const principal = c.get("principal");
   const view = readView(c, events.value.after);
-  const [loaded, neighbours] = await Promise.all([
-    loadRun(deps, principal, id.value, view),
-    findNeighbours(deps, principal.team, { id: id.value }, view.list),
-  ]);
-  if (loaded === null) return fail(c, NO_SUCH_RUN);
-  const confirms = c.req.query("confirm") === "delete" && loaded.isAdmin;
-  const { run, isLive } = loaded;
-  const trace = traceOf(loaded);
-  const props = { ...loaded, trace, confirms, neighbours, origin: originOf(c) };
+  const data = await loadRun(deps, c.get("principal"), id.value, view);
+  if (data === null) return fail(c, NO_SUCH_RUN);
+  const confirms = data.isAdmin && confirmedIn(c, "delete") !== null;
+  const isFollowed = data.isLive && !confirms;
   return showPage(c, {
-    title: titleOf(loaded),
-    lead: <RunLead run={run} />,
-    crumbs: <Crumbs {...props} />,
-    body: <RunBody {...props} />,
-    ...(isLive && !confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
+    title: titleOf(data),
+    lead: <Lead data={data} />,
+    crumbs: <Crumbs data={data} />,
+    body: (
+      <>
+        {confirms && <ConfirmDeletion run={data.run} />}
+        <RunBody data={data} isFollowed={isFollowed} origin={originOf(c)} />
+      </>
+    ),
+    ...(isFollowed ? { reloadSeconds: RELOAD_SECONDS } : {}),
   });
 };
 
@@ -100,47 +105,76 @@ const showRawRun: Handler = async (c, deps) => {
   return response;
 };
 
-interface RunPageProps extends LoadedRun {
-  readonly trace: Trace;
-  readonly neighbours: Neighbours | null;
-  /** True to ask for confirmation of the deletion. */
-  readonly confirms: boolean;
+interface DataProps {
+  readonly data: RunData;
+}
+
+interface BodyProps extends DataProps {
+  /** True if the page follows the changes of the run. */
+  readonly isFollowed: boolean;
   /** Origin of the service as the browser sees it. */
   readonly origin: string;
 }
 
-function RunBody(props: RunPageProps) {
+function RunBody({ data, isFollowed, origin }: BodyProps) {
+  const { run, view } = data;
+  const trace = runView(data);
+  const props = { ...data, trace };
+  const following = isFollowed && {
+    "hx-get": tracePath(run.id, view),
+    "hx-trigger": `every ${RELOAD_SECONDS}s`,
+    "hx-swap": "none",
+    "hx-select-oob": "#facts,#steps,#results",
+  };
   return (
     <>
-      {props.confirms && <ConfirmDeletion {...props} />}
-      <div id="facts" class="run-facts" {...following(props)}>
-        <RunLabelList {...props} />
+      <div id="facts" class="run-facts" {...following}>
+        <RunLabelList {...data} />
         <Failure {...props} />
-        <Facts {...props} />
-        <CheckResults {...props} />
+        <Facts data={data} trace={trace} />
+        <CheckResults {...data} />
       </div>
       <section id="timeline" class="panel trace" aria-labelledby="timeline-title">
-        {isEmpty(props) ? <NoEvents {...props.run} /> : <Waterfall {...props} />}
+        <Waterfall data={data} trace={trace} />
         <StepPanel {...props} />
       </section>
       <div id="results" class="results">
-        <OutputSection {...props} />
-        <Scores {...props} />
-        <CostSection {...props} />
-        <MetadataTable {...props} />
-        <Relatives {...props} />
-        <Stages {...props} />
-        <Instants {...props.run} />
-        <Elsewhere {...props} />
+        <OutputSection {...data} />
+        <Scores {...data} />
+        <CostSection {...data} />
+        <MetadataTable {...data} />
+        <Relatives {...data} />
+        <Stages {...data} />
+        <Instants {...run} />
+        <FoldedSection id="elsewhere" title="The same as JSON">
+          <p>Request it with a key of the team:</p>
+          <Copyable
+            id="curl"
+            text={`curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${run.id}"`}
+          />
+        </FoldedSection>
       </div>
       <script src={assetPath("trace.js")} defer />
     </>
   );
 }
 
-function Crumbs({ run, view, neighbours, isAdmin }: RunPageProps) {
-  const to = (id: string, list = view.list) => tracePath(id, { list });
-  const { previous = null, next = null } = neighbours ?? {};
+/** The status, and why the run ended if no call closed it; the failure box says it of a failed one. */
+function Lead({ data: { run } }: DataProps) {
+  const silence = isFailure(run.status) ? null : silenceOf(run);
+  return (
+    <>
+      <RunState run={run} />
+      {silence !== null && <>{" "}{silence}</>}
+    </>
+  );
+}
+
+function Crumbs({ data: { run, neighbours, isAdmin } }: DataProps) {
+  const step = (name: string, rel: string, key: string, to: string | null) =>
+    to === null
+      ? <span class="btn small" aria-disabled="true">{name}</span>
+      : <a class="btn small" rel={rel} href={to} data-key={key}>{name}</a>;
   return (
     <div class="crumbs">
       <nav aria-label="Breadcrumb">
@@ -158,18 +192,10 @@ function Crumbs({ run, view, neighbours, isAdmin }: RunPageProps) {
       <div class="end">
         {neighbours !== null && (
           <>
-            {neighbours.place !== null && <Place {...neighbours.place} />}
+            {neighbours.place !== null && <span class="num">{neighbours.place}</span>}
             <span class="joined">
-              {previous === null
-                ? <span class="btn small" aria-disabled="true">Previous</span>
-                : <a class="btn small" rel="prev" href={to(previous)} data-key="[">Previous</a>}
-              {next === null
-                ? <span class="btn small" aria-disabled="true">Next</span>
-                : (
-                  <a class="btn small" rel="next" href={to(next, neighbours.nextList)} data-key="]">
-                    Next
-                  </a>
-                )}
+              {step("Previous", "prev", "[", neighbours.previous)}
+              {step("Next", "next", "]", neighbours.next)}
             </span>
           </>
         )}
@@ -182,64 +208,6 @@ function Crumbs({ run, view, neighbours, isAdmin }: RunPageProps) {
         </details>
       </div>
     </div>
-  );
-}
-
-/** The place of a run in what was listed: the length of a list is known only where it ends. */
-function Place({ at, of, hasMore, isFirst }: ListPlace) {
-  const all = isFirst
-    ? `${formatCount(of)}${hasMore ? "+" : ""}`
-    : `${formatCount(of)} on the page`;
-  return <span class="num">{formatCount(at)} of {all}</span>;
-}
-
-/** Returns whether a run has nothing to show in a waterfall. */
-function isEmpty({ run, page, view, branches }: LoadedRun): boolean {
-  const hasEvents = run.usage.events > 0 && (page.events.length > 0 || view.after !== null);
-  return !hasEvents && branches.length === 0;
-}
-
-function NoEvents({ id, kind, usage }: LoadedRun["run"]) {
-  return (
-    <div class="steps-side" id="steps">
-      <div class="wf-tools">
-        <h2 id="timeline-title">Timeline</h2>
-      </div>
-      <p class="wf-none">
-        {usage.events > 0
-          ? `${
-            countedText(usage.events, "event")
-          } removed by age: the plan keeps payloads for a while. The totals are above.`
-          : (
-            <>
-              {kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
-              Model calls, tools and logs are shown here once they are sent to{" "}
-              <code>POST /v1/runs/{id}/events</code>.
-            </>
-          )}
-      </p>
-    </div>
-  );
-}
-
-/** Returns the htmx attributes that reload the changing parts of a live run. */
-function following({ run, view, isLive, confirms }: RunPageProps): Record<string, string> {
-  if (!isLive || confirms) return {};
-  return {
-    "hx-get": tracePath(run.id, view),
-    "hx-trigger": `every ${RELOAD_SECONDS}s`,
-    "hx-swap": "none",
-    "hx-select-oob": "#facts,#steps,#results",
-  };
-}
-
-/** The run as JSON for programs. */
-function Elsewhere({ origin, run: { id } }: RunPageProps) {
-  return (
-    <FoldedSection id="elsewhere" title="The same as JSON">
-      <p>Request it with a key of the team:</p>
-      <Copyable id="curl" text={`curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${id}"`} />
-    </FoldedSection>
   );
 }
 

@@ -1,46 +1,34 @@
 /** Paths of a run's pages and of the pages they link to. */
-import type { EventPosition } from "../../../domain/runs/event_page.ts";
+import type { EventPosition, PositionedEvent } from "../../../domain/runs/event_page.ts";
+import { storedFacts } from "../../../domain/runs/event.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
 import { queryText, RATE_CARD_PATH, runPath } from "../layout/paths.ts";
 
 /** Kinds of steps that the waterfall can be filtered by. */
 export const STEP_KINDS = ["model", "tool", "log"] as const;
 
-/** One of {@link STEP_KINDS}. */
-export type FilterKind = typeof STEP_KINDS[number];
+/** The view without a selection, filter or list. */
+export const PLAIN_VIEW = {
+  /** Position that the page of events follows; null for the first page. */
+  after: null as EventPosition | null,
+  /** Number of rows before the first one shown. */
+  skip: 0,
+  /** Id of the selected event; null for the default. */
+  event: null as string | null,
+  /** Id of the child run that has the selected event; null for the run of the page. */
+  inRun: null as string | null,
+  /** Id of the child run that is unfolded; null for the default. */
+  open: null as string | null,
+  kind: null as typeof STEP_KINDS[number] | null,
+  failed: false,
+  /** Text to find; empty for none. */
+  text: "",
+  /** Query of the list that led to the page; null for none. */
+  list: null as string | null,
+};
 
 /** State of a run's page, as its URL has it. */
-export interface TraceView {
-  /** Position that the page of events follows; null for the first page. */
-  readonly after: EventPosition | null;
-  /** Number of rows before the first one shown. */
-  readonly skip: number;
-  /** Id of the selected event; null for the default. */
-  readonly event: string | null;
-  /** Id of the child run that has the selected event; null for the run of the page. */
-  readonly inRun: string | null;
-  /** Id of the child run that is unfolded; null for the default. */
-  readonly open: string | null;
-  readonly kind: FilterKind | null;
-  readonly failed: boolean;
-  /** Text to find; empty for none. */
-  readonly text: string;
-  /** Query of the list that led to the page; null for none. */
-  readonly list: string | null;
-}
-
-/** The view without a selection, filter or list. */
-export const PLAIN_VIEW: TraceView = {
-  after: null,
-  skip: 0,
-  event: null,
-  inRun: null,
-  open: null,
-  kind: null,
-  failed: false,
-  text: "",
-  list: null,
-};
+export type TraceView = Readonly<typeof PLAIN_VIEW>;
 
 /** Rows of the waterfall that a page sends. */
 export const ROWS_PER_PAGE = 100;
@@ -56,24 +44,44 @@ export function isFiltered({ kind, failed, text }: TraceView): boolean {
   return kind !== null || failed || text !== "";
 }
 
-/** Returns the position before an event: a page that follows it begins with the event. */
-export function positionBefore({ ts, batch, index }: EventPosition): EventPosition | null {
-  if (index > 0) return { ts, batch, index: index - 1 };
-  if (batch > 0) return { ts, batch: batch - 1, index: LAST.index };
-  return ts > 0 ? { ts: ts - 1, ...LAST } : null;
+const TYPES = { model: "llm_call", tool: "tool_call", log: "log" } as const;
+
+/** Returns whether an event matches the filters. */
+export function matchesEvent(
+  { type, data }: Pick<PositionedEvent, "type" | "data">,
+  { kind, failed, text }: TraceView,
+): boolean {
+  if (kind !== null && type !== TYPES[kind]) return false;
+  if (text !== "" && !`${type} ${data}`.toLowerCase().includes(text.toLowerCase())) return false;
+  return !failed || storedFacts(type, data).error;
 }
 
 /** Sort after every batch, and after every event of a batch. */
 const LAST = { batch: 999_999_999, index: 99 } as const;
 
+/** Sorts before every event: a failed run would open at its failure without a position. */
+export const START: EventPosition = { ts: 0, batch: 0, index: 0 };
+
+/** Sorts after every event; the page that follows it has the last steps. */
+export const END: EventPosition = { ts: Number.MAX_SAFE_INTEGER, ...LAST };
+
+/** Returns the position that events from an instant on follow. */
+export function positionBeforeMs(ms: number): EventPosition {
+  return { ts: Math.max(0, ms - 1), ...LAST };
+}
+
+/** Returns the position before an event: a page that follows it begins with the event. */
+export function positionBefore({ ts, batch, index }: EventPosition): EventPosition | null {
+  if (index > 0) return { ts, batch, index: index - 1 };
+  if (batch > 0) return { ts, batch: batch - 1, index: LAST.index };
+  return ts > 0 ? positionBeforeMs(ts) : null;
+}
+
 /** Path of a run's page in a view. */
 export function tracePath(id: string, view: Partial<TraceView> = {}): string {
-  const { after, skip, event, inRun, open, kind, failed, text, list } = {
-    ...PLAIN_VIEW,
-    ...view,
-  };
+  const { after = null, skip, event, inRun, open, kind, failed, text, list } = view;
   return runPath(id) + queryText([
-    ["events_cursor", after === null ? null : cursorText(after)],
+    ["events_cursor", after && cursorText(after)],
     ["skip", skip === 0 ? null : skip],
     ["open", open],
     ["kind", kind],
@@ -83,6 +91,11 @@ export function tracePath(id: string, view: Partial<TraceView> = {}): string {
     ["in", inRun],
     ["list", list],
   ]);
+}
+
+/** Path of the steps on a run's page in a view. */
+export function timelinePath(id: string, view: Partial<TraceView>): string {
+  return `${tracePath(id, view)}#timeline`;
 }
 
 /**
@@ -96,7 +109,7 @@ export function comparePath(id: string, other: string | null = null, isBrief = f
 
 /** Path of the record as JSON, with the events after a position. */
 export function rawPath(id: string, after: EventPosition | null = null, limit?: number): string {
-  const cursor = after === null ? null : cursorText(after);
+  const cursor = after && cursorText(after);
   return `${runPath(id)}/raw${queryText([["events_cursor", cursor], ["events_limit", limit]])}`;
 }
 

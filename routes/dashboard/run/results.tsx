@@ -15,14 +15,14 @@ import { type Column, countColumn, numberColumn, Table } from "../components/tab
 import { FoldedSection } from "./details.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
 import { Output } from "./payload.tsx";
-import type { LoadedRun } from "./load.ts";
+import type { RunData } from "./run_load.ts";
 import { CHILDREN_LISTED, rawPath } from "./paths.ts";
 import { runPath } from "../layout/paths.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 
 /** Shows the output, if there is one. */
-export function OutputSection({ run: { id, output } }: LoadedRun) {
+export function OutputSection({ run: { id, output } }: RunData) {
   if (output === null) return null;
   return (
     <Section id="output" title="Output">
@@ -31,7 +31,7 @@ export function OutputSection({ run: { id, output } }: LoadedRun) {
   );
 }
 
-export function Scores({ run: { scores, addedScores }, nowMs }: LoadedRun) {
+export function Scores({ run: { scores, addedScores }, nowMs }: RunData) {
   if (scores.length + addedScores.length === 0) return null;
   const rows = [
     ...scores.map(([name, value]) => ({ name, value, from: "the run itself" })),
@@ -60,7 +60,7 @@ const SCORE_COLUMNS: readonly Column<Pick<AddedScore, "name" | "value"> & { from
   { head: "From", cell: ({ from }) => from },
 ];
 
-export function MetadataTable({ run: { metadata } }: LoadedRun) {
+export function MetadataTable({ run: { metadata } }: RunData) {
   if (metadata === null || metadata.length === 0) return null;
   return (
     <Section id="metadata" title="Metadata">
@@ -75,7 +75,7 @@ export function MetadataTable({ run: { metadata } }: LoadedRun) {
 }
 
 /** Shows the cost, model by model. */
-export function CostSection({ page, ownCall, family, isAdmin }: LoadedRun) {
+export function CostSection({ page, ownCall, family, isAdmin }: RunData) {
   const lines = costByModel(page);
   if (lines.length === 0 && ownCall === null) return null;
   return (
@@ -130,7 +130,7 @@ const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning:
 };
 
 /** Shows the stages; an open run has none. */
-export function Stages({ run: { id, processing }, nowMs }: LoadedRun) {
+export function Stages({ run: { id, processing }, nowMs }: RunData) {
   // Stages that are done, or have nothing to do, are no news. Before the cost is done, it is not known
   // which of the others have.
   const [cost] = processing;
@@ -172,7 +172,7 @@ function stateOf(stage: StageProgress, nowMs: number): Child {
 }
 
 /** Shows the tree, if the run has a parent or children. */
-export function Relatives(loaded: LoadedRun) {
+export function Relatives(loaded: RunData) {
   const { run, family, relatives } = loaded;
   const parentRunId = run.opening?.parentRunId;
   if (parentRunId === undefined && family.children.length === 0) return null;
@@ -207,7 +207,7 @@ export function Relatives(loaded: LoadedRun) {
   );
 }
 
-function Children({ run, family: { children, hasMore }, relatives }: LoadedRun) {
+function Children({ run, family: { children, hasMore }, relatives }: RunData) {
   if (children.length === 0) return null;
   const unlisted = children.length - CHILDREN_LISTED;
   return (

@@ -14,7 +14,7 @@ import { CallBox, Chat, CopyButton, TextBudget, Value } from "./messages.tsx";
 import { Output, Payload } from "./payload.tsx";
 import { positionBefore, rawPath } from "./paths.ts";
 import type { Step } from "./steps.ts";
-import type { TraceProps } from "./trace.ts";
+import type { TraceProps } from "./run_view.ts";
 import { StepIcon } from "./waterfall_row.tsx";
 
 /** Maximum characters of JSON shown. */

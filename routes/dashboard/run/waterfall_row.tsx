@@ -4,10 +4,10 @@ import { Money } from "../components/elements.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { lineOf, offsetText } from "./event_preview.ts";
-import { tracePath } from "./paths.ts";
-import { isMarked } from "./spans.ts";
+import { tracePath, type TraceView } from "./paths.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { isMarked, type Trace } from "./run_view.ts";
 import type { Step, StepKind } from "./steps.ts";
-import type { Trace, TraceProps } from "./trace.ts";
 
 /** Levels of indentation; deeper rows keep the last and show their level. */
 const LEVELS_MAX = 4;
@@ -56,50 +56,48 @@ export function ErrorTag({ of }: { readonly of: string }) {
   return <span class="tag bad">{lineOf(name ?? of, TAG_CHARS)}</span>;
 }
 
-export function Row({ row, ...props }: TraceProps & { readonly row: TraceRow<Step> }) {
-  const { run, view, trace } = props;
-  const { step, depth, below } = row;
-  const { marks, axis, selected } = trace;
-  const isRun = step.kind === "run";
-  const isRoot = step.run === run.id;
-  const select = {
-    ...view,
-    after: props.after ?? view.after,
-    event: step.preview?.event.id ?? null,
-    inRun: isRoot ? null : step.run,
-  };
-  const isFailed = step.failure !== null;
+interface RowProps {
+  readonly row: TraceRow<Step>;
+  /** Id of the run of the page. */
+  readonly run: RunId;
+  /** View of the page that the row is on. */
+  readonly view: TraceView;
+  readonly trace: Trace;
+}
+
+export function Row({ row: { step, depth, below }, run, view, trace }: RowProps) {
+  const { marks, axis } = trace;
+  const { id, kind, name, text, failure, folded, durationMs } = step;
+  const isRun = kind === "run";
+  const inRun = step.run === run ? null : step.run;
+  const to = tracePath(run, { ...view, event: step.preview?.event.id ?? null, inRun });
+  const isFolded = folded !== null && isRun;
   return (
     <tr
       role="row"
-      id={step.id}
-      class={[isRun ? "is-run" : `is-${step.kind}`, isFailed ? "failed" : ""].join(" ").trim()}
+      id={id}
+      class={`is-${kind}${failure === null ? "" : " failed"}`}
       data-depth={Math.min(depth, LEVELS_MAX - 1)}
       aria-level={depth + 1}
-      aria-expanded={below > 0 ? "true" : step.folded !== null && isRun ? "false" : undefined}
-      aria-selected={step === selected ? "true" : "false"}
+      aria-expanded={below > 0 ? "true" : isFolded ? "false" : undefined}
+      aria-selected={step === trace.selected ? "true" : "false"}
     >
       <td role="gridcell" class="c-name">
         <div class="cell">
           {below > 0
             ? (
-              <button
-                type="button"
-                class="twist"
-                tabindex={-1}
-                aria-label={`Steps of ${step.name}`}
-              >
+              <button type="button" class="twist" tabindex={-1} aria-label={`Steps of ${name}`}>
                 <Icon name="chevron" />
               </button>
             )
             : <span class="leaf">{depth >= LEVELS_MAX && depth}</span>}
           <StepIcon step={step} />
-          <a class="row" href={`${tracePath(run.id, select)}#${step.id}`}>
-            <b>{step.name}</b>
-            {isFailed && !isRun && step.kind !== "log" && <ErrorTag of={step.failure ?? ""} />}
-            {step.text !== null && <span class={step.name === "" ? "" : "args"}>{step.text}</span>}
+          <a class="row" href={`${to}#${id}`}>
+            <b>{name}</b>
+            {failure !== null && !isRun && kind !== "log" && <ErrorTag of={failure} />}
+            {text !== null && <span class={name === "" ? "" : "args"}>{text}</span>}
           </a>
-          {step.folded !== null && <Folded {...props} step={step} />}
+          {folded !== null && <FoldLink {...{ step, folded, run, view }} />}
         </div>
       </td>
       <td role="gridcell" class="c-lane">
@@ -108,7 +106,7 @@ export function Row({ row, ...props }: TraceProps & { readonly row: TraceRow<Ste
       </td>
       <td role="gridcell" class="c-dur num">
         {isMarked(step, marks.slowest) && <Mark name="slowest" />}
-        {step.durationMs === null ? "" : durationText(step.durationMs)}
+        {durationMs === null ? "" : durationText(durationMs)}
       </td>
       <td role="gridcell" class="c-cost num">
         {isMarked(step, marks.costliest) && <Mark name="most expensive" />}
@@ -133,69 +131,65 @@ function StepCost({ step: { call, cost, kind } }: { readonly step: Step }) {
   return cost > 0n || isPriced || kind === "run" ? <Money of={cost} /> : null;
 }
 
+type FoldLinkProps = Pick<RowProps, "run" | "view"> & {
+  readonly step: Step;
+  readonly folded: NonNullable<Step["folded"]>;
+};
+
 /** Unfolds a child run, or opens the one whose further steps are not listed. */
-function Folded({ run, view, step }: TraceProps & { readonly step: Step }) {
-  const { steps, failed } = step.folded ?? { steps: 0, failed: 0 };
+function FoldLink({ step, folded: { steps, failed }, run, view }: FoldLinkProps) {
   const isOpen = view.open === step.run;
-  const words = `${countedText(steps, isOpen ? "more step" : "step")}${
-    failed > 0 ? `, ${formatCount(failed)} failed` : ""
-  }`;
   const to = isOpen
     ? tracePath(step.run)
-    : `${tracePath(run.id, { ...view, open: step.run })}#${step.id}`;
-  return <a class="tag fold-link" href={to}>▸ {words}</a>;
-}
-
-function Lane({ step, axis }: { readonly step: Step; readonly axis: Trace["axis"] }) {
-  const s = Math.max(0, step.atMs - axis.startMs);
-  const e = Math.max(s, step.endMs - axis.startMs);
-  const at = (ms: number) => percent(ms, axis.lengthMs);
-  const width = `${Math.max(0.15, round(100 * (e - s) / axis.lengthMs))}%`;
-  const bad = step.failure === null ? "" : " is-bad";
-  const times = { "data-s": Math.round(s), "data-e": Math.round(e) };
+    : `${tracePath(run, { ...view, open: step.run })}#${step.id}`;
   return (
-    <svg class="lane" aria-hidden="true">
-      <use href="#ticks" />
-      {step.kind === "run"
-        ? (
-          <>
-            <rect class="b-run" {...times} x={at(s)} y="13" width={width} height="2" />
-            {[s, e].map((end) =>
-              step.status === "running" && end === e && e !== s ? null : (
-                <rect
-                  class={`b-run cap${bad}`}
-                  data-s={Math.round(end)}
-                  data-e={Math.round(end)}
-                  x={at(end)}
-                  y="10"
-                  width="1.5"
-                  height="8"
-                />
-              )
-            )}
-          </>
-        )
-        : (
-          <rect
-            class={`b-${step.kind}${bad}`}
-            {...times}
-            x={at(s)}
-            y={bad === "" ? BAR_TOPS[step.kind] : 8}
-            width={step.kind === "log" || e === s ? "1.5" : width}
-            height={bad === "" ? 28 - 2 * BAR_TOPS[step.kind] : 12}
-          />
-        )}
-    </svg>
+    <a class="tag fold-link" href={to}>
+      ▸ {countedText(steps, isOpen ? "more step" : "step")}
+      {failed > 0 && `, ${formatCount(failed)} failed`}
+    </a>
   );
 }
 
-const BAR_TOPS: Readonly<Record<StepKind, number>> = {
-  run: 13,
-  model: 9.5,
-  tool: 10.5,
-  log: 10,
-  span: 11,
-};
+/** Least width of a bar, in percent; top of each kind of bar and of a failed one; height of a lane. */
+const BAR = {
+  widthMin: 0.15,
+  tops: { run: 13, model: 9.5, tool: 10.5, log: 10, span: 11 },
+  badTop: 8,
+  laneHeight: 28,
+} as const;
+
+/** Draws the bar of a step; that of a run is a line with caps. */
+function Lane({ step, axis }: { readonly step: Step; readonly axis: Trace["axis"] }) {
+  const { kind, failure, status } = step;
+  const s = Math.max(0, step.atMs - axis.startMs);
+  const e = Math.max(s, step.endMs - axis.startMs);
+  const bad = failure === null ? "" : " is-bad";
+  const width = `${Math.max(BAR.widthMin, round(100 * (e - s) / axis.lengthMs))}%`;
+  const from = (start: number, end: number) => ({
+    "data-s": Math.round(start),
+    "data-e": Math.round(end),
+    x: percent(start, axis.lengthMs),
+  });
+  const isRun = kind === "run";
+  const y = bad === "" || isRun ? BAR.tops[kind] : BAR.badTop;
+  const isPoint = !isRun && (kind === "log" || e === s);
+  const caps = !isRun ? [] : status === "running" && e !== s ? [s] : [s, e];
+  return (
+    <svg class="lane" aria-hidden="true">
+      <use href="#ticks" />
+      <rect
+        class={`b-${kind}${isRun ? "" : bad}`}
+        {...from(s, e)}
+        y={y}
+        width={isPoint ? "1.5" : width}
+        height={BAR.laneHeight - 2 * y}
+      />
+      {caps.map((end) => (
+        <rect class={`b-run cap${bad}`} {...from(end, end)} y="10" width="1.5" height="8" />
+      ))}
+    </svg>
+  );
+}
 
 function round(value: number): number {
   return Math.round(value * 100) / 100;

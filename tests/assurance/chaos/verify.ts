@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { Load } from "../../support/harness/load.ts";
-import { assertSumsAddUp, TEAM } from "../../support/builders/stored_runs.ts";
+import { assertSumsAddUp, readRun, TEAM } from "../../support/builders/stored_runs.ts";
 import type { Process } from "../../support/harness/process.ts";
 import { withStore } from "../../support/harness/temp_store.ts";
 import { emptyTally, type Tally, verifyRun } from "../../support/oracles/verify.ts";
@@ -23,7 +23,7 @@ export async function verify(path: string, loads: readonly Load[]): Promise<Tall
     const runs = runStoreOf(store);
     const tally = emptyTally();
     for (const script of loads.flatMap(({ scripts }) => scripts)) {
-      const run = await runs.read({ ...TEAM, id }, script.id, null, 100);
+      const run = await readRun(runs, { ...TEAM, id }, script.id, null, 100);
       const held = {
         opened: (run?.parts.opening ?? null) !== null,
         closed: (run?.parts.closing ?? null) !== null,

@@ -7,7 +7,7 @@ import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { aRunNow } from "../../support/builders/old_ledger.ts";
-import { run } from "../../support/builders/stored_runs.ts";
+import { readRun, run } from "../../support/builders/stored_runs.ts";
 import { Process } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
@@ -53,7 +53,7 @@ Deno.test("a start with a clock that is 45 days ahead removes no run", async () 
     await withStore(path, async (store) => {
       const archive = new RetentionHarness(store);
       for (let n = 0; n < RUNS; n++) {
-        const page = await archive.runs.read(team, run(n), null, 9);
+        const page = await readRun(archive.runs, team, run(n), null, 9);
         assertEquals([page?.parts.opening?.goal, page?.events.length], ["g", 1], `run ${n}`);
       }
       const [report] = await archive.sweeps.reports(1);

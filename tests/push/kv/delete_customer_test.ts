@@ -11,7 +11,7 @@ import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harnes
 import { NOON } from "../../support/harness/harness.ts";
 import { startedJob } from "../../support/builders/jobs.ts";
 import { aRunNow, openOldLedger } from "../../support/builders/old_ledger.ts";
-import { aCall, open, run } from "../../support/builders/stored_runs.ts";
+import { aCall, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -197,7 +197,7 @@ Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer's name", 
     assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [0, 0, 0, 0]);
   }
   await assertClean(temp.store);
-  assertEquals((await archive.runs.read(team, run(n), null, 1))?.events.length, 1);
+  assertEquals((await readRun(archive.runs, team, run(n), null, 1))?.events.length, 1);
   assertEquals((await temp.keysBelow(["run_by", team.id, "customer"])).length, 1);
 });
 
@@ -236,7 +236,7 @@ Deno.test("delete a customer: runs stored after the request stay, and the job st
   } while (await archive.deletions.work());
   assertEquals((await archive.deletions.get(team, job.id))?.runs, 100);
   for (let n = 100; n < next; n++) {
-    assert(await archive.runs.read(team, run(n), null, 1), `run ${n} of ${next}`);
+    assert(await readRun(archive.runs, team, run(n), null, 1), `run ${n} of ${next}`);
   }
   await assertClean(temp.store);
 });

@@ -20,7 +20,7 @@ import {
 } from "../../support/harness/retention_harness.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aCall, dumpOf, run } from "../../support/builders/stored_runs.ts";
+import { aCall, dumpOf, readRun, run } from "../../support/builders/stored_runs.ts";
 import { RunModel, TeamModel } from "../../support/oracles/retention_model.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { noise, TempStore } from "../../support/harness/temp_store.ts";
@@ -179,7 +179,7 @@ class Life {
   async compare(): Promise<void> {
     const { archive: { runs, store }, model, team } = this;
     for (const [n, known] of model.runs.entries()) {
-      const read = await runs.read(team, run(n), null, 1_000);
+      const read = await readRun(runs, team, run(n), null, 1_000);
       const what = `run ${n}, ${team.tier}`;
       assertEquals(read !== null, known.isStored, what);
       if (read === null) continue;

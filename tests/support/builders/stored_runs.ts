@@ -6,6 +6,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { LlmCall } from "../../../domain/pricing/llm_call.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
+import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
@@ -70,6 +71,18 @@ export function open(runs: RunStore, n: number, fields: Record<string, unknown> 
 /** Finishes run number `n`. */
 export function finish(runs: RunStore, n: number, team = TEAM) {
   return runs.finish(team, run(n), { status: "success", finishedAt: NOON + 1 }, NOON);
+}
+
+/** Reads a run and at most `limit` of its events after a position; null if it is not stored. */
+export async function readRun(
+  runs: Pick<RunStore, "find">,
+  team: Team,
+  id: RunId,
+  after: EventPosition | null,
+  limit: number,
+): Promise<RunPage | null> {
+  const stored = await runs.find(team, id);
+  return stored === null ? null : { ...stored, ...await stored.page(after, limit) };
 }
 
 /** Returns the stages of run number `n` as its record shows them. */

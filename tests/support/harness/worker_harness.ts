@@ -7,7 +7,7 @@ import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
 import { decodeSums } from "../../../kv/base/codec_sums.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
-import { assertSumsAddUp, TEAM } from "../builders/stored_runs.ts";
+import { assertSumsAddUp, readRun, TEAM } from "../builders/stored_runs.ts";
 import { StoreProcess } from "./store_process.ts";
 import { TempStore } from "./temp_store.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
@@ -60,7 +60,7 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
 
   /** Returns the stages of a run: name, state, attempts. */
   async stagesOf(run: RunId): Promise<string[]> {
-    const stored = await this.runs.read(TEAM, run, null, 1);
+    const stored = await readRun(this.runs, TEAM, run, null, 1);
     const stages = stored === null ? [] : stagesOfRun(stored);
     return stages.map(({ stage, state, attempts }) => `${stage} ${state} ${attempts}`);
   }

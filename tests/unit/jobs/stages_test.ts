@@ -11,7 +11,15 @@ import { keys } from "../../../kv/base/keys.ts";
 import { deadStages, revive } from "../../../kv/runs/run_work.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
 import { aCheck, outcomesOf } from "../../support/builders/checks.ts";
-import { aCall, finish, open, run, stagesOf, TEAM } from "../../support/builders/stored_runs.ts";
+import {
+  aCall,
+  finish,
+  open,
+  readRun,
+  run,
+  stagesOf,
+  TEAM,
+} from "../../support/builders/stored_runs.ts";
 import { aTool } from "../../support/builders/judged_events.ts";
 import { AlertProcess } from "../../support/harness/alert_process.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -265,7 +273,7 @@ for (
     await shop.pipeline.project(TEAM.id, [run(1)]);
     gate.open();
     await shop.worker.idle();
-    const stored = await shop.runs.read(TEAM, run(1), null, 1);
+    const stored = await readRun(shop.runs, TEAM, run(1), null, 1);
     assertEquals(stored?.summary?.revision, 2);
     // The row of the old revision may try once more.
     assert(begun >= 2);

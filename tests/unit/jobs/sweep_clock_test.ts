@@ -4,7 +4,7 @@ import { EMPTY_SWEEP, SWEEP_CLOCK_STEP_MS, SWEEP_GAP_MS } from "../../../domain/
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aRunNow, OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
-import { run } from "../../support/builders/stored_runs.ts";
+import { readRun, run } from "../../support/builders/stored_runs.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 
 const MINUTE_MS = 60_000;
@@ -20,7 +20,7 @@ async function clockOf({ sweeps }: RetentionHarness): Promise<number | undefined
 /** True if yesterday's runs are unchanged. */
 async function assertYoung({ retention, team }: OldLedger): Promise<void> {
   for (let n = 20; n < 25; n++) {
-    const page = await retention.runs.read(team, run(n), null, 9);
+    const page = await readRun(retention.runs, team, run(n), null, 9);
     assert(page !== null, `run ${n} is gone`);
     assertEquals(
       [page.parts.opening?.goal, page.events.length],
@@ -197,7 +197,7 @@ Deno.test("sweep clock: a ledger without one gets one and loses nothing, even wi
     await aRunNow(retention, team, 100 + ++nights);
   }
   assertEquals(nights, 18);
-  assert(await retention.runs.read(team, run(117), null, 9) !== null);
+  assert(await readRun(retention.runs, team, run(117), null, 9) !== null);
 });
 
 Deno.test("sweep clock: a manual sweep uses the machine's clock, and later sweeps continue from there", async () => {
@@ -206,6 +206,6 @@ Deno.test("sweep clock: a manual sweep uses the machine's clock, and later sweep
   retention.nowMs = NOON + WRONG_MS;
   const report = await retention.job().sweepNow();
   assertEquals(report?.clockAt, retention.nowMs);
-  assertEquals(await retention.runs.read(team, run(20), null, 9), null);
+  assertEquals(await readRun(retention.runs, team, run(20), null, 9), null);
   assertEquals(await clockOf(retention), retention.nowMs);
 });

@@ -7,7 +7,7 @@ import type { PendingRun } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
 import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
-import { finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
+import { finish, open, readRun, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
@@ -17,7 +17,7 @@ Deno.test("worker: a finish becomes final without any further call", async () =>
   await open(shop.runs, 1);
   await finish(shop.runs, 1);
   await shop.worker.idle();
-  const stored = await shop.runs.read(TEAM, run(1), null, 1);
+  const stored = await readRun(shop.runs, TEAM, run(1), null, 1);
   assertEquals(stored?.summary?.revision, 1);
   assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
@@ -30,7 +30,7 @@ Deno.test("worker: work left by an earlier process is picked up at the start", a
   assertEquals((await shop.temp.keysBelow(["dirty"])).length, 2);
   shop.worker.start();
   await shop.worker.idle();
-  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+  assertEquals((await readRun(shop.runs, TEAM, run(1), null, 1))?.summary?.revision, 1);
 });
 
 Deno.test("worker: closed runs take priority over open ones that arrived earlier", async () => {
@@ -79,7 +79,7 @@ Deno.test("worker: idle waits for runs that became pending before the call", asy
   for (let n = 0; n < 30; n++) {
     await finish(shop.runs, n);
     await shop.worker.idle();
-    assertEquals((await shop.runs.read(TEAM, run(n), null, 1))?.summary?.revision, 1);
+    assertEquals((await readRun(shop.runs, TEAM, run(n), null, 1))?.summary?.revision, 1);
   }
 });
 
@@ -106,8 +106,8 @@ Deno.test("worker: stop waits for running work, and nothing starts after it", as
   gate.open();
   await stopping;
   assertEquals(order, ["projected", "stopped"]);
-  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
-  assertEquals((await shop.runs.read(TEAM, run(2), null, 1))?.summary, null);
+  assertEquals((await readRun(shop.runs, TEAM, run(1), null, 1))?.summary?.revision, 1);
+  assertEquals((await readRun(shop.runs, TEAM, run(2), null, 1))?.summary, null);
   // Late writes are still marked; the consumed mark waits for the next update.
   assertEquals((await shop.temp.keysBelow(["dirty", "closed"])).length, 2);
 });
@@ -158,7 +158,7 @@ Deno.test("worker: if the store fails the marks stay, and the worker resumes aft
     shop.worker.start();
     await shop.worker.idle();
     assert(failures < 0, name);
-    assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+    assertEquals((await readRun(shop.runs, TEAM, run(1), null, 1))?.summary?.revision, 1);
     assertEquals([marks.length, (await shop.temp.keysBelow(["dirty"])).length], [1, 0]);
     assertEquals(shop.log.filter((line) => line.includes("disk I/O error")).length, 3);
     // The store's failure uses up none of the run's attempts.
@@ -189,7 +189,7 @@ Deno.test("worker: marks whose removal failed are processed again, and nothing c
   shop.worker.start();
   await shop.worker.idle();
   assert(failures < 0);
-  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+  assertEquals((await readRun(shop.runs, TEAM, run(1), null, 1))?.summary?.revision, 1);
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
 });
 
@@ -247,7 +247,7 @@ Deno.test("worker: a team with 5,000 pending runs delays another team's close by
   assert(turn <= 1, `taken in turn ${turn}`);
   assertEquals(batches.flat().length, 5_001);
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
-  assertEquals((await shop.runs.read(other, run(1), null, 1))?.summary?.revision, 1);
+  assertEquals((await readRun(shop.runs, other, run(1), null, 1))?.summary?.revision, 1);
 });
 
 Deno.test("worker: endless closed runs do not starve open ones", async () => {
@@ -336,7 +336,7 @@ Deno.test("worker: an unreadable run is deferred, and all others continue", asyn
     }),
   });
   const revisionOf = async (n: number) =>
-    (await shop.runs.read(TEAM, run(n), null, 1))?.summary?.revision;
+    (await readRun(shop.runs, TEAM, run(n), null, 1))?.summary?.revision;
   await Promise.all(Array.from({ length: 20 }, (_, n) => finish(shop.runs, n)));
   shop.worker.start();
   await shop.worker.idle();

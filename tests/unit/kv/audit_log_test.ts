@@ -7,7 +7,7 @@ import { createCredentialStore } from "../../../kv/teams/credentials.ts";
 import { createTeamStore } from "../../../kv/teams/teams.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
-import { finish, open, run } from "../../support/builders/stored_runs.ts";
+import { finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aSpec, cardsOf, rateOf } from "../../support/builders/rate_cards.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
@@ -109,7 +109,7 @@ Deno.test("decision 40: the sweep keeps data as long as the team's own limits sa
     records.push(counts.records);
   }
   assertEquals([payloads, records], [[0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]);
-  assert(await archive.runs.read(free, run(1), null, 1) !== null);
-  assertEquals(await archive.runs.read(team, run(1), null, 1), null);
+  assert(await readRun(archive.runs, free, run(1), null, 1) !== null);
+  assertEquals(await readRun(archive.runs, team, run(1), null, 1), null);
   await assertClean(temp.store);
 });

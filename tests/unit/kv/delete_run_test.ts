@@ -7,7 +7,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { aLargeCall, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aRunNow, MANY, OldLedger } from "../../support/builders/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/builders/stored_runs.ts";
+import { aCall, finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -44,7 +44,7 @@ Deno.test("delete a run: all its data is removed atomically, and the receipt cou
       archive.nowMs += 1_000;
       assertEquals(await deletions.deleteRun(team, id, "other"), { kind: "replayed", receipt });
       archive.nowMs = NOON;
-      assertEquals(await runs.read(team, id, null, 1), null);
+      assertEquals(await readRun(runs, team, id, null, 1), null);
       await archive.work();
       await assertClean(temp.store);
     }
@@ -89,8 +89,8 @@ Deno.test("delete a run: another team's run of the same id stays", async () => {
   for (const each of [team, other]) await aRunNow(archive, each, 1, { customerId: "acme" });
   await archive.work();
   await archive.deletions.deleteRun(team, run(1), "key");
-  assertEquals((await archive.runs.read(other, run(1), null, 1))?.events.length, 1);
-  assertEquals(await archive.runs.read(team, run(1), null, 1), null);
+  assertEquals((await readRun(archive.runs, other, run(1), null, 1))?.events.length, 1);
+  assertEquals(await readRun(archive.runs, team, run(1), null, 1), null);
   await assertClean(temp.store);
 });
 
@@ -183,6 +183,6 @@ Deno.test("delete a run: its id is refused for 30 days, then a sweep frees it, a
   assertEquals(await archive.deletions.deleteRun(team, run(1), "key"), null);
   await aRunNow(archive, team, 1);
   await archive.work();
-  assert((await archive.runs.read(team, run(1), null, 1)) !== null);
+  assert((await readRun(archive.runs, team, run(1), null, 1)) !== null);
   await assertClean(temp.store);
 });

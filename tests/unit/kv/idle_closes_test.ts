@@ -16,7 +16,7 @@ import type { KvSet, Write } from "../../../kv/writer/write.ts";
 import { anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { Instance } from "../../support/harness/instance.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { run } from "../../support/builders/stored_runs.ts";
+import { readRun, run } from "../../support/builders/stored_runs.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
@@ -133,7 +133,7 @@ class IdleHarness {
   }
 
   async read(team: Team, n: number) {
-    return await this.retention.runs.read(team, run(n), null, 1);
+    return await readRun(this.retention.runs, team, run(n), null, 1);
   }
 }
 

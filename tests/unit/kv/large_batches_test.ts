@@ -12,7 +12,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { openOldLedger } from "../../support/builders/old_ledger.ts";
-import { aCall, open, run, runsOf } from "../../support/builders/stored_runs.ts";
+import { aCall, open, readRun, run, runsOf } from "../../support/builders/stored_runs.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import type { Fault } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -43,7 +43,7 @@ function send(runs: RunStore, team: Team, batch: readonly RunEvent[] = BATCH) {
 async function readEvents(runs: RunStore, team: Team): Promise<PagedEvent[]> {
   const events: PagedEvent[] = [];
   for (let after = null;;) {
-    const page = await runs.read(team, run(1), after, 100);
+    const page = await readRun(runs, team, run(1), after, 100);
     events.push(...page?.events ?? []);
     after = page?.next ?? null;
     if (after === null) return events;
@@ -156,7 +156,7 @@ Deno.test("large batch: what a killed process staged is no difference, and is re
   await assertRejects(() => send(killed.archive.runs, h.team), StorageUnavailable);
   const chunks = await h.temp.keysBelow(keys.allChunks());
   assertEquals([chunks.length, (await h.temp.keysBelow(keys.allStaged())).length], [30, 1]);
-  assertEquals(await h.world.runs.read(h.team, run(1), null, 9), null);
+  assertEquals(await readRun(h.world.runs, h.team, run(1), null, 9), null);
   await assertClean(h.temp.store);
   // It may still be written.
   await h.world.sweeps.resume(NOON + STAGED_MS_MAX);

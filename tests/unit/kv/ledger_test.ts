@@ -1,4 +1,5 @@
 /** The event ledger in the store: pages, restarts, cold caches, and more than one writer. */
+import { readRun } from "../../support/builders/stored_runs.ts";
 import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -30,7 +31,7 @@ function range(from: number, count: number): RunEvent[] {
 async function readAll(runs: RunStore): Promise<string[]> {
   const ids: string[] = [];
   for (let after = null;;) {
-    const page = await runs.read(TEAM, ID, after, 300);
+    const page = await readRun(runs, TEAM, ID, after, 300);
     ids.push(...page?.events.map(({ id }) => id) ?? []);
     after = page?.next ?? null;
     if (after === null) return ids;
@@ -69,7 +70,7 @@ Deno.test("ledger: over 2,000 events each is stored once, across pages and resta
   const expected = range(0, total).map(({ id }) => id);
   assertEquals(await readAll(runs), expected);
   assertEquals([accepted, await usage(temp)], [total, total]);
-  assertEquals((await runs.read(TEAM, ID, null, 1))?.totals.events, total);
+  assertEquals((await readRun(runs, TEAM, ID, null, 1))?.totals.events, total);
   assert(duplicates > 0);
 });
 
@@ -114,7 +115,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 10, `${chunks.length} pieces are not staged`);
   assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
-  const run = await runStoreOf(await temp.reopen()).read(TEAM, ID, null, 50);
+  const run = await readRun(runStoreOf(await temp.reopen()), TEAM, ID, null, 50);
   const texts = run?.events.slice(1).map(({ data }) => JSON.parse(data));
   assertEquals(texts, large.map(({ data }) => JSON.parse(data)));
 });
@@ -152,7 +153,7 @@ Deno.test("decision 11: the maximum of unpriced models with the longest names fi
     // One event per batch: this makes the open page as large as possible.
     assertEquals(await runs.append(TEAM, ID, [input], NOON), ONE_STORED);
   }
-  const totals = (await runs.read(TEAM, ID, null, 1))?.totals;
+  const totals = (await readRun(runs, TEAM, ID, null, 1))?.totals;
   assertEquals([totals?.events, totals?.models.length], [total, RUN_MODELS_MAX + 1]);
 });
 
@@ -195,7 +196,7 @@ Deno.test("ledger: two runs and two teams never share an event id", async () => 
     assertEquals(await runs.append(team, id, [event(1)], NOON), ONE_STORED);
   }
   for (const [team, id] of places) {
-    assertEquals((await runs.read(team, id, null, 9))?.events.length, 1);
+    assertEquals((await readRun(runs, team, id, null, 9))?.events.length, 1);
   }
-  assertEquals(await runs.read(other, runId(2) as RunId, null, 9), null);
+  assertEquals(await readRun(runs, other, runId(2) as RunId, null, 9), null);
 });

@@ -6,7 +6,11 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import { Memory } from "../../../runtime/memory.ts";
-import { comparePositions, type EventPosition } from "../../../domain/runs/event_page.ts";
+import {
+  comparePositions,
+  type EventPosition,
+  type RunPage,
+} from "../../../domain/runs/event_page.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -28,7 +32,7 @@ import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harnes
 import { runId } from "../../support/builders/requests.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aLine, type Batches, fillRun, linesOf } from "../../support/builders/long_run.ts";
-import { runsOf } from "../../support/builders/stored_runs.ts";
+import { readRun, runsOf } from "../../support/builders/stored_runs.ts";
 import { assertClean, assertExact, strayRows } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -105,7 +109,7 @@ async function appendCosts(store: Store, team: Team, run: RunId, from: number) {
 async function readAll(runs: RunStore, team: Team, run: RunId, limit: number): Promise<string[]> {
   const ids: string[] = [];
   for (let after: EventPosition | null = null;;) {
-    const page: Awaited<ReturnType<RunStore["read"]>> = await runs.read(team, run, after, limit);
+    const page: RunPage | null = await readRun(runs, team, run, after, limit);
     ids.push(...page?.events.map((event) => event.id) ?? []);
     after = page?.next ?? null;
     if (after === null) return ids;
@@ -195,15 +199,15 @@ Deno.test("long run: a page and the run itself read few rows, wherever the page 
   const runs = runsOf(temp.store);
   const last = LATER + EVENTS - 100;
   for (const after of [null, { ts: NOON + 20_000, batch: 0, index: 0 }, lastOf(last)]) {
-    const { rows, of } = await counted(() => runs.read(team, id(1), after, 50, 900));
+    const { rows, of } = await counted(() => readRun(runs, team, id(1), after, 50));
     assertEquals(of?.events.length, 50);
     assert(rows < 60, `${rows} rows`);
-    const remainder = await runs.read(team, id(1), of?.nearEnd ?? null, 1_000);
-    assertEquals(remainder?.events.at(-1)?.id, aLine(EVENTS - 1, 0).id);
-    assert((remainder?.events.length ?? 0) < 900, "the end is not near");
   }
-  const { rows } = await counted(() => runs.read(team, id(1), null, 0));
+  const { rows, of: run } = await counted(() => runs.find(team, id(1)));
   assert(rows < 20, `${rows} rows`);
+  const end = await run?.last(900);
+  assertEquals(end?.events.at(-1)?.id, aLine(EVENTS - 1, 0).id);
+  assert((end?.events.length ?? 0) < 900, "the end is not near");
 });
 
 function lastOf(ts: number): EventPosition {
@@ -220,7 +224,7 @@ Deno.test("long run: for large batches with one instant a page inflates only its
   const runs = runsOf(temp.store);
   for (const after of [null, { ts: NOON, batch: 30, index: 4 }]) {
     for (const limit of [1, 1_000]) {
-      const { bytes, of } = await counted(() => runs.read(team, id(1), after, limit));
+      const { bytes, of } = await counted(() => readRun(runs, team, id(1), after, limit));
       assertEquals(of?.events.length, limit === 1 ? 1 : 5);
       assert(bytes < 4_000_000, `${bytes} bytes`);
     }
@@ -254,7 +258,7 @@ Deno.test("long run: expired events stay known, and every sum stays exact", asyn
   const archive = new RetentionHarness(temp.store);
   archive.nowMs = NOON + 20 * DAY_MS;
   while ((await archive.sweep()).events > 0);
-  const remaining = await archive.runs.read(team, id(1), null, 3);
+  const remaining = await readRun(archive.runs, team, id(1), null, 3);
   assertEquals([remaining?.payload, remaining?.events[0]?.id], [
     "partly_removed",
     aLine(ON_PAGES + 2 * OLD_IN_ROWS, 0).id,

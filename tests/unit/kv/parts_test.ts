@@ -1,4 +1,5 @@
 /** Openings and closes in the store: large ones, races, and reading own writes. */
+import { readRun } from "../../support/builders/stored_runs.ts";
 import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -31,7 +32,7 @@ Deno.test("decision 38: an opening with all the metadata of an enterprise body i
   const runs = runStoreOf(temp.store);
   const metadata = manyLabels();
   assertEquals((await runs.open(TEAM, { ...opened, metadata }, NOON)).kind, "stored");
-  const run = await runStoreOf(await temp.reopen()).read(TEAM, ID, null, 1);
+  const run = await runStoreOf(await temp.reopen()).find(TEAM, ID);
   assertEquals(run?.parts.opening?.metadata?.length, metadata.length);
   assertEquals(run?.parts.opening?.metadata?.at(-1), metadata.at(-1));
 });
@@ -43,7 +44,7 @@ Deno.test("decision 11: a close with the largest output and labels is read back"
   const metadata = manyLabels().slice(0, 7_000);
   const request = { ...finished, output, metadata };
   assertEquals((await runs.finish(TEAM, ID, request, NOON)).kind, "stored");
-  const run = await runStoreOf(await temp.reopen()).read(TEAM, ID, null, 1);
+  const run = await runStoreOf(await temp.reopen()).find(TEAM, ID);
   assert(run?.parts.closing?.output === output);
   assertEquals(run.parts.closing.metadata?.length, metadata.length);
 });
@@ -56,7 +57,7 @@ Deno.test("decision 11: a heartbeat with a large output is read back, and replay
   const request = { ...beat, output, metadata };
   assertEquals((await runs.heartbeat(TEAM, request, NOON)).kind, "stored");
   assertEquals((await runs.heartbeat(TEAM, request, NOON)).kind, "replayed");
-  const run = await runs.read(TEAM, ID, null, 1);
+  const run = await readRun(runs, TEAM, ID, null, 1);
   assert(run?.parts.closing?.output === output);
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 5, `${chunks.length} pieces are not staged`);
@@ -72,7 +73,7 @@ Deno.test("a call that lost its check reads the winner's parts and returns them"
   const kinds = outcomes.map(({ kind }) => kind).sort();
   assertEquals(kinds, [...Array(7).fill("replayed"), "stored"]);
   const closings = outcomes.map((outcome) => outcome.kind !== "conflict" && outcome.parts.closing);
-  const stored = (await stores[0]?.read(TEAM, ID, null, 1))?.parts.closing;
+  const stored = (await stores[0]?.find(TEAM, ID))?.parts.closing;
   for (const closing of closings) {
     assert(closing && closing.finishedAt === stored?.finishedAt);
   }
@@ -84,9 +85,9 @@ Deno.test("a write is visible through the reading handle as soon as it is acknow
   await Promise.all(Array.from({ length: 60 }, async (_, n) => {
     const id = runId(n) as RunId;
     await runs.open(TEAM, { ...opened, id }, NOON);
-    assertEquals((await runs.read(TEAM, id, null, 1))?.parts.opening?.agent, "a");
+    assertEquals((await readRun(runs, TEAM, id, null, 1))?.parts.opening?.agent, "a");
     await runs.finish(TEAM, id, finished, NOON);
-    assertEquals((await runs.read(TEAM, id, null, 1))?.parts.closing?.status, "success");
+    assertEquals((await readRun(runs, TEAM, id, null, 1))?.parts.closing?.status, "success");
   }));
 });
 

@@ -24,6 +24,7 @@ import {
   open,
   processAll,
   processingStoreOf,
+  readRun,
   run,
   runsOf,
   TEAM,
@@ -195,7 +196,7 @@ Deno.test("revision: increases each time the worker sees a changed cost after th
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
-  const revision = async () => (await runs.read(TEAM, run(1), null, 1))?.summary?.revision;
+  const revision = async () => (await readRun(runs, TEAM, run(1), null, 1))?.summary?.revision;
   await open(runs, 1);
   await processAll(store);
   assertEquals(await revision(), 0);

@@ -10,7 +10,7 @@ import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { openOldLedger } from "../../support/builders/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/builders/stored_runs.ts";
+import { aCall, finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
@@ -92,7 +92,7 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
       });
       await remove(other.archive, team);
       assert(stored, `${name}: nothing came in between`);
-      const page = await runs.read(team, run(1), null, 9);
+      const page = await readRun(runs, team, run(1), null, 9);
       // A deletion also removes everything acknowledged before it.
       const isDeleted = removal === "its deletion";
       assertEquals(page === null ? null : late.isIn(page), isDeleted ? null : true, name);

@@ -9,7 +9,7 @@ import { contentsOf, DAY_MS, RetentionHarness } from "../../support/harness/rete
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aRunNow, OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/builders/stored_runs.ts";
+import { aCall, finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
@@ -73,7 +73,7 @@ Deno.test("sweep: calls to expiring runs lose nothing that was acknowledged", as
   await retention.work();
   assertEquals(new Set(stored.values()), new Set([1]));
   for (const n of stored.keys()) {
-    const read = await runs.read(team, run(n), null, 1_000);
+    const read = await readRun(runs, team, run(n), null, 1_000);
     assert(read?.events.some(({ id }) => id === aCall(5_000 + n).id), `run ${n}`);
   }
   await retention.sweep();
@@ -104,7 +104,7 @@ Deno.test("sweep: a run that constantly receives events does not keep the sweep 
       await rows.ack();
       await deletions.work();
     } while (deletions.hasActiveJobs);
-    assertEquals(await runs.read(team, run(2), null, 1), null);
+    assertEquals(await readRun(runs, team, run(2), null, 1), null);
   } finally {
     done = true;
     await Promise.all(sending);
@@ -139,7 +139,7 @@ Deno.test("sweep: expired events keep their price, the others are repriced", asy
   await using temp = await TempStore.open();
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
-  const cost = async () => (await archive.runs.read(team, run(1), null, 1))?.totals.cost;
+  const cost = async () => (await readRun(archive.runs, team, run(1), null, 1))?.totals.cost;
   await open(archive.runs, 1, {}, team);
   await archive.runs.append(team, run(1), [aCall(10)], NOON);
   archive.nowMs += 5 * DAY_MS;
@@ -176,7 +176,7 @@ Deno.test("sweep: a smaller plan applies from the next sweep on, a larger one re
   await moveTo("business");
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
   await moveTo("enterprise");
-  assertEquals((await archive.runs.read(team, run(1), null, 1))?.payload, "removed");
+  assertEquals((await readRun(archive.runs, team, run(1), null, 1))?.payload, "removed");
   archive.nowMs += 1_000 * DAY_MS;
   assertEquals(await archive.sweep(), EMPTY_SWEEP);
   await moveTo("free");

@@ -1,0 +1,233 @@
+/** Reads what the page of a run shows: the run, its steps, and the cause of its failure. */
+import type { Principal } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
+import { explainCalls } from "../../../domain/runs/explain_cost.ts";
+import { storedFacts } from "../../../domain/runs/event.ts";
+import type {
+  EventPosition,
+  EventsPage,
+  PlacedPage,
+  PositionedEvent,
+  RunHandle,
+} from "../../../domain/runs/event_page.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import { coversCalls } from "../../../domain/runs/cost.ts";
+import { isStated } from "../../../domain/runs/run.ts";
+import { totalsOf, usualOf } from "../../../domain/runs/list.ts";
+import { addCounts } from "../../../domain/core/sums.ts";
+import { traitsOf } from "../../../domain/runs/flags.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { mayAdmin } from "../../http/access.ts";
+import { readIncidentsOfRun } from "../alerts/entries.tsx";
+import { isFailing, loadBranches, readEnd, stepCount } from "./branches.ts";
+import { awaitsChecks } from "./checks.tsx";
+import { findNeighbours } from "./neighbours.ts";
+import {
+  CHILDREN_LISTED,
+  isFiltered,
+  matchesEvent,
+  ROWS_PER_PAGE,
+  type TraceView,
+  UNFOLDED_STEPS_MAX,
+} from "./paths.ts";
+import { isFailure } from "./steps.ts";
+
+/** The data of a run's page. */
+export type RunData = NonNullable<Awaited<ReturnType<typeof loadRun>>>;
+
+/** Maximum events of a trace with a map and marks: a page that reloads reads fewer. */
+export const SPANS_MAX = { usual: 5_000, live: 1_000 } as const;
+
+/** Runs of the agent whose medians are usual, and those that a failure is counted in. */
+const LATEST = { usual: 50, recent: 20 } as const;
+
+/** Loads a run; null if the team has no run with that id. */
+export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, view: TraceView) {
+  const { team } = principal;
+  const [stored, family, neighbours] = await Promise.all([
+    deps.runs.find(team, id),
+    deps.lineage.of(team, id),
+    findNeighbours(deps, team, id, view.list),
+  ]);
+  if (stored === null) return null;
+  const run = assemble(id, stored);
+  const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
+  const listed = family.children.slice(0, CHILDREN_LISTED);
+  const [relatives, latest, incidents, checkIds] = await Promise.all([
+    deps.lineage.rows(team, [...new Set([...parents, ...listed])]),
+    readLatest(deps, team, run),
+    readIncidentsOfRun(deps, team, id),
+    readCheckIds(deps, team, run),
+  ]);
+  const children = relatives.filter((row) => listed.includes(row.id));
+  const isUnfolded = stepCount(run, children) <= UNFOLDED_STEPS_MAX &&
+    children.length === family.children.length;
+  const { end, ...page } = await readSteps(stored, run, view, isUnfolded);
+  const found = isFiltered(view) && page.next !== null ? await findMatches(stored, view) : null;
+  const branches = await loadBranches(deps, team, { run, children, view, isUnfolded });
+  const isLive = run.status === "running" || run.cost.state === "pending" || awaitsChecks(run);
+  const isWhole = page.next === null && page.after === null;
+  const spans = await readSpans([
+    { run: id, record: run, stored, events: page.events, isWhole },
+    ...branches.flatMap(({ open }) => open ?? []),
+  ], SPANS_MAX[isLive ? "live" : "usual"]);
+  const calls = explainCalls({ ...stored, events: (found ?? page).events }, true);
+  return {
+    run,
+    view,
+    neighbours,
+    /** The page of events shown. */
+    page: { ...stored, ...page },
+    /** The position that the page follows. */
+    after: page.after,
+    /** True if the page has all events of the run. */
+    isWhole,
+    /** Spans of all events of the run and of the child runs shown; null if they are too many. */
+    spans,
+    /** Events that match the filters of a run with further pages. */
+    found,
+    family,
+    /** Totals of the run and of the runs that it started. */
+    totals: addCounts(family.totals, totalsOf(run)),
+    branches,
+    /** The parent and the first children, if the team has them. */
+    relatives: new Map(relatives.map((row) => [row.id, row])),
+    calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
+    /** The call that a heartbeat reports itself. */
+    ownCall: calls.find(({ eventId }) => eventId === null) ?? null,
+    traits: traitsOf(stored, run.cost.unpricedModels),
+    /** True if the run states its own cost. */
+    isStated: isStated(stored.parts),
+    end,
+    /** Runs of the agent up to a failed one, newest first; none for other runs. */
+    recent: isFailure(run.status) ? latest.slice(0, LATEST.recent) : [],
+    /** Usual duration and own cost of the agent's runs; null if too few ended. */
+    usual: usualOf(latest),
+    /** The latest incidents that it belongs to, oldest first. */
+    incidents,
+    /** Identifiers of the team's checks; empty for a run without results. */
+    checkIds,
+    /** True if the run is about to change. */
+    isLive,
+    isAdmin: mayAdmin(principal),
+    nowMs: deps.environment.now(),
+  };
+}
+
+/** Reads the identifiers of the team's checks, to which results lead. */
+async function readCheckIds({ checks }: AppDeps, team: Team, run: RunRecord) {
+  if (run.checks.length === 0) return new Set<string>();
+  const { objects } = await checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null });
+  return new Set(objects.map(({ id }) => id ?? ""));
+}
+
+/** Reads the latest runs of a run's agent, up to the run itself. */
+async function readLatest({ runList }: AppDeps, team: Team, run: RunRecord) {
+  const { agent, startedAt, receivedAt } = run;
+  if (agent === null) return [];
+  const query = { agent, from: null, to: (startedAt ?? receivedAt) + 1 };
+  return (await runList.page(team, query, null, LATEST.usual)).rows;
+}
+
+/** Events before a failure on the page that opens at it. */
+const EVENTS_BEFORE = 8;
+
+/**
+ * Reads the page to show: the requested one, all of a short run, or the one with the failure; and
+ * the end of a failed run.
+ */
+async function readSteps(
+  stored: RunHandle,
+  run: RunRecord,
+  view: TraceView,
+  isUnfolded: boolean,
+): Promise<PlacedPage & { readonly end: PlacedPage }> {
+  const { after } = view;
+  const limit = isUnfolded && after === null ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE;
+  const first = await stored.page(after, limit);
+  const end = await readEnd(stored, run, { after, ...first });
+  if (isFiltered(view)) return { after, ...first, end };
+  // After the last event, such as while the last step takes its time, there are the last steps.
+  if (after !== null && first.events.length === 0) {
+    const { events, next, ...last } = await stored.last(ROWS_PER_PAGE);
+    const cut = events.at(-ROWS_PER_PAGE - 1)?.position ?? last.after;
+    return { after: cut, events: events.slice(-ROWS_PER_PAGE), next, end };
+  }
+  const failing = end.events.findLastIndex(isFailing);
+  if (after !== null || first.next === null || failing < 0 || view.event !== null) {
+    return { after, ...first, end };
+  }
+  const before = end.events[failing - EVENTS_BEFORE - 1]?.position ?? end.after;
+  return { after: before, ...before === null ? first : await stored.page(before, limit), end };
+}
+
+/** Events of a read. */
+const EVENTS_PER_READ = 500;
+
+/** Reads the events after a position, in pages. */
+async function* pagesOf(stored: RunHandle, after: EventPosition | null) {
+  let next = after;
+  do {
+    const page = await stored.page(next, EVENTS_PER_READ);
+    yield page;
+    next = page.next;
+  } while (next !== null);
+}
+
+/** Maximum matches of a page, and reads of a search. */
+const MATCHES_MAX = 100, READS_MAX = 4;
+
+/** Finds events that match, after the position of the view; a long search has a next page. */
+async function findMatches(stored: RunHandle, view: TraceView): Promise<EventsPage> {
+  const events: PositionedEvent[] = [];
+  let [next, reads] = [view.after, 0];
+  for await (const page of pagesOf(stored, view.after)) {
+    for (const event of page.events) {
+      if (!matchesEvent(event, view)) continue;
+      events.push(event);
+      if (events.length === MATCHES_MAX) return { events, next: event.position };
+    }
+    next = page.next;
+    if (++reads === READS_MAX) break;
+  }
+  return { events, next };
+}
+
+/** A run whose steps are shown. */
+interface ShownRun {
+  readonly run: RunId;
+  readonly record: RunRecord;
+  readonly stored: RunHandle;
+  readonly events: readonly PositionedEvent[];
+  /** True if these are all of its events. */
+  readonly isWhole: boolean;
+}
+
+/** Time, kind and cost of an event. */
+export type Span = NonNullable<Awaited<ReturnType<typeof readSpans>>>[number];
+
+/** Reads of spans beyond those of full pages: for events above 2 KB. */
+const MORE_READS = 4;
+
+/** Reads the spans of the runs that are shown with their steps; null if they are too many. */
+async function readSpans(shown: readonly ShownRun[], max: number) {
+  if (shown.reduce((sum, { record }) => sum + record.usage.events, 0) > max) return null;
+  const spans = [];
+  let reads = max / EVENTS_PER_READ + MORE_READS;
+  for (const { run, stored, events: known, isWhole } of shown) {
+    // Where heartbeats say what the run costs, its calls cost nothing.
+    const isCovered = coversCalls(stored.parts);
+    for await (const { events } of isWhole ? [{ events: known }] : pagesOf(stored, null)) {
+      if (!isWhole && --reads < 0) return null;
+      for (const event of events) {
+        const { id, type, data, ts: atMs, position } = event;
+        const { error, latencyMs: durationMs = 0 } = storedFacts(type, data);
+        const cost = isCovered ? 0n : event.cost;
+        spans.push({ run, id, type, position, atMs, durationMs, cost, error });
+      }
+    }
+  }
+  return spans;
+}

@@ -1,0 +1,196 @@
+/** The view of a loaded run: its rows in order, its axis, its marks, and the cause of its failure. */
+import { orderAsTree, tickStepOf, type TraceRow } from "../../../domain/runs/trace.ts";
+import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { type ChildBranch, isFailing, lastFailed, type LoadedBranch } from "./branches.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
+import { previewOf, proseLine } from "./event_preview.ts";
+import { isFiltered, matchesEvent, type TraceView } from "./paths.ts";
+import type { RunData, Span } from "./run_load.ts";
+import { eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
+import { reasonOf } from "./title.ts";
+
+/** The view of a run: its trace as the waterfall shows it. */
+export type Trace = ReturnType<typeof runView>;
+
+/** A loaded run and its view. */
+export type TraceProps = RunData & { readonly trace: Trace };
+
+/** Builds the view of a loaded run. */
+export function runView(data: RunData) {
+  const { run, page, calls, found, view, totals, usual, nowMs } = data;
+  const spans = data.spans ?? [];
+  const startMs = startOf(data);
+  const own = eventSteps({ run: run.id, events: (found ?? page).events, calls, isRoot: true });
+  const root = runStep({ ...run, cost: { ...run.cost, amount: totals.cost } }, {
+    parent: null,
+    atMs: startMs,
+    text: null,
+    failure: isFailure(run.status) ? reasonOf(run) ?? "" : null,
+    folded: null,
+  }, nowMs);
+  const steps = [root, ...own, ...childSteps(data, own)];
+  const all = orderAsTree(steps);
+  const rows = !isFiltered(view)
+    ? all
+    : all.filter(({ step }) => matchesStep(step, view)).map((row) => ({
+      ...row,
+      depth: 0,
+      below: 0,
+    }));
+  const endMs = Math.max(
+    run.finishedAt ?? nowMs,
+    startMs + (run.durationMs ?? 0),
+    ...steps.map((step) => step.endMs),
+    ...spans.map(({ atMs, durationMs }) => atMs + durationMs),
+  );
+  const lengthMs = Math.max(1, endMs - startMs);
+  const usualMs = usual?.durationMs ?? 0;
+  const cause = causeOf(data);
+  return {
+    rows,
+    /** Start of the axis, its length, milliseconds between its ticks, and the usual end on it. */
+    axis: {
+      startMs,
+      lengthMs,
+      stepMs: tickStepOf(lengthMs),
+      usualMs: usualMs > 0 && usualMs < lengthMs ? usualMs : null,
+    },
+    marks: {
+      slowest: largest(spans, ({ durationMs }) => durationMs),
+      costliest: largest(spans.filter(({ type }) => type === "llm_call"), ({ cost }) => cost),
+    },
+    cause,
+    selected: selectedOf(data, rows, cause),
+  };
+}
+
+/** Returns the start of the axis: the run's start, or its first event if that is earlier. */
+function startOf({ run, page, spans }: RunData): number {
+  const own = spans?.filter((span) => span.run === run.id).map(({ atMs }) => atMs) ?? [];
+  const first = Math.min(run.startedAt ?? Infinity, ...page.events.map(({ ts }) => ts), ...own);
+  return Number.isFinite(first) ? first : run.receivedAt;
+}
+
+/** Returns the first of the largest spans; null for only one, which does not stand out. */
+function largest(spans: readonly Span[], sizeOf: (span: Span) => number | bigint): Span | null {
+  let found: Span | null = null;
+  for (const span of spans) if (sizeOf(span) > (found === null ? 0 : sizeOf(found))) found = span;
+  return spans.length > 1 ? found : null;
+}
+
+/** Returns whether a step is that of a mark. */
+export function isMarked({ run, preview }: Step, mark: Span | null): boolean {
+  return mark !== null && preview?.event.id === mark.id && run === mark.run;
+}
+
+/** Returns whether a step matches the filters: a run by its name. */
+function matchesStep({ preview, name, failure }: Step, view: TraceView): boolean {
+  if (preview !== null) return matchesEvent(preview.event, view);
+  return view.kind === null && (!view.failed || failure !== null) &&
+    name.toLowerCase().includes(view.text.toLowerCase());
+}
+
+/**
+ * Returns the steps of child runs that belong to the page of events shown.
+ *
+ * @param own steps of the run of the page
+ */
+function childSteps(data: RunData, own: readonly Step[]): Step[] {
+  const { branches, run, page, after, nowMs, found } = data;
+  const from = after === null ? -Infinity : page.events[0]?.ts ?? after.ts;
+  const to = page.next === null ? Infinity : page.next.ts;
+  const keys = new Set(own.map(({ key }) => key));
+  return branches.flatMap(({ row, parent, goal, loaded, open }) => {
+    const atMs = row.startedAt ?? row.receivedAt;
+    if (parent === run.id && (atMs < from || atMs > to) && found === null) return [];
+    const { events, errors } = row.usage;
+    const folded = open === null
+      ? { steps: events, failed: errors }
+      : { steps: open.unread, failed: 0 };
+    const span = spanKey(parent, loaded?.record.opening?.trace?.spanId ?? "");
+    const amount = costWithChildren(branches, row);
+    const child = runStep({ ...row, cost: { ...row.cost, amount } }, {
+      parent: keys.has(span) ? span : parent,
+      atMs,
+      text: goal === null ? null : proseLine(goal, GOAL_CHARS),
+      failure: isFailure(row.status) ? (loaded && reasonOf(loaded.record)) ?? "" : null,
+      folded: folded.steps === 0 ? null : folded,
+    }, nowMs);
+    const steps = open === null ? [] : eventSteps(open);
+    for (const { key } of steps) keys.add(key);
+    return [child, ...steps];
+  });
+}
+
+/** Maximum characters of the goal of a child run. */
+const GOAL_CHARS = 140;
+
+/** Returns the cost of a child run with that of the runs of the trace that it started. */
+function costWithChildren(branches: RunData["branches"], { id, cost }: RunListRow): bigint {
+  return branches.filter(({ parent }) => parent === id)
+    .reduce((sum, { row }) => sum + costWithChildren(branches, row), cost.amount);
+}
+
+/** The failing step that explains a failure, and the runs that it is in. */
+export type Cause = NonNullable<ReturnType<typeof causeOf>>;
+
+/** Events before a failure on the page that opens at it, and those that its tries are counted in. */
+const EVENTS_BEFORE = 8, TRIES_WITHIN = 100;
+
+/** Follows failed child runs down to the step that failed; null for a run that did not fail. */
+function causeOf({ run, branches, page, after, end }: RunData) {
+  if (!isFailure(run.status)) return null;
+  const path: { readonly id: RunId; readonly agent: string | null }[] = [];
+  let at: Pick<LoadedBranch, "record" | "end"> | null = { record: run, end };
+  while (at !== null && path.length <= branches.length) {
+    const { id }: RunRecord = at.record;
+    const failed: ChildBranch | undefined = lastFailed(
+      branches.filter(({ parent }) => parent === id),
+    );
+    if (failed === undefined) break;
+    path.push({ id: failed.row.id, agent: failed.row.agent });
+    at = failed.loaded;
+  }
+  const events = at?.end.events ?? [];
+  const index = events.findLastIndex(isFailing);
+  const event = events[index] ?? events.at(-1) ?? null;
+  const isHere = at?.record === run && page.events.some(({ id }) => id === event?.id);
+  return {
+    /** Child runs from the run of the page to the one that failed, by id and agent. */
+    path,
+    /** The failing event, else the last one; null if none was read. */
+    event,
+    /** True if the event reports a failure. */
+    isFailing: index >= 0,
+    /** Number of failures of the same step before and including this one. */
+    tries: triesOf(events.slice(Math.max(0, index - TRIES_WITHIN), index + 1)),
+    /** Position that the page of the event follows, for the run of the page. */
+    after: isHere ? after : events[index - EVENTS_BEFORE - 1]?.position ?? at?.end.after ?? null,
+    /** Reason that the run with the event gives itself; null for none. */
+    reason: at && reasonOf(at.record),
+  };
+}
+
+/** Counts the failures of the step that is the last of some events. */
+function triesOf(events: readonly PositionedEvent[]): number {
+  const names = events.filter(isFailing).map((event) => `${event.type} ${previewOf(event).name}`);
+  return names.filter((name) => name === names.at(-1)).length;
+}
+
+/** Returns the selected step: the requested one, the cause of the failure, or the run. */
+function selectedOf(
+  { view, run }: RunData,
+  rows: readonly TraceRow<Step>[],
+  cause: Cause | null,
+): Step | null {
+  const find = (event: string | undefined | null, inRun: string | null) =>
+    rows.find(({ step }) =>
+      step.run === (inRun ?? run.id) &&
+      (event ? step.preview?.event.id === event : step.preview === null)
+    )?.step ?? null;
+  if (view.event !== null || view.inRun !== null) return find(view.event, view.inRun);
+  const failing = cause?.isFailing ? find(cause.event?.id, cause.path.at(-1)?.id ?? null) : null;
+  return failing ?? rows[0]?.step ?? null;
+}
