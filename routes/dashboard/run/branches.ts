@@ -1,7 +1,7 @@
 /** Reads the child runs of a trace, as far as they are unfolded, and the ends of failed runs. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { explainCalls } from "../../../domain/runs/explain_cost.ts";
+import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type { PlacedPage, PositionedEvent, RunHandle } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
@@ -10,6 +10,9 @@ import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED, ROWS_PER_PAGE, type TraceView, UNFOLDED_STEPS_MAX } from "./paths.ts";
 import { isFailure } from "./steps.ts";
+
+/** The page of a run without events. */
+export const NO_EVENTS: PlacedPage = { after: null, events: [], next: null };
 
 /** Approximate events to read at the end of a failed run, and more if none of them failed. */
 const LAST_EVENTS = { first: 90, most: 900 } as const;
@@ -20,7 +23,7 @@ export async function readEnd(
   { status, usage }: RunRecord,
   first: PlacedPage,
 ): Promise<PlacedPage> {
-  if (!isFailure(status)) return { after: null, events: [], next: null };
+  if (!isFailure(status)) return NO_EVENTS;
   if (first.after === null && first.next === null) return first;
   const end = await stored.last(LAST_EVENTS.first);
   if (usage.errors === 0 || end.after === null || end.events.some(isFailing)) return end;
@@ -35,13 +38,6 @@ export function isFailing({ type, data }: PositionedEvent): boolean {
 /** A child run of the trace. */
 export type ChildBranch = Awaited<ReturnType<typeof loadBranches>>[number];
 
-interface Trunk {
-  readonly run: RunRecord;
-  readonly children: readonly RunListRow[];
-  readonly view: TraceView;
-  readonly isUnfolded: boolean;
-}
-
 /** Maximum generations of child runs, child runs read, and reads in parallel. */
 const GENERATIONS_MAX = 10, BRANCHES_MAX = 40, PARALLEL_MAX = 4;
 
@@ -53,29 +49,32 @@ const GENERATIONS_MAX = 10, BRANCHES_MAX = 40, PARALLEL_MAX = 4;
 export async function loadBranches(
   deps: AppDeps,
   team: Team,
-  { run, children, view, isUnfolded }: Trunk,
+  run: RunRecord,
+  children: readonly RunListRow[],
+  view: TraceView,
+  isUnfolded: boolean,
 ) {
   const branches = [];
   const visited = new Set<RunId>([run.id]);
   const left = {
-    steps: UNFOLDED_STEPS_MAX - run.usage.events,
+    steps: isUnfolded ? UNFOLDED_STEPS_MAX - run.usage.events : -1,
     runs: BRANCHES_MAX,
     chars: EVENTS_PAGE_BYTES_MAX,
   };
+  const isNamed = (id: RunId) => id === view.open || id === view.inRun;
   let waiting = children.map((row) => ({ row, parent: run.id, isCause: isFailure(run.status) }));
   for (let generation = 1; waiting.length > 0 && generation <= GENERATIONS_MAX; generation++) {
     // Of a failed run's children, the last one that failed explains the failure.
     const cause = lastFailed(waiting.filter(({ isCause }) => isCause))?.row.id;
     const fresh = waiting.filter(({ row }) => !visited.has(row.id) && visited.add(row.id));
-    const isNamed = ({ row: { id } }: typeof fresh[number]) =>
-      id === cause || id === view.open || id === view.inRun;
-    const named = fresh.filter(isNamed);
-    const others = !isUnfolded ? [] : fresh.filter((child) => {
-      const fits = !isNamed(child) && child.row.usage.events <= left.steps;
-      if (fits) left.steps -= child.row.usage.events + 1;
-      return fits;
-    });
-    const wanted = [...named, ...others].map(({ row }) => row.id);
+    const wanted: RunId[] = [];
+    for (const { row: { id, usage } } of fresh) {
+      if (id === cause || isNamed(id)) wanted.unshift(id);
+      else if (usage.events <= left.steps) {
+        left.steps -= usage.events + 1;
+        wanted.push(id);
+      }
+    }
     const loaded = new Map<RunId, LoadedBranch>();
     while (wanted.length > 0 && left.runs > 0 && left.chars > 0) {
       const group = wanted.splice(0, PARALLEL_MAX).map((id) => loadBranch(deps, team, id));
@@ -100,11 +99,9 @@ export async function loadBranches(
   }
   const steps = stepCount(run, branches.map(({ row }) => row));
   return branches.map((branch) => {
-    const { row: { id }, loaded } = branch;
-    const isNamed = view.open === id || view.inRun === id;
     // A child run that was read for its cause stays folded.
-    const isOpen = loaded !== null && (steps <= UNFOLDED_STEPS_MAX || isNamed);
-    return { ...branch, open: isOpen ? loaded : null };
+    const isOpen = steps <= UNFOLDED_STEPS_MAX || isNamed(branch.row.id);
+    return { ...branch, open: isOpen ? branch.loaded : null };
   });
 }
 
@@ -140,11 +137,28 @@ async function loadBranch(deps: AppDeps, team: Team, id: RunId) {
   // A failed child shows its end, which has the reason.
   const isWhole = page.next === null;
   const events = !isWhole && end.events.length > 0 ? end.events.slice(-ROWS_PER_PAGE) : page.events;
-  const calls = explainCalls({ ...stored, events }, true);
   return {
     ...{ run: id, record, stored, children, events, isWhole, isRoot: false, end },
-    calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
+    calls: callsOf(stored, events),
     /** Number of its events that were not read. */
     unread: isWhole ? 0 : Math.max(0, record.usage.events - events.length),
   };
+}
+
+/** Returns the calls of some events by their ids, and by null the one that a heartbeat reports. */
+export function callsOf(
+  stored: RunHandle,
+  events: readonly PositionedEvent[],
+): ReadonlyMap<string | null, ExplainedCall> {
+  const calls = explainCalls({ ...stored, events }, true);
+  return new Map(calls.map((call) => [call.eventId, call]));
+}
+
+/** Events before a failure on the page that opens at it. */
+const EVENTS_BEFORE = 8;
+
+/** Finds the failure that ended a run: its place among the last events, and before that of the page. */
+export function failureIn({ events, after }: PlacedPage) {
+  const index = events.findLastIndex(isFailing);
+  return { index, before: events[index - EVENTS_BEFORE - 1]?.position ?? after };
 }

@@ -5,26 +5,22 @@ import { compactText, countedText, durationText, formatCount } from "../componen
 import { timesUsual, UNUSUAL } from "../../../domain/runs/list.ts";
 import { markLink } from "./mark_link.ts";
 import type { RunData, Span } from "./run_load.ts";
-import type { Trace } from "./run_view.ts";
+import type { ViewProps } from "./run_view.ts";
 
-interface FactsProps {
-  readonly data: RunData;
-  readonly trace: Trace;
-}
-
-type Fact = readonly [name: string, value: Child, note: Child];
+type Fact = readonly [name: string, value: Child, ...notes: Child[]];
 
 /** Shows the facts; those of a run with child runs include them. */
-export function Facts({ data, trace }: FactsProps) {
+export function Facts({ data, trace }: ViewProps) {
   const { run, family, totals, usual, nowMs } = data;
   const { usage, cost, startedAt, finishedAt } = run;
   const { slowest, costliest } = trace.marks;
-  const hasChildren = family.children.length > 0;
   const isOpen = startedAt !== null && finishedAt === null;
   const durationMs = run.durationMs ?? (isOpen ? Math.max(0, nowMs - startedAt) : null);
-  const others = usage.events - usage.llmCalls - usage.toolCalls - usage.logs;
+  const hasChildren = family.children.length > 0;
+  const own = (count: number) => hasChildren && `${formatCount(count)} own`;
   const models = new Set(cost.models.map(({ model }) => model)).size;
-  // A link to the step that stands out; the script selects it in place if it is on the page.
+  const others = usage.events - usage.llmCalls - usage.toolCalls - usage.logs;
+  // The script selects the step in place if it is on the page.
   const toStep = (mark: Span, text: string, value: Child) => {
     const { href, isHere } = markLink({ ...data, trace }, mark);
     return (
@@ -33,50 +29,42 @@ export function Facts({ data, trace }: FactsProps) {
       </a>
     );
   };
-  const failed = <span class="err-count">{countedText(totals.errors, "step")} failed</span>;
   const facts: readonly Fact[] = [
     [
       isOpen ? "Running for" : "Duration",
       durationMs === null ? "–" : durationText(durationMs),
-      <>
-        <Against times={timesUsual({ ...run, durationMs }, usual, "slow")} isOpen={isOpen} />
-        {slowest !== null && toStep(slowest, "slowest step", durationText(slowest.durationMs))}
-      </>,
+      against(timesUsual({ ...run, durationMs }, usual, "slow"), isOpen),
+      slowest && toStep(slowest, "slowest step", durationText(slowest.durationMs)),
     ],
     [
       "Cost",
       <Money of={totals.cost} />,
-      <>
-        <Against times={timesUsual(run, usual, "expensive")} isOpen={cost.state !== "final"} />
-        <CostNote data={data} />
-      </>,
+      against(timesUsual(run, usual, "expensive"), cost.state !== "final"),
+      costNote(data),
     ],
     [
       "Tokens",
       compactText(totals.inputTokens),
-      <>
-        in, {compactText(totals.outputTokens)} out
-        {totals.cachedInputTokens > 0n && `, ${compactText(totals.cachedInputTokens)} cached`}
-      </>,
+      `in, ${compactText(totals.outputTokens)} out`,
+      totals.cachedInputTokens > 0n && `, ${compactText(totals.cachedInputTokens)} cached`,
     ],
     [
       "Model calls",
       formatCount(totals.calls),
-      <>
-        {hasChildren && `${formatCount(cost.calls)} own, `}
-        {costliest === null
-          ? countedText(models, "model")
-          : toStep(costliest, "most expensive", <Money of={costliest.cost} />)}
-      </>,
+      own(cost.calls),
+      hasChildren && ", ",
+      costliest === null
+        ? countedText(models, "model")
+        : toStep(costliest, "most expensive", <Money of={costliest.cost} />),
     ],
     [
       "Tool calls",
       formatCount(totals.toolCalls),
-      <>
-        {hasChildren && `${formatCount(usage.toolCalls)} own`}
-        {hasChildren && totals.errors > 0 && ", "}
-        {totals.errors > 0 && failed}
-      </>,
+      own(usage.toolCalls),
+      hasChildren && totals.errors > 0 && ", ",
+      totals.errors > 0 && (
+        <span class="err-count">{countedText(totals.errors, "step")} failed</span>
+      ),
     ],
     hasChildren
       ? [
@@ -88,11 +76,11 @@ export function Facts({ data, trace }: FactsProps) {
   ];
   return (
     <dl class="facts panel">
-      {facts.map(([name, value, note]) => (
+      {facts.map(([name, value, ...notes]) => (
         <div>
           <dt>{name}</dt>
           <dd>
-            {value} {note && <small>{note}</small>}
+            {value} {notes.some(Boolean) && <small>{notes}</small>}
           </dd>
         </div>
       ))}
@@ -104,28 +92,24 @@ export function Facts({ data, trace }: FactsProps) {
 const AS_USUAL = { min: 0.8, max: 1.25 } as const;
 
 /** Compares a value with the usual one; that of an open run only where it exceeds it already. */
-function Against({ times, isOpen }: { readonly times: number; readonly isOpen: boolean }) {
+function against(times: number, isOpen: boolean): Child {
   if (times === 0 || isOpen && times <= AS_USUAL.max) return null;
   const isUsual = times >= AS_USUAL.min && times <= AS_USUAL.max;
   const text = isUsual ? "as usual" : `${times.toFixed(times < 10 ? 1 : 0)}× usual`;
   return <span class={`against ${times >= UNUSUAL.factor ? "more" : ""}`}>{text}</span>;
 }
 
-function CostNote({ data: { run, family, isStated } }: { readonly data: RunData }) {
-  const { cost, status } = run;
+/** Says what of the cost is missing, else what is the run's own, else what it is based on. */
+function costNote({ run: { cost, status }, family, isStated }: RunData): Child {
   const unpriced = cost.models.reduce((sum, { priced, calls }) => priced ? sum : sum + calls, 0);
   if (unpriced > 0) {
     return <a class="more" href="#cost">{countedText(unpriced, "call")} without a price</a>;
   }
   if (family.children.length > 0) {
-    return (
-      <>
-        <Money of={cost.amount} /> own
-        {family.isCut && ", without runs beyond the nearest 200"}
-      </>
-    );
+    const cut = family.isCut && ", without runs beyond the nearest 200";
+    return [<Money of={cost.amount} />, " own", cut];
   }
-  if (isStated) return <>stated by the agent</>;
+  if (isStated) return "stated by the agent";
   if (cost.state === "final") return null;
-  return <>{status === "running" ? "so far" : "being aggregated"}</>;
+  return status === "running" ? "so far" : "being aggregated";
 }

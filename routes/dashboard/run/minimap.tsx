@@ -2,8 +2,8 @@
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { isFiltered, positionBeforeMs, timelinePath } from "./paths.ts";
 import { offsetText } from "./event_preview.ts";
-import { type RunData, type Span, SPANS_MAX } from "./run_load.ts";
-import type { Trace } from "./run_view.ts";
+import { type Span, SPANS_MAX } from "./run_load.ts";
+import type { Trace, ViewProps } from "./run_view.ts";
 
 /** Units of the axis, and of a cell: the width of the shortest event. */
 const WIDTH = 1_000, CELL = 3;
@@ -16,13 +16,10 @@ const LANES = [
   ["e", 25, 4, ({ error }: Span) => error],
 ] as const;
 
-interface MinimapProps extends Pick<Trace, "axis"> {
-  readonly data: RunData;
-}
-
 /** Draws the minimap; nothing for a run without events, and a sentence for one with too many. */
-export function Minimap({ data, axis }: MinimapProps) {
+export function Minimap({ data, trace }: ViewProps) {
   const { spans, run, isLive, isWhole, view } = data;
+  const { axis } = trace;
   if (spans === null) {
     return (
       <p class="wf-none">
@@ -37,17 +34,16 @@ export function Minimap({ data, axis }: MinimapProps) {
     `The complete run, ${durationText(axis.lengthMs)}: ${countedText(events, "event")}` +
     (errors > 0 ? `, ${errors} failed.` : ".");
   const hasPages = !isWhole && !isFiltered(view);
-  const place = hasPages ? placeOf({ data, axis }) : null;
   return (
     <div class="minimap" data-minimap>
       <svg viewBox={`0 0 ${WIDTH} 32`} preserveAspectRatio="none" role="img" aria-label={label}>
         {LANES.map(([name, top, height, isIn]) => (
           <path class={name} d={laneOf(spans.filter(isIn), axis, top, height)} />
         ))}
-        {place !== null && <rect class="here" {...place} y="0.5" height="31" />}
+        {hasPages && <Frame data={data} trace={trace} />}
         <rect class="win" x="0" y="0" width={WIDTH} height="32" visibility="hidden" />
       </svg>
-      {hasPages && <PageLinks data={data} axis={axis} />}
+      {hasPages && <PageLinks data={data} trace={trace} />}
     </div>
   );
 }
@@ -56,14 +52,14 @@ export function Minimap({ data, axis }: MinimapProps) {
 const PAGE_LINKS = 40;
 
 /** Links across the minimap. They are one Tab stop: the one with the first step of the page. */
-function PageLinks({ data: { run, view, page }, axis: { startMs, lengthMs } }: MinimapProps) {
-  const widthMs = lengthMs / PAGE_LINKS;
+function PageLinks({ data: { run, view, page }, trace: { axis } }: ViewProps) {
+  const { startMs, lengthMs } = axis;
   const shownMs = (page.events[0]?.ts ?? startMs) - startMs;
-  const here = Math.min(PAGE_LINKS - 1, Math.max(0, Math.floor(shownMs / widthMs)));
+  const here = Math.min(PAGE_LINKS - 1, Math.max(0, Math.floor(shownMs / lengthMs * PAGE_LINKS)));
   return (
     <nav class="map-pages" aria-label="Steps by time">
       {Array.from({ length: PAGE_LINKS }, (_, i) => {
-        const atMs = Math.floor(startMs + i * widthMs);
+        const atMs = Math.floor(startMs + i * lengthMs / PAGE_LINKS);
         const text = `Steps from ${offsetText(atMs, startMs)}`;
         return (
           <a
@@ -81,21 +77,21 @@ function PageLinks({ data: { run, view, page }, axis: { startMs, lengthMs } }: M
 }
 
 /** Least width of the frame around the steps of a page. */
-const PLACE_WIDTH = 6;
+const FRAME_WIDTH_MIN = 6;
 
-/** Returns where the steps of a page are in a run of several pages; null for a page without steps. */
-function placeOf({ data: { page: { events } }, axis: { startMs, lengthMs } }: MinimapProps) {
+/** Frames the steps of a page in a run of several pages. */
+function Frame({ data: { page: { events } }, trace: { axis } }: ViewProps) {
   const [first, last] = [events[0], events.at(-1)];
   if (first === undefined || last === undefined) return null;
-  const scale = WIDTH / lengthMs;
-  const width = Math.max(PLACE_WIDTH, (last.ts - first.ts) * scale);
-  const x = Math.min(WIDTH - width, Math.max(0, (first.ts - startMs) * scale));
-  return { x: x.toFixed(1), width: width.toFixed(1) };
+  const scale = WIDTH / axis.lengthMs;
+  const width = Math.max(FRAME_WIDTH_MIN, (last.ts - first.ts) * scale);
+  const x = Math.min(WIDTH - width, Math.max(0, (first.ts - axis.startMs) * scale));
+  return <rect class="here" x={x.toFixed(1)} width={width.toFixed(1)} y="0.5" height="31" />;
 }
 
 /** Returns the path of a lane: a rectangle for each range of cells that have an event. */
 function laneOf(spans: readonly Span[], axis: Trace["axis"], top: number, height: number): string {
-  const cells = new Uint8Array(Math.ceil(WIDTH / CELL));
+  const cells: (0 | 1)[] = Array(Math.ceil(WIDTH / CELL)).fill(0);
   const cellOf = (ms: number) => {
     const cell = Math.floor((ms - axis.startMs) / axis.lengthMs * cells.length);
     return Math.min(cells.length - 1, Math.max(0, cell));
@@ -103,13 +99,9 @@ function laneOf(spans: readonly Span[], axis: Trace["axis"], top: number, height
   for (const { atMs, durationMs } of spans) {
     cells.fill(1, cellOf(atMs), cellOf(atMs + durationMs) + 1);
   }
-  let path = "";
-  for (let from = cells.indexOf(1); from >= 0;) {
-    const end = cells.indexOf(0, from);
-    const to = end < 0 ? cells.length : end;
-    const width = (to - from) * CELL;
-    path += `M${from * CELL} ${top}h${width}v${height}h-${width}z`;
-    from = cells.indexOf(1, to);
-  }
-  return path;
+  const ranges = cells.join("").matchAll(/1+/g).map(({ index, 0: { length } }) => {
+    const width = length * CELL;
+    return `M${index * CELL} ${top}h${width}v${height}h-${width}z`;
+  });
+  return [...ranges].join("");
 }

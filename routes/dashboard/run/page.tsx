@@ -35,8 +35,8 @@ import {
   Scores,
   Stages,
 } from "./results.tsx";
-import { loadRun, type RunData } from "./run_load.ts";
-import { runView } from "./run_view.ts";
+import { loadRun } from "./run_load.ts";
+import { runView, type ViewProps } from "./run_view.ts";
 import { isFailure } from "./steps.ts";
 import { StepPanel } from "./step_panel.tsx";
 import { shortId, silenceOf, titleOf } from "./title.ts";
@@ -48,9 +48,6 @@ const RELOAD_SECONDS = 3;
 /** Maximum characters of a text to find. */
 const TEXT_CHARS = 100;
 
-/** Maximum rows to skip. */
-const SKIP_MAX = 10_000;
-
 const showRun: Handler = async (c, deps) => {
   c.set("renderProblem", renderRunNotFound);
   const events = parseEventsPage(queryOf(c));
@@ -60,16 +57,19 @@ const showRun: Handler = async (c, deps) => {
   const view = readView(c, events.value.after);
   const data = await loadRun(deps, c.get("principal"), id.value, view);
   if (data === null) return fail(c, NO_SUCH_RUN);
-  const confirms = data.isAdmin && confirmedIn(c, "delete") !== null;
-  const isFollowed = data.isLive && !confirms;
+  const { run, isAdmin, isLive } = data;
+  const confirms = isAdmin && confirmedIn(c, "delete") !== null;
+  const isFollowed = isLive && !confirms;
+  const trace = runView(data);
   return showPage(c, {
     title: titleOf(data),
-    lead: <Lead data={data} />,
+    // The failure box says why a failed run ended.
+    lead: [<RunState run={run} />, " ", isFailure(run.status) ? null : silenceOf(run)],
     crumbs: <Crumbs data={data} />,
     body: (
       <>
-        {confirms && <ConfirmDeletion run={data.run} />}
-        <RunBody data={data} isFollowed={isFollowed} origin={originOf(c)} />
+        {confirms && <ConfirmDeletion run={run} />}
+        <RunBody data={data} trace={trace} isFollowed={isFollowed} origin={originOf(c)} />
       </>
     ),
     ...(isFollowed ? { reloadSeconds: RELOAD_SECONDS } : {}),
@@ -78,19 +78,12 @@ const showRun: Handler = async (c, deps) => {
 
 /** Reads the view from the query; unreadable values count as absent. */
 function readView(c: RequestContext, after: TraceView["after"]): TraceView {
-  const query = c.req.query();
-  const { event = null, in: inRun = null, open = null, kind, failed, text = "", skip } = query;
-  const rows = Number(skip ?? 0);
+  const { event = null, in: inRun = null, open = null, kind, failed, text = "" } = c.req.query();
   return {
-    after,
-    skip: Number.isSafeInteger(rows) && rows > 0 && rows <= SKIP_MAX ? rows : 0,
-    event,
-    inRun,
-    open,
+    ...{ after, open, event, inRun, list: listOf(c) },
     kind: STEP_KINDS.find((name) => name === kind) ?? null,
     failed: failed === "1",
     text: text.trim().slice(0, TEXT_CHARS),
-    list: listOf(c),
   };
 }
 
@@ -105,20 +98,15 @@ const showRawRun: Handler = async (c, deps) => {
   return response;
 };
 
-interface DataProps {
-  readonly data: RunData;
-}
-
-interface BodyProps extends DataProps {
+interface BodyProps extends ViewProps {
   /** True if the page follows the changes of the run. */
   readonly isFollowed: boolean;
   /** Origin of the service as the browser sees it. */
   readonly origin: string;
 }
 
-function RunBody({ data, isFollowed, origin }: BodyProps) {
+function RunBody({ data, trace, isFollowed, origin }: BodyProps) {
   const { run, view } = data;
-  const trace = runView(data);
   const props = { ...data, trace };
   const following = isFollowed && {
     "hx-get": tracePath(run.id, view),
@@ -126,6 +114,7 @@ function RunBody({ data, isFollowed, origin }: BodyProps) {
     "hx-swap": "none",
     "hx-select-oob": "#facts,#steps,#results",
   };
+  const curl = `curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${run.id}"`;
   return (
     <>
       <div id="facts" class="run-facts" {...following}>
@@ -148,10 +137,7 @@ function RunBody({ data, isFollowed, origin }: BodyProps) {
         <Instants {...run} />
         <FoldedSection id="elsewhere" title="The same as JSON">
           <p>Request it with a key of the team:</p>
-          <Copyable
-            id="curl"
-            text={`curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${run.id}"`}
-          />
+          <Copyable id="curl" text={curl} />
         </FoldedSection>
       </div>
       <script src={assetPath("trace.js")} defer />
@@ -159,18 +145,7 @@ function RunBody({ data, isFollowed, origin }: BodyProps) {
   );
 }
 
-/** The status, and why the run ended if no call closed it; the failure box says it of a failed one. */
-function Lead({ data: { run } }: DataProps) {
-  const silence = isFailure(run.status) ? null : silenceOf(run);
-  return (
-    <>
-      <RunState run={run} />
-      {silence !== null && <>{" "}{silence}</>}
-    </>
-  );
-}
-
-function Crumbs({ data: { run, neighbours, isAdmin } }: DataProps) {
+function Crumbs({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data">) {
   const step = (name: string, rel: string, key: string, to: string | null) =>
     to === null
       ? <span class="btn small" aria-disabled="true">{name}</span>

@@ -7,30 +7,25 @@ import { queryText, RATE_CARD_PATH, runPath } from "../layout/paths.ts";
 /** Kinds of steps that the waterfall can be filtered by. */
 export const STEP_KINDS = ["model", "tool", "log"] as const;
 
-/** The view without a selection, filter or list. */
-export const PLAIN_VIEW = {
-  /** Position that the page of events follows; null for the first page. */
-  after: null as EventPosition | null,
-  /** Number of rows before the first one shown. */
-  skip: 0,
-  /** Id of the selected event; null for the default. */
-  event: null as string | null,
-  /** Id of the child run that has the selected event; null for the run of the page. */
-  inRun: null as string | null,
-  /** Id of the child run that is unfolded; null for the default. */
-  open: null as string | null,
-  kind: null as typeof STEP_KINDS[number] | null,
-  failed: false,
-  /** Text to find; empty for none. */
-  text: "",
-  /** Query of the list that led to the page; null for none. */
-  list: null as string | null,
-};
-
 /** State of a run's page, as its URL has it. */
-export type TraceView = Readonly<typeof PLAIN_VIEW>;
+export interface TraceView {
+  /** Position that the page of events follows; null for the first page. */
+  readonly after: EventPosition | null;
+  /** Id of the child run that is unfolded; null for the default. */
+  readonly open: string | null;
+  readonly kind: typeof STEP_KINDS[number] | null;
+  readonly failed: boolean;
+  /** Text to find; empty for none. */
+  readonly text: string;
+  /** Id of the selected event; null for the default. */
+  readonly event: string | null;
+  /** Id of the child run that has the selected event; null for the run of the page. */
+  readonly inRun: string | null;
+  /** Query of the list that led to the page; null for none. */
+  readonly list: string | null;
+}
 
-/** Rows of the waterfall that a page sends. */
+/** Events of a page of a long run. */
 export const ROWS_PER_PAGE = 100;
 
 /** Maximum steps of a trace that is read as one, with its child runs unfolded. */
@@ -79,18 +74,10 @@ export function positionBefore({ ts, batch, index }: EventPosition): EventPositi
 
 /** Path of a run's page in a view. */
 export function tracePath(id: string, view: Partial<TraceView> = {}): string {
-  const { after = null, skip, event, inRun, open, kind, failed, text, list } = view;
-  return runPath(id) + queryText([
-    ["events_cursor", after && cursorText(after)],
-    ["skip", skip === 0 ? null : skip],
-    ["open", open],
-    ["kind", kind],
-    ["failed", failed ? 1 : null],
-    ["text", text],
-    ["event", event],
-    ["in", inRun],
-    ["list", list],
-  ]);
+  const { after = null, failed = false, inRun, ...others } = view;
+  const named = { ...others, in: inRun, failed: failed ? 1 : null };
+  const cursor = ["events_cursor", after && cursorText(after)] as const;
+  return runPath(id) + queryText([cursor, ...Object.entries(named)]);
 }
 
 /** Path of the steps on a run's page in a view. */

@@ -2,7 +2,6 @@
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
-import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type {
   EventPosition,
@@ -21,7 +20,7 @@ import { traitsOf } from "../../../domain/runs/flags.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";
-import { isFailing, loadBranches, readEnd, stepCount } from "./branches.ts";
+import { callsOf, failureIn, loadBranches, readEnd, stepCount } from "./branches.ts";
 import { awaitsChecks } from "./checks.tsx";
 import { findNeighbours } from "./neighbours.ts";
 import {
@@ -64,21 +63,24 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const children = relatives.filter((row) => listed.includes(row.id));
   const isUnfolded = stepCount(run, children) <= UNFOLDED_STEPS_MAX &&
     children.length === family.children.length;
-  const { end, ...page } = await readSteps(stored, run, view, isUnfolded);
-  const found = isFiltered(view) && page.next !== null ? await findMatches(stored, view) : null;
-  const branches = await loadBranches(deps, team, { run, children, view, isUnfolded });
+  const { after } = view;
+  const limit = isUnfolded && after === null ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE;
+  const first = { after, ...await stored.page(after, limit) };
+  const isWhole = after === null && first.next === null;
+  const end = await readEnd(stored, run, first);
+  const page = isWhole ? first : await pageOf(stored, view, first, end);
+  const branches = await loadBranches(deps, team, run, children, view, isUnfolded);
   const isLive = run.status === "running" || run.cost.state === "pending" || awaitsChecks(run);
-  const isWhole = page.next === null && page.after === null;
   const spans = await readSpans([
     { run: id, record: run, stored, events: page.events, isWhole },
     ...branches.flatMap(({ open }) => open ?? []),
   ], SPANS_MAX[isLive ? "live" : "usual"]);
-  const calls = explainCalls({ ...stored, events: (found ?? page).events }, true);
+  const calls = callsOf(stored, page.events);
   return {
     run,
     view,
     neighbours,
-    /** The page of events shown. */
+    /** The page of events shown: those that match the filters, of a run with several pages. */
     page: { ...stored, ...page },
     /** The position that the page follows. */
     after: page.after,
@@ -86,17 +88,17 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     isWhole,
     /** Spans of all events of the run and of the child runs shown; null if they are too many. */
     spans,
-    /** Events that match the filters of a run with further pages. */
-    found,
+    /** True if the page has the events that match. */
+    isSearch: isFiltered(view) && !isWhole,
     family,
     /** Totals of the run and of the runs that it started. */
     totals: addCounts(family.totals, totalsOf(run)),
     branches,
     /** The parent and the first children, if the team has them. */
     relatives: new Map(relatives.map((row) => [row.id, row])),
-    calls: new Map(calls.map((call) => [call.eventId as string | null, call])),
+    calls,
     /** The call that a heartbeat reports itself. */
-    ownCall: calls.find(({ eventId }) => eventId === null) ?? null,
+    ownCall: calls.get(null) ?? null,
     traits: traitsOf(stored, run.cost.unpricedModels),
     /** True if the run states its own cost. */
     isStated: isStated(stored.parts),
@@ -131,36 +133,24 @@ async function readLatest({ runList }: AppDeps, team: Team, run: RunRecord) {
   return (await runList.page(team, query, null, LATEST.usual)).rows;
 }
 
-/** Events before a failure on the page that opens at it. */
-const EVENTS_BEFORE = 8;
-
-/**
- * Reads the page to show: the requested one, all of a short run, or the one with the failure; and
- * the end of a failed run.
- */
-async function readSteps(
+/** Returns the page of a long run to show: with what matches, with the failure, or the one asked for. */
+async function pageOf(
   stored: RunHandle,
-  run: RunRecord,
   view: TraceView,
-  isUnfolded: boolean,
-): Promise<PlacedPage & { readonly end: PlacedPage }> {
+  first: PlacedPage,
+  end: PlacedPage,
+): Promise<PlacedPage> {
+  if (isFiltered(view)) return await findMatches(stored, view);
   const { after } = view;
-  const limit = isUnfolded && after === null ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE;
-  const first = await stored.page(after, limit);
-  const end = await readEnd(stored, run, { after, ...first });
-  if (isFiltered(view)) return { after, ...first, end };
   // After the last event, such as while the last step takes its time, there are the last steps.
   if (after !== null && first.events.length === 0) {
     const { events, next, ...last } = await stored.last(ROWS_PER_PAGE);
-    const cut = events.at(-ROWS_PER_PAGE - 1)?.position ?? last.after;
-    return { after: cut, events: events.slice(-ROWS_PER_PAGE), next, end };
+    const before = events.at(-ROWS_PER_PAGE - 1)?.position ?? last.after;
+    return { after: before, events: events.slice(-ROWS_PER_PAGE), next };
   }
-  const failing = end.events.findLastIndex(isFailing);
-  if (after !== null || first.next === null || failing < 0 || view.event !== null) {
-    return { after, ...first, end };
-  }
-  const before = end.events[failing - EVENTS_BEFORE - 1]?.position ?? end.after;
-  return { after: before, ...before === null ? first : await stored.page(before, limit), end };
+  const { index, before } = failureIn(end);
+  if (after !== null || view.event !== null || index < 0 || before === null) return first;
+  return { after: before, ...await stored.page(before, ROWS_PER_PAGE) };
 }
 
 /** Events of a read. */
@@ -180,19 +170,20 @@ async function* pagesOf(stored: RunHandle, after: EventPosition | null) {
 const MATCHES_MAX = 100, READS_MAX = 4;
 
 /** Finds events that match, after the position of the view; a long search has a next page. */
-async function findMatches(stored: RunHandle, view: TraceView): Promise<EventsPage> {
+async function findMatches(stored: RunHandle, view: TraceView): Promise<PlacedPage> {
+  const { after } = view;
   const events: PositionedEvent[] = [];
-  let [next, reads] = [view.after, 0];
-  for await (const page of pagesOf(stored, view.after)) {
+  let [next, reads] = [after, 0];
+  for await (const page of pagesOf(stored, after)) {
     for (const event of page.events) {
       if (!matchesEvent(event, view)) continue;
       events.push(event);
-      if (events.length === MATCHES_MAX) return { events, next: event.position };
+      if (events.length === MATCHES_MAX) return { after, events, next: event.position };
     }
     next = page.next;
     if (++reads === READS_MAX) break;
   }
-  return { events, next };
+  return { after, events, next };
 }
 
 /** A run whose steps are shown. */

@@ -3,7 +3,14 @@ import { orderAsTree, tickStepOf, type TraceRow } from "../../../domain/runs/tra
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { type ChildBranch, isFailing, lastFailed, type LoadedBranch } from "./branches.ts";
+import {
+  type ChildBranch,
+  failureIn,
+  isFailing,
+  lastFailed,
+  type LoadedBranch,
+  NO_EVENTS,
+} from "./branches.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { previewOf, proseLine } from "./event_preview.ts";
 import { isFiltered, matchesEvent, type TraceView } from "./paths.ts";
@@ -17,12 +24,18 @@ export type Trace = ReturnType<typeof runView>;
 /** A loaded run and its view. */
 export type TraceProps = RunData & { readonly trace: Trace };
 
+/** The data and the view of a run, as components take them. */
+export interface ViewProps {
+  readonly data: RunData;
+  readonly trace: Trace;
+}
+
 /** Builds the view of a loaded run. */
 export function runView(data: RunData) {
-  const { run, page, calls, found, view, totals, usual, nowMs } = data;
+  const { run, page, calls, view, totals, usual, nowMs } = data;
   const spans = data.spans ?? [];
   const startMs = startOf(data);
-  const own = eventSteps({ run: run.id, events: (found ?? page).events, calls, isRoot: true });
+  const own = eventSteps({ run: run.id, events: page.events, calls, isRoot: true });
   const root = runStep({ ...run, cost: { ...run.cost, amount: totals.cost } }, {
     parent: null,
     atMs: startMs,
@@ -98,13 +111,13 @@ function matchesStep({ preview, name, failure }: Step, view: TraceView): boolean
  * @param own steps of the run of the page
  */
 function childSteps(data: RunData, own: readonly Step[]): Step[] {
-  const { branches, run, page, after, nowMs, found } = data;
+  const { branches, run, page, after, nowMs, isSearch } = data;
   const from = after === null ? -Infinity : page.events[0]?.ts ?? after.ts;
   const to = page.next === null ? Infinity : page.next.ts;
   const keys = new Set(own.map(({ key }) => key));
   return branches.flatMap(({ row, parent, goal, loaded, open }) => {
     const atMs = row.startedAt ?? row.receivedAt;
-    if (parent === run.id && (atMs < from || atMs > to) && found === null) return [];
+    if (parent === run.id && (atMs < from || atMs > to) && !isSearch) return [];
     const { events, errors } = row.usage;
     const folded = open === null
       ? { steps: events, failed: errors }
@@ -136,11 +149,11 @@ function costWithChildren(branches: RunData["branches"], { id, cost }: RunListRo
 /** The failing step that explains a failure, and the runs that it is in. */
 export type Cause = NonNullable<ReturnType<typeof causeOf>>;
 
-/** Events before a failure on the page that opens at it, and those that its tries are counted in. */
-const EVENTS_BEFORE = 8, TRIES_WITHIN = 100;
+/** Events before a failure that its tries are counted in. */
+const TRIES_WITHIN = 100;
 
 /** Follows failed child runs down to the step that failed; null for a run that did not fail. */
-function causeOf({ run, branches, page, after, end }: RunData) {
+function causeOf({ run, branches, page, after, end, isSearch }: RunData) {
   if (!isFailure(run.status)) return null;
   const path: { readonly id: RunId; readonly agent: string | null }[] = [];
   let at: Pick<LoadedBranch, "record" | "end"> | null = { record: run, end };
@@ -153,10 +166,10 @@ function causeOf({ run, branches, page, after, end }: RunData) {
     path.push({ id: failed.row.id, agent: failed.row.agent });
     at = failed.loaded;
   }
-  const events = at?.end.events ?? [];
-  const index = events.findLastIndex(isFailing);
+  const { events } = at?.end ?? NO_EVENTS;
+  const { index, before } = failureIn(at?.end ?? NO_EVENTS);
   const event = events[index] ?? events.at(-1) ?? null;
-  const isHere = at?.record === run && page.events.some(({ id }) => id === event?.id);
+  const isHere = at?.record === run && !isSearch && page.events.some(({ id }) => id === event?.id);
   return {
     /** Child runs from the run of the page to the one that failed, by id and agent. */
     path,
@@ -167,7 +180,7 @@ function causeOf({ run, branches, page, after, end }: RunData) {
     /** Number of failures of the same step before and including this one. */
     tries: triesOf(events.slice(Math.max(0, index - TRIES_WITHIN), index + 1)),
     /** Position that the page of the event follows, for the run of the page. */
-    after: isHere ? after : events[index - EVENTS_BEFORE - 1]?.position ?? at?.end.after ?? null,
+    after: isHere ? after : before,
     /** Reason that the run with the event gives itself; null for none. */
     reason: at && reasonOf(at.record),
   };

@@ -1,4 +1,5 @@
 /** A row of the waterfall: its step, its bar, its duration and its cost. */
+import type { PropsWithChildren } from "hono/jsx";
 import type { TraceRow } from "../../../domain/runs/trace.ts";
 import { Money } from "../components/elements.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
@@ -34,10 +35,19 @@ export function StepIcon({ step }: { readonly step: Step }) {
     : status === "running"
     ? ["run", "st-run", "Running"] as const
     : STEP_ICONS[kind];
+  return <Sign icon={icon} name={name} isIcon>{word}</Sign>;
+}
+
+type SignProps = PropsWithChildren<
+  { readonly icon: IconName; readonly name: string; readonly isIcon?: boolean }
+>;
+
+/** An icon in its colour, with its word; with `isIcon` the word is for screen readers only. */
+export function Sign({ icon, name, isIcon = false, children }: SignProps) {
   return (
     <span class={`st ${name}`}>
       <Icon name={icon} />
-      <span class="sr">{word}</span>
+      {children && <span class={isIcon ? "sr" : undefined}>{children}</span>}
     </span>
   );
 }
@@ -117,12 +127,7 @@ export function Row({ row: { step, depth, below }, run, view, trace }: RowProps)
 }
 
 function Mark({ name }: { readonly name: string }) {
-  return (
-    <span class="mark" title={name}>
-      <span aria-hidden="true">▲</span>
-      <span class="sr">{name}</span>
-    </span>
-  );
+  return <span class="mark" title={name} role="img" aria-label={name}>▲</span>;
 }
 
 function StepCost({ step: { call, cost, kind } }: { readonly step: Step }) {
