@@ -7,6 +7,8 @@ const shownRows = () => rowsOf().filter((row) => !row.hidden);
 const linkOf = (row) => one(".row", row);
 const depthOf = (row) => Number(row.getAttribute("aria-level"));
 
+const selectedRow = () => rowsOf().find((row) => row.getAttribute("aria-selected") === "true");
+
 /** Rows below a row. */
 function below(row) {
   const rows = [];
@@ -164,11 +166,11 @@ addEventListener("keydown", (event) => {
   if (event.target.matches("input, textarea, select")) return;
   const row = event.target.closest?.(".wf tbody tr");
   const rows = shownRows();
-  const at = rows.indexOf(row);
+  const at = rows.indexOf(row ?? selectedRow());
   const keys = {
     j: () => focusRow(rows[Math.min(rows.length - 1, at + 1)]),
     k: () => focusRow(rows[Math.max(0, at - 1)]),
-    e: () => nextFailure(),
+    e: () => nextFailure(row ?? selectedRow()),
     "[": () => one("[rel=prev][data-key]")?.click(),
     "]": () => one("[rel=next][data-key]")?.click(),
   };
@@ -193,10 +195,11 @@ addEventListener("keydown", (event) => {
   action();
 });
 
-function nextFailure() {
-  const failed = rowsOf().filter((row) => row.matches(".failed:not(.is-run)"));
-  const at = failed.findIndex((row) => row.getAttribute("aria-selected") === "true");
-  const next = failed[(at + 1) % failed.length];
+/** Selects the next failed step after a row, else the first one. */
+function nextFailure(row) {
+  const at = rowsOf().indexOf(row);
+  const isFailed = (row) => row.matches(".failed:not(.is-run)");
+  const next = rowsOf().slice(at + 1).find(isFailed) ?? rowsOf().find(isFailed);
   if (!next) return;
   folded.clear();
   showRows();
@@ -215,8 +218,7 @@ function begin() {
   collapse.hidden = !rowsOf().some((row) => one(".twist", row) && depthOf(row) > 1);
   one("[data-zoom]").hidden = !one(".wf-more") || !one(".minimap");
   const focused = document.activeElement?.closest?.(".wf tbody tr");
-  const selected = rowsOf().find((row) => row.getAttribute("aria-selected") === "true");
-  rove(focused ?? selected ?? rowsOf()[0]);
+  rove(focused ?? selectedRow() ?? rowsOf()[0]);
   if (zoomed) zoom(...zoomed);
 }
 

@@ -55,7 +55,7 @@ browserTest("the waterfall is used with the keyboard alone", async (browser) => 
   await h.post("/v1/runs", aRun(1));
   const tool = (n: number, error?: string) =>
     anEvent(n, { type: "tool_call", data: { name: `tool-${n}`, arguments: { n }, error } });
-  for (let from = 1; from <= 150; from += 50) {
+  for (let from = 1; from <= 250; from += 50) {
     const batch = Array.from(
       { length: 50 },
       (_, i) => tool(from + i, from + i === 70 ? "gone" : ""),
@@ -93,5 +93,36 @@ browserTest("the waterfall is used with the keyboard alone", async (browser) => 
   await press("Enter");
   await page.locator(`[id="${eventId(150)}"]`).waitFor();
   await page.locator(`[id="${eventId(101)}"] :focus`).waitFor();
+  visitor.assertCalm();
+});
+
+browserTest("the keys of the waterfall begin at the selected step", async (browser) => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const failing = new Set([3, 6, 8]);
+  const batch = Array.from({ length: 9 }, (_, i) => {
+    const error = failing.has(i + 1) ? `refused ${i + 1}` : "";
+    return anEvent(i + 1, { type: "tool_call", data: { name: `tool-${i + 1}`, error } });
+  });
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: batch });
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ status: "failed" }));
+  await using visitor = await BrowserSession.open(browser, h.url);
+  const { page } = visitor;
+  await visitor.signIn(h.key);
+  const selected = page.locator('#rows > tr[aria-selected="true"]');
+  // Without the focus in the waterfall, the selected step is where the keys begin.
+  for (
+    const [key, from, to] of [["j", 8, 9], ["k", 8, 7], ["e", 8, 3], ["e", 3, 6]] as const
+  ) {
+    await page.goto(from === 8 ? PAGE : `${PAGE}?event=${eventId(from)}`);
+    assertEquals(await selected.getAttribute("id"), eventId(from));
+    await page.keyboard.press(key);
+    await page.locator(`[id="${eventId(to)}"] .row:focus`).waitFor();
+  }
+  // With the focus in it, the next failure is that after the row.
+  await page.goto(`${PAGE}?event=${eventId(3)}`);
+  for (const key of ["j", "j", "j", "j"]) await page.keyboard.press(key);
+  await page.keyboard.press("e");
+  await page.locator(`[id="${eventId(8)}"][aria-selected="true"] .row:focus`).waitFor();
   visitor.assertCalm();
 });
