@@ -56,11 +56,8 @@ export async function loadBranches(
 ) {
   const branches = [];
   const visited = new Set<RunId>([run.id]);
-  const left = {
-    steps: isUnfolded ? UNFOLDED_STEPS_MAX - run.usage.events : -1,
-    runs: BRANCHES_MAX,
-    chars: EVENTS_PAGE_BYTES_MAX,
-  };
+  let stepsLeft = isUnfolded ? UNFOLDED_STEPS_MAX - run.usage.events : -1;
+  let [runsLeft, charsLeft] = [BRANCHES_MAX, EVENTS_PAGE_BYTES_MAX];
   const isNamed = (id: RunId) => id === view.open || id === view.inRun;
   let waiting = children.map((row) => ({ row, parent: run.id, isCause: isFailure(run.status) }));
   for (let generation = 1; waiting.length > 0 && generation <= GENERATIONS_MAX; generation++) {
@@ -70,20 +67,20 @@ export async function loadBranches(
     const wanted: RunId[] = [];
     for (const { row: { id, usage } } of fresh) {
       if (id === cause || isNamed(id)) wanted.unshift(id);
-      else if (usage.events <= left.steps) {
-        left.steps -= usage.events + 1;
+      else if (usage.events <= stepsLeft) {
+        stepsLeft -= usage.events + 1;
         wanted.push(id);
       }
     }
     const loaded = new Map<RunId, LoadedBranch>();
-    while (wanted.length > 0 && left.runs > 0 && left.chars > 0) {
+    while (wanted.length > 0 && runsLeft > 0 && charsLeft > 0) {
       const group = wanted.splice(0, PARALLEL_MAX).map((id) => loadBranch(deps, team, id));
       for (const child of await Promise.all(group)) {
         if (child === null) continue;
         const { run, events, end } = child;
         loaded.set(run, child);
-        left.runs--;
-        for (const { data } of new Set([...events, ...end.events])) left.chars -= data.length;
+        runsLeft--;
+        for (const { data } of new Set([...events, ...end.events])) charsLeft -= data.length;
       }
     }
     const folded = fresh.filter(({ row }) => !loaded.has(row.id)).slice(0, CHILDREN_LISTED);

@@ -17,18 +17,15 @@ export function Facts({ data, trace }: ViewProps) {
   const isOpen = startedAt !== null && finishedAt === null;
   const durationMs = run.durationMs ?? (isOpen ? Math.max(0, nowMs - startedAt) : null);
   const hasChildren = family.children.length > 0;
-  const own = (count: number) => hasChildren && `${formatCount(count)} own`;
+  const own = (count: number, isLast: boolean) =>
+    hasChildren && `${formatCount(count)} own${isLast ? "" : ", "}`;
   const models = new Set(cost.models.map(({ model }) => model)).size;
   const others = usage.events - usage.llmCalls - usage.toolCalls - usage.logs;
-  // The script selects the step in place if it is on the page.
-  const toStep = (mark: Span, text: string, value: Child) => {
-    const { href, isHere } = markLink({ ...data, trace }, mark);
-    return (
-      <a href={href} data-select={isHere ? "" : undefined}>
-        {text} <span class="num">{value}</span>
-      </a>
-    );
-  };
+  const toStep = (mark: Span, text: string, value: Child) => (
+    <a {...markLink({ data, trace }, mark)}>
+      {text} <span class="num">{value}</span>
+    </a>
+  );
   const facts: readonly Fact[] = [
     [
       isOpen ? "Running for" : "Duration",
@@ -51,8 +48,7 @@ export function Facts({ data, trace }: ViewProps) {
     [
       "Model calls",
       formatCount(totals.calls),
-      own(cost.calls),
-      hasChildren && ", ",
+      own(cost.calls, false),
       costliest === null
         ? countedText(models, "model")
         : toStep(costliest, "most expensive", <Money of={costliest.cost} />),
@@ -60,8 +56,7 @@ export function Facts({ data, trace }: ViewProps) {
     [
       "Tool calls",
       formatCount(totals.toolCalls),
-      own(usage.toolCalls),
-      hasChildren && totals.errors > 0 && ", ",
+      own(usage.toolCalls, totals.errors === 0),
       totals.errors > 0 && (
         <span class="err-count">{countedText(totals.errors, "step")} failed</span>
       ),

@@ -23,8 +23,8 @@ export function Minimap({ data, trace }: ViewProps) {
   if (spans === null) {
     return (
       <p class="wf-none">
-        {isLive ? "While it changes, a" : "A"} trace has a map and marks up to{" "}
-        {formatCount(SPANS_MAX[isLive ? "live" : "usual"])} events, or fewer large ones.
+        A trace has a map and marks up to {formatCount(SPANS_MAX[isLive ? "live" : "usual"])} events
+        {isLive && " while it changes"}, or fewer large ones.
       </p>
     );
   }

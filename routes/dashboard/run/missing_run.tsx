@@ -63,12 +63,3 @@ export function ConfirmDeletion({ run: { id, usage } }: Pick<RunData, "run">) {
     </ConfirmForm>
   );
 }
-
-/** Links to the confirmation, for sessions that may delete runs. */
-export function OfferDeletion({ run, isAdmin }: Pick<RunData, "run" | "isAdmin">) {
-  return isAdmin ? <a href={`${runPath(run.id)}?confirm=delete`}>Delete this run…</a> : (
-    <p>
-      Deleting a run takes a key with the scope <code>admin</code>.
-    </p>
-  );
-}

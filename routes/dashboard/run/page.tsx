@@ -8,23 +8,18 @@ import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { assetPath } from "../layout/assets.ts";
-import { RUNS_PATH } from "../layout/paths.ts";
+import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { confirmedIn } from "../components/confirm_form.tsx";
 import { originOf } from "../components/format.ts";
-import { Copyable } from "../components/elements.tsx";
+import { Copyable, Crumbs } from "../components/elements.tsx";
 import { RunState } from "../components/run_columns.tsx";
 import { CheckResults } from "./checks.tsx";
 import { showComparison } from "./compare_page.tsx";
 import { FoldedSection, Instants, RunLabelList } from "./details.tsx";
 import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
-import {
-  ConfirmDeletion,
-  OfferDeletion,
-  renderRunNotFound,
-  submitDeletion,
-} from "./missing_run.tsx";
+import { ConfirmDeletion, renderRunNotFound, submitDeletion } from "./missing_run.tsx";
 import { listOf } from "./neighbours.ts";
 import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
 import {
@@ -65,7 +60,7 @@ const showRun: Handler = async (c, deps) => {
     title: titleOf(data),
     // The failure box says why a failed run ended.
     lead: [<RunState run={run} />, " ", isFailure(run.status) ? null : silenceOf(run)],
-    crumbs: <Crumbs data={data} />,
+    crumbs: <Way data={data} />,
     body: (
       <>
         {confirms && <ConfirmDeletion run={run} />}
@@ -145,25 +140,16 @@ function RunBody({ data, trace, isFollowed, origin }: BodyProps) {
   );
 }
 
-function Crumbs({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data">) {
+/** The way to this page, to the runs before and after it, and what can be done with it. */
+function Way({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data">) {
+  const { name, path } = neighbours ?? { name: shortId(run.id), path: runPath(run.id) };
   const step = (name: string, rel: string, key: string, to: string | null) =>
     to === null
       ? <span class="btn small" aria-disabled="true">{name}</span>
       : <a class="btn small" rel={rel} href={to} data-key={key}>{name}</a>;
   return (
     <div class="crumbs">
-      <nav aria-label="Breadcrumb">
-        <ol>
-          <li>
-            <a href={RUNS_PATH}>Runs</a>
-          </li>
-          <li>
-            {neighbours === null
-              ? shortId(run.id)
-              : <a href={neighbours.path}>{neighbours.name}</a>}
-          </li>
-        </ol>
-      </nav>
+      <Crumbs links={[["Runs", RUNS_PATH], [name, path]]} />
       <div class="end">
         {neighbours !== null && (
           <>
@@ -178,7 +164,11 @@ function Crumbs({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data">)
           <summary class="btn icon small" aria-label="More actions">⋯</summary>
           <div>
             <a href={rawPath(run.id)}>Show the JSON</a>
-            <OfferDeletion run={run} isAdmin={isAdmin} />
+            {isAdmin ? <a href={`${runPath(run.id)}?confirm=delete`}>Delete this run…</a> : (
+              <p>
+                Deleting a run takes a key with the scope <code>admin</code>.
+              </p>
+            )}
           </div>
         </details>
       </div>

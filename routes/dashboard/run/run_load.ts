@@ -1,6 +1,5 @@
 /** Reads what the page of a run shows: the run, its steps, and the cause of its failure. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
-import type { Team } from "../../../domain/teams/team.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type {
@@ -11,7 +10,7 @@ import type {
   RunHandle,
 } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import { assemble } from "../../../domain/runs/record.ts";
 import { coversCalls } from "../../../domain/runs/cost.ts";
 import { isStated } from "../../../domain/runs/run.ts";
 import { totalsOf, usualOf } from "../../../domain/runs/list.ts";
@@ -20,7 +19,14 @@ import { traitsOf } from "../../../domain/runs/flags.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";
-import { callsOf, failureIn, loadBranches, readEnd, stepCount } from "./branches.ts";
+import {
+  callsOf,
+  failureIn,
+  loadBranches,
+  type LoadedBranch,
+  readEnd,
+  stepCount,
+} from "./branches.ts";
 import { awaitsChecks } from "./checks.tsx";
 import { findNeighbours } from "./neighbours.ts";
 import {
@@ -54,12 +60,16 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const run = assemble(id, stored);
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
   const listed = family.children.slice(0, CHILDREN_LISTED);
-  const [relatives, latest, incidents, checkIds] = await Promise.all([
+  const ofAgent = { agent: run.agent ?? "", from: null, to: (run.startedAt ?? run.receivedAt) + 1 };
+  const [relatives, agentRuns, incidents, checks] = await Promise.all([
     deps.lineage.rows(team, [...new Set([...parents, ...listed])]),
-    readLatest(deps, team, run),
+    run.agent === null ? null : deps.runList.page(team, ofAgent, null, LATEST.usual),
     readIncidentsOfRun(deps, team, id),
-    readCheckIds(deps, team, run),
+    run.checks.length === 0
+      ? null
+      : deps.checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
   ]);
+  const latest = agentRuns?.rows ?? [];
   const children = relatives.filter((row) => listed.includes(row.id));
   const isUnfolded = stepCount(run, children) <= UNFOLDED_STEPS_MAX &&
     children.length === family.children.length;
@@ -110,27 +120,12 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     /** The latest incidents that it belongs to, oldest first. */
     incidents,
     /** Identifiers of the team's checks; empty for a run without results. */
-    checkIds,
+    checkIds: new Set(checks?.objects.map((check) => check.id ?? "")),
     /** True if the run is about to change. */
     isLive,
     isAdmin: mayAdmin(principal),
     nowMs: deps.environment.now(),
   };
-}
-
-/** Reads the identifiers of the team's checks, to which results lead. */
-async function readCheckIds({ checks }: AppDeps, team: Team, run: RunRecord) {
-  if (run.checks.length === 0) return new Set<string>();
-  const { objects } = await checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null });
-  return new Set(objects.map(({ id }) => id ?? ""));
-}
-
-/** Reads the latest runs of a run's agent, up to the run itself. */
-async function readLatest({ runList }: AppDeps, team: Team, run: RunRecord) {
-  const { agent, startedAt, receivedAt } = run;
-  if (agent === null) return [];
-  const query = { agent, from: null, to: (startedAt ?? receivedAt) + 1 };
-  return (await runList.page(team, query, null, LATEST.usual)).rows;
 }
 
 /** Returns the page of a long run to show: with what matches, with the failure, or the one asked for. */
@@ -187,14 +182,7 @@ async function findMatches(stored: RunHandle, view: TraceView): Promise<PlacedPa
 }
 
 /** A run whose steps are shown. */
-interface ShownRun {
-  readonly run: RunId;
-  readonly record: RunRecord;
-  readonly stored: RunHandle;
-  readonly events: readonly PositionedEvent[];
-  /** True if these are all of its events. */
-  readonly isWhole: boolean;
-}
+type ShownRun = Pick<LoadedBranch, "run" | "record" | "stored" | "events" | "isWhole">;
 
 /** Time, kind and cost of an event. */
 export type Span = NonNullable<Awaited<ReturnType<typeof readSpans>>>[number];

@@ -3,17 +3,9 @@ import { orderAsTree, tickStepOf, type TraceRow } from "../../../domain/runs/tra
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import {
-  type ChildBranch,
-  failureIn,
-  isFailing,
-  lastFailed,
-  type LoadedBranch,
-  NO_EVENTS,
-} from "./branches.ts";
-import type { RunRecord } from "../../../domain/runs/record.ts";
+import { failureIn, isFailing, lastFailed, type LoadedBranch, NO_EVENTS } from "./branches.ts";
 import { previewOf, proseLine } from "./event_preview.ts";
-import { isFiltered, matchesEvent, type TraceView } from "./paths.ts";
+import { isFiltered, matchesEvent, tracePath, type TraceView } from "./paths.ts";
 import type { RunData, Span } from "./run_load.ts";
 import { eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
 import { reasonOf } from "./title.ts";
@@ -32,7 +24,7 @@ export interface ViewProps {
 
 /** Builds the view of a loaded run. */
 export function runView(data: RunData) {
-  const { run, page, calls, view, totals, usual, nowMs } = data;
+  const { run, page, after, calls, view, totals, usual, nowMs } = data;
   const spans = data.spans ?? [];
   const startMs = startOf(data);
   const own = eventSteps({ run: run.id, events: page.events, calls, isRoot: true });
@@ -44,14 +36,9 @@ export function runView(data: RunData) {
     folded: null,
   }, nowMs);
   const steps = [root, ...own, ...childSteps(data, own)];
-  const all = orderAsTree(steps);
-  const rows = !isFiltered(view)
-    ? all
-    : all.filter(({ step }) => matchesStep(step, view)).map((row) => ({
-      ...row,
-      depth: 0,
-      below: 0,
-    }));
+  const tree = orderAsTree(steps);
+  const rows = !isFiltered(view) ? tree : tree.filter(({ step }) => matchesStep(step, view))
+    .map(({ step }) => ({ step, depth: 0, below: 0 }));
   const endMs = Math.max(
     run.finishedAt ?? nowMs,
     startMs + (run.durationMs ?? 0),
@@ -63,6 +50,9 @@ export function runView(data: RunData) {
   const cause = causeOf(data);
   return {
     rows,
+    /** Returns the path of the same page of steps with a change of the view. */
+    pathWith: (change: Partial<TraceView>) =>
+      tracePath(run.id, { ...view, after: after ?? view.after, ...change }),
     /** Start of the axis, its length, milliseconds between its ticks, and the usual end on it. */
     axis: {
       startMs,
@@ -155,16 +145,13 @@ const TRIES_WITHIN = 100;
 /** Follows failed child runs down to the step that failed; null for a run that did not fail. */
 function causeOf({ run, branches, page, after, end, isSearch }: RunData) {
   if (!isFailure(run.status)) return null;
-  const path: { readonly id: RunId; readonly agent: string | null }[] = [];
+  const failedChild = (id: RunId) => lastFailed(branches.filter(({ parent }) => parent === id));
+  const path: RunListRow[] = [];
   let at: Pick<LoadedBranch, "record" | "end"> | null = { record: run, end };
-  while (at !== null && path.length <= branches.length) {
-    const { id }: RunRecord = at.record;
-    const failed: ChildBranch | undefined = lastFailed(
-      branches.filter(({ parent }) => parent === id),
-    );
-    if (failed === undefined) break;
-    path.push({ id: failed.row.id, agent: failed.row.agent });
-    at = failed.loaded;
+  for (let next = failedChild(run.id); next && path.length < branches.length;) {
+    path.push(next.row);
+    at = next.loaded;
+    next = at === null ? undefined : failedChild(next.row.id);
   }
   const { events } = at?.end ?? NO_EVENTS;
   const { index, before } = failureIn(at?.end ?? NO_EVENTS);

@@ -1,4 +1,5 @@
 /** The waterfall: a page of steps on the axis of the run, with its filters and the ways to others. */
+import type { Child } from "hono/jsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { Minimap } from "./minimap.tsx";
@@ -11,6 +12,7 @@ import {
   tracePath,
   type TraceView,
 } from "./paths.ts";
+import type { RunData } from "./run_load.ts";
 import type { Trace, ViewProps } from "./run_view.ts";
 import { isFailure } from "./steps.ts";
 import { percent, Row, Sign, STEP_ICONS } from "./waterfall_row.tsx";
@@ -18,12 +20,11 @@ import { percent, Row, Sign, STEP_ICONS } from "./waterfall_row.tsx";
 type DataProps = Pick<ViewProps, "data">;
 
 export function Waterfall({ data, trace }: ViewProps) {
-  const { run, view, after, page, branches, isSearch } = data;
+  const { run, view, page, branches, isSearch } = data;
   const { rows, axis } = trace;
   const isRemoved = page.events.length === 0 && view.after === null && !isSearch;
   const hasEvents = run.usage.events > 0 && !isRemoved;
   const hasSteps = hasEvents || branches.length > 0;
-  const rowView = { ...view, after: after ?? view.after };
   return (
     <div id="steps" class="steps-side">
       <div class="wf-tools">
@@ -31,7 +32,7 @@ export function Waterfall({ data, trace }: ViewProps) {
         {hasSteps && <Tools data={data} />}
       </div>
       {hasSteps && <Minimap data={data} trace={trace} />}
-      {!hasSteps || rows.length === 0 ? <NoRows data={data} hasSteps={hasSteps} /> : (
+      {!hasSteps || rows.length === 0 ? <p class="wf-none">{emptyText(data, hasSteps)}</p> : (
         <table
           class="wf"
           role="treegrid"
@@ -42,7 +43,7 @@ export function Waterfall({ data, trace }: ViewProps) {
         >
           <Head axis={axis} />
           <tbody id="rows">
-            {rows.map((row) => <Row row={row} run={run.id} view={rowView} trace={trace} />)}
+            {rows.map((row) => <Row row={row} data={data} trace={trace} />)}
           </tbody>
         </table>
       )}
@@ -164,30 +165,22 @@ function More({ data: { run, view, page, after, isSearch } }: DataProps) {
 }
 
 /** Says why there are no rows: none match, the page is after the last one, or there are no events. */
-function NoRows({ data, hasSteps }: DataProps & { readonly hasSteps: boolean }) {
-  const { view, page, run: { id, kind, usage } } = data;
-  const removed = `${countedText(usage.events, "event")} removed by age: the plan keeps payloads ` +
-    "for a while. The totals are above.";
-  return (
-    <p class="wf-none">
-      {!hasSteps
-        ? usage.events > 0 ? removed : (
-          <>
-            {kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
-            Model calls, tools and logs are shown here once they are sent to{" "}
-            <code>POST /v1/runs/{id}/events</code>.
-          </>
-        )
-        : !isFiltered(view)
-        ? "No further steps."
-        : (
-          <>
-            {page.next === null ? "No step matches. " : "No step matches so far. "}
-            <a href={timelinePath(id, { list: view.list })}>Clear the filters</a>
-          </>
-        )}
-    </p>
-  );
+function emptyText({ view, page, run: { id, kind, usage } }: RunData, hasSteps: boolean): Child {
+  if (hasSteps && !isFiltered(view)) return "No further steps.";
+  if (hasSteps) {
+    const text = page.next === null ? "No step matches. " : "No step matches so far. ";
+    return [text, <a href={timelinePath(id, { list: view.list })}>Clear the filters</a>];
+  }
+  if (usage.events > 0) {
+    const removed = `${countedText(usage.events, "event")} removed by age`;
+    return `${removed}: the plan keeps payloads for a while. The totals are above.`;
+  }
+  return [
+    kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. ",
+    "Model calls, tools and logs are shown here once they are sent to ",
+    <code>POST /v1/runs/{id}/events</code>,
+    ".",
+  ];
 }
 
 function Legend({ trace: { rows, axis: { usualMs } } }: Pick<ViewProps, "trace">) {

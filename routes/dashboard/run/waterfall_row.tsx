@@ -5,10 +5,9 @@ import { Money } from "../components/elements.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { lineOf, offsetText } from "./event_preview.ts";
-import { tracePath, type TraceView } from "./paths.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
-import { isMarked, type Trace } from "./run_view.ts";
-import type { Step, StepKind } from "./steps.ts";
+import { tracePath } from "./paths.ts";
+import { isMarked, type Trace, type ViewProps } from "./run_view.ts";
+import type { Step } from "./steps.ts";
 
 /** Levels of indentation; deeper rows keep the last and show their level. */
 const LEVELS_MAX = 4;
@@ -16,25 +15,30 @@ const LEVELS_MAX = 4;
 /** Maximum characters of a reason in a row. */
 const TAG_CHARS = 28;
 
-/** Icon, class and word of each kind of step. */
-export const STEP_ICONS: Readonly<Record<StepKind, readonly [IconName, string, string]>> = {
+/** Icon, class and word of each kind of step, and of each status that is shown instead. */
+export const STEP_ICONS = {
   run: ["agent", "k-run", "Agent"],
   model: ["model", "k-model", "Model call"],
   tool: ["tool", "k-tool", "Tool call"],
   log: ["log", "k-log", "Log"],
   span: ["page", "k-log", "Event"],
-};
+  timeout: ["timeout", "st-timeout", "Timed out"],
+  failed: ["bad", "st-bad", "Failed"],
+  running: ["run", "st-run", "Running"],
+} as const;
+
+interface StepProps {
+  readonly step: Step;
+}
 
 /** Draws the icon of a step: a failed one has the icon of its status. */
-export function StepIcon({ step }: { readonly step: Step }) {
-  const { kind, failure, status } = step;
-  const [icon, name, word] = status === "timeout"
-    ? ["timeout", "st-timeout", "Timed out"] as const
-    : failure !== null
-    ? ["bad", "st-bad", "Failed"] as const
-    : status === "running"
-    ? ["run", "st-run", "Running"] as const
-    : STEP_ICONS[kind];
+export function StepIcon({ step: { kind, failure, status } }: StepProps) {
+  const shown = status === "timeout" || status === "running" && failure === null
+    ? status
+    : failure === null
+    ? kind
+    : "failed";
+  const [icon, name, word] = STEP_ICONS[shown];
   return <Sign icon={icon} name={name} isIcon>{word}</Sign>;
 }
 
@@ -66,21 +70,13 @@ export function ErrorTag({ of }: { readonly of: string }) {
   return <span class="tag bad">{lineOf(name ?? of, TAG_CHARS)}</span>;
 }
 
-interface RowProps {
-  readonly row: TraceRow<Step>;
-  /** Id of the run of the page. */
-  readonly run: RunId;
-  /** View of the page that the row is on. */
-  readonly view: TraceView;
-  readonly trace: Trace;
-}
-
-export function Row({ row: { step, depth, below }, run, view, trace }: RowProps) {
+export function Row({ row, data, trace }: ViewProps & { readonly row: TraceRow<Step> }) {
+  const { step, depth, below } = row;
   const { marks, axis } = trace;
   const { id, kind, name, text, failure, folded, durationMs } = step;
   const isRun = kind === "run";
-  const inRun = step.run === run ? null : step.run;
-  const to = tracePath(run, { ...view, event: step.preview?.event.id ?? null, inRun });
+  const inRun = step.run === data.run.id ? null : step.run;
+  const to = trace.pathWith({ event: step.preview?.event.id ?? null, inRun });
   const isFolded = folded !== null && isRun;
   return (
     <tr
@@ -107,7 +103,7 @@ export function Row({ row: { step, depth, below }, run, view, trace }: RowProps)
             {failure !== null && !isRun && kind !== "log" && <ErrorTag of={failure} />}
             {text !== null && <span class={name === "" ? "" : "args"}>{text}</span>}
           </a>
-          {folded !== null && <FoldLink {...{ step, folded, run, view }} />}
+          <FoldLink step={step} data={data} trace={trace} />
         </div>
       </td>
       <td role="gridcell" class="c-lane">
@@ -130,23 +126,18 @@ function Mark({ name }: { readonly name: string }) {
   return <span class="mark" title={name} role="img" aria-label={name}>▲</span>;
 }
 
-function StepCost({ step: { call, cost, kind } }: { readonly step: Step }) {
+function StepCost({ step: { call, cost, kind } }: StepProps) {
   if (call?.unpriced === true) return <span class="more">no price</span>;
   const isPriced = call !== null && call.lines.length > 0;
   return cost > 0n || isPriced || kind === "run" ? <Money of={cost} /> : null;
 }
 
-type FoldLinkProps = Pick<RowProps, "run" | "view"> & {
-  readonly step: Step;
-  readonly folded: NonNullable<Step["folded"]>;
-};
-
 /** Unfolds a child run, or opens the one whose further steps are not listed. */
-function FoldLink({ step, folded: { steps, failed }, run, view }: FoldLinkProps) {
-  const isOpen = view.open === step.run;
-  const to = isOpen
-    ? tracePath(step.run)
-    : `${tracePath(run, { ...view, open: step.run })}#${step.id}`;
+function FoldLink({ step, data, trace }: StepProps & ViewProps) {
+  if (step.folded === null) return null;
+  const { steps, failed } = step.folded;
+  const isOpen = data.view.open === step.run;
+  const to = isOpen ? tracePath(step.run) : `${trace.pathWith({ open: step.run })}#${step.id}`;
   return (
     <a class="tag fold-link" href={to}>
       ▸ {countedText(steps, isOpen ? "more step" : "step")}
@@ -155,28 +146,24 @@ function FoldLink({ step, folded: { steps, failed }, run, view }: FoldLinkProps)
   );
 }
 
-/** Least width of a bar, in percent; top of each kind of bar and of a failed one; height of a lane. */
-const BAR = {
-  widthMin: 0.15,
-  tops: { run: 13, model: 9.5, tool: 10.5, log: 10, span: 11 },
-  badTop: 8,
-  laneHeight: 28,
-} as const;
+/** Top of each kind of bar, and of a failed one; height of a lane; least width of a bar, in percent. */
+const TOPS = { run: 13, model: 9.5, tool: 10.5, log: 10, span: 11, failed: 8 } as const;
+const LANE_HEIGHT = 28, WIDTH_MIN = 0.15;
 
 /** Draws the bar of a step; that of a run is a line with caps. */
-function Lane({ step, axis }: { readonly step: Step; readonly axis: Trace["axis"] }) {
+function Lane({ step, axis }: StepProps & Pick<Trace, "axis">) {
   const { kind, failure, status } = step;
   const s = Math.max(0, step.atMs - axis.startMs);
   const e = Math.max(s, step.endMs - axis.startMs);
   const bad = failure === null ? "" : " is-bad";
-  const width = `${Math.max(BAR.widthMin, round(100 * (e - s) / axis.lengthMs))}%`;
+  const width = `${Math.max(WIDTH_MIN, round(100 * (e - s) / axis.lengthMs))}%`;
   const from = (start: number, end: number) => ({
     "data-s": Math.round(start),
     "data-e": Math.round(end),
     x: percent(start, axis.lengthMs),
   });
   const isRun = kind === "run";
-  const y = bad === "" || isRun ? BAR.tops[kind] : BAR.badTop;
+  const y = TOPS[bad === "" || isRun ? kind : "failed"];
   const isPoint = !isRun && (kind === "log" || e === s);
   const caps = !isRun ? [] : status === "running" && e !== s ? [s] : [s, e];
   return (
@@ -187,7 +174,7 @@ function Lane({ step, axis }: { readonly step: Step; readonly axis: Trace["axis"
         {...from(s, e)}
         y={y}
         width={isPoint ? "1.5" : width}
-        height={BAR.laneHeight - 2 * y}
+        height={LANE_HEIGHT - 2 * y}
       />
       {caps.map((end) => (
         <rect class={`b-run cap${bad}`} {...from(end, end)} y="10" width="1.5" height="8" />
