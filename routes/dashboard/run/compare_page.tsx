@@ -18,7 +18,7 @@ import { compactText, countedText, durationText, formatCount } from "../componen
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Icon } from "../components/icons.tsx";
-import { renderRunNotFound } from "./missing_run.tsx";
+import { renderRunNotFound } from "./not_found.tsx";
 import { shortId, titleOf } from "./title.ts";
 import { CHILDREN_LISTED, comparePath } from "./paths.ts";
 import { eventSteps, isFailure, runStep } from "./steps.ts";

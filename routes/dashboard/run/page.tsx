@@ -9,17 +9,19 @@ import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts"
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { assetPath } from "../layout/assets.ts";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { confirmedIn } from "../components/confirm_form.tsx";
-import { originOf } from "../components/format.ts";
-import { Copyable, Crumbs } from "../components/elements.tsx";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
+import { deleteNamedRun } from "../../api/deletions/deletions.ts";
+import { confirmedIn, ConfirmForm } from "../components/confirm_form.tsx";
+import { countedText, originOf } from "../components/format.ts";
+import { Copyable, Crumbs, DELETED } from "../components/elements.tsx";
 import { RunState } from "../components/run_columns.tsx";
 import { CheckResults } from "./checks.tsx";
 import { showComparison } from "./compare_page.tsx";
 import { FoldedSection, Instants, RunLabelList } from "./details.tsx";
 import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
-import { ConfirmDeletion, renderRunNotFound, submitDeletion } from "./missing_run.tsx";
+import { renderRunNotFound } from "./not_found.tsx";
 import { listOf } from "./neighbours.ts";
 import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
 import {
@@ -60,10 +62,10 @@ const showRun: Handler = async (c, deps) => {
     title: titleOf(data),
     // The failure box says why a failed run ended.
     lead: [<RunState run={run} />, " ", isFailure(run.status) ? null : silenceOf(run)],
-    crumbs: <Way data={data} />,
+    crumbs: <RunCrumbs data={data} />,
     body: (
       <>
-        {confirms && <ConfirmDeletion run={run} />}
+        {confirms && <ConfirmDeletion data={data} />}
         <RunBody data={data} trace={trace} isFollowed={isFollowed} origin={originOf(c)} />
       </>
     ),
@@ -141,7 +143,7 @@ function RunBody({ data, trace, isFollowed, origin }: BodyProps) {
 }
 
 /** The way to this page, to the runs before and after it, and what can be done with it. */
-function Way({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data">) {
+function RunCrumbs({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data">) {
   const { name, path } = neighbours ?? { name: shortId(run.id), path: runPath(run.id) };
   const step = (name: string, rel: string, key: string, to: string | null) =>
     to === null
@@ -173,6 +175,32 @@ function Way({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data">) {
         </details>
       </div>
     </div>
+  );
+}
+
+/** Deletes the run and redirects to the list. */
+const submitDeletion: Handler = async (c, deps) => {
+  c.set("renderProblem", renderRunNotFound);
+  const deleted = await deleteNamedRun(deps, c);
+  return deleted.ok ? seeOther(RUNS_PATH + DELETED) : fail(c, deleted.problem);
+};
+
+/** Shows what the deletion removes, and asks for confirmation. */
+function ConfirmDeletion({ data: { run: { id, usage } } }: Pick<ViewProps, "data">) {
+  return (
+    <ConfirmForm
+      title="Delete this run?"
+      action={`${runPath(id)}/delete`}
+      submit="Delete it"
+      cancelTo={runPath(id)}
+    >
+      <p>
+        It is deleted with its{" "}
+        {countedText(usage.events, "event")}, output and scores, and leaves the spend. This cannot
+        be undone. For {TOMBSTONE_DAYS}{" "}
+        days its id is refused, so that a client that still sends does not bring it back.
+      </p>
+    </ConfirmForm>
   );
 }
 

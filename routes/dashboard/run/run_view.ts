@@ -1,11 +1,11 @@
 /** The view of a loaded run: its rows in order, its axis, its marks, and the cause of its failure. */
-import { orderAsTree, tickStepOf, type TraceRow } from "../../../domain/runs/trace.ts";
+import { orderAsTree, tickStepOf } from "../../../domain/runs/trace.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { failureIn, isFailing, lastFailed, type LoadedBranch, NO_EVENTS } from "./branches.ts";
 import { previewOf, proseLine } from "./event_preview.ts";
-import { isFiltered, matchesEvent, tracePath, type TraceView } from "./paths.ts";
+import { isFiltered, matchesEvent, stepIdOf, tracePath, type TraceView } from "./paths.ts";
 import type { RunData, Span } from "./run_load.ts";
 import { eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
 import { reasonOf } from "./title.ts";
@@ -26,7 +26,10 @@ export interface ViewProps {
 export function runView(data: RunData) {
   const { run, page, after, calls, view, totals, usual, nowMs } = data;
   const spans = data.spans ?? [];
-  const startMs = startOf(data);
+  // The run may have events before its start.
+  const firstSpan = spans.find((span) => span.run === run.id);
+  const starts = [run.startedAt, page.events[0]?.ts, firstSpan?.atMs].flatMap((at) => at ?? []);
+  const startMs = starts.length > 0 ? Math.min(...starts) : run.receivedAt;
   const own = eventSteps({ run: run.id, events: page.events, calls, isRoot: true });
   const root = runStep({ ...run, cost: { ...run.cost, amount: totals.cost } }, {
     parent: null,
@@ -48,6 +51,14 @@ export function runView(data: RunData) {
   const lengthMs = Math.max(1, endMs - startMs);
   const usualMs = usual?.durationMs ?? 0;
   const cause = causeOf(data);
+  // By default the cause of the failure is selected, else the run.
+  const isDefault = view.event === null && view.inRun === null;
+  const failing = cause?.isFailing
+    ? { event: cause.event?.id ?? null, inRun: cause.path.at(-1)?.id ?? null }
+    : view;
+  const selectedId = stepIdOf(run.id, isDefault ? failing : view);
+  const selected = rows.find(({ step }) => step.id === selectedId) ??
+    (isDefault ? rows[0] : undefined);
   return {
     rows,
     /** Returns the path of the same page of steps with a change of the view. */
@@ -65,15 +76,8 @@ export function runView(data: RunData) {
       costliest: largest(spans.filter(({ type }) => type === "llm_call"), ({ cost }) => cost),
     },
     cause,
-    selected: selectedOf(data, rows, cause),
+    selected: selected?.step ?? null,
   };
-}
-
-/** Returns the start of the axis: the run's start, or its first event if that is earlier. */
-function startOf({ run, page, spans }: RunData): number {
-  const own = spans?.filter((span) => span.run === run.id).map(({ atMs }) => atMs) ?? [];
-  const first = Math.min(run.startedAt ?? Infinity, ...page.events.map(({ ts }) => ts), ...own);
-  return Number.isFinite(first) ? first : run.receivedAt;
 }
 
 /** Returns the first of the largest spans; null for only one, which does not stand out. */
@@ -177,20 +181,4 @@ function causeOf({ run, branches, page, after, end, isSearch }: RunData) {
 function triesOf(events: readonly PositionedEvent[]): number {
   const names = events.filter(isFailing).map((event) => `${event.type} ${previewOf(event).name}`);
   return names.filter((name) => name === names.at(-1)).length;
-}
-
-/** Returns the selected step: the requested one, the cause of the failure, or the run. */
-function selectedOf(
-  { view, run }: RunData,
-  rows: readonly TraceRow<Step>[],
-  cause: Cause | null,
-): Step | null {
-  const find = (event: string | undefined | null, inRun: string | null) =>
-    rows.find(({ step }) =>
-      step.run === (inRun ?? run.id) &&
-      (event ? step.preview?.event.id === event : step.preview === null)
-    )?.step ?? null;
-  if (view.event !== null || view.inRun !== null) return find(view.event, view.inRun);
-  const failing = cause?.isFailing ? find(cause.event?.id, cause.path.at(-1)?.id ?? null) : null;
-  return failing ?? rows[0]?.step ?? null;
 }
