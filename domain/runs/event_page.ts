@@ -169,6 +169,6 @@ export type RunPage = StoredRun & EventsPage;
 export interface RunHandle extends StoredRun {
   /** Reads at most `limit` events after a position. */
   page(after: EventPosition | null, limit: number): Promise<EventsPage>;
-  /** Reads about the last `count` events. */
+  /** Reads the last events, about `count` and not more. */
   last(count: number): Promise<PlacedPage>;
 }

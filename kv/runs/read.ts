@@ -45,8 +45,10 @@ export async function findRun(
     page: (after, limit) => read(() => page(after, limit)),
     last: (count) =>
       read(async () => {
-        const after = await findNearEnd(ledger, await index(), count);
-        return { after, ...await page(after, LAST_EVENTS_MAX) };
+        const start = await findNearEnd(ledger, await index(), count);
+        const { events, next } = await page(start, LAST_EVENTS_MAX);
+        const after = events.at(-count - 1)?.position ?? start;
+        return { after, events: events.slice(-count), next };
       }),
   };
 }

@@ -14,8 +14,8 @@ import { isFailure } from "./steps.ts";
 /** The page of a run without events. */
 export const NO_EVENTS: PlacedPage = { after: null, events: [], next: null };
 
-/** Approximate events to read at the end of a failed run, and more if none of them failed. */
-const LAST_EVENTS = { first: 90, most: 900 } as const;
+/** Events to read at the end of a failed run, if none of those of a page failed. */
+const LAST_EVENTS_MAX = 900;
 
 /** Reads the last events of a failed run, which contain the reason; of others none. */
 export async function readEnd(
@@ -25,9 +25,9 @@ export async function readEnd(
 ): Promise<PlacedPage> {
   if (!isFailure(status)) return NO_EVENTS;
   if (first.after === null && first.next === null) return first;
-  const end = await stored.last(LAST_EVENTS.first);
+  const end = await stored.last(ROWS_PER_PAGE);
   if (usage.errors === 0 || end.after === null || end.events.some(isFailing)) return end;
-  return await stored.last(LAST_EVENTS.most);
+  return await stored.last(LAST_EVENTS_MAX);
 }
 
 /** Returns whether an event reports a failure. */

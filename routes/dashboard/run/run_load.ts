@@ -60,10 +60,11 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const run = assemble(id, stored);
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
   const listed = family.children.slice(0, CHILDREN_LISTED);
-  const ofAgent = { agent: run.agent ?? "", from: null, to: (run.startedAt ?? run.receivedAt) + 1 };
+  const { agent, startedAt, receivedAt } = run;
+  const to = (startedAt ?? receivedAt) + 1;
   const [relatives, agentRuns, incidents, checks] = await Promise.all([
     deps.lineage.rows(team, [...new Set([...parents, ...listed])]),
-    run.agent === null ? null : deps.runList.page(team, ofAgent, null, LATEST.usual),
+    agent === null ? null : deps.runList.page(team, { agent, from: null, to }, null, LATEST.usual),
     readIncidentsOfRun(deps, team, id),
     run.checks.length === 0
       ? null
@@ -138,11 +139,7 @@ async function pageOf(
   if (isFiltered(view)) return await findMatches(stored, view);
   const { after } = view;
   // After the last event, such as while the last step takes its time, there are the last steps.
-  if (after !== null && first.events.length === 0) {
-    const { events, next, ...last } = await stored.last(ROWS_PER_PAGE);
-    const before = events.at(-ROWS_PER_PAGE - 1)?.position ?? last.after;
-    return { after: before, events: events.slice(-ROWS_PER_PAGE), next };
-  }
+  if (after !== null && first.events.length === 0) return await stored.last(ROWS_PER_PAGE);
   const { index, before } = failureIn(end);
   if (after !== null || view.event !== null || index < 0 || before === null) return first;
   return { after: before, ...await stored.page(before, ROWS_PER_PAGE) };

@@ -1,6 +1,7 @@
 /** The waterfall: a page of steps on the axis of the run, with its filters and the ways to others. */
 import type { Child } from "hono/jsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
+import { Choices } from "../components/elements.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Minimap } from "./minimap.tsx";
 import {
@@ -56,23 +57,22 @@ export function Waterfall({ data, trace }: ViewProps) {
 function Tools({ data: { run, view, isWhole, branches, family, totals } }: DataProps) {
   const isCounted = isWhole && !family.isCut && branches.every(({ open }) => open?.unread === 0);
   const label = (name: string, count: number) => isCounted ? `${name} ${formatCount(count)}` : name;
-  const kinds = [
-    [null, "All"],
-    ["model", label("Model", totals.calls)],
-    ["tool", label("Tools", totals.toolCalls)],
-    ["log", label("Logs", totals.logs)],
-  ] as const;
   const { kind: shown, failed, text, list } = view;
   const to = (change: Partial<TraceView>) =>
     timelinePath(run.id, { list, kind: shown, failed, text, ...change });
+  const kind = (name: string, kind: TraceView["kind"]) => (
+    { name, to: to({ kind }), isCurrent: shown === kind }
+  );
+  const kinds = [
+    kind("All", null),
+    kind(label("Model", totals.calls), "model"),
+    kind(label("Tools", totals.toolCalls), "tool"),
+    kind(label("Logs", totals.logs), "log"),
+  ];
   const hidden = Object.entries({ kind: shown, failed: failed ? "1" : null, list });
   return (
     <>
-      <div class="seg small" role="group" aria-label="Kind">
-        {kinds.map(([kind, name]) => (
-          <a href={to({ kind })} aria-current={shown === kind ? "true" : undefined}>{name}</a>
-        ))}
-      </div>
+      <Choices label="Kind" links={kinds} />
       <a
         class="btn small"
         href={to({ failed: !failed })}
