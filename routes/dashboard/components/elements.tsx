@@ -49,18 +49,27 @@ export const STATUS_ICONS: Readonly<Record<RunStatus, readonly [IconName, string
   cancelled: ["off", "st-off"],
 };
 
+type SignProps = PropsWithChildren<
+  { readonly icon: IconName; readonly name: string; readonly isIcon?: boolean }
+>;
+
+/** An icon in its colour, with its word; with `isIcon` the word is for screen readers only. */
+export function Sign({ icon, name, isIcon = false, children }: SignProps) {
+  return (
+    <span class={`st ${name}`}>
+      <Icon name={icon} />
+      {children && <span class={isIcon ? "sr" : undefined}>{children}</span>}
+    </span>
+  );
+}
+
 /** The status of a run; with `isIcon` its word is for screen readers only. */
 export function Status({ of, isIcon = false }: {
   readonly of: RunStatus;
   readonly isIcon?: boolean;
 }) {
   const [icon, name] = STATUS_ICONS[of];
-  return (
-    <span class={`st ${name}`}>
-      <Icon name={icon} />
-      <span class={isIcon ? "sr" : undefined}>{of}</span>
-    </span>
-  );
+  return <Sign icon={icon} name={name} isIcon={isIcon}>{of}</Sign>;
 }
 
 type StateProps = PropsWithChildren<
@@ -69,14 +78,7 @@ type StateProps = PropsWithChildren<
 
 /** The state of a thing other than a run, with the time or the reason of it. */
 export function State({ icon, name, children }: StateProps) {
-  return (
-    <span class={`st st-${icon}`}>
-      <Icon name={icon} />
-      <span>
-        {name} {children}
-      </span>
-    </span>
-  );
+  return <Sign icon={icon} name={`st-${icon}`}>{name} {children}</Sign>;
 }
 
 /** A region that scrolls when its table is wider than the screen, also by keyboard. */
@@ -298,9 +300,7 @@ export function Feed(
     <ul class="feed">
       {entries.map(({ to, mark: [icon, name], title, end, text, isCurrent }) => (
         <li class={isCurrent ? "at" : undefined}>
-          <span class={`st ${name}`}>
-            <Icon name={icon} />
-          </span>
+          <Sign icon={icon} name={name} />
           <div>
             <a class="row" href={to} aria-current={isCurrent ? "true" : undefined}>{title}</a>
             <p>{text}</p>

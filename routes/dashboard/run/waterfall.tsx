@@ -1,7 +1,7 @@
 /** The waterfall: a page of steps on the axis of the run, with its filters and the ways to others. */
 import type { Child } from "hono/jsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
-import { Choices } from "../components/elements.tsx";
+import { Choices, Sign } from "../components/elements.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Minimap } from "./minimap.tsx";
 import {
@@ -16,7 +16,7 @@ import {
 import type { RunData } from "./run_load.ts";
 import type { Trace, ViewProps } from "./run_view.ts";
 import { isFailure } from "./steps.ts";
-import { percent, Row, Sign, STEP_ICONS } from "./waterfall_row.tsx";
+import { percent, Row, STEP_ICONS } from "./waterfall_row.tsx";
 
 type DataProps = Pick<ViewProps, "data">;
 

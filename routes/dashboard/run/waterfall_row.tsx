@@ -1,9 +1,8 @@
 /** A row of the waterfall: its step, its bar, its duration and its cost. */
-import type { PropsWithChildren } from "hono/jsx";
 import type { TraceRow } from "../../../domain/runs/trace.ts";
-import { Money } from "../components/elements.tsx";
+import { Money, Sign } from "../components/elements.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
-import { Icon, type IconName } from "../components/icons.tsx";
+import { Icon } from "../components/icons.tsx";
 import { lineOf, offsetText } from "./event_preview.ts";
 import { tracePath } from "./paths.ts";
 import { isMarked, type Trace, type ViewProps } from "./run_view.ts";
@@ -40,20 +39,6 @@ export function StepIcon({ step: { kind, failure, status } }: StepProps) {
     : "failed";
   const [icon, name, word] = STEP_ICONS[shown];
   return <Sign icon={icon} name={name} isIcon>{word}</Sign>;
-}
-
-type SignProps = PropsWithChildren<
-  { readonly icon: IconName; readonly name: string; readonly isIcon?: boolean }
->;
-
-/** An icon in its colour, with its word; with `isIcon` the word is for screen readers only. */
-export function Sign({ icon, name, isIcon = false, children }: SignProps) {
-  return (
-    <span class={`st ${name}`}>
-      <Icon name={icon} />
-      {children && <span class={isIcon ? "sr" : undefined}>{children}</span>}
-    </span>
-  );
 }
 
 /** Texts that name a failure: a status of HTTP, a timeout, a code or a class of errors. */
