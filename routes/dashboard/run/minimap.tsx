@@ -2,7 +2,7 @@
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { isFiltered, positionBeforeMs, timelinePath } from "./paths.ts";
 import { offsetText } from "./event_preview.ts";
-import { type Span, SPANS_MAX } from "./run_load.ts";
+import type { Span } from "./run_load.ts";
 import type { Trace, ViewProps } from "./run_view.ts";
 
 /** Units of the axis, and of a cell: the width of the shortest event. */
@@ -18,12 +18,12 @@ const LANES = [
 
 /** Draws the minimap; nothing for a run without events, and a sentence for one with too many. */
 export function Minimap({ data, trace }: ViewProps) {
-  const { spans, run, isLive, isWhole, view } = data;
+  const { spans, spansMax, run, isLive, isWhole, view } = data;
   const { axis } = trace;
   if (spans === null) {
     return (
       <p class="wf-none">
-        A trace has a map and marks up to {formatCount(SPANS_MAX[isLive ? "live" : "usual"])} events
+        A trace has a map and marks up to {formatCount(spansMax)} events
         {isLive && " while it changes"}, or fewer large ones.
       </p>
     );

@@ -72,14 +72,6 @@ export function positionBefore({ ts, batch, index }: EventPosition): EventPositi
   return ts > 0 ? positionBeforeMs(ts) : null;
 }
 
-/** Returns the id of the row of a step: an event's, with its run before it if that is a child run. */
-export function stepIdOf(
-  run: string,
-  { event, inRun }: Pick<TraceView, "event" | "inRun">,
-): string {
-  return [inRun, event].filter((id) => id !== null).join(".") || run;
-}
-
 /** Path of a run's page in a view. */
 export function tracePath(id: string, view: Partial<TraceView> = {}): string {
   const { after = null, failed = false, inRun, ...others } = view;

@@ -43,7 +43,7 @@ import { isFailure } from "./steps.ts";
 export type RunData = NonNullable<Awaited<ReturnType<typeof loadRun>>>;
 
 /** Maximum events of a trace with a map and marks: a page that reloads reads fewer. */
-export const SPANS_MAX = { usual: 5_000, live: 1_000 } as const;
+const SPANS_MAX = { usual: 5_000, live: 1_000 } as const;
 
 /** Runs of the agent whose medians are usual, and those that a failure is counted in. */
 const LATEST = { usual: 50, recent: 20 } as const;
@@ -82,10 +82,11 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const page = isWhole ? first : await pageOf(stored, view, first, end);
   const branches = await loadBranches(deps, team, run, children, view, isUnfolded);
   const isLive = run.status === "running" || run.cost.state === "pending" || awaitsChecks(run);
+  const spansMax = SPANS_MAX[isLive ? "live" : "usual"];
   const spans = await readSpans([
     { run: id, record: run, stored, events: page.events, isWhole },
     ...branches.flatMap(({ open }) => open ?? []),
-  ], SPANS_MAX[isLive ? "live" : "usual"]);
+  ], spansMax);
   const calls = callsOf(stored, page.events);
   return {
     run,
@@ -99,6 +100,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     isWhole,
     /** Spans of all events of the run and of the child runs shown; null if they are too many. */
     spans,
+    spansMax,
     /** True if the page has the events that match. */
     isSearch: isFiltered(view) && !isWhole,
     family,

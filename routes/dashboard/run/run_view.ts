@@ -5,7 +5,7 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { failureIn, isFailing, lastFailed, type LoadedBranch, NO_EVENTS } from "./branches.ts";
 import { previewOf, proseLine } from "./event_preview.ts";
-import { isFiltered, matchesEvent, stepIdOf, tracePath, type TraceView } from "./paths.ts";
+import { isFiltered, matchesEvent, tracePath, type TraceView } from "./paths.ts";
 import type { RunData, Span } from "./run_load.ts";
 import { eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
 import { reasonOf } from "./title.ts";
@@ -53,10 +53,10 @@ export function runView(data: RunData) {
   const cause = causeOf(data);
   // By default the cause of the failure is selected, else the run.
   const isDefault = view.event === null && view.inRun === null;
-  const failing = cause?.isFailing
-    ? { event: cause.event?.id ?? null, inRun: cause.path.at(-1)?.id ?? null }
-    : view;
-  const selectedId = stepIdOf(run.id, isDefault ? failing : view);
+  const [event, inRun] = isDefault && cause?.isFailing
+    ? [cause.event?.id, cause.path.at(-1)?.id]
+    : [view.event, view.inRun];
+  const selectedId = [inRun, event].flatMap((id) => id ?? []).join(".") || run.id;
   const selected = rows.find(({ step }) => step.id === selectedId) ??
     (isDefault ? rows[0] : undefined);
   return {
