@@ -214,13 +214,23 @@ export interface RunStart {
 /** Orders whose starts can be read without their runs: `costs` has the runs that cost something. */
 export type RunStartsOf = "runs" | "failures" | "running" | "costs";
 
+/** A run that a run started, itself or through others. */
+export interface Descendant {
+  /** The run as of its last summary. */
+  readonly row: RunListRow;
+  /** The run that started it. */
+  readonly parent: RunId;
+}
+
 /** Children and descendants of a run. */
 export interface RunLineage {
   /** Children, latest start first; at most `CHILDREN_MAX`. */
   readonly children: readonly RunId[];
   /** True if there are more children. */
   readonly hasMore: boolean;
-  /** Totals of the descendants read, each counted once, as of their last summary. */
+  /** Descendants read, each once: by generation, latest start first. */
+  readonly descendants: readonly Descendant[];
+  /** Totals of the descendants read. */
   readonly totals: RunTotals;
   /** True if there are more descendants than `DESCENDANTS`; they are not included. */
   readonly isCut: boolean;

@@ -9,6 +9,7 @@ import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import { linesOf, type RunLines } from "../../domain/runs/lines.ts";
 import {
   addToFamily,
+  type Descendant,
   NO_FAMILY,
   NO_TOTALS,
   type RunFamily,
@@ -65,24 +66,36 @@ export async function readLineage(run: RunAt): Promise<RunLineage> {
   const children = listed.slice(0, CHILDREN_MAX);
   // A run whose parent is one of its descendants is visited again, but counted once.
   const visited = new Set<RunId>([run.id]);
-  let next = listed;
+  let next = listed.map((id) => ({ id, parent: run.id }));
+  const descendants: Descendant[] = [];
   let totals: RunTotals = NO_TOTALS;
   let isCut = false;
   for (let generation = 1; next.length > 0; generation++) {
-    const fresh = [...new Set(next)].filter((run) => !visited.has(run));
+    const distinct = new Map(next.map((child) => [child.id, child])).values();
+    const fresh = distinct.filter(({ id }) => !visited.has(id)).toArray();
     const remaining = generation > DESCENDANTS.generations
       ? 0
       : DESCENDANTS.max - (visited.size - 1);
     if (fresh.length > remaining) isCut = true;
     const group = fresh.slice(0, remaining);
-    for (const run of group) visited.add(run);
-    totals = addCounts(totals, await totalsOfAll(run, group));
+    for (const { id } of group) visited.add(id);
+    const summaries = await readSummaries(run, group.map(({ id }) => id));
+    for (const { id, parent } of group) {
+      const summary = summaries.get(id);
+      if (summary === undefined) continue;
+      const row = summedRowOf(id, summary);
+      descendants.push({ row, parent });
+      totals = addCounts(totals, totalsOf(row));
+    }
     // One more than the remaining limit, to detect further ones.
     const limit = DESCENDANTS.max - (visited.size - 1) + 1;
-    const lists = await Promise.all(group.map((id) => childrenOf({ ...run, id }, limit)));
+    const lists = await Promise.all(group.map(async ({ id: parent }) => {
+      const children = await childrenOf({ ...run, id: parent }, limit);
+      return children.map((id) => ({ id, parent }));
+    }));
     next = lists.flat();
   }
-  return { children, hasMore: listed.length > CHILDREN_MAX, totals, isCut };
+  return { children, hasMore: listed.length > CHILDREN_MAX, descendants, totals, isCut };
 }
 
 /**
@@ -136,13 +149,4 @@ async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<Ru
   const order = keys.runsBy(team, "parent", id);
   const { entries } = await listEntries(store, order, ALL_ENTRIES, { limit, reverse: true });
   return entries.map(({ run }) => run);
-}
-
-/** Returns the totals of runs by their summaries. */
-async function totalsOfAll(at: TeamAt, ids: readonly RunId[]): Promise<RunTotals> {
-  const summaries = await readSummaries(at, ids);
-  return summaries.entries().reduce<RunTotals>(
-    (totals, [id, summary]) => addCounts(totals, totalsOf(summedRowOf(id, summary))),
-    NO_TOTALS,
-  );
 }

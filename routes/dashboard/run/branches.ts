@@ -4,7 +4,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type { PlacedPage, PositionedEvent, RunHandle } from "../../../domain/runs/event_page.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { Descendant, RunLineage } from "../../../domain/runs/list.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -38,104 +38,81 @@ export function isFailing({ type, data }: PositionedEvent): boolean {
 /** A child run of the trace. */
 export type ChildBranch = Awaited<ReturnType<typeof loadBranches>>[number];
 
-/** Maximum generations of child runs, child runs read, and reads in parallel. */
-const GENERATIONS_MAX = 10, BRANCHES_MAX = 40, PARALLEL_MAX = 4;
+/** Maximum child runs read, and reads in parallel. */
+const BRANCHES_MAX = 40, PARALLEL_MAX = 4;
 
 /**
- * Reads child runs, generation by generation: all while the trace has few steps, else the one that
- * the view unfolds, and the failed ones that the cause of a failure may be in. Those that do not fit
- * stay folded.
+ * Reads child runs: all if the trace has few steps, else the one that the view unfolds, and the
+ * failed ones that explain a failure. The others stay folded.
  */
 export async function loadBranches(
   deps: AppDeps,
   team: Team,
   run: RunRecord,
-  children: readonly RunListRow[],
+  { descendants, isCut }: RunLineage,
   view: TraceView,
-  isUnfolded: boolean,
 ) {
-  const branches = [];
-  const visited = new Set<RunId>([run.id]);
-  let stepsLeft = isUnfolded ? UNFOLDED_STEPS_MAX - run.usage.events : -1;
-  let [runsLeft, charsLeft] = [BRANCHES_MAX, EVENTS_PAGE_BYTES_MAX];
-  const isNamed = (id: RunId) => id === view.open || id === view.inRun;
-  let waiting = children.map((row) => ({ row, parent: run.id, isCause: isFailure(run.status) }));
-  for (let generation = 1; waiting.length > 0 && generation <= GENERATIONS_MAX; generation++) {
-    // Of a failed run's children, the last one that failed explains the failure.
-    const cause = lastFailed(waiting.filter(({ isCause }) => isCause))?.row.id;
-    const fresh = waiting.filter(({ row }) => !visited.has(row.id) && visited.add(row.id));
-    const wanted: RunId[] = [];
-    for (const { row: { id, usage } } of fresh) {
-      if (id === cause || isNamed(id)) wanted.unshift(id);
-      else if (usage.events <= stepsLeft) {
-        stepsLeft -= usage.events + 1;
-        wanted.push(id);
-      }
+  const listed = [...Map.groupBy(descendants, ({ parent }) => parent).values()]
+    .flatMap((children) => children.slice(0, CHILDREN_LISTED));
+  const steps = listed.reduce((sum, { row }) => sum + row.usage.events + 1, run.usage.events);
+  const isUnfolded = !isCut && listed.length === descendants.length && steps <= UNFOLDED_STEPS_MAX;
+  const isOpen = (id: RunId) => isUnfolded || id === view.open || id === view.inRun;
+  const causes = failedPath(run, listed).map(({ row }) => row.id);
+  const others = listed.map(({ row }) => row.id)
+    .filter((id) => isOpen(id) && !causes.includes(id));
+  const wanted = [...causes, ...others].slice(0, BRANCHES_MAX);
+  const loaded = new Map<RunId, LoadedBranch>();
+  for (let chars = 0; wanted.length > 0 && chars < EVENTS_PAGE_BYTES_MAX;) {
+    const group = wanted.splice(0, PARALLEL_MAX).map((id) => loadBranch(deps, team, id));
+    for (const child of await Promise.all(group)) {
+      if (child === null) continue;
+      loaded.set(child.run, child);
+      for (const { data } of new Set([...child.events, ...child.end.events])) chars += data.length;
     }
-    const loaded = new Map<RunId, LoadedBranch>();
-    while (wanted.length > 0 && runsLeft > 0 && charsLeft > 0) {
-      const group = wanted.splice(0, PARALLEL_MAX).map((id) => loadBranch(deps, team, id));
-      for (const child of await Promise.all(group)) {
-        if (child === null) continue;
-        const { run, events, end } = child;
-        loaded.set(run, child);
-        runsLeft--;
-        for (const { data } of new Set([...events, ...end.events])) charsLeft -= data.length;
-      }
-    }
-    const folded = fresh.filter(({ row }) => !loaded.has(row.id)).slice(0, CHILDREN_LISTED);
-    const lines = await deps.lineage.lines(team, folded.map(({ row }) => row.id));
-    for (const { row, parent } of fresh) {
-      const child = loaded.get(row.id) ?? null;
-      const goal = child?.record.opening?.goal ?? lines.get(row.id)?.name ?? null;
-      branches.push({ row, parent, goal, loaded: child });
-    }
-    waiting = [...loaded.values()].flatMap(({ run, children }) =>
-      children.map((row) => ({ row, parent: run, isCause: run === cause }))
-    );
   }
-  const steps = stepCount(run, branches.map(({ row }) => row));
-  return branches.map((branch) => {
+  const shown = listed.filter(({ parent }) => parent === run.id || loaded.has(parent));
+  const folded = shown.map(({ row }) => row.id).filter((id) => !loaded.has(id));
+  const lines = await deps.lineage.lines(team, folded.slice(0, ROWS_PER_PAGE));
+  return shown.map(({ row, parent }) => {
+    const child = loaded.get(row.id) ?? null;
+    const goal = child?.record.opening?.goal ?? lines.get(row.id)?.name ?? null;
     // A child run that was read for its cause stays folded.
-    const isOpen = steps <= UNFOLDED_STEPS_MAX || isNamed(branch.row.id);
-    return { ...branch, open: isOpen ? branch.loaded : null };
+    return { row, parent, goal, loaded: child, open: isOpen(row.id) ? child : null };
   });
 }
 
-/** Returns the number of steps of a run and of others. */
-export function stepCount(run: RunRecord, others: readonly RunListRow[]): number {
-  return others.reduce((sum, { usage }) => sum + usage.events + 1, run.usage.events);
-}
-
-/** Returns the child run that failed last; undefined if none failed. */
-export function lastFailed<Child extends { readonly row: RunListRow }>(
+/**
+ * Returns the child runs that explain a failure, from the run down: of the children of a failed run,
+ * the last one that failed.
+ */
+export function failedPath<Child extends Descendant>(
+  run: RunRecord,
   children: readonly Child[],
-): Child | undefined {
+): readonly Child[] {
+  if (!isFailure(run.status)) return [];
   const startOf = ({ row: { startedAt, sortedAt } }: Child) => startedAt ?? sortedAt;
-  return children.filter(({ row }) => isFailure(row.status))
-    .toSorted((a, b) => startOf(a) - startOf(b)).at(-1);
+  const failed = children.filter(({ row }) => isFailure(row.status))
+    .toSorted((a, b) => startOf(a) - startOf(b));
+  const path: Child[] = [];
+  const next = (id: RunId) => failed.findLast(({ parent }) => parent === id);
+  for (let child = next(run.id); child !== undefined; child = next(child.row.id)) path.push(child);
+  return path;
 }
 
 /** A child run that was read. */
 export type LoadedBranch = NonNullable<Awaited<ReturnType<typeof loadBranch>>>;
 
-async function loadBranch(deps: AppDeps, team: Team, id: RunId) {
-  const [stored, listed] = await Promise.all([
-    deps.runs.find(team, id),
-    deps.lineage.children(team, id, CHILDREN_LISTED),
-  ]);
+async function loadBranch({ runs }: AppDeps, team: Team, id: RunId) {
+  const stored = await runs.find(team, id);
   if (stored === null) return null;
   const record = assemble(id, stored);
-  const [page, children] = await Promise.all([
-    stored.page(null, ROWS_PER_PAGE),
-    deps.lineage.rows(team, listed),
-  ]);
+  const page = await stored.page(null, ROWS_PER_PAGE);
   const end = await readEnd(stored, record, { after: null, ...page });
   // A failed child shows its end, which has the reason.
   const isWhole = page.next === null;
   const events = !isWhole && end.events.length > 0 ? end.events.slice(-ROWS_PER_PAGE) : page.events;
   return {
-    ...{ run: id, record, stored, children, events, isWhole, isRoot: false, end },
+    ...{ run: id, record, stored, events, isWhole, isRoot: false, end },
     calls: callsOf(stored, events),
     /** Number of its events that were not read. */
     unread: isWhole ? 0 : Math.max(0, record.usage.events - events.length),

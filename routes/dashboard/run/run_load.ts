@@ -4,7 +4,6 @@ import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type {
   EventPosition,
-  EventsPage,
   PlacedPage,
   PositionedEvent,
   RunHandle,
@@ -19,18 +18,10 @@ import { traitsOf } from "../../../domain/runs/flags.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";
-import {
-  callsOf,
-  failureIn,
-  loadBranches,
-  type LoadedBranch,
-  readEnd,
-  stepCount,
-} from "./branches.ts";
+import { callsOf, failureIn, loadBranches, type LoadedBranch, readEnd } from "./branches.ts";
 import { awaitsChecks } from "./checks.tsx";
 import { findNeighbours } from "./neighbours.ts";
 import {
-  CHILDREN_LISTED,
   isFiltered,
   matchesEvent,
   ROWS_PER_PAGE,
@@ -58,12 +49,15 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   ]);
   if (stored === null) return null;
   const run = assemble(id, stored);
-  const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
-  const listed = family.children.slice(0, CHILDREN_LISTED);
   const { agent, startedAt, receivedAt } = run;
   const to = (startedAt ?? receivedAt) + 1;
-  const [relatives, agentRuns, incidents, checks] = await Promise.all([
-    deps.lineage.rows(team, [...new Set([...parents, ...listed])]),
+  const { after } = view;
+  const isShort = after === null && run.usage.events <= UNFOLDED_STEPS_MAX;
+  const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
+  const [read, branches, relatives, agentRuns, incidents, checks] = await Promise.all([
+    stored.page(after, isShort ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE),
+    loadBranches(deps, team, run, family, view),
+    deps.lineage.rows(team, parents),
     agent === null ? null : deps.runList.page(team, { agent, from: null, to }, null, LATEST.usual),
     readIncidentsOfRun(deps, team, id),
     run.checks.length === 0
@@ -71,16 +65,10 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
       : deps.checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
   ]);
   const latest = agentRuns?.rows ?? [];
-  const children = relatives.filter((row) => listed.includes(row.id));
-  const isUnfolded = stepCount(run, children) <= UNFOLDED_STEPS_MAX &&
-    children.length === family.children.length;
-  const { after } = view;
-  const limit = isUnfolded && after === null ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE;
-  const first = { after, ...await stored.page(after, limit) };
+  const first = { after, ...read };
   const isWhole = after === null && first.next === null;
   const end = await readEnd(stored, run, first);
   const page = isWhole ? first : await pageOf(stored, view, first, end);
-  const branches = await loadBranches(deps, team, run, children, view, isUnfolded);
   const isLive = run.status === "running" || run.cost.state === "pending" || awaitsChecks(run);
   const spansMax = SPANS_MAX[isLive ? "live" : "usual"];
   const spans = await readSpans([
@@ -107,8 +95,10 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     /** Totals of the run and of the runs that it started. */
     totals: addCounts(family.totals, totalsOf(run)),
     branches,
-    /** The parent and the first children, if the team has them. */
-    relatives: new Map(relatives.map((row) => [row.id, row])),
+    /** The parent and the descendants, if the team has them. */
+    relatives: new Map(
+      [...relatives, ...family.descendants.map(({ row }) => row)].map((row) => [row.id, row]),
+    ),
     calls,
     /** The call that a heartbeat reports itself. */
     ownCall: calls.get(null) ?? null,

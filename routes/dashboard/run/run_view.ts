@@ -2,8 +2,7 @@
 import { orderAsTree, tickStepOf } from "../../../domain/runs/trace.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
-import { failureIn, isFailing, lastFailed, type LoadedBranch, NO_EVENTS } from "./branches.ts";
+import { failedPath, failureIn, isFailing, NO_EVENTS } from "./branches.ts";
 import { previewOf, proseLine } from "./event_preview.ts";
 import { isFiltered, matchesEvent, tracePath, type TraceView } from "./paths.ts";
 import type { RunData, Span } from "./run_load.ts";
@@ -149,21 +148,15 @@ const TRIES_WITHIN = 100;
 /** Follows failed child runs down to the step that failed; null for a run that did not fail. */
 function causeOf({ run, branches, page, after, end, isSearch }: RunData) {
   if (!isFailure(run.status)) return null;
-  const failedChild = (id: RunId) => lastFailed(branches.filter(({ parent }) => parent === id));
-  const path: RunListRow[] = [];
-  let at: Pick<LoadedBranch, "record" | "end"> | null = { record: run, end };
-  for (let next = failedChild(run.id); next && path.length < branches.length;) {
-    path.push(next.row);
-    at = next.loaded;
-    next = at === null ? undefined : failedChild(next.row.id);
-  }
+  const path = failedPath(run, branches);
+  const at = path.length === 0 ? { record: run, end } : path.at(-1)?.loaded ?? null;
   const { events } = at?.end ?? NO_EVENTS;
   const { index, before } = failureIn(at?.end ?? NO_EVENTS);
   const event = events[index] ?? events.at(-1) ?? null;
   const isHere = at?.record === run && !isSearch && page.events.some(({ id }) => id === event?.id);
   return {
     /** Child runs from the run of the page to the one that failed, by id and agent. */
-    path,
+    path: path.map(({ row }) => row),
     /** The failing event, else the last one; null if none was read. */
     event,
     /** True if the event reports a failure. */
