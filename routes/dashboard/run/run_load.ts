@@ -150,8 +150,8 @@ async function* pagesOf(stored: RunHandle, after: EventPosition | null) {
   } while (next !== null);
 }
 
-/** Maximum matches of a page, and reads of a search. */
-const MATCHES_MAX = 100, READS_MAX = 4;
+/** Maximum reads of a search. */
+const READS_MAX = 4;
 
 /** Finds events that match, after the position of the view; a long search has a next page. */
 async function findMatches(stored: RunHandle, view: TraceView): Promise<PlacedPage> {
@@ -162,7 +162,7 @@ async function findMatches(stored: RunHandle, view: TraceView): Promise<PlacedPa
     for (const event of page.events) {
       if (!matchesEvent(event, view)) continue;
       events.push(event);
-      if (events.length === MATCHES_MAX) return { after, events, next: event.position };
+      if (events.length === ROWS_PER_PAGE) return { after, events, next: event.position };
     }
     next = page.next;
     if (++reads === READS_MAX) break;

@@ -32,11 +32,8 @@ interface StepProps {
 
 /** Draws the icon of a step: a failed one has the icon of its status. */
 export function StepIcon({ step: { kind, failure, status } }: StepProps) {
-  const shown = status === "timeout" || status === "running" && failure === null
-    ? status
-    : failure === null
-    ? kind
-    : "failed";
+  const other = failure === null ? kind : "failed";
+  const shown = status === "timeout" || status === "running" ? status : other;
   const [icon, name, word] = STEP_ICONS[shown];
   return <Sign icon={icon} name={name} isIcon>{word}</Sign>;
 }
