@@ -131,14 +131,13 @@ function Head({ axis: { lengthMs, stepMs, usualMs } }: Pick<Trace, "axis">) {
       </svg>
     </>
   );
-  const heads = [["c-name", "Step"], ["c-lane", time], ["c-dur num", "Took"], [
-    "c-cost num",
-    "Cost",
-  ]];
+  const heads = { "c-name": "Step", "c-lane": time, "c-dur num": "Took", "c-cost num": "Cost" };
   return (
     <thead>
       <tr role="row">
-        {heads.map(([name, head]) => <th scope="col" role="columnheader" class={name}>{head}</th>)}
+        {Object.entries(heads).map(([name, head]) => (
+          <th scope="col" role="columnheader" class={name}>{head}</th>
+        ))}
       </tr>
     </thead>
   );
