@@ -138,7 +138,10 @@ Deno.test("a trace has a map and marks up to 1,000 events while it changes, then
   await sendUpTo(1_000);
   await assertWhole(true, /1,000 events/);
   await sendUpTo(1_050);
-  await assertWhole(false, /A trace has a map and marks up to 1,000 events while it changes, or fewer large ones/);
+  await assertWhole(
+    false,
+    /A trace has a map and marks up to 1,000 events while it changes, or fewer large ones/,
+  );
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
   await h.worker.idle();
   await sendUpTo(5_000);
