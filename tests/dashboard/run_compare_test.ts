@@ -103,6 +103,8 @@ Deno.test("previous and next walk through the list that a run was opened from", 
   assertEquals(await neighbours(4, list), [null, runId(3)]);
   assertEquals(await neighbours(1, list), [runId(3), null]);
   assertEquals(await neighbours(3, ""), [null, null]);
+  const ofAll = (await reader.get(`/dashboard/runs/${runId(3)}?list=`)).text;
+  assertMatch(ofAll, /rel="(?:prev|next)" href="\/dashboard\/runs\/run_eu_[0-9a-f]{32}\?list="/);
   const { text: second } = await reader.get(`/dashboard/runs/${runId(3)}${list}`);
   assertMatch(textOf(second), /Runs \S+ 2 of 3 Previous Next/);
   // Next leads on to the next page of the list, whose first run it is.

@@ -44,5 +44,6 @@ Deno.test("a link to a page of steps has the position that the page follows", ()
   assertEquals(positionBefore(START), null);
   assertEquals(positionBefore({ ts: 5, batch: 3, index: 2 }), { ts: 5, batch: 3, index: 1 });
   const view = { kind: "tool", failed: true, text: "a b", inRun: id(2), list: "" } as const;
-  assertMatch(tracePath(id(1), view), /\?kind=tool&text=a\+b&in=run_eu_0*2&failed=1$/);
+  assertMatch(tracePath(id(1), view), /\?kind=tool&text=a\+b&in=run_eu_0*2&failed=1&list=$/);
+  assertMatch(tracePath(id(1), { list: "" }), /1\?list=$/);
 });

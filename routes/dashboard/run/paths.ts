@@ -77,7 +77,9 @@ export function tracePath(id: string, view: Partial<TraceView> = {}): string {
   const { after = null, failed = false, inRun, ...others } = view;
   const named = { ...others, in: inRun, failed: failed ? 1 : null };
   const cursor = ["events_cursor", after && cursorText(after)] as const;
-  return runPath(id) + queryText([cursor, ...Object.entries(named)]);
+  const query = queryText([cursor, ...Object.entries(named)]);
+  // A list without filters is a list too.
+  return runPath(id) + (view.list === "" ? `${query === "" ? "?" : `${query}&`}list=` : query);
 }
 
 /** Path of the steps on a run's page in a view. */
