@@ -11,8 +11,8 @@ interface ListPage<Row> extends Pick<View, "title" | "lead" | "aside" | "crumbs"
   /** The form that narrows the list. */
   readonly filters?: Child;
   readonly table: TableProps<Row>;
-  /** Shown instead of a table without rows: a title, and what to do about it. */
-  readonly empty: readonly [title: string, advice: Child];
+  /** Shown instead of a table without rows: a title, what to do about it, and a block below. */
+  readonly empty: readonly [title: string, advice: Child, block?: Child];
   /** Path of the next page; null on the last one. */
   readonly next?: string | null;
 }
@@ -20,7 +20,7 @@ interface ListPage<Row> extends Pick<View, "title" | "lead" | "aside" | "crumbs"
 /** Builds the view of a page that lists things. */
 export function listPage<Row>(page: ListPage<Row>): View {
   const { title, lead, aside, crumbs, notice, filters, table, empty, next = null } = page;
-  const [emptyTitle, advice] = empty;
+  const [emptyTitle, advice, block] = empty;
   return {
     title,
     lead,
@@ -32,7 +32,12 @@ export function listPage<Row>(page: ListPage<Row>): View {
         {filters}
         {table.rows.length > 0
           ? <div class="panel">{Table(table)}</div>
-          : <Empty title={emptyTitle}>{advice !== null && <p>{advice}</p>}</Empty>}
+          : (
+            <Empty title={emptyTitle}>
+              {advice !== null && <p>{advice}</p>}
+              {block}
+            </Empty>
+          )}
         <NextPage to={next} />
       </>
     ),
