@@ -49,13 +49,11 @@ export async function readSetup(c: RequestContext, deps: AppDeps) {
   };
 }
 
-/** Shows a page of the area below its tabs. */
-export function showAlerts(
-  c: RequestContext,
-  setup: AlertSetup,
-  part: "open" | "history" | "rules" | "channels" | "deliveries" | "silences",
-  view: View,
-): Response {
+/** Parts of the area. */
+type Part = "open" | "history" | "rules" | "channels" | "deliveries" | "silences";
+
+/** Puts the tabs of the area above a page. */
+export function withTabs(c: RequestContext, setup: AlertSetup, part: Part, view: View): View {
   const { rules, channels, failing, silences, now } = setup;
   const silenced =
     silences.filter(({ settings: { fromMs, untilMs } }) => fromMs <= now && now < untilMs).length;
@@ -77,7 +75,17 @@ export function showAlerts(
       {view.body}
     </>
   );
-  return showPage(c, { ...view, body });
+  return { ...view, body };
+}
+
+/** Shows a page of the area below its tabs. */
+export function showAlerts(
+  c: RequestContext,
+  setup: AlertSetup,
+  part: Part,
+  view: View,
+): Response {
+  return showPage(c, withTabs(c, setup, part, view));
 }
 
 /** Returns the numbers of open incidents, which the top bar has read. */
