@@ -47,7 +47,7 @@ for (const type of CHANNEL_TYPES) {
     assertEquals([before.type, before.default, before.version], [type, true, 1]);
     const { text: page } = await reader.get(`${CHANNELS}/ops`);
     assert(!/secret-token|whsec_|aaaa/.test(page));
-    const saved = await reader.send(`${CHANNELS}/ops`, fieldsOf(page, `${CHANNELS}/ops`));
+    const saved = await reader.send(CHANNELS, fieldsOf(page, CHANNELS));
     assertEquals(saved.status, 303, textOf(saved.text));
     assertEquals((await h.get("/v1/channels/ops")).json, before);
   });
@@ -91,11 +91,43 @@ Deno.test("R28: without a mail server the form of a mail channel names the setti
   assertEquals([json.error, json.field], ["invalid_field", "type"]);
 });
 
+Deno.test("alerts: every page of the area has its tabs, also a form with a problem", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  await h.request("PUT", "/v1/channels/ops", { body: { type: "webhook", url: URL } });
+  const texts = [
+    ...await Promise.all(
+      [
+        ...["new-channel", "new-channel?type=slack", "channels", "channels/ops"],
+        ...["new-rule", "new-rule?kind=spend", "rules", "rules/failures"],
+        ...["new-silence", "silences", "deliveries", "history"],
+      ].map(async (path) => (await reader.get(`/dashboard/alerts/${path}`)).text),
+    ),
+    (await reader.send(CHANNELS, { type: "slack", version: "0", slug: "!" })).text,
+    (await reader.send(`${CHANNELS}/ops/rotate`, { overlap_hours: "999" })).text,
+    (await reader.send(`${CHANNELS}/ops/rotate`, { overlap_hours: "1" })).text,
+    (await reader.send("/dashboard/alerts/rules", { kind: "spend", slug: "!" })).text,
+    (await reader.send("/dashboard/alerts/silences", { slug: "!" })).text,
+  ];
+  for (const text of texts) {
+    assertMatch(textOf(text), /Open History Rules 6 Channels 1 Deliveries Silences/);
+  }
+});
+
 Deno.test("channels: a test shows its result, a rotation its secret once, and a deletion asks", async () => {
   await using receiver = new Receiver();
   await using h = await Harness.open({ egress: LOOPBACK });
   const reader = await signedIn(h);
   await h.request("PUT", "/v1/channels/ops", { body: { type: "webhook", url: receiver.url } });
+  assertMatch(textOf((await reader.get(CHANNELS)).text), /Not used yet/);
+  receiver.behavior = answer(500, {}, "<b>sorry</b>");
+  const first = await reader.send(`${CHANNELS}/ops/test`);
+  for (const text of [first.text, (await reader.get(CHANNELS)).text]) {
+    assertMatch(textOf(text), /Test failed Answered 500/);
+    assert(!textOf(text).includes("Not used yet"));
+  }
+  receiver.behavior = answer(200);
+  h.nowMs += 1_000;
   const good = await reader.send(`${CHANNELS}/ops/test`);
   assertMatch(textOf(good.text), /The test was delivered : delivered, 200/);
   receiver.behavior = answer(500, {}, "<b>sorry</b>");

@@ -34,7 +34,7 @@ const NEW: Readonly<Record<typeof RULE_KINDS[number], readonly [Record<string, s
       /\$100 or more of one customer in a week/,
     ],
     missed: [{ reasons: "overrun" }, /An agent is down: a run takes too long/],
-    stuck: [{ duration: "6h" }, /A run of one agent open for more than 6 h/],
+    stuck: [{ seconds: "6h" }, /A run of one agent open for more than 6 h/],
     unpriced: [{}, /A call of a model without a price/],
     quota: [{ percents: "100" }, /100% of the month's events/],
     service: [{ what: "dead_stage" }, /A step of processing a finished run failed for good/],
@@ -46,7 +46,11 @@ for (const kind of RULE_KINDS) {
     const reader = await signedIn(h);
     const { text: form } = await reader.get(`/dashboard/alerts/new-rule?kind=${kind}`);
     const [fields, words] = NEW[kind];
-    const filled = changed(fieldsOf(form, RULES), { slug: "mine", renotify: "6h", ...fields });
+    const filled = changed(fieldsOf(form, RULES), {
+      slug: "mine",
+      renotify_seconds: "6h",
+      ...fields,
+    });
     const created = await reader.send(RULES, filled);
     assertEquals(created.status, 303, textOf(created.text));
     assertMatch(textOf((await reader.get(RULES)).text), words);
@@ -94,8 +98,8 @@ Deno.test("rules: what is wrong is said at its field, and the typed text stays",
   };
   assertEquals(await problemsOf({ usd: "much" }), ["usd"]);
   assertEquals(await problemsOf({ slug: "Not a slug" }), ["slug"]);
-  assertEquals(await problemsOf({ renotify: "soon" }), ["renotify"]);
-  assertEquals(await problemsOf({ renotify: "10s" }), ["renotify"]);
+  assertEquals(await problemsOf({ renotify_seconds: "soon" }), ["renotify_seconds"]);
+  assertEquals(await problemsOf({ renotify_seconds: "10s" }), ["renotify_seconds"]);
   assertEquals(await problemsOf({ resolve_after: "99" }), ["resolve_after"]);
   const { text } = await reader.send(RULES, changed(fields, { slug: "mine", usd: "much" }));
   assertMatch(text, /value="much"/);
@@ -111,7 +115,9 @@ Deno.test("rules: a new one replaces no other, and a stale form none that has ch
   const { text: page } = await reader.get(`${RULES}/mine`);
   const stale = fieldsOf(page, RULES);
   assertEquals((await reader.send(RULES, changed(stale, { severity: "critical" }))).status, 303);
-  assertEquals((await reader.send(RULES, changed(stale, { severity: "info" }))).status, 409);
+  const refused = await reader.send(RULES, changed(stale, { severity: "info" }));
+  assertEquals(refused.status, 409);
+  assertMatch(textOf(refused.text), /Cannot change version 1: the current version is 2/);
 });
 
 Deno.test("silences: one is created, ended and listed by its time", async () => {
@@ -128,9 +134,16 @@ Deno.test("silences: one is created, ended and listed by its time", async () => 
     await list(),
     /Current .*upgrade new version .*rule failures, agent billing.* Coming .*weekend .*all messages/,
   );
+  const { text } = await reader.get(SILENCES);
+  assertEquals(
+    [...text.matchAll(/action="[^"]*silences\/([^"]+)"/g)].map(([, form]) => form),
+    ["upgrade/end", "weekend/delete"],
+  );
   assertEquals((await reader.send(`${SILENCES}/upgrade/end`)).status, 303);
   assertMatch(await list(), /Coming .*weekend .*Past .*upgrade/);
   assertEquals((await reader.send(`${SILENCES}/weekend/end`)).status, 303);
+  assertEquals((await h.get("/v1/silences/weekend")).status, 200, "it has not begun");
+  assertEquals((await reader.send(`${SILENCES}/weekend/delete`)).status, 303);
   assertEquals((await h.get("/v1/silences/weekend")).status, 404);
   assert(Date.parse((await h.get("/v1/silences/upgrade")).json.until) <= NOON);
 });
@@ -146,16 +159,17 @@ Deno.test("silences: what is wrong is said at its field", async () => {
       ["from", { slug: "x", lasts: "2h", from: "tomorrow" }],
     ] as const
   ) {
-    const { status, text } = await reader.send(SILENCES, fields);
+    const { status, text } = await reader.send(SILENCES, { version: "0", ...fields });
     assertEquals(status, 400);
     assertMatch(text, new RegExp(`id="${field}-problem" class="wrong"`));
   }
 });
 
-Deno.test("rules, silences and checks: fields suggest the agents, customers and features that are known", async () => {
+Deno.test("rules, silences and checks: fields suggest the agents, customers, features and checks that are known", async () => {
   await using h = await Harness.open();
   const labels = { agent: "billing", customer_id: "acme", feature: "refunds" };
   await h.post("/v1/heartbeats", aHeartbeat(1, labels));
+  await h.request("PUT", "/v1/checks/cheap", { body: { expression: "cost_usd < 1" } });
   await h.worker.idle();
   const reader = await signedIn(h);
   const suggested = (html: string) =>
@@ -169,6 +183,10 @@ Deno.test("rules, silences and checks: fields suggest the agents, customers and 
   for (
     const [path, lists] of [
       ["/dashboard/alerts/new-rule?kind=run_failed", [agents, customers, features]],
+      [
+        "/dashboard/alerts/new-rule?kind=check_failed",
+        [["checks", "cheap"], agents, customers, features],
+      ],
       ["/dashboard/alerts/new-silence", [agents, customers]],
       ["/dashboard/alerts/history", [agents]],
       ["/dashboard/checks/new/check", [agents, features]],

@@ -115,6 +115,9 @@ Deno.test("checks: what is wrong is said at its field, with the place in the exp
     assertMatch(textOf(text), /at character 1: .*cost_usd/);
     assertMatch(text, />cost_us &lt; 0\.5<\/textarea>/, "the typed text stays");
   }
+  const tried = await refused({ sample: "2" }, TRIAL);
+  assertEquals(wrongFields(tried), []);
+  assertEquals(textOf(tried).match(/"check\.sample" must be/g)?.length, 1, "below the button");
   assertEquals((await h.get("/v1/checks")).json.checks, []);
 });
 

@@ -29,7 +29,8 @@ import { pageValue, type Wire } from "../../openapi/wire.ts";
 import { configSlug } from "./fields.ts";
 
 /** A store whose `PUT` may return more than the object. */
-interface ObjectStore<Settings, Put, Result> extends Omit<ConfigStore<Settings, Put>, "put"> {
+export interface ObjectStore<Settings, Put, Result>
+  extends Omit<ConfigStore<Settings, Put>, "put"> {
   put(
     ...call: Parameters<ConfigStore<Settings, Put>["put"]>
   ): Promise<Parsed<Result>>;

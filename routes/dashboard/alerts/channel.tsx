@@ -1,133 +1,79 @@
 /** `/dashboard/alerts/channels/{slug}`: one channel, its test, its settings, its deliveries. */
-import type { Child } from "hono/jsx";
-import {
-  ALL_EVENTS,
-  type ChannelHealth,
-  type ChannelSettings,
-} from "../../../domain/channels/channel.ts";
-import type { Delivery, DeliveryTry } from "../../../domain/channels/delivery.ts";
+import { ALL_EVENTS } from "../../../domain/channels/channel.ts";
+import { OVERLAP_HOURS, parseChannelRotation } from "../../../domain/channels/channel_body.ts";
+import type { DeliveryTry } from "../../../domain/channels/delivery.ts";
 import {
   type Channel,
   CHANNEL_TESTS_PER_MINUTE,
   DELIVERY_DAYS,
 } from "../../../domain/channels/store.ts";
-import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { OVERLAP_HOURS } from "../../../domain/channels/channel_body.ts";
-import { mayAdmin } from "../../http/access.ts";
+import { DAY_MS } from "../../../domain/core/time.ts";
+import { noSuch } from "../../api/config/objects.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { noSuch } from "../../api/config/objects.ts";
+import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
+import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/confirm_form.tsx";
+import { InlineNotice, type KeyValue, KeyValues, Section } from "../components/elements.tsx";
+import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
+import { durationText } from "../components/format.ts";
+import { ObjectForm } from "../components/object_forms.tsx";
+import { objectView, ofObject } from "../components/object_pages.tsx";
+import { Ago, At } from "../components/time.tsx";
 import type { View } from "../layout/page.ts";
 import { queryText } from "../layout/paths.ts";
-import {
-  Crumbs,
-  Done,
-  InlineNotice,
-  type KeyValue,
-  KeyValues,
-  Section,
-} from "../components/elements.tsx";
-import { ConfirmForm } from "../components/confirm_form.tsx";
-import { Field, FormProblem } from "../components/form_fields.tsx";
-import { durationText } from "../components/format.ts";
-import { Ago, At } from "../components/time.tsx";
-import { readSetup, showAlerts } from "./frame.tsx";
-import { ChannelForm } from "./channel_form.tsx";
-import { textsOfChannel } from "./channel_texts.ts";
-import { HealthOf, NO_HEALTH } from "./channel_health.tsx";
+import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
+import { CHANNEL_FORMS, channelFormFields, showSecret, typedOfChannel } from "./channel_form.tsx";
+import { HealthOf } from "./channels.tsx";
 import { DeliveryTable, tryText, TYPE_LABELS } from "./delivery_table.tsx";
-import { channelPath, CHANNELS_PATH, DELIVERIES_PATH } from "./paths.ts";
-import { DAY_MS } from "../../../domain/core/time.ts";
+import { readSetup, showAlerts, withTabs } from "./frame.tsx";
+import { channelPath, DELIVERIES_PATH } from "./paths.ts";
 
 /** Latest deliveries shown. */
 const DELIVERIES_SHOWN = 10;
 
-/** What the page of a channel shows. */
-export interface ChannelContent {
-  readonly channel: Channel;
-  readonly health: ChannelHealth;
-  readonly deliveries: readonly Delivery[];
-  readonly now: number;
-  readonly isAdmin: boolean;
-  /** The form that is open; null for none. */
-  readonly confirm: "rotate" | "delete" | null;
-  /** The reason that form was rejected. */
-  readonly problem: Problem | null;
-  /** Result of a test that was just sent; null without one. */
-  readonly tested: DeliveryTry | "limited" | null;
-}
-
-/** Reads the channel of the path; null if there is none. */
-export async function readChannel(c: RequestContext, deps: AppDeps): Promise<Channel | null> {
-  const slug = c.req.param("slug") ?? "";
-  return CONFIG_SLUG.test(slug) ? await deps.channels.read(c.get("principal").team, slug) : null;
-}
-
 /** Reads what the page of a channel shows. */
-export async function readContent(
-  c: RequestContext,
-  deps: AppDeps,
-  channel: Channel,
-): Promise<ChannelContent> {
-  const principal = c.get("principal");
-  const { team } = principal;
-  const now = deps.environment.now();
-  const [health, page] = await Promise.all([
-    deps.channels.health(team, [channel.slug]),
-    deps.deliveries.list(team, {
-      ...{ channel: channel.slug, state: null, incident: null, after: null },
-      limit: DELIVERIES_SHOWN,
-      fromMs: now - DELIVERY_DAYS * DAY_MS,
-    }),
-  ]);
-  const confirm = c.req.query("confirm");
-  return {
-    channel,
-    health: health.get(channel.slug) ?? NO_HEALTH,
-    deliveries: page.deliveries,
-    now,
-    isAdmin: mayAdmin(principal),
-    confirm: confirm === "rotate" || confirm === "delete" ? confirm : null,
-    problem: null,
-    tested: null,
-  };
+async function load(c: RequestContext, deps: AppDeps, channel: Channel) {
+  const { deliveries } = await deps.deliveries.list(c.get("principal").team, {
+    ...{ channel: channel.slug, state: null, incident: null, after: null },
+    limit: DELIVERIES_SHOWN,
+    fromMs: deps.environment.now() - DELIVERY_DAYS * DAY_MS,
+  });
+  return { channel, deliveries, setup: await readSetup(c, deps) };
 }
 
-export const showChannel: Handler = async (c, deps) => {
-  const channel = await readChannel(c, deps);
-  if (channel === null) return fail(c, noSuch("channel"));
-  return await showChannelPage(c, deps, await readContent(c, deps, channel), <Done c={c} />);
-};
+type Content = Awaited<ReturnType<typeof load>>;
 
-/** Shows the page of a channel below the tabs of alerts. */
-export async function showChannelPage(
+/** Shows one channel. */
+export const showChannel = ofObject(CHANNEL_FORMS, async (c, deps, channel) => {
+  const content = await load(c, deps, channel);
+  return showAlerts(c, content.setup, "channels", channelView(c, content));
+});
+
+function channelView(
   c: RequestContext,
-  deps: AppDeps,
-  content: ChannelContent,
-  notice: Child = null,
-): Promise<Response> {
-  return showAlerts(c, await readSetup(c, deps), "channels", channelView(content, notice));
-}
-
-/** The page of a channel. */
-export function channelView(content: ChannelContent, notice: Child = null): View {
-  const { channel: { slug, settings, version }, deliveries, isAdmin, confirm } = content;
-  return {
-    title: slug,
+  content: Content,
+  { tested, problem = null }: {
+    readonly tested?: DeliveryTry | "limited";
+    /** The reason that a rotation was refused. */
+    readonly problem?: Problem | null;
+  } = {},
+): View {
+  const { channel, deliveries, setup: { isAdmin } } = content;
+  const { slug, settings } = channel;
+  const path = channelPath(slug);
+  const rotates = problem !== null ||
+    isAdmin && settings.type === "webhook" && confirmedIn(c, "rotate") !== null;
+  return objectView(c, CHANNEL_FORMS, slug, {
     lead: TYPE_LABELS[settings.type],
-    crumbs: <Crumbs links={[["Channels", CHANNELS_PATH]]} />,
-    aside: isAdmin && confirm === null ? <Actions {...content} /> : null,
+    buttons: <Buttons channel={channel} />,
+    deletion:
+      "Messages that wait for it are cancelled. Rules that name it send nothing there any more.",
     body: (
       <>
-        {notice}
-        {isAdmin && confirm === "delete" && <ConfirmDeletion slug={slug} />}
-        {isAdmin && confirm === "rotate" && settings.type === "webhook" && (
-          <RotationForm {...content} />
-        )}
+        {rotates && <RotationForm path={path} problem={problem} />}
         <Section id="channel-state" title="State">
-          {content.tested !== null && <TestResult of={content.tested} />}
+          {tested !== undefined && <TestResult of={tested} />}
           <KeyValues pairs={pairsOf(content)} />
         </Section>
         <Section
@@ -139,22 +85,26 @@ export function channelView(content: ChannelContent, notice: Child = null): View
               label="Latest deliveries"
               deliveries={deliveries}
               isAdmin={isAdmin}
-              page={channelPath(slug)}
+              page={path}
             />
           )}
         </Section>
         {isAdmin && (
           <Section title="Settings">
-            <ChannelForm texts={textsOfChannel(slug, settings, version)} problem={null} exists />
+            <ObjectForm
+              pages={CHANNEL_FORMS}
+              open={{ fields: channelFormFields }}
+              typed={typedOfChannel(channel)}
+            />
           </Section>
         )}
       </>
     ),
-  };
+  });
 }
 
 /** The buttons of a channel. A test changes the page in place. */
-function Actions({ channel: { slug, settings } }: ChannelContent) {
+function Buttons({ channel: { slug, settings } }: { readonly channel: Channel }) {
   const test = channelPath(slug, "/test");
   const swap = {
     "hx-post": test,
@@ -163,66 +113,50 @@ function Actions({ channel: { slug, settings } }: ChannelContent) {
     "hx-swap": "outerHTML",
     "hx-disabled-elt": "find button",
   };
-  const confirm = (form: "rotate" | "delete") => channelPath(slug) + queryText([["confirm", form]]);
   return (
     <>
       <form class="one" method="post" action={test} {...swap}>
         <button type="submit" class="btn main">Send a test</button>
       </form>
       {settings.type === "webhook" && (
-        <a class="btn" href={confirm("rotate")}>
-          Rotate the secret…
-        </a>
+        <ConfirmLink path={channelPath(slug)} action="rotate" label="Rotate the secret…" />
       )}
-      <a class="btn" href={confirm("delete")}>Delete…</a>
     </>
   );
 }
 
-function pairsOf({ channel, health, deliveries, now }: ChannelContent): readonly KeyValue[] {
-  const { settings } = channel;
-  return [
-    ["Now", <HealthOf channel={channel} health={health} latest={deliveries[0]} now={now} />],
+/** Returns the state and the settings; of secrets only the last characters. */
+function pairsOf({ channel, deliveries, setup }: Content): KeyValue[] {
+  const { slug, settings } = channel;
+  const lastOkAt = setup.health.get(slug)?.lastOkAt ?? null;
+  const { previous = null } = settings.type === "webhook" ? settings : {};
+  const own: KeyValue[] = [
+    ["Host", "host" in settings && settings.host],
+    ["Signing secret", "secret" in settings && `…${settings.secret.hint}`],
     [
-      "Last message",
-      health.lastOkAt === null ? "none" : <Ago at={health.lastOkAt} now={now} />,
+      "Old secret",
+      previous && (
+        <>
+          signs until <At at={previous.untilMs} />
+        </>
+      ),
     ],
+    ["Events", "events" in settings && eventsText(settings.events)],
+    ["Recipients", "to" in settings && settings.to.join(", ")],
+    ["Routing key", "routingKey" in settings && `…${settings.routingKey.hint}`],
+    ["Region", "region" in settings && settings.region.toUpperCase()],
+  ];
+  return [
+    ["Now", <HealthOf setup={setup} channel={channel} latest={deliveries[0]} />],
+    ["Last message", lastOkAt === null ? "none" : <Ago at={lastOkAt} now={setup.now} />],
     ["Default", settings.isDefault ? "yes: rules without channels of their own use it" : "no"],
     ["Errors of runs", settings.includeError ? "the first 200 characters are sent" : "not sent"],
-    ...ownPairs(settings),
+    ...own.filter(([, value]) => value !== false && value !== null),
   ];
 }
 
-/** Returns what the type of a channel adds; of secrets only the last characters. */
-function ownPairs(settings: ChannelSettings): readonly KeyValue[] {
-  switch (settings.type) {
-    case "webhook":
-      return [
-        ["Host", settings.host],
-        ["Signing secret", `…${settings.secret.hint}`],
-        ...settings.previous === null ? [] : [
-          [
-            "Old secret",
-            <>
-              signs until <At at={settings.previous.untilMs} />
-            </>,
-          ] as const,
-        ],
-        [
-          "Events",
-          settings.events.includes(ALL_EVENTS) ? "all of incidents" : settings.events.join(", "),
-        ],
-      ];
-    case "email":
-      return [["Recipients", settings.to.join(", ")]];
-    case "pagerduty":
-      return [
-        ["Routing key", `…${settings.routingKey.hint}`],
-        ["Region", settings.region.toUpperCase()],
-      ];
-    default:
-      return [["Host", settings.host]];
-  }
+function eventsText(events: readonly string[]): string {
+  return events.includes(ALL_EVENTS) ? "all of incidents" : events.join(", ");
 }
 
 function TestResult({ of }: { readonly of: DeliveryTry | "limited" }) {
@@ -248,44 +182,60 @@ function TestResult({ of }: { readonly of: DeliveryTry | "limited" }) {
   );
 }
 
-function ConfirmDeletion({ slug }: { readonly slug: string }) {
+function RotationForm({ path, problem }: {
+  readonly path: string;
+  readonly problem: Problem | null;
+}) {
   return (
     <ConfirmForm
-      action={channelPath(slug, "/delete")}
-      title={`Delete the channel “${slug}”?`}
-      submit="Delete channel"
-      cancelTo={channelPath(slug)}
-    >
-      <p>
-        Messages that wait for it are cancelled. Rules that name it send nothing there any more.
-      </p>
-    </ConfirmForm>
-  );
-}
-
-function RotationForm({ channel: { slug }, problem }: ChannelContent) {
-  return (
-    <ConfirmForm
-      action={channelPath(slug, "/rotate")}
+      action={`${path}/rotate`}
       title="Rotate the signing secret?"
       submit="Create a new secret"
       submitClass="btn main"
       cancel="Keep it as it is"
-      cancelTo={channelPath(slug)}
+      cancelTo={path}
     >
       <FormProblem problem={problem} fields={["overlap_hours"]} />
       <p>
         Both secrets sign each request for the hours that you choose, so that no request is lost.
       </p>
-      <Field
-        name="overlap_hours"
-        label="Hours in which the old secret signs too"
-        type="number"
-        min={0}
-        max={OVERLAP_HOURS.max}
-        value={String(OVERLAP_HOURS.default)}
-        problem={problem}
-      />
+      {formOf({ overlap_hours: String(OVERLAP_HOURS.default) }, problem)
+        .text("overlap_hours", "Hours in which the old secret signs too", {
+          type: "number",
+          min: 0,
+          max: OVERLAP_HOURS.max,
+        })}
     </ConfirmForm>
   );
 }
+
+/** Sends a test, and shows its result. */
+export const submitTest = ofObject(CHANNEL_FORMS, async (c, deps, channel) => {
+  const { team } = c.get("principal");
+  const tested = await deps.channelTester.test(team, channel.slug, madeBy(c, deps));
+  if (tested === null) return fail(c, noSuch("channel"));
+  const content = await load(c, deps, channel);
+  return showAlerts(c, content.setup, "channels", channelView(c, content, { tested }));
+});
+
+/** Replaces the secret of a webhook and shows the new one, or shows the form again. */
+export const submitRotation = ofObject(CHANNEL_FORMS, async (c, deps, channel) => {
+  const { slug } = channel;
+  const content = await load(c, deps, channel);
+  const { setup } = content;
+  showFormOnProblem(
+    c,
+    (problem) => withTabs(c, setup, "channels", channelView(c, content, { problem })),
+  );
+  const hours = readInteger(c.get("form").get("overlap_hours") ?? "");
+  const overlap = parseChannelRotation(bodyOf({ overlap_hours: hours }));
+  if (!overlap.ok) return fail(c, overlap.problem);
+  const { team } = c.get("principal");
+  const rotated = await deps.channels.rotate(team, slug, overlap.value, madeBy(c, deps));
+  if (rotated === null) return fail(c, noSuch("channel"));
+  if (!rotated.ok) return fail(c, rotated.problem);
+  return showSecret(c, setup, slug, rotated.value.secret, "Secret rotated");
+});
+
+/** Redirects a reload of a secret's page to its channel, because a secret is shown once. */
+export const backToChannel: Handler = (c) => seeOther(channelPath(c.req.param("slug") ?? ""));

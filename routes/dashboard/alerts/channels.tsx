@@ -1,60 +1,47 @@
-/** `/dashboard/alerts/channels`: the places that messages go to. */
-import { CHANNEL_TYPES } from "../../../domain/channels/channel.ts";
-import { parseChannel } from "../../../domain/channels/channel_body.ts";
+/** `/dashboard/alerts/channels`: the places that messages go to, each with its state. */
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import { type Channel, DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
-import { queryText } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs, Done, Empty, SAVED, Section } from "../components/elements.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { Done } from "../components/elements.tsx";
+import { Icon } from "../components/icons.tsx";
+import { listPage } from "../components/list_page.tsx";
+import { KindLinks } from "../components/object_pages.tsx";
+import type { Column } from "../components/table.tsx";
 import { Ago } from "../components/time.tsx";
-import { ChannelForm } from "./channel_form.tsx";
-import { showSigningSecret } from "./signing_secret.tsx";
-import { HealthOf, NO_HEALTH } from "./channel_health.tsx";
-import {
-  bodyOfChannel,
-  type ChannelTexts,
-  newChannel,
-  readChannelTexts,
-  typeOf,
-} from "./channel_texts.ts";
+import { CHANNEL_FORMS } from "./channel_form.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { type AlertSetup, readSetup, showAlerts } from "./frame.tsx";
-import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
-import { channelPath, CHANNELS_PATH, NEW_CHANNEL_PATH } from "./paths.ts";
-import { WRONG_SLUG } from "../components/form_fields.tsx";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { channelPath, NEW_CHANNEL_PATH } from "./paths.ts";
 
 export const showChannels: Handler = async (c, deps) => {
   const setup = await readSetup(c, deps);
   const { channels, isAdmin } = setup;
   const latest = await readLatest(c, deps, channels);
-  return showAlerts(c, setup, "channels", {
+  const view = listPage({
     title: "Channels",
     lead: "Where messages about incidents go",
     aside: isAdmin && channels.length > 0
       ? <a class="btn main" href={NEW_CHANNEL_PATH}>New channel</a>
       : null,
-    body: (
+    notice: <Done c={c} />,
+    table: {
+      label: "Channels",
+      class: "fold",
+      columns: columnsFor(setup, latest),
+      rows: channels,
+    },
+    empty: [
+      "No channel yet",
       <>
-        <Done c={c} />
-        {channels.length === 0 ? <NoChannels isAdmin={isAdmin} /> : (
-          <div class="panel">
-            <Table
-              label="Channels"
-              class="fold"
-              columns={columnsFor(setup, latest)}
-              rows={channels}
-            />
-          </div>
-        )}
-      </>
-    ),
+        Without a channel incidents are only shown here.{" "}
+        {isAdmin ? "Add one, and send it a test:" : "A team member with the scope admin adds one."}
+      </>,
+      isAdmin && <KindLinks of={CHANNEL_FORMS} />,
+    ],
   });
+  return showAlerts(c, setup, "channels", view);
 };
 
 /** Reads the latest delivery of each channel, by slug. */
@@ -69,10 +56,9 @@ async function readLatest(c: RequestContext, deps: AppDeps, channels: readonly C
 }
 
 function columnsFor(
-  { health, now }: AlertSetup,
+  setup: AlertSetup,
   latest: ReadonlyMap<string, Delivery>,
 ): readonly Column<Channel>[] {
-  const healthOf = ({ slug }: Channel) => health.get(slug) ?? NO_HEALTH;
   return [
     {
       head: "Channel",
@@ -88,91 +74,63 @@ function columnsFor(
     {
       head: "State",
       class: "whole",
-      cell: (channel) => (
-        <HealthOf
-          channel={channel}
-          health={healthOf(channel)}
-          latest={latest.get(channel.slug)}
-          now={now}
-        />
-      ),
+      cell: (channel) => <HealthOf {...{ setup, channel }} latest={latest.get(channel.slug)} />,
     },
     {
       head: "Last message",
       before: "last message",
-      cell: (channel) => {
-        const { lastOkAt } = healthOf(channel);
-        return lastOkAt === null ? <span class="soft">none</span> : <Ago at={lastOkAt} now={now} />;
+      cell: ({ slug }) => {
+        const at = setup.health.get(slug)?.lastOkAt ?? null;
+        return at === null ? <span class="soft">none</span> : <Ago at={at} now={setup.now} />;
       },
     },
   ];
 }
 
-function NoChannels({ isAdmin }: { readonly isAdmin: boolean }) {
+/** The word, the icon and the class of each state. */
+const STATES = {
+  ok: ["Works", "ok", "st-ok"],
+  failing: ["Failing", "warn", "st-warn"],
+  broken: ["Broken", "bad", "st-bad"],
+  needs_secret: ["Needs its secret", "warn", "st-warn"],
+  disabled: ["Disabled", "paused", "st-paused"],
+  test_failed: ["Test failed", "bad", "st-bad"],
+  unused: ["Not used yet", "new", "st-off"],
+} as const;
+
+interface HealthProps {
+  readonly setup: AlertSetup;
+  readonly channel: Channel;
+  /** Its latest delivery; undefined if none is listed. */
+  readonly latest: Delivery | undefined;
+}
+
+/** The state of a channel, since when, and its last error. */
+export function HealthOf({ setup: { health, now }, channel, latest }: HealthProps) {
+  const { slug, settings } = channel;
+  const { state = "ok", failingSince = null, lastOkAt = null, lastError = null } =
+    health.get(slug) ?? {};
+  // A failed test changes no health, which is for the better only.
+  const testError = latest?.message.event === "channel.test" && state === "ok" && settings.enabled
+    ? latest.tries.at(-1)?.error ?? null
+    : null;
+  const unused = state === "ok" && lastOkAt === null ? "unused" : state;
+  const shown = !settings.enabled ? "disabled" : testError !== null ? "test_failed" : unused;
+  const [word, icon, name] = STATES[shown];
+  const error = state === "ok" ? testError : lastError;
   return (
-    <Empty title="No channel yet">
-      <p>
-        Without a channel incidents are only shown here.{" "}
-        {isAdmin ? "Add one, and send it a test:" : "A team member with the scope admin adds one."}
-      </p>
-      {isAdmin && <TypeLinks />}
-    </Empty>
+    <>
+      <span class={`st word ${name}`}>
+        <Icon name={icon} />
+        <span>{word}</span>
+      </span>
+      {state !== "ok" && failingSince !== null && (
+        <span class="soft">
+          {" since "}
+          <Ago at={failingSince} now={now} />
+        </span>
+      )}
+      {error !== null && <span class="under">{error}</span>}
+    </>
   );
 }
-
-/** Links to the forms of all types. */
-function TypeLinks() {
-  return (
-    <p class="actions">
-      {CHANNEL_TYPES.map((type) => (
-        <a class="btn" href={NEW_CHANNEL_PATH + queryText([["type", type]])}>{TYPE_LABELS[type]}</a>
-      ))}
-    </p>
-  );
-}
-
-/** Shows the types of channels, or the form of one. */
-export const showNewChannel: Handler = async (c, deps) => {
-  const name = c.req.query("type");
-  if (name === undefined) {
-    return showPage(c, {
-      title: "New channel",
-      crumbs: <Crumbs links={[["Channels", CHANNELS_PATH]]} />,
-      body: (
-        <Section title="What is it?">
-          <TypeLinks />
-        </Section>
-      ),
-    });
-  }
-  const { channels } = await readSetup(c, deps);
-  // The first channel gets the messages of all rules.
-  const isDefault = !channels.some(({ settings }) => settings.isDefault);
-  return showPage(c, newChannelView(newChannel(typeOf(name), isDefault), null));
-};
-
-function newChannelView(texts: ChannelTexts, problem: Problem | null) {
-  return {
-    title: `New channel: ${TYPE_LABELS[texts.type]}`,
-    crumbs: <Crumbs links={[["Channels", CHANNELS_PATH], ["Types", NEW_CHANNEL_PATH]]} />,
-    body: <ChannelForm texts={texts} problem={problem} exists={false} />,
-  };
-}
-
-/** Creates a channel; shows the secret of a webhook once. */
-export const submitNewChannel: Handler = async (c, deps) => {
-  const { team } = c.get("principal");
-  const texts = readChannelTexts(c.get("form"));
-  const { slug = "" } = texts.texts;
-  showFormOnProblem(c, (problem) => newChannelView(texts, problem));
-  if (!CONFIG_SLUG.test(slug)) return fail(c, WRONG_SLUG);
-  const parsed = parseChannel(bodyOfChannel(texts));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const { settings, version } = parsed.value;
-  const put = await deps.channels.put(team, slug, settings, version, madeBy(c, deps));
-  if (!put.ok) return fail(c, put.problem);
-  const { secret } = put.value;
-  return secret === null
-    ? seeOther(channelPath(slug) + SAVED)
-    : showSigningSecret(c, slug, secret, "Channel created");
-};

@@ -1,25 +1,27 @@
-/** Known agents, customers and features, which fields of forms suggest. */
+/** Fields that narrow an object to agents, customers or features, with suggestions of known ones. */
+import type { Child } from "hono/jsx";
 import { AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
+import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import { labelOf } from "../../../domain/spend/spend_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
+import type { Fields } from "../components/object_forms.tsx";
 
-/** Names that fields suggest, by the field of a match. */
-export interface KnownValues {
-  readonly agents: readonly string[];
-  readonly customers: readonly string[];
-  readonly features: readonly string[];
-}
+/** Names that fields suggest, by field. */
+export type KnownValues = Awaited<ReturnType<typeof readKnownValues>>;
 
 /** Days whose customers and features are known, and maximum rows read of each. */
 const DAYS = 7, ROWS_READ = 500;
 
-/** Reads the agents seen last, and the customers and features of the last days. */
+/** Reads the agents and the checks, and the customers and features of the last days. */
 export async function readKnownValues(
-  { agents, spend, environment }: Pick<AppDeps, "agents" | "spend" | "environment">,
+  { agents, checks, spend, environment }: Pick<
+    AppDeps,
+    "agents" | "checks" | "spend" | "environment"
+  >,
   team: Team,
-): Promise<KnownValues> {
+) {
   const nowMs = environment.now();
   const namesOf = async (kind: "customer" | "feature") => {
     const names = new Set<string>();
@@ -34,22 +36,24 @@ export async function readKnownValues(
     }
     return [...names].sort();
   };
-  const [page, customers, features] = await Promise.all([
+  const [page, customers, features, { objects }] = await Promise.all([
     agents.list(team, {
       ...{ sort: "agent", archived: false, after: null },
       limit: AGENTS_PER_PAGE.default,
     }),
     namesOf("customer"),
     namesOf("feature"),
+    checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
   ]);
   return {
     agents: page.ok ? page.value.agents.map(({ agent }) => agent) : [],
     customers,
     features,
+    checks: objects.map(({ slug }) => slug),
   };
 }
 
-/** The lists that fields name by `list`: `known-agents`, `known-customers`, `known-features`. */
+/** The lists that fields name by `list`, such as `known-agents`. */
 export function KnownLists({ known }: { readonly known: Partial<KnownValues> }) {
   return (
     <>
@@ -60,4 +64,29 @@ export function KnownLists({ known }: { readonly known: Partial<KnownValues> }) 
       ))}
     </>
   );
+}
+
+/** Label and hint of the fields. */
+const MATCH_FIELDS = {
+  agents: ["Only these agents", "Slugs, by commas; a * at the end matches any rest. Empty: all."],
+  customers: ["Only these customers", "Ids, by commas. Empty: all."],
+  features: ["Only these features", "Names, by commas. Empty: all."],
+  checks: ["Only these checks", "Slugs, by commas. Empty: all."],
+} as const;
+
+/** Builds fields of names by commas, with their suggestions. */
+export function matchFields(
+  { text }: Fields,
+  names: readonly (keyof KnownValues)[],
+  known: KnownValues,
+): Child {
+  return names.map((name) => {
+    const [label, hint] = MATCH_FIELDS[name];
+    return (
+      <>
+        {text(name, label, hint, { list: `known-${name}` })}
+        <KnownLists known={{ [name]: known[name] }} />
+      </>
+    );
+  });
 }

@@ -9,32 +9,25 @@ import { type DashboardPage, get, post } from "../layout/page.ts";
 import { ALERTS_PATH, queryText } from "../layout/paths.ts";
 import { Empty, Feed } from "../components/elements.tsx";
 import { countedText, formatCount } from "../components/format.ts";
+import { formRoutes } from "../components/object_pages.tsx";
 import { At } from "../components/time.tsx";
-import { showChannels, showNewChannel, submitNewChannel } from "./channels.tsx";
-import { showChannel } from "./channel.tsx";
-import {
-  backToChannel,
-  submitChannel,
-  submitChannelDeletion,
-  submitRotation,
-  submitTest,
-} from "./channel_changes.tsx";
+import { CHANNEL_FORMS } from "./channel_form.tsx";
+import { backToChannel, showChannel, submitRotation, submitTest } from "./channel.tsx";
+import { showChannels } from "./channels.tsx";
 import { type AlertSetup, openCounts, readSetup, showAlerts, sumOf } from "./frame.tsx";
 import { showDeliveries, showHistory, submitResend } from "./lists.tsx";
 import { incidentEntry } from "./entries.tsx";
 import { IncidentPanels } from "./incident.tsx";
 import { submitChange, submitIncidentSilence } from "./incident_changes.ts";
 import { readIncidentDetails, readOpenList } from "./incident_load.ts";
-import { showNewRule, showRule, showRules } from "./rules.tsx";
-import { submitRule, submitRuleDeletion, submitRuleEnabled } from "./rule_changes.tsx";
-import { showNewSilence, showSilences, submitSilence, submitSilenceEnd } from "./silences.tsx";
+import { RULE_FORMS } from "./rule_form.tsx";
+import { showRule, showRules, submitRuleEnabled } from "./rules.tsx";
+import { showSilences, SILENCE_FORMS, submitSilenceEnd } from "./silences.tsx";
 import {
   CHANNELS_PATH,
   DELIVERIES_PATH,
   HISTORY_PATH,
   NEW_CHANNEL_PATH,
-  NEW_RULE_PATH,
-  NEW_SILENCE_PATH,
   RULES_PATH,
   SILENCES_PATH,
 } from "./paths.ts";
@@ -143,25 +136,19 @@ export const alertsPage: DashboardPage = {
     post(`${ALERTS_PATH}/incidents/:id/silence`, submitIncidentSilence, admin),
     get(HISTORY_PATH, showHistory),
     get(RULES_PATH, showRules),
-    { method: "GET", path: NEW_RULE_PATH, access: admin, handler: showNewRule },
-    post(RULES_PATH, submitRule, admin),
     get(`${RULES_PATH}/:slug`, showRule),
+    ...formRoutes(RULE_FORMS),
     post(`${RULES_PATH}/:slug/enabled`, submitRuleEnabled, admin),
-    post(`${RULES_PATH}/:slug/delete`, submitRuleDeletion, admin),
     get(CHANNELS_PATH, showChannels),
-    { method: "GET", path: NEW_CHANNEL_PATH, access: admin, handler: showNewChannel },
-    post(CHANNELS_PATH, submitNewChannel, admin),
     get(`${CHANNELS_PATH}/:slug`, showChannel),
-    post(`${CHANNELS_PATH}/:slug`, submitChannel, admin),
+    ...formRoutes(CHANNEL_FORMS),
     post(`${CHANNELS_PATH}/:slug/test`, submitTest, admin),
     get(`${CHANNELS_PATH}/:slug/rotate`, backToChannel),
     post(`${CHANNELS_PATH}/:slug/rotate`, submitRotation, admin),
-    post(`${CHANNELS_PATH}/:slug/delete`, submitChannelDeletion, admin),
     get(DELIVERIES_PATH, showDeliveries),
     post(`${DELIVERIES_PATH}/:id/resend`, submitResend, admin),
     get(SILENCES_PATH, showSilences),
-    { method: "GET", path: NEW_SILENCE_PATH, access: admin, handler: showNewSilence },
-    post(SILENCES_PATH, submitSilence, admin),
+    ...formRoutes(SILENCE_FORMS),
     post(`${SILENCES_PATH}/:slug/end`, submitSilenceEnd, admin),
   ],
 };

@@ -27,9 +27,9 @@ export function channelPath(slug: string, action: "" | "/test" | "/rotate" | "/d
   return `${CHANNELS_PATH}/${encodeURIComponent(slug)}${action}`;
 }
 
-/** Path of the form that ends a silence. */
-export function endSilencePath(slug: string): string {
-  return `${SILENCES_PATH}/${encodeURIComponent(slug)}/end`;
+/** Path of a form of a silence. */
+export function silencePath(slug: string, action: "/end" | "/delete"): string {
+  return `${SILENCES_PATH}/${encodeURIComponent(slug)}${action}`;
 }
 
 /** Path of the form that sends a delivery again. */

@@ -1,247 +1,170 @@
-/** The form of a rule: one for each kind. */
+/** The form of a rule, one for each kind, and the API's call that it stands for. */
 import type { Child } from "hono/jsx";
-import {
-  BAD_STATUSES,
-  GROUPS,
-  MISSED_REASONS,
-  OUTCOMES_MAX,
-  type RuleKind,
-  type RuleSettings,
-  SERVICE_TROUBLES,
-  SPEND_PERIODS,
-} from "../../../domain/alerts/rule.ts";
-import { FITTING } from "../../../domain/alerts/rule_body.ts";
+import * as rules from "../../../domain/alerts/rule.ts";
+import { FITTING, parseRule, ruleFields } from "../../../domain/alerts/rule_body.ts";
 import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
-import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
-import {
-  atFormField,
-  CheckBoxes,
-  Field,
-  formFields,
-  FormProblem,
-  IdentityFields,
-  Select,
-} from "../components/form_fields.tsx";
-import { FORM_NAMES, type RuleTexts } from "./rule_texts.ts";
-import { KnownLists, type KnownValues } from "./known_values.tsx";
-import { RULES_PATH } from "./paths.ts";
+import { DAY_MS } from "../../../domain/core/time.ts";
+import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
+import { bodyOf, readInteger } from "../components/form_fields.tsx";
+import * as objects from "../components/object_forms.tsx";
+import type { ObjectForms } from "../components/object_pages.tsx";
+import { readSetup, withTabs } from "./frame.tsx";
+import { type KnownValues, matchFields, readKnownValues } from "./known_values.tsx";
+import { NEW_RULE_PATH, RULES_PATH } from "./paths.ts";
 import { KIND_LABELS, MISSED_LABELS, TROUBLE_LABELS } from "./rule_words.ts";
 
-interface RuleFormProps {
-  readonly texts: RuleTexts;
-  readonly problem: Problem | null;
-  /** True if the rule exists. */
-  readonly exists: boolean;
-  readonly channels: readonly Channel[];
-  readonly known: KnownValues;
+/** Returns the kind of a form; the first one for another name. */
+function kindOf(name: string | null | undefined): rules.RuleKind {
+  return rules.RULE_KINDS.find((kind) => kind === name) ?? rules.RULE_KINDS[0];
 }
 
-/** Fields of the body that have another name in the form. */
-const RENAMED = { seconds: "duration", renotify_seconds: "renotify" };
+/** Parameters of each kind. */
+const PARAMS: Readonly<Record<rules.RuleKind, readonly (keyof typeof PARAM_FIELDS)[]>> = {
+  run_failed: ["statuses", "consecutive"],
+  check_failed: ["checks", "severity_min", "consecutive"],
+  run_cost: ["usd"],
+  spend: ["usd", "period"],
+  missed: ["reasons"],
+  stuck: ["seconds"],
+  unpriced: [],
+  quota: ["percents"],
+  service: ["what"],
+};
 
-export function RuleForm({ texts, problem: found, exists, channels, known }: RuleFormProps) {
-  const problem = atFormField(found, RENAMED);
-  const field = formFields(texts.texts, problem);
-  const props = { texts, problem, field };
-  const { kind } = texts;
-  const { groups } = FITTING[kind];
-  return (
-    <form class="narrow" method="post" action={RULES_PATH}>
-      <FormProblem problem={problem} fields={FORM_NAMES} />
-      <input type="hidden" name="kind" value={kind} />
-      <IdentityFields
-        texts={texts.texts}
-        exists={exists}
-        placeholder={`my-${kind.replace("_", "-")}`}
-        problem={problem}
-      />
-      <fieldset>
-        <legend>{KIND_LABELS[kind]}</legend>
-        <div class="fields">{PARAMS[kind](props)}</div>
-      </fieldset>
-      <KnownLists known={known} />
-      <MatchFields {...props} />
-      <div class="fields">
-        {groups.length > 0 && (
-          <Select
-            {...field("group_by")}
-            label="One incident for each"
-            options={[
-              ["", "rule"],
-              ...GROUPS.filter((group) => groups.includes(group))
-                .map((group) => [group, group] as const),
-            ]}
-          />
-        )}
-        <Select
-          {...field("severity")}
-          label="Severity"
-          options={SEVERITIES.map((name) => [name, name] as const)}
-        />
-        <Field
-          {...field("resolve_after")}
-          label="Good outcomes until it is resolved"
-          type="number"
-          min={1}
-          max={OUTCOMES_MAX}
-          hint="In a row."
-        />
-        <Field
-          {...field("renotify")}
-          label="Repeat the message after"
-          hint="Such as 6h or 1d, while it stays open. Empty: never."
-        />
-      </div>
-      <CheckBoxes
-        name="channels"
-        label="Channels"
-        options={channels.map(({ slug, settings }) =>
-          [slug, settings.isDefault ? `${slug} (default)` : slug] as const
-        )}
-        chosen={texts.lists["channels"] ?? []}
-        problem={problem}
-        hint={channels.length === 0
-          ? "There is no channel yet: incidents are shown here."
-          : "None: the default channels."}
-      />
-      <label>
-        <input
-          type="checkbox"
-          name="enabled"
-          value="true"
-          checked={texts.texts.enabled === "true"}
-        />
-        Enabled
-      </label>
-      <button type="submit" class="btn main">{exists ? "Save" : "Create rule"}</button>
-    </form>
-  );
-}
+/** A number of outcomes. */
+const OUTCOMES = { type: "number", min: 1, max: rules.OUTCOMES_MAX } as const;
 
-interface FieldsProps extends Pick<RuleFormProps, "texts" | "problem"> {
-  readonly field: ReturnType<typeof formFields>;
-}
+type ParamField = (form: objects.Fields, known: KnownValues, kind: rules.RuleKind) => Child;
 
-/** The fields of the parameters of each kind. */
-const PARAMS: Readonly<Record<RuleKind, (props: FieldsProps) => Child>> = {
-  run_failed: (props) => (
-    <>
-      {boxes(props, "statuses", "Runs that", BAD_STATUSES, {
-        failed: "failed",
-        timeout: "timed out",
-      })}
-      {inARow(props)}
-    </>
-  ),
-  check_failed: (props) => (
-    <>
-      <Field
-        {...props.field("checks")}
-        label="Only these checks"
-        hint="Slugs, by commas. Empty: all."
-      />
-      <Select
-        {...props.field("severity_min", "warn")}
-        label="Severity of the check, at least"
-        options={CHECK_SEVERITIES.map((name) => [name, name] as const)}
-        hint="A check that could not be decided counts as warn."
-      />
-      {inARow(props)}
-    </>
-  ),
-  run_cost: (props) => dollars(props, "A run costs more than, US dollars"),
-  spend: (props) => (
-    <>
-      {dollars(props, "Spend of at least, US dollars")}
-      <Select
-        {...props.field("period", "day")}
-        label="In a"
-        options={SPEND_PERIODS.map((name) => [name, name] as const)}
-        hint="In UTC; weeks begin on Monday."
-      />
-    </>
-  ),
-  missed: (props) =>
-    boxes(props, "reasons", "An agent is down because", MISSED_REASONS, MISSED_LABELS),
-  stuck: ({ field }) => (
-    <Field
-      {...field("duration")}
-      label="A run is open for more than"
-      hint="Such as 30m, 6h or 1d."
-    />
-  ),
-  unpriced: () => <p class="soft">A call of a model that has no price.</p>,
-  quota: (props) =>
+/** The field of each parameter. */
+const PARAM_FIELDS = {
+  statuses: ({ boxes }) => boxes("statuses", "Runs that", ["failed", ["timeout", "timed out"]]),
+  consecutive: ({ text }) => text("consecutive", "How many in a row", undefined, OUTCOMES),
+  checks: (form, known) => matchFields(form, ["checks"], known),
+  severity_min: ({ choice }) =>
+    choice(
+      "severity_min",
+      "Severity of the check, at least",
+      CHECK_SEVERITIES,
+      "A check that could not be decided counts as warn.",
+    ),
+  usd: ({ text }, _, kind) =>
+    text("usd", kind === "spend" ? "Spend of at least" : "A run costs more than", "US dollars.", {
+      required: true,
+      placeholder: "2.50",
+    }),
+  period: ({ choice }) =>
+    choice("period", "In a", rules.SPEND_PERIODS, "In UTC; weeks begin on Monday."),
+  reasons: ({ boxes }) =>
+    boxes("reasons", "An agent is down because", Object.entries(MISSED_LABELS)),
+  seconds: ({ text }) => text("seconds", "A run is open for more than", "Such as 30m, 6h or 1d."),
+  percents: ({ boxes }) =>
     boxes(
-      props,
       "percents",
       "Share of the month's events",
-      QUOTA_PERCENTS.map(String),
-      Object.fromEntries(QUOTA_PERCENTS.map((percent) => [percent, `${percent}%`])),
+      QUOTA_PERCENTS.map((percent) => [String(percent), `${percent}%`]),
     ),
-  service: (props) => boxes(props, "what", "Trouble", SERVICE_TROUBLES, TROUBLE_LABELS),
-};
+  what: ({ boxes }) => boxes("what", "Trouble", Object.entries(TROUBLE_LABELS)),
+} satisfies Readonly<Record<string, ParamField>>;
 
-function inARow({ field }: FieldsProps): Child {
-  return (
-    <Field
-      {...field("consecutive")}
-      label="How many in a row"
-      type="number"
-      min={1}
-      max={OUTCOMES_MAX}
-    />
-  );
-}
-
-function boxes(
-  { texts, problem }: FieldsProps,
-  name: string,
-  label: string,
-  values: readonly string[],
-  labels: Readonly<Record<string, string>>,
+/** The fields of a rule. */
+function formFields(
+  form: objects.Fields,
+  kind: rules.RuleKind,
+  channels: readonly Channel[],
+  known: KnownValues,
 ): Child {
-  const options = values.map((value) => [value, labels[value] ?? value] as const);
-  return <CheckBoxes {...{ name, label, options, problem }} chosen={texts.lists[name] ?? []} />;
-}
-
-function dollars({ field }: FieldsProps, label: string): Child {
+  const { groups, match } = FITTING[kind];
   return (
-    <Field
-      {...field("usd")}
-      label={label}
-      required
-      placeholder="2.50"
-    />
+    <>
+      <fieldset>
+        <legend>{KIND_LABELS[kind]}</legend>
+        <div class="fields">
+          {PARAMS[kind].map((name) => (PARAM_FIELDS[name] as ParamField)(form, known, kind))}
+          {kind === "unpriced" && <p class="soft">A call of a model that has no price.</p>}
+        </div>
+      </fieldset>
+      {match.length > 0 && <div class="fields">{matchFields(form, match, known)}</div>}
+      <div class="fields">
+        {groups.length > 0 &&
+          form.choice("group_by", "One incident for each", [["", "rule"], ...groups])}
+        {form.choice("severity", "Severity", SEVERITIES)}
+        {form.text("resolve_after", "Good outcomes until it is resolved", "In a row.", OUTCOMES)}
+        {form.text(
+          "renotify_seconds",
+          "Repeat the message after",
+          "Such as 6h or 1d, while it stays open. Empty: never.",
+        )}
+      </div>
+      {form.boxes(
+        "channels",
+        "Channels",
+        channels.map(({ slug, settings: { isDefault } }) => [
+          slug,
+          isDefault ? `${slug} (default)` : slug,
+        ]),
+        channels.length === 0
+          ? "There is no channel yet: incidents are shown here."
+          : "None: the default channels.",
+      )}
+      {form.tick("enabled", "Enabled")}
+    </>
   );
 }
 
-/** Labels of the lists that a rule can be restricted to. */
-const MATCH_LABELS: Readonly<Record<keyof RuleSettings["match"], readonly [string, string]>> = {
-  agents: [
-    "Only these agents",
-    "Slugs, by commas; a * at the end matches any rest. Empty: all.",
-  ],
-  customers: ["Only these customers", "Ids, by commas. Empty: all."],
-  features: ["Only these features", "Names, by commas. Empty: all."],
+/** Fills in the form from a rule. A default rule is not stored, so its form has no version. */
+export function typedOfRule({ slug, version, settings }: rules.Rule): objects.Typed {
+  return objects.typedOf({ slug, version: version || null, ...ruleFields(settings) });
+}
+
+/** The forms of rules. */
+export const RULE_FORMS: ObjectForms<rules.RuleSettings> = {
+  kind: "rule",
+  listPath: RULES_PATH,
+  newPath: NEW_RULE_PATH,
+  kinds: ["kind", KIND_LABELS],
+  storeOf: (deps) => deps.rules,
+  lists: ["statuses", "reasons", "percents", "what", "channels"],
+  parse: (typed) => {
+    const kind = kindOf(typed.texts["kind"]);
+    const values = (...names: readonly string[]) =>
+      objects.valuesOf(typed, names, { consecutive: readInteger, resolve_after: readInteger });
+    const { percents, ...params } = values(...PARAMS[kind]);
+    return parseRule(bodyOf({
+      kind,
+      params: Array.isArray(percents) ? { percents: percents.map(readInteger) } : params,
+      match: values("agents", "customers", "features"),
+      ...values("group_by", "severity", "resolve_after", "renotify_seconds", "channels"),
+      ...values("enabled", "version"),
+    }));
+  },
+  open: async (c, deps) => {
+    const [setup, known] = await Promise.all([
+      readSetup(c, deps),
+      readKnownValues(deps, c.get("principal").team),
+    ]);
+    const kind = kindOf(c.req.query("kind"));
+    return {
+      empty: objects.typedOf({
+        kind,
+        version: 0,
+        statuses: rules.BAD_STATUSES,
+        reasons: rules.MISSED_REASONS,
+        percents: QUOTA_PERCENTS,
+        what: rules.SERVICE_TROUBLES,
+        consecutive: 3,
+        severity_min: "warn",
+        period: "day",
+        seconds: DAY_MS / 1_000,
+        group_by: FITTING[kind].groups[0],
+        severity: "warning",
+        resolve_after: 1,
+        enabled: true,
+      }),
+      fields: (form, { texts }) => formFields(form, kindOf(texts["kind"]), setup.channels, known),
+      frame: (view) => withTabs(c, setup, "rules", view),
+    };
+  },
 };
-
-function MatchFields({ texts, field }: FieldsProps) {
-  const { match } = FITTING[texts.kind];
-  if (match.length === 0) return null;
-  return (
-    <div class="fields">
-      {match.map((name) => (
-        <Field
-          {...field(name)}
-          label={MATCH_LABELS[name][0]}
-          hint={MATCH_LABELS[name][1]}
-          list={`known-${name}`}
-        />
-      ))}
-    </div>
-  );
-}

@@ -1,15 +1,14 @@
 /** Rules in words. */
 import {
-  BAD_STATUSES,
   type MISSED_REASONS,
   type Rule,
   type RuleKind,
   type RuleSettings,
   type SERVICE_TROUBLES,
 } from "../../../domain/alerts/rule.ts";
-import { durationText, listed } from "../components/format.ts";
+import { capitalized, durationText, listed } from "../components/format.ts";
 
-/** What a rule of each kind is about. */
+/** Labels of the kinds of rules. */
 export const KIND_LABELS: Readonly<Record<RuleKind, string>> = {
   run_failed: "Failed runs",
   check_failed: "Failed checks",
@@ -22,7 +21,7 @@ export const KIND_LABELS: Readonly<Record<RuleKind, string>> = {
   service: "Trouble of the service",
 };
 
-/** Why an agent is down. */
+/** Reasons for which an agent is down. */
 export const MISSED_LABELS: Readonly<Record<typeof MISSED_REASONS[number], string>> = {
   missed: "no run came",
   failed: "its runs fail",
@@ -57,11 +56,9 @@ function conditionWords({ condition }: RuleSettings, group: string): string {
   switch (condition.kind) {
     case "run_failed": {
       const { statuses, consecutive } = condition;
-      const bad = BAD_STATUSES.filter((status) => statuses.includes(status))
-        .map((status) => STATUS_WORDS[status]).join(" or ");
-      return consecutive === 1
-        ? `A ${bad} run${group}`
-        : `${consecutive} ${bad} runs in a row${group}`;
+      const bad = orList(statuses.map((status) => STATUS_WORDS[status]));
+      const runs = consecutive === 1 ? `A ${bad} run` : `${consecutive} ${bad} runs in a row`;
+      return runs + group;
     }
     case "check_failed": {
       const { checks, severityMin, consecutive } = condition;
@@ -83,10 +80,8 @@ function conditionWords({ condition }: RuleSettings, group: string): string {
       return "A call of a model without a price";
     case "quota":
       return `${orList(condition.percents.map((of) => `${of}%`))} of the month's events`;
-    case "service": {
-      const text = orList(condition.what.map((of) => TROUBLE_LABELS[of]));
-      return text.charAt(0).toUpperCase() + text.slice(1);
-    }
+    case "service":
+      return capitalized(orList(condition.what.map((of) => TROUBLE_LABELS[of])));
   }
 }
 

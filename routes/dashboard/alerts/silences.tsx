@@ -1,35 +1,23 @@
 /** `/dashboard/alerts/silences`: times in which messages are held back. */
-import type { Silence } from "../../../domain/alerts/silence.ts";
+import type { Silence, SilencePut } from "../../../domain/alerts/silence.ts";
 import { parseSilence } from "../../../domain/alerts/silence_body.ts";
-import type { Rule } from "../../../domain/alerts/rule.ts";
-import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
-import type { Body } from "../../../domain/core/body.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { refuse } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import { noSuch } from "../../api/config/objects.ts";
-import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs, Done, Empty, SAVED, Section } from "../components/elements.tsx";
-import {
-  atFormField,
-  bodyOf,
-  CheckBoxes,
-  Field,
-  FormProblem,
-  listIn,
-  readTexts,
-  type Texts,
-  WRONG_SLUG,
-} from "../components/form_fields.tsx";
+import { madeBy } from "../../http/context.ts";
+import { Done, Empty, Section } from "../components/elements.tsx";
+import { bodyOf } from "../components/form_fields.tsx";
+import { listed } from "../components/format.ts";
+import * as objects from "../components/object_forms.tsx";
+import { type ObjectForms, ofObject } from "../components/object_pages.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
-import { readSetup, showAlerts } from "./frame.tsx";
-import { madeBy } from "../../http/context.ts";
-import { KnownLists, type KnownValues, readKnownValues } from "./known_values.tsx";
-import { endSilencePath, NEW_SILENCE_PATH, SILENCES_PATH } from "./paths.ts";
-import { listed } from "../components/format.ts";
+import { seeOther } from "../layout/reply.tsx";
+import { readSetup, showAlerts, withTabs } from "./frame.tsx";
+import { matchFields, readKnownValues } from "./known_values.tsx";
+import { NEW_SILENCE_PATH, silencePath, SILENCES_PATH } from "./paths.ts";
 
 export const showSilences: Handler = async (c, deps) => {
   const setup = await readSetup(c, deps);
@@ -41,7 +29,7 @@ export const showSilences: Handler = async (c, deps) => {
   ] as const;
   return showAlerts(c, setup, "silences", {
     title: "Silences",
-    lead: "Messages are held back; incidents go on",
+    lead: "Messages are held back; incidents still open",
     aside: isAdmin ? <a class="btn main" href={NEW_SILENCE_PATH}>New silence</a> : null,
     body: (
       <>
@@ -94,17 +82,19 @@ function columnsFor(isAdmin: boolean, now: number): readonly Column<Silence>[] {
         </>
       ),
     },
-    ...isAdmin ? [END(now)] : [],
+    ...isAdmin ? [END_COLUMN(now)] : [],
   ];
 }
 
-const END = (now: number): Column<Silence> => ({
+/** Buttons that end current silences, and delete other ones. */
+const END_COLUMN = (now: number): Column<Silence> => ({
   head: <span class="sr">Action</span>,
   class: "end-cell",
   cell: ({ slug, settings }) => {
     const verb = isCurrent(settings, now) ? "End" : "Delete";
+    const action = silencePath(slug, verb === "End" ? "/end" : "/delete");
     return (
-      <form class="one" method="post" action={endSilencePath(slug)}>
+      <form class="one" method="post" action={action}>
         <button type="submit" class="btn small" aria-label={`${verb} ${slug}`}>{verb}</button>
       </form>
     );
@@ -113,125 +103,68 @@ const END = (now: number): Column<Silence> => ({
 
 /** Returns what a silence holds back, in words. */
 function matchWords({ match: { rules, agents, customers } }: Silence["settings"]): string {
-  const parts = [
-    ...rules.length === 0 ? [] : [`rule ${listed(rules, 3)}`],
-    ...agents.length === 0 ? [] : [`agent ${listed(agents, 3)}`],
-    ...customers.length === 0 ? [] : [`customer ${listed(customers, 3)}`],
-  ];
+  const parts = Object.entries({ rule: rules, agent: agents, customer: customers })
+    .filter(([, names]) => names.length > 0)
+    .map(([noun, names]) => `${noun} ${listed(names, 3)}`);
   return parts.length === 0 ? "all messages" : parts.join(", ");
 }
 
-const NAMES = ["slug", "agents", "customers", "from", "lasts", "comment"] as const;
-
-interface SilenceTexts {
-  readonly texts: Texts;
-  readonly rules: readonly string[];
-}
-
-export const showNewSilence: Handler = async (c, deps) => {
-  const { rules } = await readSetup(c, deps);
-  const known = await readKnownValues(deps, c.get("principal").team);
-  const texts = { texts: { lasts: "2h" }, rules: [] };
-  return showPage(c, newSilenceView({ texts, rules, known, problem: null }));
+/** The forms of silences. */
+export const SILENCE_FORMS: ObjectForms<Silence["settings"], SilencePut> = {
+  kind: "silence",
+  listPath: SILENCES_PATH,
+  newPath: NEW_SILENCE_PATH,
+  storeOf: ({ silences }) => silences,
+  lists: ["rules"],
+  parse: (typed, now) => {
+    const { from = "", lasts = "" } = typed.texts;
+    const fromMs = from === "" ? now : instantIn(from);
+    const seconds = parseDuration(lasts);
+    if (fromMs === null) {
+      const message = "Must be a day and a time such as 2026-01-31 22:00";
+      return refuse("invalid_field", message, "from");
+    }
+    if (seconds === null) {
+      return refuse("invalid_field", "Must be a duration such as 30m, 2h or 7d", "lasts");
+    }
+    const parsed = parseSilence(
+      bodyOf({
+        match: objects.valuesOf(typed, ["rules", "agents", "customers"]),
+        ...from !== "" && { from: formatInstant(fromMs) },
+        // A far year has no instant to send; the parser refuses the latest one.
+        until: formatInstant(Math.min(fromMs + seconds * 1_000, INSTANT_MAX)),
+        ...objects.valuesOf(typed, ["comment", "version"]),
+      }),
+      now,
+    );
+    if (parsed.ok || parsed.problem.field !== "until") return parsed;
+    // The form has a duration instead of an end.
+    return refuse("invalid_field", parsed.problem.message.replace('"until"', '"lasts"'), "lasts");
+  },
+  open: async (c, deps) => {
+    const [setup, known] = await Promise.all([
+      readSetup(c, deps),
+      readKnownValues(deps, c.get("principal").team),
+    ]);
+    return {
+      empty: objects.typedOf({ version: 0, lasts: "2h" }),
+      fields: (form) => (
+        <>
+          <div class="fields">
+            {form.text("from", "Begins (UTC)", "Empty: now.", { placeholder: "2026-01-31 22:00" })}
+            {form.text("lasts", "Lasts", "Such as 30m, 2h or 7d; up to 30 days from now.", {
+              required: true,
+            })}
+          </div>
+          {form.boxes("rules", "Rules", setup.rules.map(({ slug }) => slug), "None: all rules.")}
+          <div class="fields">{matchFields(form, ["agents", "customers"], known)}</div>
+          {form.text("comment", "Comment", "Why, for your team.")}
+        </>
+      ),
+      frame: (view) => withTabs(c, setup, "silences", view),
+    };
+  },
 };
-
-function newSilenceView(props: SilenceFormProps) {
-  return {
-    title: "New silence",
-    crumbs: <Crumbs links={[["Silences", SILENCES_PATH]]} />,
-    body: <SilenceForm {...props} problem={atFormField(props.problem, { until: "lasts" })} />,
-  };
-}
-
-interface SilenceFormProps {
-  readonly texts: SilenceTexts;
-  readonly rules: readonly Rule[];
-  readonly known: KnownValues;
-  readonly problem: Problem | null;
-}
-
-function SilenceForm({ texts: { texts, rules: chosen }, rules, known, problem }: SilenceFormProps) {
-  const field = (name: typeof NAMES[number], label: string, hint?: string, more = {}) => (
-    <Field {...{ name, label, hint, problem }} value={texts[name] ?? ""} {...more} />
-  );
-  return (
-    <form class="narrow" method="post" action={SILENCES_PATH}>
-      <KnownLists known={known} />
-      <FormProblem problem={problem} fields={[...NAMES, "rules"]} />
-      {field("slug", "Name", "Lower-case letters, digits, dots, dashes and underscores.", {
-        required: true,
-        maxlength: 64,
-        placeholder: "upgrade",
-      })}
-      <div class="fields">
-        {field("from", "Begins (UTC)", "Empty: now.", { placeholder: "2026-01-31 22:00" })}
-        {field("lasts", "Lasts", "Such as 30m, 2h or 7d; up to 30 days from now.", {
-          required: true,
-        })}
-      </div>
-      <CheckBoxes
-        name="rules"
-        label="Rules"
-        options={rules.map(({ slug }) => [slug, slug] as const)}
-        chosen={chosen}
-        problem={problem}
-        hint="None: all rules."
-      />
-      <div class="fields">
-        {field(
-          "agents",
-          "Only these agents",
-          "Slugs, by commas; a * at the end matches any rest.",
-          { list: "known-agents" },
-        )}
-        {field("customers", "Only these customers", "Ids, by commas.", {
-          list: "known-customers",
-        })}
-      </div>
-      {field("comment", "Comment", "Why, for your team.")}
-      <button type="submit" class="btn main">Create silence</button>
-    </form>
-  );
-}
-
-/** Creates a silence, or shows the form again. */
-export const submitSilence: Handler = async (c, deps) => {
-  const { team } = c.get("principal");
-  const form = c.get("form");
-  const texts = { texts: readTexts(form, NAMES), rules: form.getAll("rules") };
-  const { rules } = await readSetup(c, deps);
-  const known = await readKnownValues(deps, team);
-  showFormOnProblem(c, (problem) => newSilenceView({ texts, rules, known, problem }));
-  const { slug = "" } = texts.texts;
-  if (!CONFIG_SLUG.test(slug)) return fail(c, WRONG_SLUG);
-  const made = madeBy(c, deps);
-  const body = bodyOfSilence(texts, made.at);
-  if ("code" in body) return fail(c, body);
-  const parsed = parseSilence(body, made.at);
-  if (!parsed.ok) return fail(c, parsed.problem);
-  // Version 0 replaces no other silence.
-  const put = await deps.silences.put(team, slug, parsed.value.settings, 0, made);
-  return put.ok ? seeOther(SILENCES_PATH + SAVED) : fail(c, put.problem);
-};
-
-/** Returns the body of the API call that the form makes, or why its times are none. */
-function bodyOfSilence({ texts, rules }: SilenceTexts, now: number): Body | Problem {
-  const { agents = "", customers = "", from = "", lasts = "", comment = "" } = texts;
-  const wrong = (field: string, message: string) =>
-    ({ code: "invalid_field", message, field }) as const;
-  const fromMs = from === "" ? now : instantIn(from);
-  if (fromMs === null) return wrong("from", "Must be a day and a time such as 2026-01-31 22:00");
-  const seconds = parseDuration(lasts);
-  if (seconds === null) return wrong("lasts", "Must be a duration such as 30m, 2h or 7d");
-  const untilMs = fromMs + seconds * 1_000;
-  return bodyOf({
-    match: { rules, agents: listIn(agents), customers: listIn(customers) },
-    ...(from === "" ? {} : { from: formatInstant(fromMs) }),
-    // A far year has no instant to send; the parser refuses the latest one.
-    until: formatInstant(Math.min(untilMs, INSTANT_MAX)),
-    ...(comment === "" ? {} : { comment }),
-  });
-}
 
 /** Latest instant that a form sends, unix milliseconds. */
 const INSTANT_MAX = Date.UTC(9999, 0, 1);
@@ -242,19 +175,12 @@ function instantIn(text: string): number | null {
   return day === undefined ? null : parseInstant(`${day}T${time}:00Z`);
 }
 
-/** Ends a current silence now; deletes another one. */
-export const submitSilenceEnd: Handler = async (c, deps) => {
-  const { team } = c.get("principal");
-  const slug = c.req.param("slug") ?? "";
-  const silence = CONFIG_SLUG.test(slug) ? await deps.silences.read(team, slug) : null;
-  if (silence === null) return fail(c, noSuch("silence"));
+/** Ends a silence now, if it is current. */
+export const submitSilenceEnd = ofObject(SILENCE_FORMS, async (c, deps, silence) => {
   const made = madeBy(c, deps);
-  const { settings, version } = silence;
-  if (!isCurrent(settings, made.at)) {
-    await deps.silences.remove(team, slug, made);
-    return seeOther(SILENCES_PATH);
-  }
+  const { slug, settings, version } = silence;
+  if (!isCurrent(settings, made.at)) return seeOther(SILENCES_PATH);
   const ended = { ...settings, untilMs: made.at };
-  const put = await deps.silences.put(team, slug, ended, version, made);
+  const put = await deps.silences.put(c.get("principal").team, slug, ended, version, made);
   return put.ok ? seeOther(SILENCES_PATH) : fail(c, put.problem);
-};
+});

@@ -1,68 +1,34 @@
-/** The form of a check, next to its language; a dry run shows its results in place. */
-import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
-import { EXPRESSION_CHARS_MAX } from "../../../domain/checks/check.ts";
-import { DESCRIPTION_CHARS_MAX } from "../../../domain/checks/check_body.ts";
-import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
-import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { RUN_KINDS } from "../../../domain/runs/flags.ts";
-import { KnownLists, type KnownValues } from "../alerts/known_values.tsx";
+/** The form of a check, next to its language, and the API's calls that it stands for. */
+import type { Child } from "hono/jsx";
 import {
-  atFormField,
-  CheckBoxes,
-  Field,
-  formFields,
-  FormProblem,
-  IdentityFields,
-  Select,
-} from "../components/form_fields.tsx";
-import { Crumbs } from "../components/elements.tsx";
+  type Check,
+  type CheckSettings,
+  EXPRESSION_CHARS_MAX,
+} from "../../../domain/checks/check.ts";
+import { DESCRIPTION_CHARS_MAX, parseCheck } from "../../../domain/checks/check_body.ts";
+import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
+import { parseTrial } from "../../../domain/checks/trial_body.ts";
+import { isConfigSlug } from "../../../domain/config/body.ts";
+import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
+import { RUN_KINDS } from "../../../domain/runs/flags.ts";
+import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
+import type { Handler } from "../../http/admission.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { STATUS_LABELS } from "../agents/metrics.tsx";
+import { readRecords } from "../agents/named_runs.tsx";
+import { type KnownValues, matchFields, readKnownValues } from "../alerts/known_values.tsx";
+import { SAVED } from "../components/elements.tsx";
+import { atFormField, bodyOf } from "../components/form_fields.tsx";
+import * as objects from "../components/object_forms.tsx";
+import { formView, type ObjectForms, ofObject } from "../components/object_pages.tsx";
 import type { View } from "../layout/page.ts";
-import { CHECKS_PATH } from "../layout/paths.ts";
-import { type CheckTexts, FORM_NAMES } from "./check_texts.ts";
-import { SEVERITY_WORDS } from "./check_words.ts";
+import { CHECKS_PATH, queryText } from "../layout/paths.ts";
+import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { LanguageHelp } from "./language.tsx";
-import { checkPath, templatePath, TRY_PATH } from "./paths.ts";
-import { Trial, type Tried, TRIED_RUNS } from "./trial.tsx";
-
-interface FormContent {
-  readonly form: CheckTexts;
-  readonly problem: Problem | null;
-  /** True if the check exists. */
-  readonly exists: boolean;
-  readonly known: KnownValues;
-  /** Result of a dry run, or why there is none; absent before the first. */
-  readonly tried?: Tried | Problem;
-}
-
-/** The page of a form. */
-export function checkFormView(content: FormContent): View {
-  const { form: { texts }, exists } = content;
-  const { slug = "" } = texts;
-  return {
-    title: exists ? `Edit ${slug}` : "New check",
-    crumbs: (
-      <Crumbs
-        links={[["Checks", CHECKS_PATH], ...exists ? [[slug, checkPath(slug)] as const] : []]}
-      />
-    ),
-    body: (
-      <>
-        {!exists && (
-          <details class="templates" open={texts["expression"] === undefined}>
-            <summary>Begin with a template</summary>
-            <Gallery />
-          </details>
-        )}
-        <div class="cols beside">
-          <CheckForm {...content} />
-          <LanguageHelp />
-        </div>
-      </>
-    ),
-  };
-}
+import { SEVERITY_WORDS } from "./outcome.tsx";
+import { checkPath, NEW_CHECK_PATH, TRY_PATH } from "./paths.ts";
+import { Trial, TRIED_RUNS } from "./trial.tsx";
 
 /** The templates; each fills in the form. */
 export function Gallery() {
@@ -70,7 +36,7 @@ export function Gallery() {
     <ul class="gallery">
       {CHECK_TEMPLATES.map(({ name, title, words, expression }) => (
         <li>
-          <a class="row" href={templatePath(name)}>{title}</a>
+          <a class="row" href={NEW_CHECK_PATH + queryText([["template", name]])}>{title}</a>
           <small>{words}</small>
           <code>{expression}</code>
         </li>
@@ -79,106 +45,35 @@ export function Gallery() {
   );
 }
 
-function CheckForm({ form, problem: found, exists, known, tried }: FormContent) {
-  const problem = atFormField(found);
-  const { texts, lists } = form;
-  const field = formFields(texts, problem);
-  return (
-    <form id="check" class="narrow" method="post" action={CHECKS_PATH}>
-      {tried === undefined && <FormProblem problem={problem} fields={FORM_NAMES} />}
-      <IdentityFields
-        texts={texts}
-        exists={exists}
-        placeholder="cheap-enough"
-        problem={problem}
-      />
-      <KnownLists known={known} />
-      <ExpressionField value={texts.expression ?? ""} problem={problem} />
-      <Field
-        {...field("description")}
-        label="Description"
-        maxlength={DESCRIPTION_CHARS_MAX}
-        hint="One line for people."
-      />
-      <div class="fields">
-        <Select
-          {...field("severity")}
-          label="A failure"
-          options={CHECK_SEVERITIES.map((name) => [name, name] as const)}
-          hint={CHECK_SEVERITIES.map((name) => `${name}: ${SEVERITY_WORDS[name]}`).join("; ") + "."}
-        />
-        <Field
-          {...field("sample")}
-          label="Share of the runs"
-          hint="Above 0 and up to 1; 0.1 judges a tenth of them."
-        />
-        <Field
-          {...field("agents")}
-          label="Only these agents"
-          hint="Slugs, by commas; a * at the end matches any rest. Empty: all."
-          list="known-agents"
-        />
-        <Field
-          {...field("features")}
-          label="Only these features"
-          hint="Names, by commas. Empty: all."
-          list="known-features"
-        />
-        <CheckBoxes
-          name="statuses"
-          label="Only runs that"
-          options={FINISH_STATUSES.map((status) => [status, STATUS_LABELS[status]] as const)}
-          chosen={lists["statuses"] ?? []}
-          problem={problem}
-        />
-        <CheckBoxes
-          name="kinds"
-          label="Kinds of runs"
-          options={RUN_KINDS.map((kind) => [kind, kind] as const)}
-          chosen={lists["kinds"] ?? []}
-          problem={problem}
-        />
-      </div>
-      <label>
-        <input type="checkbox" name="enabled" value="true" checked={texts.enabled === "true"} />
-        Enabled
-      </label>
-      <div class="buttons">
-        <button type="submit" class="btn main">{exists ? "Save" : "Create check"}</button>
-        <TryButton />
-      </div>
-      <Trial tried={tried} isAtField={FORM_NAMES.includes(problem?.field ?? "")} />
-    </form>
-  );
-}
+const SEVERITY_HINT =
+  CHECK_SEVERITIES.map((name) => `${name}: ${SEVERITY_WORDS[name]}`).join("; ") + ".";
 
-/** The expression, with the place of its error. The place for the error is always there. */
-function ExpressionField({ value, problem }: {
-  readonly value: string;
-  readonly problem: Problem | null;
-}) {
-  const isWrong = problem?.field === "expression";
+function checkFormFields(form: objects.Fields, known: KnownValues): Child {
   return (
-    <div class="labeled">
-      <label for="field-expression">Expression</label>
-      <textarea
-        id="field-expression"
-        class="expression"
-        name="expression"
-        rows={4}
-        required
-        maxlength={EXPRESSION_CHARS_MAX}
-        spellcheck={false}
-        autocapitalize="off"
-        autocomplete="off"
-        aria-describedby="expression-problem expression-hint"
-        aria-invalid={isWrong ? "true" : undefined}
-      >
-        {value}
-      </textarea>
-      <small id="expression-problem" class="wrong">{isWrong && problem.message}</small>
-      <small id="expression-hint">A run passes if it is true.</small>
-    </div>
+    <>
+      {form.text("expression", "Expression", "A run passes if it is true.", {
+        ...{ rows: 4, required: true, maxlength: EXPRESSION_CHARS_MAX, isCode: true },
+      })}
+      {form.text("description", "Description", "One line for people.", {
+        maxlength: DESCRIPTION_CHARS_MAX,
+      })}
+      <div class="fields">
+        {form.choice("severity", "A failure", CHECK_SEVERITIES, SEVERITY_HINT)}
+        {form.text(
+          "sample",
+          "Share of the runs",
+          "Above 0 and up to 1; 0.1 judges a tenth of them.",
+        )}
+        {matchFields(form, ["agents", "features"], known)}
+        {form.boxes(
+          "statuses",
+          "Only runs that",
+          FINISH_STATUSES.map((status) => [status, STATUS_LABELS[status]]),
+        )}
+        {form.boxes("kinds", "Kinds of runs", RUN_KINDS)}
+      </div>
+      {form.tick("enabled", "Enabled")}
+    </>
   );
 }
 
@@ -200,3 +95,109 @@ function TryButton() {
     </button>
   );
 }
+
+/** Fields with several values. */
+const LISTS = ["kinds", "statuses"] as const;
+
+/** Fills in the form from a check; a lone `*` is no restriction. */
+function typedOfCheck({ slug, settings, version }: Check): objects.Typed {
+  const agents = settings.agents.join() === "*" ? [] : settings.agents;
+  return objects.typedOf({ ...settings, agents, slug, version });
+}
+
+/** Fields of the settings, and the reader of a share: another text is for the parser to refuse. */
+const SETTINGS = [
+  ...LISTS,
+  "expression",
+  "description",
+  "severity",
+  "agents",
+  "features",
+  "sample",
+];
+const READERS = {
+  sample: (text: string) => /^\d{0,2}\.?\d{1,9}$/.test(text) ? Number(text) : text,
+};
+
+/** The forms of checks. */
+export const CHECK_FORMS: ObjectForms<CheckSettings> = {
+  kind: "check",
+  listPath: CHECKS_PATH,
+  newPath: NEW_CHECK_PATH,
+  storeOf: ({ checks }) => checks,
+  lists: LISTS,
+  parse: (typed) =>
+    parseCheck(bodyOf(objects.valuesOf(typed, [...SETTINGS, "version", "enabled"], READERS))),
+  open: openForm,
+  done: (_c, _deps, slug) => seeOther(checkPath(slug) + SAVED),
+};
+
+/** Reads what the form offers; below it is the place for a dry run. */
+async function openForm(c: RequestContext, deps: AppDeps) {
+  const known = await readKnownValues(deps, c.get("principal").team);
+  const template = CHECK_TEMPLATES.find(({ name }) => name === c.req.query("template"));
+  const frame = (view: View): View => ({
+    ...view,
+    body: (
+      <>
+        {c.req.path === NEW_CHECK_PATH && (
+          <details class="templates" open={template === undefined}>
+            <summary>Begin with a template</summary>
+            <Gallery />
+          </details>
+        )}
+        <div class="cols beside">
+          {view.body}
+          <LanguageHelp />
+        </div>
+      </>
+    ),
+  });
+  return {
+    empty: objects.typedOf({
+      ...template && { slug: template.name, expression: template.expression },
+      version: 0,
+      severity: "fail",
+      sample: 1,
+      enabled: true,
+      kinds: RUN_KINDS,
+      statuses: FINISH_STATUSES,
+    }),
+    fields: (form: objects.Fields) => checkFormFields(form, known),
+    buttons: <TryButton />,
+    below: <Trial tried={null} />,
+    frame,
+  };
+}
+
+/** Shows the form of a check. */
+export const showCheckForm = ofObject(
+  CHECK_FORMS,
+  async (c, deps, check) =>
+    showPage(c, formView(CHECK_FORMS, await openForm(c, deps), typedOfCheck(check))),
+);
+
+/** Shows how the form's check judges the latest runs. Stores nothing. */
+export const submitTrial: Handler = async (c, deps) => {
+  const typed = objects.typedIn(c.get("form"), LISTS);
+  const open = await openForm(c, deps);
+  showFormOnProblem(c, (problem) => {
+    // Scripts replace the result and the problem of the expression, not those of other fields.
+    const isExpression = atFormField(problem)?.field === "expression";
+    const tried = isExpression ? "Nothing was tried: see the expression" : problem.message;
+    const below = <Trial tried={tried} />;
+    return formView(CHECK_FORMS, { ...open, below }, typed, isExpression ? problem : null);
+  });
+  const { slug = "" } = typed.texts;
+  const settings = objects.valuesOf(typed, SETTINGS, READERS);
+  const check = isConfigSlug(slug) ? { ...settings, slug } : settings;
+  const parsed = parseTrial(bodyOf({ check, last: TRIED_RUNS }), deps.patterns);
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const { team } = c.get("principal");
+  const result = await deps.checkTrial.try(team, parsed.value);
+  const runs = await readRecords(deps, team, result?.examples.map(({ run }) => run) ?? []);
+  const below = result && (
+    <Trial tried={{ ...result, byId: new Map(runs.map((run) => [run.id, run])) }} />
+  );
+  return showPage(c, formView(CHECK_FORMS, { ...open, below }, typed));
+};

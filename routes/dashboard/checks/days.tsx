@@ -30,7 +30,7 @@ export function countsText(counts: CheckCounts): string {
 }
 
 /** Days of charts, including today. */
-export const CHART_DAYS = 30;
+const CHART_DAYS = 30;
 
 /** Returns the first and the last UTC day of charts. */
 export function chartSpan(nowMs: number): { readonly fromDay: string; readonly toDay: string } {

@@ -3,7 +3,7 @@ import type { FactName } from "../../../domain/checks/program.ts";
 import { Section } from "../components/elements.tsx";
 import { REFERENCE_PATH } from "../layout/paths.ts";
 
-/** What each name is. */
+/** Names, and what they stand for. */
 const NAMES: Readonly<Record<FactName, string>> = {
   status: "success, failed, timeout or cancelled",
   kind: "run or heartbeat",
@@ -43,29 +43,30 @@ export function LanguageHelp() {
         An expression in CEL that is true for a good run. An expression that cannot be decided never
         passes. <a href={REFERENCE_PATH}>API reference</a>
       </p>
-      <dl class="words">
-        {FORMS.map(([example, meaning]) => (
-          <>
-            <dt>
-              <code>{example}</code>
-            </dt>
-            <dd>{meaning}</dd>
-          </>
-        ))}
-      </dl>
+      <Words name="words" words={FORMS} />
       <details open>
         <summary>Names</summary>
-        <dl class="names">
-          {Object.entries(NAMES).map(([name, meaning]) => (
-            <div>
-              <dt>
-                <code>{name}</code>
-              </dt>
-              <dd>{meaning}</dd>
-            </div>
-          ))}
-        </dl>
+        <Words name="names" words={Object.entries(NAMES)} />
       </details>
     </Section>
+  );
+}
+
+function Words({ name, words }: {
+  /** Class of the list. */
+  readonly name: string;
+  readonly words: typeof FORMS;
+}) {
+  return (
+    <dl class={name}>
+      {words.map(([word, meaning]) => (
+        <div>
+          <dt>
+            <code>{word}</code>
+          </dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -1,46 +1,38 @@
 /** The result of a dry run: counts, and runs as examples. */
 import type { TrialResult } from "../../../domain/checks/store.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import { countedText } from "../components/format.ts";
-import { type Column, Table } from "../components/table.tsx";
-import type { RunRecord } from "../../../domain/runs/record.ts";
+import { Table } from "../components/table.tsx";
 import { countsText } from "./days.tsx";
-import { JudgedRun } from "./judged_runs.tsx";
-import { Outcome } from "./outcome.tsx";
+import { judgedColumns, Outcome } from "./outcome.tsx";
 
 /** Runs that the form's button judges. */
 export const TRIED_RUNS = 50;
 
-/** What a dry run found, with the runs of its examples. */
+/** Result of a dry run, with the runs of its examples. */
 export interface Tried extends TrialResult {
-  readonly runsOf: readonly RunRecord[];
+  readonly byId: ReadonlyMap<RunId, RunRecord>;
 }
 
-interface TrialProps {
-  /** What it found, or why it was refused; undefined before the first try. */
-  readonly tried: Tried | Problem | undefined;
-  /** True if a field shows why it was refused. */
-  readonly isAtField: boolean;
-}
-
-/** What the button of the form shows in place. */
-export function Trial({ tried, isAtField }: TrialProps) {
+/** The place of the result, or of the reason that there is none. */
+export function Trial({ tried }: { readonly tried: Tried | string | null }) {
   return (
     <div id="trial" role="status">
-      {tried === undefined ? null : "code" in tried
+      {typeof tried === "string"
         ? (
           <InlineNotice kind="bad">
-            <p>{isAtField ? "Nothing was tried: see the field above" : tried.message}.</p>
+            <p>{tried}.</p>
           </InlineNotice>
         )
-        : <TrialOutcome {...tried} />}
+        : tried !== null && <Result {...tried} />}
     </div>
   );
 }
 
-function TrialOutcome(trial: Tried) {
-  const { runs, isCut, examples, runsOf } = trial;
+function Result(tried: Tried) {
+  const { runs, isCut, examples, byId } = tried;
   if (runs === 0) {
     return (
       <InlineNotice kind="warn">
@@ -48,34 +40,7 @@ function TrialOutcome(trial: Tried) {
       </InlineNotice>
     );
   }
-  return (
-    <>
-      <InlineNotice kind={trial.fail + trial.error === 0 ? "good" : "warn"}>
-        <p>
-          <b>{countsText(trial)}</b> of {countedText(runs, "run")}. Nothing is stored.
-          {isCut && " The time for a dry run ended before all runs were judged."}
-        </p>
-      </InlineNotice>
-      <Table label="Examples" class="fold trial" columns={columnsFor(runsOf)} rows={examples} />
-    </>
-  );
-}
-
-function columnsFor(
-  runs: readonly RunRecord[],
-): readonly Column<TrialResult["examples"][number]>[] {
-  const byId = new Map(runs.map((run) => [run.id, run]));
-  return [
-    {
-      head: "Run",
-      isName: true,
-      cell: ({ run }) => (
-        <>
-          <JudgedRun id={run} run={byId.get(run)} />
-          <small class="under">{byId.get(run)?.agent}</small>
-        </>
-      ),
-    },
+  const columns = judgedColumns<TrialResult["examples"][number]>(byId, [
     { head: "Outcome", cell: ({ status }) => <Outcome of={status} /> },
     {
       head: "Why",
@@ -91,5 +56,16 @@ function columnsFor(
         </>
       ),
     },
-  ];
+  ]);
+  return (
+    <>
+      <InlineNotice kind={tried.fail + tried.error === 0 ? "good" : "warn"}>
+        <p>
+          <b>{countsText(tried)}</b> of {countedText(runs, "run")}. Nothing is stored.
+          {isCut && " The time for a dry run ended before all runs were judged."}
+        </p>
+      </InlineNotice>
+      <Table label="Examples" class="fold trial" columns={columns} rows={examples} />
+    </>
+  );
 }

@@ -1,6 +1,7 @@
 /** Form fields with their errors, and the conversion of forms to bodies of API calls. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
+import { capitalized } from "./format.ts";
 import type { Body } from "../../../domain/core/body.ts";
 
 /** Builds the body of the API call equivalent to a form, for that call's parser. */
@@ -30,6 +31,8 @@ export interface FieldProps {
   readonly inputmode?: "numeric" | "decimal";
   /** Regular expression that the text must match. */
   readonly pattern?: string;
+  /** True for code. Then the place of its problem is always there, for scripts to fill in. */
+  readonly isCode?: boolean;
 }
 
 /** Returns what a form knows of each field: its name, its text and the problem. */
@@ -79,14 +82,15 @@ export function formOf(texts: Texts, problem: Problem | null, prefix = "") {
 
 /** A one-line text field; a multi-line one with `rows`. */
 export function Field(props: FieldProps) {
-  const { name, label, value = "", problem = null, of = name, hint, rows } = props;
-  const message = messageAt(problem, of);
+  const { name, label, value = "", problem = null, of = name, hint, rows, isCode = false } = props;
+  const message = messageAt(problem, of) ?? (isCode ? "" : null);
   const { required, maxlength, min, max, placeholder, list, inputmode, pattern } = props;
   const attributes = {
     id: `field-${name}`,
     name,
     ...described(name, hint, message),
     ...{ required, maxlength, min, max, placeholder, list, inputmode, pattern },
+    ...isCode && { class: "expression", spellcheck: false, autocapitalize: "off" as const },
   };
   return (
     <FieldRow {...{ name, label, message, hint }}>
@@ -145,7 +149,7 @@ function described(name: string, hint: Child | undefined, message: string | null
   ];
   return {
     "aria-describedby": ids.length === 0 ? undefined : ids.join(" "),
-    "aria-invalid": message === null ? undefined : "true" as const,
+    "aria-invalid": message ? "true" as const : undefined,
   };
 }
 
@@ -169,9 +173,13 @@ export function readInteger(text: string): number | string | undefined {
 
 export type Texts = Readonly<Record<string, string>>;
 
-/** Reads fields of a submitted form by their names without `prefix`; an absent field is empty. */
+/**
+ * Reads fields of a submitted form by their names without `prefix`; an absent field is empty.
+ * Browsers end lines with CR and LF.
+ */
 export function readTexts(form: URLSearchParams, names: readonly string[], prefix = ""): Texts {
-  return Object.fromEntries(names.map((name) => [name, (form.get(prefix + name) ?? "").trim()]));
+  const textOf = (name: string) => (form.get(prefix + name) ?? "").trim().replaceAll("\r\n", "\n");
+  return Object.fromEntries(names.map((name) => [name, textOf(name)]));
 }
 
 /** Fills in fields from stored values; a field without a value is empty. */
@@ -208,7 +216,7 @@ export function atFormField(
   return {
     ...problem,
     field: renamed[field] ?? field,
-    message: message.charAt(0).toUpperCase() + message.slice(1),
+    message: capitalized(message),
   };
 }
 
@@ -223,62 +231,3 @@ export const WRONG_SLUG: Problem = {
   message: "Must begin with a letter or digit; up to 64 characters a-z, 0-9, dot, dash, underscore",
   field: "slug",
 };
-
-interface CheckBoxesProps {
-  readonly name: string;
-  readonly label: string;
-  readonly options: readonly (readonly [value: string, text: string])[];
-  readonly chosen: readonly string[];
-  readonly problem: Problem | null;
-  readonly hint?: string;
-}
-
-/** Check boxes with one name. A chosen value that is no option is an option of its own. */
-export function CheckBoxes({ name, label, options, chosen, problem, hint }: CheckBoxesProps) {
-  const unknown = chosen.filter((value) => !options.some(([option]) => option === value));
-  const isWrong = problem?.field === name;
-  return (
-    <fieldset class="choices" aria-invalid={isWrong ? "true" : undefined}>
-      <legend>{label}</legend>
-      {[...options, ...unknown.map((value) => [value, value] as const)].map(([value, text]) => (
-        <label>
-          <input type="checkbox" name={name} value={value} checked={chosen.includes(value)} />
-          {text}
-        </label>
-      ))}
-      {isWrong && <small class="wrong">{problem.message}</small>}
-      {hint !== undefined && <small>{hint}</small>}
-    </fieldset>
-  );
-}
-
-interface IdentityProps {
-  /** Texts of the form: `slug` and `version` are empty for a new object. */
-  readonly texts: Texts;
-  /** True if the object is stored: then its name cannot change. */
-  readonly exists: boolean;
-  /** Example of a name. */
-  readonly placeholder: string;
-  readonly problem: Problem | null;
-}
-
-export function IdentityFields({ texts, exists, placeholder, problem }: IdentityProps) {
-  const { slug = "", version = "" } = texts;
-  return (
-    <>
-      <input type="hidden" name="version" value={version} />
-      {exists ? <input type="hidden" name="slug" value={slug} /> : (
-        <Field
-          name="slug"
-          label="Name"
-          value={slug}
-          problem={problem}
-          required
-          maxlength={64}
-          placeholder={placeholder}
-          hint="Lower-case letters, digits, dots, dashes and underscores."
-        />
-      )}
-    </>
-  );
-}

@@ -20,6 +20,11 @@ export function pluralOf(count: number, word: string): string {
   return count === 1 ? word : `${word}s`;
 }
 
+/** Begins a text with a capital letter. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Joins texts by commas, at most `max` of them. */
 export function listed(texts: readonly string[], max: number): string {
   const more = texts.length - max;

@@ -21,6 +21,8 @@ const NOT_LINKED = new Set([
   "POST /dashboard/teams/:id/resume",
   // Only offered by deno task dev.
   "POST /dashboard/samples",
+  // Only offered for a silence that is not current.
+  "POST /dashboard/alerts/silences/:slug/delete",
   // Only offered for a message that was given up.
   "POST /dashboard/alerts/deliveries/:id/resend",
 ]);
