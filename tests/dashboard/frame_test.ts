@@ -24,22 +24,27 @@ function linksIn(html: string, label: string): string[] {
 /** Returns the pages of the top bar, without the overview. */
 function linkedPages(html: string): string[] {
   const [bar = ""] = /<nav[^>]*aria-label="Pages".*?<\/nav>/s.exec(html) ?? [];
-  return hrefsOf(bar, "/dashboard/").concat("/dashboard/alerts/rules", "/dashboard/checks");
+  return hrefsOf(bar, "/dashboard/").concat("/dashboard/alerts/rules");
 }
 
-Deno.test("the top bar has five places and the settings, and marks the current one", async () => {
+Deno.test("the top bar has six places and the settings, and marks the current one; a phone has five", async () => {
   await using h = await openWithOperator();
   const reader = await signedIn(h);
   const runs = (await reader.get("/dashboard/runs?status=failed")).text;
-  const places = ["Overview", "[Runs]", "Agents", "Spend", "Alerts", "Settings"];
+  const places = ["Overview", "[Runs]", "Agents", "Spend", "Alerts", "Checks", "Settings"];
   assertEquals(linksIn(runs, "Pages"), places);
+  // The menu has the others.
+  assertEquals(
+    [...runs.matchAll(/<a class="only-s"[^>]*>(.*?)<\/a>/g)].map(([, name]) => name),
+    ["Checks", "Settings"],
+  );
   const keys = (await reader.get("/dashboard/keys/new")).text;
   assertEquals(linksIn(keys, "Pages").at(-1), "[Settings]");
-  const tabs = ["Prices", "Checks", "[Keys]", "Rejected requests", "Plan", "Audit"];
+  const tabs = ["Prices", "[Keys]", "Rejected requests", "Plan", "Audit"];
   assertEquals(linksIn(keys, "Settings"), tabs);
   const reads = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const plan = (await reads.get("/dashboard/plan")).text;
-  assertEquals(linksIn(plan, "Settings"), ["Checks", "Rejected requests", "[Plan]"]);
+  assertEquals(linksIn(plan, "Settings"), ["Rejected requests", "[Plan]"]);
   assertEquals((await reader.get("/dashboard/alerts")).status, 200);
 });
 
@@ -96,7 +101,7 @@ Deno.test("a page that does not exist keeps the navigation of a session", async 
   const { status, text } = await reader.get("/dashboard/nothing");
   assertEquals(status, 404);
   assertMatch(textOf(text), /Not found No such page: check the address/);
-  assertEquals(linksIn(text, "Pages").length, 6);
+  assertEquals(linksIn(text, "Pages").length, 7);
   const anonymous = await h.get("/dashboard/nothing", { key: null });
   assertEquals([anonymous.status, linksIn(anonymous.text, "Pages")], [404, []]);
   await reader.send("/dashboard/sign-out");

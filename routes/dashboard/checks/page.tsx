@@ -168,7 +168,7 @@ const admin = teamKey("admin");
 /** The checks of a team, each with its statistics and its form. */
 export const checksPage: DashboardPage = {
   path: CHECKS_PATH,
-  menu: { name: "Checks", area: "settings" },
+  menu: { name: "Checks", area: "main" },
   access: teamKey("read"),
   handler: showChecks,
   routes: [

@@ -142,6 +142,9 @@ function PreferenceForm({ preferences: { theme, zone, isUtc } }: PreferencesProp
   );
 }
 
+/** Places that a phone's row has room for; the menu has further ones. */
+const PHONE_PLACES = 5;
+
 function Account(
   { principal, entries, preferences }: PreferencesProps & Pick<PlacesProps, "entries"> & {
     readonly principal: Principal;
@@ -150,6 +153,10 @@ function Account(
   const { grant, team, credentialName = grant.kind } = principal;
   const allowed = grant.kind === "api_key" ? grant.scopes.join(", ") : "manages teams";
   const setting = entries.find(({ area }) => area === "settings");
+  const hidden = [
+    ...entries.filter(({ area }) => area === "main").slice(PHONE_PLACES),
+    ...setting === undefined ? [] : [{ ...setting, name: "Settings" }],
+  ];
   return (
     <details class="menu account">
       <summary>
@@ -165,7 +172,7 @@ function Account(
         <hr />
         <PreferenceForm preferences={preferences} />
         <hr />
-        {setting !== undefined && <a class="only-s" href={setting.path}>Settings</a>}
+        {hidden.map(({ name, path }) => <a class="only-s" href={path}>{name}</a>)}
         <a href={REFERENCE_PATH}>API reference</a>
         <hr />
         <form method="post" action={`${DASHBOARD_PATH}/sign-out`}>
