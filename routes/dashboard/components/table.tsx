@@ -82,9 +82,14 @@ export function TableHead<Row>({ columns }: Columns<Row>) {
   );
 }
 
-export function TableRow<Row>({ columns, row }: Columns<Row> & { readonly row: Row }) {
+export function TableRow<Row>(
+  { columns, row, class: name }: Columns<Row> & {
+    readonly row: Row;
+    readonly class?: string | undefined;
+  },
+) {
   return (
-    <tr>
+    <tr class={name}>
       {columns.map(({ isName, class: name, before, unit, attributes, cell }) => {
         const Cell = isName ? "th" : "td";
         return (
