@@ -1,8 +1,13 @@
 /** Live updates of the run list: the requests that a page makes, and their responses. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
-import { newOf, tailCursorOf, tailCursorText } from "../../routes/dashboard/runs/tail.ts";
-import { readListQuery } from "../../routes/dashboard/runs/query.ts";
+
+import {
+  ListQuery,
+  newOf,
+  tailCursorOf,
+  tailCursorText,
+} from "../../routes/dashboard/runs/query.ts";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { RUNS } from "../support/builders/dashboard_runs.ts";
@@ -142,7 +147,7 @@ Deno.test("live runs: runs above a seen one are new, and all runs if none was se
   const rows = [5, 4, 3, 2, 1].map((n) => aRow(n));
   const seenBy = (...numbers: number[]) => {
     const text = new URLSearchParams(tailCursorText(7, numbers.map((n) => aRow(n))));
-    const seen = tailCursorOf(readListQuery(String(text)));
+    const seen = tailCursorOf(new ListQuery(String(text)));
     assertEquals(seen?.change, 7);
     return [...newOf(rows, seen)].map((id) => Number(`0x${id.slice(-8)}`));
   };

@@ -1,30 +1,15 @@
-/** Columns that tables of a few runs share. */
+/** Columns, states and reads that lists of runs share. */
 import type { CostSum } from "../../../domain/runs/cost.ts";
 import type { RunListRow, RunsQuery } from "../../../domain/runs/list.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { runPath } from "../layout/paths.ts";
 import { Money, Status } from "./elements.tsx";
 import { durationText } from "./format.ts";
 import { type Column, numberColumn } from "./table.tsx";
-import { At, TimeContext } from "./time.tsx";
+import { TimeContext } from "./time.tsx";
 import { useContext } from "hono/jsx";
 import { Icon } from "./icons.tsx";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
-
-/** The start, which links to the run, and the status. */
-export const RUN_COLUMNS: readonly Column<RunListRow>[] = [
-  {
-    head: "Started",
-    isName: true,
-    cell: ({ id, startedAt, receivedAt }) => (
-      <a class="row" href={runPath(id)}>
-        <At at={startedAt ?? receivedAt} />
-      </a>
-    ),
-  },
-  { head: "Status", cell: (run) => <RunState run={run} /> },
-];
 
 type Figures = Pick<RunRecord, "durationMs"> & { readonly cost: Pick<CostSum, "amount"> };
 
@@ -42,26 +27,19 @@ export const FIGURE_COLUMNS: readonly Column<Figures>[] = [
 /** Time after which an open run counts as stuck. */
 export const STUCK_MS = 86_400_000;
 
-type Times = Pick<RunListRow, "status" | "startedAt" | "receivedAt">;
-
-/** Returns for how long a run is open if that is too long, milliseconds; else null. */
-function stuckForMs({ status, startedAt, receivedAt }: Times, now: number): number | null {
-  const openMs = now - (startedAt ?? receivedAt);
-  return status === "running" && openMs > STUCK_MS ? openMs : null;
-}
-
 /**
  * The status of a run; a stuck one has the icon and the colour of what is late. With `isIcon` its word
  * is for screen readers only.
  */
-export function RunState(
-  { run, isIcon = false }: { readonly run: Times; readonly isIcon?: boolean },
-) {
-  const { nowMs } = useContext(TimeContext);
-  const stuckMs = stuckForMs(run, nowMs);
-  if (stuckMs === null) return <Status of={run.status} isIcon={isIcon} />;
+export function RunState({ run, isIcon = false }: {
+  readonly run: Pick<RunListRow, "status" | "startedAt" | "receivedAt">;
+  readonly isIcon?: boolean;
+}) {
+  const { status, startedAt, receivedAt } = run;
+  const openMs = useContext(TimeContext).nowMs - (startedAt ?? receivedAt);
+  if (status !== "running" || openMs <= STUCK_MS) return <Status of={status} isIcon={isIcon} />;
   return (
-    <span class="st st-late" title={`Open for ${durationText(stuckMs)}`}>
+    <span class="st st-late" title={`Open for ${durationText(openMs)}`}>
       <Icon name="late" />
       <span class={isIcon ? "sr" : undefined}>stuck</span>
     </span>

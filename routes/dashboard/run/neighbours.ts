@@ -5,7 +5,7 @@ import { runsCursorText } from "../../api/runs/run_list.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { formatCount } from "../components/format.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
-import { isOnlyPreset, isPreset, parseListQuery, PRESETS, readListQuery } from "../runs/query.ts";
+import { ListQuery, parseListQuery, PRESETS } from "../runs/query.ts";
 import { lineOf } from "./event_preview.ts";
 import { tracePath } from "./paths.ts";
 
@@ -69,8 +69,8 @@ const NAME_CHARS = 60;
 
 /** Returns the preset of a list, else the values that it is filtered by. */
 function nameOf(list: string): string {
-  const query = readListQuery(list);
-  const preset = isOnlyPreset(query) && PRESETS.find((preset) => isPreset(query, preset));
+  const query = new ListQuery(list);
+  const preset = query.isOnlyPreset && PRESETS.find((preset) => query.isPreset(preset));
   if (preset) return preset.name === "All" ? "All runs" : preset.name;
   const values = [...query].filter(([key]) => !NAMELESS.test(key)).map(([, value]) => value);
   const name = lineOf(values.join(", "), NAME_CHARS);

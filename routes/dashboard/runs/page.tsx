@@ -12,7 +12,6 @@ import { isSessionStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
 import { Done } from "../components/elements.tsx";
-import { countedText } from "../components/format.ts";
 import { FormProblem } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Ago, TimeContext } from "../components/time.tsx";
@@ -22,45 +21,48 @@ import { seeOther, showPage } from "../layout/reply.tsx";
 import { RejectedBanner } from "../refusals/page.tsx";
 import { comparePath } from "../run/paths.ts";
 import { FilterBar } from "./filters.tsx";
-import {
-  exportPath,
-  isLiveList,
-  isOnlyPreset,
-  listPath,
-  type ListQuery,
-  parseListQuery,
-  readListQuery,
-} from "./query.ts";
+import { ListQuery, parseListQuery, tailCursorOf, tailCursorText } from "./query.ts";
 import { loadRuns, type RunsData } from "./runs_load.ts";
-import { rowsOf, sumsText, valueCounts } from "./runs_view.ts";
+import { captionOf, sumsText, valueCounts } from "./runs_view.ts";
 import { EmptyList, PICKED, RunsTable } from "./table.tsx";
-import { TAIL_RELOAD_SECONDS, TAIL_WAIT_MS, tailCursorOf, tailCursorText } from "./tail.ts";
+
+/**
+ * Maximum milliseconds that a request waits for a change; then it renders the page anyway, with
+ * current times.
+ */
+const TAIL_WAIT_MS = 15_000;
+
+/** Seconds between reloads in a browser without scripts. */
+const TAIL_RELOAD_SECONDS = 5;
 
 /** Shows the list. A live page sends what it has seen, and the request waits for a change. */
 const showRuns: Handler = async (c, deps) => {
   const { admission, changes, environment } = deps;
-  const query = readListQuery(queryOf(c));
+  const { id } = c.get("principal").team;
+  const query = new ListQuery(queryOf(c));
   const request = parseListQuery(queryOf(c), environment.now());
   if (!request.ok) {
     c.set("renderProblem", renderRefused(query));
     return fail(c, request.problem);
   }
-  const { id } = c.get("principal").team;
-  const seen = isLiveList(query) ? tailCursorOf(query) : null;
+  const isLive = query.isLive;
+  const seen = isLive ? tailCursorOf(query) : null;
   const show = async () => {
     const data = await loadRuns(deps, c, query, request.value, seen);
     return showPage(c, {
       title: "Runs",
-      lead: <Sums {...data} />,
-      aside: <Tools {...data} />,
+      // The sums are not of a filtered list.
+      lead: query.isOnlyPreset && sumsText(data),
+      aside: <Tools data={data} />,
       body: (
         <>
           <Done c={c} />
           <RejectedBanner {...data.rejected} />
           <List data={data} />
+          <Keys />
         </>
       ),
-      ...(isLiveList(query) ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
+      ...isLive ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {},
     });
   };
   // Without a free slot the page polls instead.
@@ -89,17 +91,11 @@ function renderRefused(query: ListQuery): Refuse {
   };
 }
 
-/** Sums of the days of the counts, in one sentence; they are not of a filtered list. */
-function Sums(data: RunsData) {
-  const text = sumsText(data);
-  return text === null || !isOnlyPreset(data.query) ? null : <>{text}</>;
-}
-
 /** Links that make the list live, and that export it. */
-function Tools({ query, fresh }: RunsData) {
+function Tools({ data: { query, fresh } }: { readonly data: RunsData }) {
   return (
     <>
-      {isLiveList(query)
+      {query.isLive
         ? (
           <>
             <span id="news" class="news" role="status">
@@ -108,20 +104,22 @@ function Tools({ query, fresh }: RunsData) {
             <span class="live">
               <Icon name="run" /> Live
             </span>
-            <a class="btn" href={listPath(query, { live: null })}>Pause</a>
+            <a class="btn" href={query.path({ live: null })}>Pause</a>
           </>
         )
-        : <a class="btn" href={listPath(query, { live: "1" })}>Live</a>}
+        : <a class="btn" href={query.path({ live: "1" })}>Live</a>}
       <details class="menu">
         <summary class="btn">Export</summary>
         <div>
-          <a href={exportPath(query, "csv")} download="">CSV</a>
-          <a href={exportPath(query, "ndjson")} download="">NDJSON</a>
+          {EXPORTS.map(([name, path]) => <a href={query.exportPath(path)} download="">{name}</a>)}
         </div>
       </details>
     </>
   );
 }
+
+/** Formats of exports, with their paths. */
+const EXPORTS = [["CSV", `${RUNS_PATH}.csv`], ["NDJSON", `${RUNS_PATH}.ndjson`]] as const;
 
 /** Path of the form that compares the runs that are ticked. */
 const PICKED_PATH = `${DASHBOARD_PATH}/compare`;
@@ -143,18 +141,15 @@ function List({ data }: { readonly data: RunsData }) {
       <FilterBar query={query} counts={valueCounts(data)} />
       <div class="panel">
         <div id="runs" {...followed(data)}>
-          {page.rows.length > 0
-            ? <RunsTable rows={rowsOf(data)} query={query} caption={captionOf(data)} />
-            : <EmptyList {...data} />}
+          {page.rows.length > 0 ? <RunsTable data={data} /> : <EmptyList {...data} />}
         </div>
         <form id={PICKED} class="picked" method="get" action={PICKED_PATH}>
           <b role="status">selected</b>
           <button type="submit" class="btn small main">Compare</button>
           <button type="reset" class="btn small plain">Clear</button>
         </form>
-        <Foot {...data} />
+        <Foot data={data} />
       </div>
-      <Keys />
     </>
   );
 }
@@ -164,9 +159,9 @@ function List({ data }: { readonly data: RunsData }) {
  * a change. A failed or disconnected request changes nothing, and the next one is sent.
  */
 function followed({ query, change, page: { rows } }: RunsData): Record<string, string> {
-  if (!isLiveList(query)) return {};
+  if (!query.isLive) return {};
   return {
-    "hx-get": listPath(query, { open: query.getAll("open"), ...tailCursorText(change, rows) }),
+    "hx-get": query.path({ open: query.getAll("open"), ...tailCursorText(change, rows) }),
     "hx-trigger": "every 2s",
     "hx-sync": "this:drop",
     "hx-select": "#runs",
@@ -176,28 +171,18 @@ function followed({ query, change, page: { rows } }: RunsData): Record<string, s
   };
 }
 
-/** Says how many runs the page has, and of all only if these are all. */
-function captionOf({ query, request, page: { rows, next } }: RunsData): string {
-  const runs = countedText(rows.length, request.query.isRoot ? "root run" : "run");
-  const isAll = next === null && !query.has("cursor");
-  const all = rows.length === 1 ? runs : `All ${runs}, newest first`;
-  return isAll ? all : `${runs} on this page, newest first`;
-}
-
 /** Says how many runs the page has and how far back a search went, with the link to the next page. */
-function Foot(data: RunsData) {
+function Foot({ data }: { readonly data: RunsData }) {
   const { query, request, page: { rows, next, searchedTo }, nowMs } = data;
-  const { from } = request.query;
-  const { isWindowDefault } = request;
-  const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? from : null);
-  const to = cursor === null ? null : listPath(query, { cursor });
+  const from = request.isWindowDefault ? request.query.from : null;
+  const { zone } = useContext(TimeContext);
   return (
     <div id="foot" class="list-foot">
       {rows.length > 0 && <span>{captionOf(data)}</span>}
-      {isWindowDefault && from !== null && (
+      {from !== null && (
         <span>
           No index answers this query: searched since <Ago at={from} now={nowMs} />, or{" "}
-          <a href={listPath(query, { since: "7d" })}>in the last 7 days</a>
+          <a href={query.path({ since: "7d" })}>in the last 7 days</a>
         </span>
       )}
       {searchedTo !== null && (
@@ -206,13 +191,19 @@ function Foot(data: RunsData) {
           (<code>{formatInstant(searchedTo)}</code>)
         </span>
       )}
-      {query.has("cursor") && <a class="btn small" href={listPath(query)}>Newest</a>}
-      {to !== null && (
-        <a class="btn small" href={to} rel="next">
+      {query.has("cursor") && <a class="btn small" href={query.path()}>Newest</a>}
+      {next !== null && (
+        <a
+          class="btn small"
+          href={query.path({ cursor: runsCursorText(next, from) })}
+          rel="next"
+        >
           {searchedTo === null ? "Older" : "Search further back"}
         </a>
       )}
-      <Zone />
+      <span class="zone">
+        Times in <span data-zone-name>{zone}</span>
+      </span>
       <span class="keys-hint">
         <kbd>j</kbd> <kbd>k</kbd> move <kbd>x</kbd> select <kbd>?</kbd> all keys
       </span>
@@ -220,23 +211,14 @@ function Foot(data: RunsData) {
   );
 }
 
-/** Says once for the page in which zone its times are. */
-function Zone() {
-  const { zone } = useContext(TimeContext);
-  return (
-    <span class="zone">
-      Times in <span data-zone-name>{zone}</span>
-    </span>
-  );
-}
-
+/** Keys and what they do. */
 const KEYS = [
-  [["/"], "Search the list"],
-  [["j", "k"], "Next and previous row"],
-  [["Enter"], "Open the row"],
-  [["x"], "Select the row"],
-  [["Esc"], "Leave the field, clear the selection"],
-  [["Ctrl", "K"], "Search everything"],
+  ["/", "Search the list"],
+  ["j k", "Next and previous row"],
+  ["Enter", "Open the row"],
+  ["x", "Select the row"],
+  ["Esc", "Leave the field, clear the selection"],
+  ["Ctrl K", "Search everything"],
 ] as const;
 
 /** The dialog of the `?` key. */
@@ -247,7 +229,7 @@ function Keys() {
       <dl>
         {KEYS.map(([keys, text]) => (
           <>
-            <dt>{keys.map((key) => <kbd>{key}</kbd>)}</dt>
+            <dt>{keys.split(" ").map((key) => <kbd>{key}</kbd>)}</dt>
             <dd>{text}</dd>
           </>
         ))}
@@ -263,8 +245,8 @@ export const runsPage: DashboardPage = {
   access: teamKey("read"),
   handler: showRuns,
   routes: [
-    get(`${RUNS_PATH}.csv`, exportRuns("csv", isSessionStillLive)),
-    get(`${RUNS_PATH}.ndjson`, exportRuns("ndjson", isSessionStillLive)),
+    get(EXPORTS[0][1], exportRuns("csv", isSessionStillLive)),
+    get(EXPORTS[1][1], exportRuns("ndjson", isSessionStillLive)),
     get(PICKED_PATH, comparePicked),
   ],
 };

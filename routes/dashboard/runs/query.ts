@@ -3,13 +3,21 @@
  * links that change one filter of it.
  */
 import type { Parsed } from "../../../domain/core/errors.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
+import {
+  RUN_KINDS,
+  RUN_TRAITS,
+  type RunListRow,
+  type RunTrait,
+} from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
+import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
+import { parseRunsCursor } from "../../api/runs/run_list.ts";
+import { durationText } from "../components/format.ts";
 import { FAILURES } from "../components/run_columns.tsx";
 import { RUNS_PATH } from "../layout/paths.ts";
-import { parseRunsCursor } from "../../api/runs/run_list.ts";
 
 /** A filter with the values to choose from. */
 export interface Filter {
@@ -26,9 +34,12 @@ export interface Filter {
   readonly typed?: string;
 }
 
-/** Builds values that are their own texts. */
-function plain(values: readonly string[]): NonNullable<Filter["values"]> {
-  return values.map((value) => [value, value]);
+/** Builds values with their texts; by default they are their own texts. */
+function valuesOf<Value extends string | number>(
+  values: readonly Value[],
+  textOf: (value: Value) => string = String,
+): NonNullable<Filter["values"]> {
+  return values.map((value) => [String(value), textOf(value)]);
 }
 
 const TRAIT_LABELS: Readonly<Record<RunTrait, string>> = {
@@ -38,73 +49,146 @@ const TRAIT_LABELS: Readonly<Record<RunTrait, string>> = {
   orphan: "no opening yet",
 };
 
-const LONG: NonNullable<Filter["values"]> = [
-  ["1000", "1 s"],
-  ["10000", "10 s"],
-  ["60000", "1 min"],
-  ["600000", "10 min"],
-  ["3600000", "1 h"],
-];
+const DURATIONS = {
+  values: valuesOf([1_000, 10_000, 60_000, 600_000, 3_600_000], durationText),
+  typed: "milliseconds",
+};
 
-const many = (name: string, label: string, typed: string): Filter => ({
-  ...{ name, label, typed, not: `not_${name}`, isMany: true },
+/** Builds a filter of which a run may have one of several values, or none of some. */
+const many = (name: string, label: string, more: Pick<Filter, "values" | "typed">): Filter => ({
+  ...{ name, label, not: `not_${name}`, isMany: true, ...more },
 });
 
 /** The filters in the order of their menu. */
 export const FILTERS: readonly Filter[] = [
-  {
-    name: "status",
-    label: "Status",
-    not: "not_status",
-    isMany: true,
-    values: plain(["running", ...FINISH_STATUSES]),
-  },
-  many("agent", "Agent", "support-crew"),
-  many("customer_id", "Customer", "acme"),
-  many("feature", "Feature", "refunds"),
-  many("model", "Model", "gpt-4o"),
+  many("status", "Status", { values: valuesOf(["running", ...FINISH_STATUSES]) }),
+  many("agent", "Agent", { typed: "support-crew" }),
+  many("customer_id", "Customer", { typed: "acme" }),
+  many("feature", "Feature", { typed: "refunds" }),
+  many("model", "Model", { typed: "gpt-4o" }),
   { name: "provider", label: "Provider", typed: "openai" },
-  many("metadata", "Metadata", "env=production"),
+  many("metadata", "Metadata", { typed: "env=production" }),
   { name: "error", label: "Error contains", typed: "502" },
   { name: "q", label: "Id contains", typed: "0193af" },
-  { name: "unusual", label: "Twice as usual", values: plain(UNUSUAL_FIGURES) },
-  { name: "min_duration_ms", label: "Took at least", values: LONG, typed: "milliseconds" },
-  { name: "max_duration_ms", label: "Took at most", values: LONG, typed: "milliseconds" },
+  { name: "unusual", label: "Twice as usual", values: valuesOf(UNUSUAL_FIGURES) },
+  { name: "min_duration_ms", label: "Took at least", ...DURATIONS },
+  { name: "max_duration_ms", label: "Took at most", ...DURATIONS },
   {
     name: "min_cost_usd",
     label: "Cost at least",
-    values: ["0.01", "0.1", "1", "10"].map((usd) => [usd, `$${usd}`]),
+    values: valuesOf([0.01, 0.1, 1, 10], (usd) => `$${usd}`),
     typed: "0.25",
   },
   { name: "min_score", label: "Score at least", isMany: true, typed: "helpful=0.5" },
   { name: "max_score", label: "Score at most", isMany: true, typed: "helpful=0.5" },
-  { name: "has", label: "Has", values: RUN_TRAITS.map((trait) => [trait, TRAIT_LABELS[trait]]) },
-  { name: "kind", label: "Kind", values: plain(RUN_KINDS) },
+  { name: "has", label: "Has", values: valuesOf(RUN_TRAITS, (trait) => TRAIT_LABELS[trait]) },
+  { name: "kind", label: "Kind", values: valuesOf(RUN_KINDS) },
   { name: "root", label: "Child runs", values: [["true", "hidden"], ["false", "as rows"]] },
 ];
 
 /** Parameters of the range of time. */
-export const OF_TIME = ["since", "from", "to"] as const;
+const OF_TIME = ["since", "from", "to"] as const;
 
-/** Names of the parameters that select runs. */
-const SELECTING = [
-  ...FILTERS.flatMap(({ name, not = name }) => [name, not]),
-  "text",
-  ...OF_TIME,
-];
+/** A link to the list that changes none of the range of time. */
+export const ANY_TIME = { since: null, from: null, to: null };
+
+/** Changes that remove all filters, but not the range of time. */
+export const NO_FILTERS = Object.fromEntries(
+  [...FILTERS.flatMap(({ name, not = name }) => [name, not]), "text"].map((name) => [name, null]),
+);
 
 /** Names of the parameters that a link to another view keeps. */
-const KEPT: ReadonlySet<string> = new Set([...SELECTING, "limit"]);
+const KEPT: ReadonlySet<string> = new Set([...Object.keys(NO_FILTERS), ...OF_TIME, "limit"]);
 
 const KNOWN: ReadonlySet<string> = new Set([...KEPT, "open", "cursor", "live", "seen", "shown"]);
 
-/** Known parameters of a request in their order; none is empty. */
-export type ListQuery = URLSearchParams;
+const NO_PRESET: Readonly<Record<"status" | "unusual", readonly string[]>> = {
+  status: [],
+  unusual: [],
+};
 
-/** Reads the parameters as typed. */
-export function readListQuery(text: string): ListQuery {
-  const pairs = [...new URLSearchParams(text)];
-  return new URLSearchParams(pairs.filter(([name, value]) => KNOWN.has(name) && value !== ""));
+/** Sets of filters that people look for first; each replaces the one before. */
+export const PRESETS = [
+  { name: "All", filters: NO_PRESET },
+  { name: "Failed", filters: { ...NO_PRESET, status: FAILURES } },
+  { name: "Running", filters: { ...NO_PRESET, status: ["running"] } },
+  { name: "Slow", filters: { ...NO_PRESET, unusual: ["slow"] } },
+  { name: "Expensive", filters: { ...NO_PRESET, unusual: ["expensive"] } },
+] as const;
+
+/** New values of parameters; null removes one. */
+export type Changes = Readonly<Record<string, string | readonly string[] | null>>;
+
+/** The known parameters of a list in their order; none is empty. */
+export class ListQuery extends URLSearchParams {
+  /** Reads the parameters as typed. */
+  constructor(text: string) {
+    super(
+      [...new URLSearchParams(text)].filter(([name, value]) => KNOWN.has(name) && value !== ""),
+    );
+  }
+
+  /** True if the list is live; only the first page can be. */
+  get isLive(): boolean {
+    return this.get("live") === "1" && !this.has("cursor");
+  }
+
+  /** True if any filter is set; a range of time is none. */
+  get isFiltered(): boolean {
+    return Object.keys(NO_FILTERS).some((name) => this.has(name));
+  }
+
+  /** True if no filter is set but those of presets. */
+  get isOnlyPreset(): boolean {
+    return Object.keys(NO_FILTERS).every((name) => name in NO_PRESET || !this.has(name));
+  }
+
+  /** Returns whether the list has the filters of a preset, and no others of the same names. */
+  isPreset({ filters }: typeof PRESETS[number]): boolean {
+    return Object.entries(filters).every(([name, values]) =>
+      this.getAll(name).toSorted().join() === values.toSorted().join()
+    );
+  }
+
+  /** Returns the filters that are set, each with its parameter, except those of a preset. */
+  chips() {
+    const hidden = PRESETS.some((preset) => this.isPreset(preset)) ? NO_PRESET : {};
+    return FILTERS.flatMap((filter) =>
+      [filter.name, filter.not ?? ""].filter((name) => this.has(name) && !(name in hidden))
+        .map((parameter) => ({ filter, parameter }))
+    );
+  }
+
+  /** Returns the parameters of a list with the same filters, except those in `changes`. */
+  changed(changes: Changes): URLSearchParams {
+    // The list accepts a provider only together with a model.
+    const all: Changes = changes["model"] === null ? { ...changes, provider: null } : changes;
+    const pairs = [...this].filter(([name]) => KEPT.has(name) && !(name in all));
+    const live = this.isLive && !("live" in all) ? [["live", "1"]] : [];
+    const added = Object.entries(all).flatMap(([name, values]) =>
+      [values ?? []].flat().map((value) => [name, value])
+    );
+    return new URLSearchParams([...pairs, ...live, ...added]);
+  }
+
+  /** Builds the path of a list with the same filters, except those in `changes`. */
+  path(changes: Changes = {}, path = RUNS_PATH): string {
+    const parameters = this.changed(changes);
+    return parameters.size === 0 ? path : `${path}?${parameters}`;
+  }
+
+  /** Builds the path of a file with the runs of the list. */
+  exportPath(path: string): string {
+    return this.path({ limit: null, live: null, ...this.isFiltered ? {} : { root: "true" } }, path);
+  }
+
+  /** Builds the path of a list in which a value is added to a filter, or removed from it. */
+  togglePath(name: string, value: string, isMany: boolean): string {
+    const values = this.getAll(name);
+    const others = isMany ? values.filter((other) => other !== value) : [];
+    const next = values.includes(value) ? others : [...others, value];
+    return this.path({ [name]: next.length === 0 ? null : next });
+  }
 }
 
 /** Maximum runs of a page: each is read with its texts and its child runs. */
@@ -115,103 +199,47 @@ export function parseListQuery(text: string, nowMs: number): Parsed<RunsRequest>
   const request = parseRunsQuery(text, nowMs, parseRunsCursor);
   if (!request.ok) return request;
   const { query, limit, ...page } = request.value;
-  const root = isRootOnly(readListQuery(text)) ? { isRoot: true as const } : {};
+  // Without a filter, none could be for child runs.
+  const root = new ListQuery(text).isFiltered ? {} : { isRoot: true as const };
   const value = { ...page, query: { ...query, ...root }, limit: Math.min(limit, ROWS_MAX) };
   return { ok: true, value };
 }
 
-/** Returns whether a list has root runs only, because no filter could be for their child runs. */
-function isRootOnly(query: ListQuery): boolean {
-  return !query.has("root") && !isFiltered(query);
+/** Characters of an id that identify it within a page. */
+const MARK_CHARS = 6;
+
+/** Maximum runs remembered, so that the URL stays short: new runs appear above them. */
+const REMEMBERED_MAX = 100;
+
+/** The part of a live list that the browser has shown. */
+export type TailCursor = NonNullable<ReturnType<typeof tailCursorOf>>;
+
+/** Encodes what was shown as parameters of the page: the latest change then, and the first runs. */
+export function tailCursorText(change: number, rows: readonly Pick<RunListRow, "id">[]) {
+  const marks = rows.slice(0, REMEMBERED_MAX).map(({ id }) => id.slice(-MARK_CHARS));
+  return { seen: changeCursor(change), shown: marks.join("") };
 }
 
-/** Returns whether any filter is set; a range of time is none. */
-export function isFiltered(query: ListQuery): boolean {
-  return hasOthers(query, OF_TIME);
+/** Decodes the parameters of {@link tailCursorText}; null if absent or malformed. */
+export function tailCursorOf(query: ListQuery) {
+  const change = parseChangeCursor(query.get("seen") ?? "");
+  const shown = query.get("shown") ?? "";
+  if (change === null || !/^([0-9a-f]{6}){0,100}$/.test(shown)) return null;
+  return { change, marks: new Set(shown.match(/.{6}/g)) };
 }
 
-/** Returns whether no filter is set but those of presets. */
-export function isOnlyPreset(query: ListQuery): boolean {
-  return !hasOthers(query, [...OF_TIME, "status", "unusual"]);
-}
-
-function hasOthers(query: ListQuery, names: readonly string[]): boolean {
-  return SELECTING.some((name) => query.has(name) && !names.includes(name));
-}
-
-/** Returns whether the list is live; only the first page can be. */
-export function isLiveList(query: ListQuery): boolean {
-  return query.get("live") === "1" && !query.has("cursor");
-}
-
-/** New values of parameters; null removes one. */
-export type Changes = Readonly<Record<string, string | readonly string[] | null>>;
-
-/** Returns the parameters of a list with the same filters, except those in `changes`. */
-export function changed(query: ListQuery, changes: Changes = {}): URLSearchParams {
-  // The list accepts a provider only together with a model.
-  const all: Changes = changes["model"] === null ? { ...changes, provider: null } : changes;
-  const pairs = [...query].filter(([name]) => KEPT.has(name) && !(name in all));
-  const live = isLiveList(query) && !("live" in all) ? [["live", "1"]] : [];
-  const added = Object.entries(all).flatMap(([name, values]) =>
-    [values ?? []].flat().map((value) => [name, value])
-  );
-  return new URLSearchParams([...pairs, ...live, ...added]);
-}
-
-/** Builds the path of a list with the same filters, except those in `changes`. */
-export function listPath(query: ListQuery, changes: Changes = {}): string {
-  return withQuery(RUNS_PATH, changed(query, changes));
-}
-
-/** Builds the path of a file with the runs of a list. */
-export function exportPath(query: ListQuery, form: "csv" | "ndjson"): string {
-  const root = isRootOnly(query) ? { root: "true" } : {};
-  return withQuery(`${RUNS_PATH}.${form}`, changed(query, { limit: null, live: null, ...root }));
-}
-
-function withQuery(path: string, query: URLSearchParams): string {
-  return query.size === 0 ? path : `${path}?${query}`;
-}
-
-/** Builds the path of a list in which a value is added to a filter, or removed from it. */
-export function togglePath(query: ListQuery, name: string, value: string, isMany = true): string {
-  const values = query.getAll(name);
-  const isSet = values.includes(value);
-  const others = isMany ? values.filter((other) => other !== value) : [];
-  const next = isSet ? others : [...others, value];
-  return listPath(query, { [name]: next.length === 0 ? null : next });
-}
-
-/** A set of filters that people look for first. */
-export interface Preset {
-  readonly name: string;
-  /** Statuses, or an unusual figure. */
-  readonly filters: Readonly<Record<"status" | "unusual", readonly string[]>>;
-}
-
-const NO_PRESET = { status: [], unusual: [] };
-
-/** Presets; each replaces the one before. */
-export const PRESETS: readonly Preset[] = [
-  { name: "All", filters: NO_PRESET },
-  { name: "Failed", filters: { ...NO_PRESET, status: FAILURES } },
-  { name: "Running", filters: { ...NO_PRESET, status: ["running"] } },
-  { name: "Slow", filters: { ...NO_PRESET, unusual: ["slow"] } },
-  { name: "Expensive", filters: { ...NO_PRESET, unusual: ["expensive"] } },
-];
-
-/** Returns whether a list has the filters of a preset. */
-export function isPreset(query: ListQuery, { filters }: Preset): boolean {
-  return Object.entries(filters).every(([name, values]) =>
-    query.getAll(name).toSorted().join() === values.toSorted().join()
-  );
-}
-
-/** Returns whether a filter that is set is part of the preset that the list has. */
-export function isInPreset(query: ListQuery, name: string): boolean {
-  return PRESETS.some((preset) =>
-    isPreset(query, preset) &&
-    Object.entries(preset.filters).some((filter) => filter[0] === name && filter[1].length > 0)
-  );
+/**
+ * Returns the runs of a page that are new since it was shown. A run after all the shown ones may
+ * have moved up from the next page, so it is not new.
+ */
+export function newOf(
+  rows: readonly Pick<RunListRow, "id">[],
+  seen: TailCursor | null,
+): ReadonlySet<RunId> {
+  if (seen === null) return new Set();
+  const isNew = rows.map(({ id }) => !seen.marks.has(id.slice(-MARK_CHARS)));
+  const last = isNew.lastIndexOf(false);
+  // None of the shown runs is left: all runs are new, or the list was empty.
+  const above = rows.filter((_, i) => isNew[i] && (last < 0 || i < last));
+  return new Set(above.map(({ id }) => id));
 }

@@ -1,7 +1,6 @@
-/** The rows of the run list, from what was read. */
+/** The view of the run list, from what was read. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { CostFlag } from "../../../domain/runs/cost.ts";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 import type { RunLines } from "../../../domain/runs/lines.ts";
@@ -14,87 +13,70 @@ import {
   type UsualRun,
 } from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
-import { countedText, durationText, moneyText } from "../components/format.ts";
+import { compactText, countedText, durationText, moneyText } from "../components/format.ts";
 import { STUCK_MS } from "../components/run_columns.tsx";
 import { isFailure } from "../run/steps.ts";
 import { shortId } from "../run/title.ts";
-import type { ValueCounts } from "./filters.tsx";
-import type { RunsData } from "./runs_load.ts";
+import { type RunsData, sumByName } from "./runs_load.ts";
 
 /** A row of the list. */
-export interface RunRow {
-  readonly run: RunListRow;
-  readonly name: string;
-  /** Reason of the failure; null for none. */
-  readonly reason: string | null;
-  /** Milliseconds from its start to its end, or until now; null if unknown. */
-  readonly tookMs: number | null;
-  /** Cost and tokens with those of its descendants. */
-  readonly cost: Picodollars;
-  readonly tokens: bigint;
-  /** Number of child runs, such as `2` or `25+`; null for none. */
-  readonly children: string | null;
-  /** True if its child runs follow it. */
-  readonly isOpen: boolean;
-  /** True if it follows its parent. */
-  readonly isChild: boolean;
-  readonly isFresh: boolean;
-  readonly notes: readonly RunNote[];
-}
+export type RunRow = ReturnType<typeof rowsOf>[number];
 
 /** Returns the rows of a list: its runs, and the child runs of those that are open. */
-export function rowsOf(data: RunsData): readonly RunRow[] {
+export function rowsOf(data: RunsData) {
   const open = new Set(data.query.getAll("open"));
   return data.page.rows.flatMap((run) => {
     const isOpen = open.has(run.id);
     const children = isOpen ? data.families.get(run.id)?.children ?? [] : [];
     return [
-      { ...rowOf(data, run), isOpen },
-      ...children.map((child) => ({ ...rowOf(data, child), isChild: true })),
+      { ...rowOf(data, run), isOpen, isChild: false },
+      ...children.map((child) => ({ ...rowOf(data, child), isOpen: false, isChild: true })),
     ];
   });
 }
 
-function rowOf(data: RunsData, run: RunListRow): RunRow {
-  const { families, lines, usual, fresh, nowMs } = data;
+function rowOf({ families, lines, usual, fresh, nowMs }: RunsData, run: RunListRow) {
   const family = families.get(run.id) ?? NO_FAMILY;
-  const { children, isCut } = family;
+  const { children, isCut, failed } = family;
   const cause = children.find(({ status }) => isFailure(status));
   const { inputTokens, outputTokens } = run.usage;
-  const startedAt = run.startedAt ?? run.receivedAt;
-  const isOpen = run.status === "running";
+  const openMs = run.status === "running" ? nowMs - (run.startedAt ?? run.receivedAt) : null;
+  const tookMs = run.durationMs ?? openMs;
+  const tokens = inputTokens + outputTokens + family.tokens;
   const name = nameOf(run, lines.get(run.id));
-  const notes: RunNote[] = [
-    ...isOpen && nowMs - startedAt > STUCK_MS ? [{ kind: "warn", text: "stuck" } as const] : [],
-    ...family.failed > 0 && !isFailure(run.status)
-      ? [
-        {
-          kind: "warn",
-          text: `${family.failed} ${family.failed === 1 ? "child" : "children"} failed`,
-        } as const,
-      ]
-      : [],
+  const reason = reasonOf(run, lines.get(run.id), cause, lines.get(cause?.id as RunId));
+  const ofChildren = `${failed} ${failed === 1 ? "child" : "children"} failed`;
+  const notes: readonly RunNote[] = [
+    ...openMs !== null && openMs > STUCK_MS ? [["warn", "stuck"] as const] : [],
+    ...failed > 0 && !isFailure(run.status) ? [["warn", ofChildren] as const] : [],
     ...unusualNotes(run, usual.get(run.agent ?? "") ?? null),
     ...notesOf(run),
   ];
-  const reason = reasonOf(run, lines.get(run.id), cause, lines.get(cause?.id as RunId));
   return {
     run,
     name,
+    /** Reason of the failure; null for none. */
     reason: reason === name ? null : reason,
-    tookMs: run.durationMs ?? (isOpen ? Math.max(0, nowMs - startedAt) : null),
+    /** Time from its start to its end, or until now; null if unknown. */
+    took: tookMs === null ? null : durationText(Math.max(0, tookMs)),
+    /** Cost and tokens with those of its descendants; tokens are null for none. */
     cost: run.cost.amount + family.cost,
-    tokens: inputTokens + outputTokens + family.tokens,
+    tokens: tokens === 0n ? null : compactText(tokens),
+    /** Number of child runs, such as `2` or `25+`; null for none. */
     children: children.length === 0 ? null : `${children.length}${isCut ? "+" : ""}`,
-    isOpen: false,
-    isChild: false,
     isFresh: fresh.has(run.id),
-    notes: notes.sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind)),
+    /** Notes, the most important first. */
+    notes: notes.toSorted(([a], [b]) => KINDS.indexOf(a) - KINDS.indexOf(b)),
   };
 }
 
-/** Kinds of notes, the most important first. */
-const KINDS: readonly RunNote["kind"][] = ["bad", "warn", "soft"];
+/**
+ * Kinds of notes, the most important first: failures, what is far from usual or a reason to doubt a
+ * metric, and others.
+ */
+const KINDS = ["bad", "warn", "soft"] as const;
+
+type RunNote = readonly [kind: typeof KINDS[number], text: string];
 
 /** Returns the name of a run: the first line of its goal, else its agent and its id. */
 export function nameOf({ id, agent }: RunListRow, lines: RunLines | undefined): string {
@@ -121,19 +103,13 @@ export function reasonOf(
   return [reason, where === null ? null : `in ${where}`].filter(Boolean).join(" · ") || null;
 }
 
-export interface RunNote {
-  /** `bad` for failures, `warn` for what is far from usual and for reasons to doubt a metric. */
-  readonly kind: "bad" | "warn" | "soft";
-  readonly text: string;
-}
-
 /** Returns how far the duration and the cost of a run are above the usual ones of its agent. */
 function unusualNotes(run: RunListRow, usual: UsualRun | null): readonly RunNote[] {
   return UNUSUAL_FIGURES.flatMap((figure) => {
     const times = timesUsual(run, usual, figure);
     if (times < UNUSUAL.factor) return [];
     const noun = figure === "slow" ? "time" : "cost";
-    return [{ kind: "warn" as const, text: `${times.toFixed(times < 10 ? 1 : 0)}× usual ${noun}` }];
+    return [["warn", `${times.toFixed(times < 10 ? 1 : 0)}× usual ${noun}`] as const];
   });
 }
 
@@ -154,62 +130,63 @@ const FLAG_NOTES: Readonly<Record<RunFlag | CostFlag, string | null>> = {
 const TRAIT_NOTES: Readonly<Record<RunTrait, RunNote | null>> = {
   // Shown with the names of the models.
   unpriced: null,
-  failed_check: { kind: "bad", text: "failed a check" },
-  late: { kind: "soft", text: "events after its end" },
-  orphan: { kind: "warn", text: "no opening yet" },
+  failed_check: ["bad", "failed a check"],
+  late: ["soft", "events after its end"],
+  orphan: ["warn", "no opening yet"],
 };
 
 /** Lists the notes about a run. */
-export function notesOf(row: RunListRow): readonly RunNote[] {
-  const { status, usage: { errors }, cost, flags, has, closedBy } = row;
+function notesOf({ status, usage: { errors }, cost, flags, has, closedBy }: RunListRow) {
+  const isFailed = isFailure(status);
   const [unpriced, ...others] = cost.unpricedModels;
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
   const notes: readonly (RunNote | null)[] = [
-    closedBy === "idle" && !isFailure(status)
-      ? { kind: "warn", text: "closed without an event" }
-      : null,
-    errors === 0 || isFailure(status) ? null : { kind: "bad", text: countedText(errors, "error") },
+    closedBy === "idle" && !isFailed ? ["warn", "closed without an event"] : null,
+    errors === 0 || isFailed ? null : ["bad", countedText(errors, "error")],
     ...has.map((trait) => TRAIT_NOTES[trait]),
-    unpriced === undefined ? null : { kind: "warn", text: `no price: ${unpriced}${more}` },
+    unpriced === undefined ? null : ["warn", `no price: ${unpriced}${more}`],
     ...[...flags, ...cost.flags].flatMap((flag) => FLAG_NOTES[flag] ?? [])
-      .map((text) => ({ kind: "warn" as const, text })),
+      .map((text) => ["warn", text] as const),
   ];
   return notes.filter((note) => note !== null);
 }
 
 /** Says in one sentence what the days of the counts had; null without counts. */
 export function sumsText({ counts }: RunsData): string | null {
-  const byStatus = counts?.values.get("status");
+  const { counts: byStatus, cost = 0n } = counts?.byFilter.get("status") ?? {};
   if (counts === null || byStatus === undefined) return null;
-  const runs = [...byStatus.values()].reduce((sum, count) => sum + count, 0);
+  const runs = byStatus.values().reduce((sum, count) => sum + count, 0);
   if (runs === 0) return null;
   const failed = (byStatus.get("failed") ?? 0) + (byStatus.get("timeout") ?? 0);
   const { from, to } = counts.days;
   const days = countedText((Date.parse(to) - Date.parse(from)) / DAY_MS + 1, "day");
-  const sums = `${countedText(runs, "run")}, ${failed} failed, ${moneyText(counts.cost)}`;
-  return `${sums} in ${days} (UTC)`;
+  return `${countedText(runs, "run")}, ${failed} failed, ${moneyText(cost)} in ${days} (UTC)`;
 }
 
 /** Score from which runs are chosen when a score is picked from a menu. */
 const SCORE_PICKED = 0.5;
+
+/** Runs by value, the most frequent first, by the name of the filter. */
+export type ValueCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Returns the counts of known values by filter: also those of the labels and scores of the page. */
 export function valueCounts({ counts, lines }: RunsData): ValueCounts {
   const shown = [...lines.values()];
   const labels = shown.flatMap(({ metadata }) => metadata.map(([key, value]) => `${key}=${value}`));
   const scores = shown.flatMap(({ scores }) => scores.map(([name]) => `${name}=${SCORE_PICKED}`));
-  const [ofLabels, ofScores] = [countEach(labels), countEach(scores)];
-  return new Map([
-    ...counts?.values ?? [],
-    ["metadata", ofLabels],
-    ["min_score", ofScores],
-    ["max_score", ofScores],
+  const countEach = (texts: readonly string[]) => sumByName(texts.map((text) => [text, 1]));
+  const known = Array.from(counts?.byFilter ?? [], ([name, { counts }]) => [name, counts] as const);
+  return new Map<string, ReadonlyMap<string, number>>([
+    ...known,
+    ["metadata", countEach(labels)],
+    ["min_score", countEach(scores)],
+    ["max_score", countEach(scores)],
   ]);
 }
 
-/** Counts equal texts, the most frequent first. */
-function countEach(texts: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return new Map([...counts].sort((a, b) => b[1] - a[1]));
+/** Says how many runs the page has, and of all only if these are all. */
+export function captionOf({ query, request, page: { rows, next } }: RunsData): string {
+  const runs = countedText(rows.length, request.query.isRoot ? "root run" : "run");
+  if (next !== null || query.has("cursor")) return `${runs} on this page, newest first`;
+  return rows.length === 1 ? runs : `All ${runs}, newest first`;
 }

@@ -1,149 +1,99 @@
 /** The table of runs: one row a run, named by its goal, with the reason below a failed one. */
-import type { RunStatus } from "../../../domain/runs/run.ts";
+import type { Child } from "hono/jsx";
 import { agentPath, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { Empty, Money } from "../components/elements.tsx";
 import { FirstCommand, pingCommand, SampleRuns } from "../components/first_command.tsx";
-import { compactText, durationText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { RunState } from "../components/run_columns.tsx";
-import type { Column } from "../components/table.tsx";
+import { type Column, TableHead, TableRow } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { isFailure } from "../run/steps.ts";
-import { isFiltered, isLiveList, listPath, type ListQuery, OF_TIME } from "./query.ts";
+import type { ListQuery } from "./query.ts";
 import type { RunsData } from "./runs_load.ts";
-import type { RunRow } from "./runs_view.ts";
+import { captionOf, rowsOf, type RunRow } from "./runs_view.ts";
 
-interface TableProps {
-  readonly rows: readonly RunRow[];
-  readonly query: ListQuery;
-  readonly caption: string;
-}
-
-export function RunsTable({ rows, query, caption }: TableProps) {
-  const columns = columnsFor(query);
+export function RunsTable({ data }: { readonly data: RunsData }) {
+  const columns = columnsFor(data.query);
   return (
     <table class="list fold runs" data-rows>
-      <caption class="sr">{caption}</caption>
-      <thead>
-        <tr>{columns.map(({ head, class: name }) => <th scope="col" class={name}>{head}</th>)}</tr>
-      </thead>
+      <caption class="sr">{captionOf(data)}</caption>
+      <TableHead columns={columns} />
       <tbody>
-        {rows.map((row) => (
-          <tr class={classOf(row)}>
-            {columns.map(({ isName, class: name, cell }) =>
-              isName
-                ? <th scope="row" class={name}>{cell(row)}</th>
-                : <td class={name}>{cell(row)}</td>
-            )}
-          </tr>
-        ))}
+        {rowsOf(data).map((row) => <TableRow columns={columns} row={row} class={classOf(row)} />)}
       </tbody>
     </table>
   );
 }
 
 function classOf({ run: { status }, isChild }: RunRow): string | undefined {
-  const names = [isFailure(status) ? "failed" : "", isChild ? "child" : ""];
-  return names.join(" ").trim() || undefined;
+  return [isFailure(status) && "failed", isChild && "child"].filter(Boolean).join(" ") || undefined;
 }
 
 /** Id of the form that the ticks belong to. */
 export const PICKED = "picked";
 
-/** Maximum notes of a row; the others are in its title. */
-const NOTES_SHOWN = 1;
+const NONE = <span class="quiet">–</span>;
 
 function columnsFor(query: ListQuery): readonly Column<RunRow>[] {
+  const column = (head: Child, name: string, cell: Column<RunRow>["cell"]) => ({
+    ...{ head, class: name, headClass: name, cell },
+  });
   return [
-    {
-      head: <span class="sr">Select</span>,
-      class: "pick",
-      cell: ({ run: { id }, name }) => (
-        <input
-          class="over"
-          type="checkbox"
-          name="run"
-          value={id}
-          form={PICKED}
-          aria-label={`Select ${name}`}
-        />
-      ),
-    },
-    {
-      head: "What it did",
-      isName: true,
-      class: "what",
-      cell: (row) => <What {...{ row, query }} />,
-    },
-    {
-      head: "Agent",
-      class: "agent",
-      cell: ({ run: { id, agent } }) =>
+    column(<span class="sr">Select</span>, "pick", ({ run: { id }, name }) => (
+      <input
+        class="over"
+        type="checkbox"
+        name="run"
+        value={id}
+        form={PICKED}
+        aria-label={`Select ${name}`}
+      />
+    )),
+    { ...column("What it did", "what", (row) => <What row={row} query={query} />), isName: true },
+    column(
+      "Agent",
+      "agent",
+      ({ run: { id, agent } }) =>
         agent === null
           ? <span class="quiet">not known yet</span>
           : <a class="over" id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>,
-    },
-    { head: "Customer", class: "customer", cell: ({ run }) => run.customerId },
-    { head: "Feature", class: "feature", cell: ({ run }) => run.feature },
-    {
-      head: "Started",
-      class: "started",
-      cell: ({ run: { startedAt, receivedAt } }) => <At at={startedAt ?? receivedAt} />,
-    },
-    {
-      head: "Took",
-      class: "num took",
-      cell: ({ tookMs }) => tookMs === null ? NONE : durationText(tookMs),
-    },
-    {
-      head: "Cost",
-      class: "num cost",
-      cell: ({ cost }) => cost === 0n ? NONE : <Money of={cost} />,
-    },
-    {
-      head: "Tokens",
-      class: "num tokens",
-      cell: ({ tokens }) => tokens === 0n ? NONE : compactText(tokens),
-    },
-    { head: "Flags", class: "notes", cell: (row) => <Notes {...row} /> },
+    ),
+    column("Customer", "customer", ({ run }) => run.customerId),
+    column("Feature", "feature", ({ run }) => run.feature),
+    column("Started", "started", ({ run }) => <At at={run.startedAt ?? run.receivedAt} />),
+    column("Took", "num took", ({ took }) => took ?? NONE),
+    column("Cost", "num cost", ({ cost }) => cost === 0n ? NONE : <Money of={cost} />),
+    column("Tokens", "num tokens", ({ tokens }) => tokens ?? NONE),
+    column("Flags", "notes", Notes),
   ];
 }
 
-const NONE = <span class="quiet">–</span>;
-
 function What({ row, query }: { readonly row: RunRow; readonly query: ListQuery }) {
-  const { run, name, reason, children, isOpen, isFresh } = row;
+  const { run, name, reason, isFresh } = row;
   return (
     <>
       <div>
         <RunState run={run} isIcon />
         <a class="row" id={run.id} href={runPath(run.id)} title={name}>{name}</a>
         {isFresh && <mark class="fresh">new</mark>}
-        {children !== null && <Children {...{ run, query, children, isOpen }} />}
+        {row.children !== null && <Children row={row} query={query} />}
       </div>
-      {reason !== null && <p class={`why ${whyClass(run.status)}`} title={reason}>{reason}</p>}
+      {reason !== null && (
+        <p class={`why ${run.status === "timeout" ? "warn" : "bad"}`} title={reason}>{reason}</p>
+      )}
     </>
   );
 }
 
-function whyClass(status: RunStatus): string {
-  return status === "timeout" ? "warn" : "bad";
-}
-
-type ChildrenProps = Pick<RunRow, "run" | "isOpen"> & {
-  readonly query: ListQuery;
-  readonly children: string;
-};
-
 /** A link that shows or hides the child runs of a row. */
-function Children({ run: { id }, query, children, isOpen }: ChildrenProps) {
+function Children({ row, query }: { readonly row: RunRow; readonly query: ListQuery }) {
+  const { run: { id }, children, isOpen } = row;
   const others = query.getAll("open").filter((open) => open !== id);
   const open = isOpen ? others : [...others, id];
-  const path = listPath(query, { open, cursor: query.get("cursor") });
   return (
     <a
       class="kids over"
-      href={`${path}#${id}`}
+      href={`${query.path({ open, cursor: query.get("cursor") })}#${id}`}
       aria-expanded={isOpen}
       aria-label={`${isOpen ? "Hide" : "Show"} ${children} child runs`}
     >
@@ -153,15 +103,15 @@ function Children({ run: { id }, query, children, isOpen }: ChildrenProps) {
   );
 }
 
-function Notes({ notes }: RunRow) {
-  const more = notes.slice(NOTES_SHOWN);
+/** The most important note of a row; the others are in the title of their number. */
+function Notes({ notes: [first, ...more] }: RunRow) {
+  if (first === undefined) return null;
+  const [kind, text] = first;
   return (
     <>
-      {notes.slice(0, NOTES_SHOWN).map(({ kind, text }) => (
-        <span class={`tag ${kind}`} title={text}>{text}</span>
-      ))}
+      <span class={`tag ${kind}`} title={text}>{text}</span>
       {more.length > 0 && (
-        <span class="tag" title={more.map(({ text }) => text).join(", ")}>+{more.length}</span>
+        <span class="tag" title={more.map(([, text]) => text).join(", ")}>+{more.length}</span>
       )}
     </>
   );
@@ -169,7 +119,7 @@ function Notes({ notes }: RunRow) {
 
 /** Shown instead of the table: explains how to fill it or how to find more. */
 export function EmptyList({ query, page, target }: RunsData) {
-  const live = isLiveList(query);
+  const live = query.isLive;
   if (page.next !== null) {
     return (
       <Empty title="Nothing found so far">
@@ -178,7 +128,7 @@ export function EmptyList({ query, page, target }: RunsData) {
     );
   }
   if (query.has("cursor")) return <Empty title="No more runs" />;
-  if (isFiltered(query) || OF_TIME.some((name) => query.has(name))) {
+  if (query.changed({ limit: null, live: null }).size > 0) {
     return (
       <Empty title="No runs match">
         <p>
@@ -194,7 +144,7 @@ export function EmptyList({ query, page, target }: RunsData) {
       <p>
         {live ? "It appears here automatically." : (
           <>
-            Then load this page again, or <a href={listPath(query, { live: "1" })}>watch live</a>.
+            Then load this page again, or <a href={query.path({ live: "1" })}>watch live</a>.
           </>
         )} <a href="/docs">See all API calls</a>
       </p>

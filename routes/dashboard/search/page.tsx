@@ -3,10 +3,9 @@ import type { Child } from "hono/jsx";
 import { refusalOf } from "../../../domain/teams/credentials.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { MenuEntry } from "../../http/context.ts";
 import { Status } from "../components/elements.tsx";
 import { agoText } from "../components/format.ts";
-import { Icon, type IconName } from "../components/icons.tsx";
+import { Icon } from "../components/icons.tsx";
 import { At } from "../components/time.tsx";
 import type { DashboardPage } from "../layout/page.ts";
 import {
@@ -20,19 +19,19 @@ import {
 import { showPage } from "../layout/reply.tsx";
 import { nameOf } from "../runs/runs_view.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/search_dialog.tsx";
-import { findAll, type Found, NO_RUNS } from "./found.ts";
-
-const NOTHING: Found = { ...NO_RUNS, agents: [], customers: [] };
+import { type Found, loadSearch } from "./search_load.ts";
 
 const showSearch: Handler = async (c, deps) => {
   const principal = c.get("principal");
   const text = (c.req.query("q") ?? "").trim().slice(0, SEARCH_CHARS_MAX);
   const { menu, nowMs } = c.get("frame");
   const hasRuns = principal.grant.kind !== "operator";
-  const found = hasRuns ? await findAll(deps, principal.team, text, nowMs) : NOTHING;
+  const groups = hasRuns
+    ? groupsOf(await loadSearch(deps, principal.team, text, nowMs), text, nowMs)
+    : [];
   const pages = menu.filter(({ name, access }) =>
     refusalOf(principal, access) === null && name.toLowerCase().includes(text.toLowerCase())
-  );
+  ).map(({ name, path }) => ({ to: path, icon: <Icon name="page" />, name }));
   return showPage(c, {
     title: "Search",
     body: (
@@ -41,100 +40,74 @@ const showSearch: Handler = async (c, deps) => {
           <SearchField id="q" value={text} />
         </form>
         <div id="found" class="found">
-          <Results found={found} pages={pages} text={text} hasRuns={hasRuns} nowMs={nowMs} />
+          {[...groups, { title: "Pages", results: pages }].map(Group)}
         </div>
       </div>
     ),
   });
 };
 
-interface ResultsProps {
-  readonly found: Found;
-  readonly pages: readonly MenuEntry[];
-  readonly text: string;
-  readonly hasRuns: boolean;
-  readonly nowMs: number;
+interface ResultGroup {
+  readonly title: string;
+  readonly results: readonly {
+    readonly to: string;
+    readonly icon: Child;
+    readonly name: string;
+    /** Shown at the right. */
+    readonly note?: Child;
+  }[];
 }
 
-function Results({ found, pages, text, hasRuns, nowMs }: ResultsProps) {
+/** Returns what was found in the team, by kind. */
+function groupsOf(found: Found, text: string, nowMs: number): readonly ResultGroup[] {
   const { runs, lines, searchedTo, agents, customers } = found;
-  const hasText = hasRuns && text !== "";
-  return (
-    <>
-      <Group title="Agents" isEmpty={agents.length === 0}>
-        {agents.map(({ agent, name }) => (
-          <Result to={agentPath(agent)} icon="agent" name={name ?? agent} />
-        ))}
-      </Group>
-      <Group title="Runs" isEmpty={!hasText}>
-        {runs.map((run) => (
+  const agentResults = agents.map(({ agent, name }) => ({
+    ...{ to: agentPath(agent), icon: <Icon name="agent" />, name: name ?? agent },
+  }));
+  const runResults = runs.map((run) => ({
+    to: runPath(run.id),
+    icon: <Status of={run.status} isIcon />,
+    name: nameOf(run, lines.get(run.id)),
+    note: (
+      <>
+        {run.agent} <At at={run.startedAt ?? run.receivedAt} />
+      </>
+    ),
+  }));
+  const allRuns = {
+    to: RUNS_PATH + queryText([["text", text]]),
+    icon: <Icon name="search" />,
+    name: `All runs that contain “${text}”`,
+    note: searchedTo !== null && `searched back to ${agoText(searchedTo, nowMs)}`,
+  };
+  const customerResults = customers.flatMap((name) =>
+    [[RUNS_PATH, "runs"], [SPEND_PATH, "spend"]].map(([path, note]) => ({
+      ...{ to: path + queryText([["customer_id", name]]), icon: <Icon name="user" />, name, note },
+    }))
+  );
+  return [
+    { title: "Agents", results: agentResults },
+    { title: "Runs", results: text === "" ? [] : [...runResults, allRuns] },
+    { title: "Customers", results: customerResults },
+  ];
+}
+
+function Group({ title, results }: ResultGroup) {
+  return results.length === 0 ? null : (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      <ul>
+        {results.map(({ to, icon, name, note }) => (
           <li>
-            <a href={runPath(run.id)}>
-              <Status of={run.status} isIcon />
-              <span class="cut">{nameOf(run, lines.get(run.id))}</span>
-              <span class="end">
-                {run.agent} <At at={run.startedAt ?? run.receivedAt} />
-              </span>
+            <a href={to}>
+              {icon}
+              <span class="cut">{name}</span>
+              {note && <span class="end">{note}</span>}
             </a>
           </li>
         ))}
-        <Result
-          to={RUNS_PATH + queryText([["text", text]])}
-          icon="search"
-          name={`All runs that contain “${text}”`}
-          note={searchedTo === null ? undefined : `searched back to ${agoText(searchedTo, nowMs)}`}
-        />
-      </Group>
-      <Group title="Customers" isEmpty={customers.length === 0}>
-        {customers.flatMap((name) =>
-          [[RUNS_PATH, "runs"], [SPEND_PATH, "spend"]].map(([path, note]) => (
-            <Result
-              to={path + queryText([["customer_id", name]])}
-              icon="user"
-              name={name}
-              note={note}
-            />
-          ))
-        )}
-      </Group>
-      <Group title="Pages" isEmpty={pages.length === 0}>
-        {pages.map(({ name, path }) => <Result to={path} icon="page" name={name} />)}
-      </Group>
-    </>
-  );
-}
-
-interface GroupProps {
-  readonly title: string;
-  readonly isEmpty: boolean;
-  readonly children?: Child;
-}
-
-function Group({ title, isEmpty, children }: GroupProps) {
-  return isEmpty ? null : (
-    <section aria-label={title}>
-      <h2>{title}</h2>
-      <ul>{children}</ul>
+      </ul>
     </section>
-  );
-}
-
-interface ResultProps {
-  readonly to: string;
-  readonly icon: IconName;
-  readonly name: string;
-  readonly note?: string | undefined;
-}
-
-function Result({ to, icon, name, note }: ResultProps) {
-  return (
-    <li>
-      <a href={to}>
-        <Icon name={icon} />
-        <span class="cut">{name}</span>
-        {note !== undefined && <span class="end">{note}</span>}
-      </a>
-    </li>
   );
 }
 

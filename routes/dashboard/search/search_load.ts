@@ -1,0 +1,81 @@
+/** Finds runs, agents and customers by a text. Each part reads a bounded number of rows. */
+import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { isName } from "../../../domain/core/rules.ts";
+import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
+import type { AgentPosition } from "../../../domain/agents/agents.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { countValues } from "../runs/runs_load.ts";
+
+/** Maximum results of a kind. */
+const SHOWN = 5;
+
+/** Maximum agents that are compared with the text. */
+const AGENTS_READ = 200;
+
+/** Days of customers. */
+const CUSTOMER_DAYS = 7;
+
+/** Milliseconds of the search in texts of runs: readers wait for it with each letter. */
+const SCAN_MS = 300;
+
+/** What a search found. */
+export type Found = Awaited<ReturnType<typeof loadSearch>>;
+
+/** Searches all kinds in parallel. An empty text finds agents only. */
+export async function loadSearch(deps: AppDeps, team: Team, text: string, nowMs: number) {
+  const { runList, lineage } = deps;
+  const byText = { text, from: null, to: null };
+  const [page, agents, customers] = await Promise.all([
+    text === "" ? NO_RUNS : runList.page(team, byText, null, SHOWN, SCAN_MS),
+    findAgents(deps, team, text),
+    text === "" ? [] : findCustomers(deps, team, text, nowMs),
+  ]);
+  const lines = await lineage.lines(team, page.rows.map(({ id }) => id));
+  return { runs: page.rows, lines, searchedTo: page.searchedTo, agents, customers };
+}
+
+const NO_RUNS: { readonly rows: readonly RunListRow[]; readonly searchedTo: null } = {
+  rows: [],
+  searchedTo: null,
+};
+
+/**
+ * Finds the agent of this slug, those whose slug begins with the text, and those among the first
+ * ones by slug whose slug or name contains it.
+ */
+async function findAgents({ agents }: AppDeps, team: Team, text: string) {
+  const list = async (limit: number, after: AgentPosition | null) => {
+    const page = await agents.list(team, { limit, after, archived: false, sort: "agent" });
+    return page.ok ? page.value.agents : [];
+  };
+  const [exact, beginning, first] = await Promise.all([
+    isName(text, AGENT_CHARS_MAX) ? agents.read(team, text) : null,
+    text === "" ? [] : list(SHOWN, { agent: text, lastSeen: null }),
+    list(AGENTS_READ, null),
+  ]);
+  const wanted = text.toLowerCase();
+  const containing = first.filter(({ agent, name }) =>
+    [agent, name ?? ""].some((name) => name.toLowerCase().includes(wanted))
+  ).sort((a, b) => (b.activity?.lastSeen ?? 0) - (a.activity?.lastSeen ?? 0));
+  const found = [
+    ...exact === null ? [] : [exact],
+    ...beginning.filter(({ agent }) => agent.startsWith(text)),
+    ...containing,
+  ];
+  return [...new Map(found.map((record) => [record.agent, record])).values()].slice(0, SHOWN);
+}
+
+/** Finds the customers of the last days whose name contains the text, and the one that has it. */
+async function findCustomers({ spend, runList }: AppDeps, team: Team, text: string, nowMs: number) {
+  const days = { from: dayOf(nowMs - CUSTOMER_DAYS * DAY_MS), to: dayOf(nowMs) };
+  const [exact, latest] = await Promise.all([
+    runList.page(team, { customer: text, from: null, to: null }, null, 1),
+    countValues(spend, team, "customer", days),
+  ]);
+  const found = [...latest.counts.keys()].filter((name) =>
+    name !== text && name.toLowerCase().includes(text.toLowerCase())
+  );
+  return [...exact.rows.length > 0 ? [text] : [], ...found].slice(0, SHOWN);
+}
