@@ -17,7 +17,7 @@ import { keys } from "./base/keys.ts";
 import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
 import { newRowName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
-import { READS, Reads } from "./base/reads.ts";
+import { READS, Reads, SEARCHES } from "./base/reads.ts";
 import { RecentHeads } from "./recent_heads.ts";
 import { KeyedMutex } from "../runtime/keyed_mutex.ts";
 import { memo } from "../runtime/memo.ts";
@@ -41,6 +41,8 @@ export interface Store extends Omit<StoreDeps, "kv"> {
   readonly runLocks: KeyedMutex;
   /** Slots for request reads. */
   readonly reads: Reads;
+  /** Slots for searches of runs. */
+  readonly searches: Reads;
   /** Heads of recently written runs. */
   readonly heads: RecentHeads;
   readonly patterns: Patterns;
@@ -58,6 +60,7 @@ export function createStore({ kv, ...deps }: StoreDeps): Store {
     writer: new GroupWriter({ kv, ...deps }),
     runLocks: new KeyedMutex(deadlines),
     reads: new Reads(deadlines, READS[limits.mayRepeat ? "shared" : "file"]),
+    searches: new Reads(deadlines, SEARCHES),
     // Only a file is locked by its process; a shared store may repeat commits.
     heads: new RecentHeads(memory, !limits.mayRepeat),
     patterns: memo(compilePattern, {

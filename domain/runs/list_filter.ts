@@ -106,6 +106,14 @@ export function needsScan(query: RunsQuery): boolean {
     [agent, customer, feature].some((label) => Array.isArray(label) && label.includes(null));
 }
 
+/**
+ * Returns whether a query searches: it scans runs, and not only for those without a parent, as each
+ * list without filters does.
+ */
+export function isSearch({ isRoot: _, ...filters }: RunsQuery): boolean {
+  return needsScan(filters);
+}
+
 /** Returns whether a query has filters that only the details of a run answer. */
 export function needsDetails({ text, error, metadata, scores, not }: RunsQuery): boolean {
   return [text, error, metadata, scores, not?.metadata].some((filter) => filter !== undefined);

@@ -21,6 +21,12 @@ export const READS = {
   shared: { all: 24, team: 8, ...WAITING },
 } as const satisfies Record<string, SlotLimits>;
 
+/**
+ * Limits of concurrent searches of runs, which scan for up to a second. They have slots of their
+ * own, so that the searches of a team leave the slots of its other reads free.
+ */
+export const SEARCHES: SlotLimits = { all: 3, team: 1, waiting: 500, teamWaiting: 8 };
+
 /** A scope whose work already has a slot; nested reads need no second one. */
 class SlotScope extends ReadScope {}
 

@@ -19,6 +19,7 @@ import {
   type UsualRun,
 } from "../../domain/runs/list.ts";
 import {
+  isSearch,
   matchesDetails,
   needsDetails,
   needsScan,
@@ -58,7 +59,7 @@ export const PAGE_ROWS_MAX = 1_000;
 /** Runs read in one batch, and in one of a search that no index answers. */
 const RUNS_PER_READ = { usual: 50, scan: 200 } as const;
 
-/** Milliseconds of a search that no index answers. */
+/** Milliseconds of a search that no index answers (R45). */
 const SCAN_MS = 1_000;
 
 /** Latest runs of an agent whose medians are its usual figures. */
@@ -83,7 +84,8 @@ export function createRunListStore(store: Store) {
      *
      * @param after position after which the page starts, or null for the first page
      * @param limit maximum runs on the page
-     * @param scanMs maximum milliseconds of a search that no index answers
+     * @param scanMs maximum milliseconds of a search that no index answers. They include its wait for a
+     *   slot: one that had to wait reads for less long, and its page says how far it came
      */
     page: (
       team: Pick<Team, "id">,
@@ -91,11 +93,14 @@ export function createRunListStore(store: Store) {
       after: RunPosition | null,
       limit: number,
       scanMs: number = SCAN_MS,
-    ): Promise<RunListPage> =>
-      store.reads.run(team.id, () => {
-        const budget = needsScan(query) ? Budget.ofScan(scanMs) : undefined;
-        return readRunListPage(store, team.id, query, after, limit, budget);
-      }),
+    ): Promise<RunListPage> => {
+      const budget = needsScan(query) ? Budget.ofScan(scanMs) : undefined;
+      const reads = isSearch(query) ? store.searches : store.reads;
+      return reads.run(
+        team.id,
+        () => readRunListPage(store, team.id, query, after, limit, budget),
+      );
+    },
     /**
      * Reads the starts of runs from the index, in no particular order.
      *
