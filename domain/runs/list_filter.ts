@@ -59,6 +59,8 @@ export interface RunsQuery {
   readonly error?: string;
   /** Part of its goal, output, error or id; case does not matter. */
   readonly text?: string;
+  /** Ids of runs, of which the run must have one. */
+  readonly ids?: readonly RunId[];
   /** Substring of the run's id. */
   readonly q?: string;
   /** Earliest sort instant, unix milliseconds; null for no bound. */

@@ -8,6 +8,7 @@ import { type PageBounds, type Query, readQuery, refuseParameter } from "../core
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { type FilterName, FILTERS, readValues, type SpendFilters } from "./filters.ts";
+import { isRunId } from "../core/ids.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { isText } from "../core/rules.ts";
 import { DAY_MS, HOUR_MS, parseInstant } from "../core/time.ts";
@@ -24,6 +25,9 @@ export const RUNS_WINDOW_HOURS = 24;
 export const RUNS_SINCE = ["1h", "24h", "7d", "30d"] as const;
 
 const SINCE_MS = { "1h": HOUR_MS, "24h": DAY_MS, "7d": 7 * DAY_MS, "30d": 30 * DAY_MS } as const;
+
+/** Maximum runs that a query may name by their ids. */
+export const RUN_IDS_MAX = 200;
 
 /** Maximum characters of an id search: the length of an id. */
 export const RUN_SEARCH_CHARS_MAX = 39;
@@ -111,9 +115,19 @@ function readRunFilters(query: Query): Omit<RunsQuery, "from" | "to"> {
     ...readScores(query),
     ...readText(query, "error"),
     ...readText(query, "text"),
+    ...readIds(query),
     ...q === undefined ? {} : { q },
     ...Object.keys(not).length === 0 ? {} : { not },
   };
+}
+
+function readIds(query: Query): Pick<RunsQuery, "ids"> {
+  const texts = query.texts("run");
+  const ids = texts.filter(isRunId);
+  if (ids.length < texts.length || ids.length > RUN_IDS_MAX) {
+    refuseParameter("run", `Parameter "run" must be a run's id, at most ${RUN_IDS_MAX} times`);
+  }
+  return ids.length === 0 ? {} : { ids };
 }
 
 /** Reads the values of the label filters, whose parameters begin with a prefix. */

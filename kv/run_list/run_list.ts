@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { judgeId, type RunId, type TeamId } from "../../domain/core/ids.ts";
+import { isRunId, type RunId, type TeamId } from "../../domain/core/ids.ts";
 import {
   isListed,
   RUN_KINDS,
@@ -129,11 +129,11 @@ export async function readRunListPage(
 ): Promise<RunListPage> {
   const at = { store, team };
   const id = query.q ?? query.text?.toLowerCase();
-  if (judgeId("run", id) === "valid") {
+  if (query.ids !== undefined) return await pageOf(at, query.ids, query, after, limit);
+  if (isRunId(id)) {
     // The run with exactly this id is a page of its own.
-    const found = await readListRows(at, after === null ? [id as RunId] : []);
     const { text: _, ...filters } = query;
-    return { rows: await filterRows(at, found, filters), next: null, searchedTo: null };
+    return await pageOf(at, [id], filters, after, limit);
   }
   const cursors = await cursorsOf(at, query, budget, limit);
   const intersection = new IndexIntersection(cursors, startOf(query, after), budget);
@@ -158,6 +158,26 @@ export async function readRunListPage(
       await intersection.next() !== null || !intersection.isEnd;
     return { rows, next: hasMore ? last : null, searchedTo: null };
   }
+}
+
+/** Reads a page of the runs with the given ids that match a query. */
+async function pageOf(
+  at: TeamAt,
+  ids: readonly RunId[],
+  query: RunsQuery,
+  after: RunPosition | null,
+  limit: number,
+): Promise<RunListPage> {
+  const found = await filterRows(at, await readListRows(at, [...new Set(ids)]), query);
+  const rows = found.map((row) => ({ row, at: row.sortedAt, run: row.id }))
+    .filter((position) => after === null || comparePositions(position, after) < 0)
+    .sort((a, b) => comparePositions(b, a));
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return {
+    rows: rows.slice(0, limit).map(({ row }) => row),
+    next: last === undefined ? null : { at: last.at, run: last.run },
+    searchedTo: null,
+  };
 }
 
 /** Returns the next runs whose ids and index values may match the query. */

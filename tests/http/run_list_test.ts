@@ -152,6 +152,23 @@ Deno.test("run list: pages continue where the previous one ended, and a default 
   ]);
 });
 
+Deno.test("run list: runs named by their ids are sorted and paged like others", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("free");
+  for (let n = 1; n <= 5; n++) await h.post("/v1/runs", aRun(n, { started_at: at(n) }));
+  await h.post("/v1/runs", aRun(6), { key: other.key });
+  const named = [2, 5, 4, 2, 6, 99].map((n) => `run=${runId(n)}`).join("&");
+  assertEquals(await numbersOf(h, named), [5, 4, 2]);
+  assertEquals(await numbersOf(h, `${named}&to=${at(5)}`), [4, 2]);
+  const first = (await h.getSettled(`/v1/runs?${named}&limit=2`)).json;
+  assertEquals(first.runs.map(({ id }: { id: string }) => id), [runId(5), runId(4)]);
+  assertEquals(await numbersOf(h, `${named}&limit=2&cursor=${first.cursor}`), [2]);
+  for (const wrong of ["run=7", `${named}&run=x`, Array(201).fill(`run=${runId(1)}`).join("&")]) {
+    const { status, json } = await h.get(`/v1/runs?${wrong}`);
+    assertEquals([status, json.field], [400, "run"]);
+  }
+});
+
 Deno.test("run list: another team's runs are never listed, and the scope read is required", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("free");

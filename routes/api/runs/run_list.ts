@@ -5,6 +5,7 @@ import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import type { RunListPage, RunPosition, RunsQuery } from "../../../domain/runs/list.ts";
 import {
   parseRunsQuery,
+  RUN_IDS_MAX,
   RUN_SEARCH_CHARS_MAX,
   RUNS_PER_PAGE,
   RUNS_SINCE,
@@ -16,7 +17,7 @@ import { teamKey } from "../../http/access.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, dayOrInstant, limitOf, runStatus, slug } from "../../openapi/fields.ts";
+import { cursorOf, dayOrInstant, idOf, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
 import { ROW } from "./examples.ts";
 import { runKind, runRow, runTrait } from "./run_json.ts";
@@ -113,6 +114,9 @@ export const RUN_FILTERS = {
   ),
   text: z.string().max(LABEL_CHARS_MAX).optional().describe(
     "Text in the goal, the output or the reason of the failure; a run's id, or part of one.",
+  ),
+  run: idOf("run").optional().describe(
+    `The run with this id; repeated, each of them, ${RUN_IDS_MAX} at most.`,
   ),
   q: z.string().min(1).max(RUN_SEARCH_CHARS_MAX).meta({ pattern: "^[0-9a-z_]+$" }).optional()
     .describe("A run's id, or part of one."),
