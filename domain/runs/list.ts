@@ -246,16 +246,22 @@ export interface RunFamily {
   readonly cost: Picodollars;
   /** Input and output tokens of the descendants. */
   readonly tokens: bigint;
-  /** Number of descendants that failed or timed out. */
-  readonly failed: number;
+  /** Descendants that failed or timed out, those of a generation from the earliest start on. */
+  readonly failures: readonly RunListRow[];
 }
 
 /** A family without children. */
-export const NO_FAMILY: RunFamily = { children: [], isCut: false, cost: 0n, tokens: 0n, failed: 0 };
+export const NO_FAMILY: RunFamily = {
+  children: [],
+  isCut: false,
+  cost: 0n,
+  tokens: 0n,
+  failures: [],
+};
 
 /** Adds a descendant to a family. */
 export function addToFamily(
-  { children, isCut, cost, tokens, failed }: RunFamily,
+  { children, isCut, cost, tokens, failures }: RunFamily,
   row: RunListRow,
   isChild: boolean,
 ): RunFamily {
@@ -265,6 +271,19 @@ export function addToFamily(
     isCut,
     cost: cost + row.cost.amount,
     tokens: tokens + row.usage.inputTokens + row.usage.outputTokens,
-    failed: failed + Number(row.status === "failed" || row.status === "timeout"),
+    failures: row.status === "failed" || row.status === "timeout" ? [row, ...failures] : failures,
   };
+}
+
+/**
+ * Returns the failed runs that the failure of a run came through: its first child that failed, the
+ * first child of that one, and so on.
+ *
+ * @param failures failed descendants of the run, and others
+ */
+export function causesOf(run: RunId, failures: readonly RunListRow[]): readonly RunListRow[] {
+  const cause = failures.find(({ parent }) => parent === run);
+  // A run may be a descendant of itself.
+  const others = failures.filter((failure) => failure !== cause);
+  return cause === undefined ? [] : [cause, ...causesOf(cause.id, others)];
 }

@@ -146,7 +146,7 @@ Deno.test("failures for one reason are one entry, a child's is its parent's caus
   assertEquals(
     groups.map(({ run: { id }, reason, agents, count }) => [id, reason, agents, count]),
     [
-      [aRow(1).id, "502 · in billing", ["crew"], 1],
+      [aRow(1).id, "502 · billing", ["crew"], 1],
       [aRow(3).id, "token expired", ["crew", "other"], 3],
       [aRow(6).id, null, ["other"], 1],
       [aRow(8).id, null, ["crew"], 1],

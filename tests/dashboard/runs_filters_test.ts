@@ -167,3 +167,36 @@ Deno.test("runs: a search that stopped shows how far it went and a link to conti
     assert(hrefsOf(text).includes(`${RUNS}?q=abc&since=7d`));
   }
 });
+
+Deno.test("runs: the days of a list are written as in its rows' exports, and are UTC", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const periodOf = async (query: string) => {
+    const { text } = await reader.get(`${RUNS}?${query}`);
+    const [, period = ""] =
+      /<details class="menu period"><summary[^>]*>(.*?)<\/summary>/s.exec(text) ??
+        [];
+    return { period: textOf(period), text };
+  };
+  const { period, text } = await periodOf("from=2026-11-20&to=2026-11-21");
+  assertEquals(period, "From 2026-11-20 to 2026-11-21 UTC");
+  assertMatch(text, /<input type="text" name="from" value="2026-11-20" placeholder="2026-01-31"/);
+  assertEquals((await periodOf("to=2026-11-21")).period, "to 2026-11-21 UTC");
+  assertEquals((await periodOf("since=7d")).period, "Last 7 days");
+  assertEquals((await periodOf("from=2026-11-20T00:00:00Z")).period, "From 2026-11-20T00:00:00Z");
+});
+
+Deno.test("runs: a page has at most 200 rows, whatever limit its URL has", async () => {
+  const limits: number[] = [];
+  const runList: RunListStore = {
+    starts: () => Promise.resolve(null),
+    page: (_team, _query, _after, limit) => {
+      limits.push(limit);
+      return Promise.resolve({ rows: [], next: null, searchedTo: null });
+    },
+  };
+  await using h = await Harness.open({ deps: { runList } });
+  const reader = await signedIn(h);
+  for (const limit of [7, 200, 1_000]) await reader.get(`${RUNS}?limit=${limit}`);
+  assertEquals(limits, [7, 200, 200]);
+});

@@ -74,11 +74,11 @@ Deno.test("live runs: a poll is answered when the next run arrives, which is mar
   const waiting = look(reader, first);
   await h.post("/v1/heartbeats", aHeartbeat(2, { started_at: at(2) }));
   const second = await waiting;
-  assertEquals([markedOf(second), newsOf(second)], [[runId(2)], "1 new"]);
+  assertEquals([markedOf(second), newsOf(second)], [[runId(2)], "1 new run"]);
   // A change since the last poll is returned immediately; a run that only ended is not new.
   await h.post("/v1/runs", aRun(3, { started_at: at(3) }));
   const third = await look(reader, second);
-  assertEquals([markedOf(third), newsOf(third)], [[runId(3)], "1 new"]);
+  assertEquals([markedOf(third), newsOf(third)], [[runId(3)], "1 new run"]);
   await h.post("/v1/heartbeats", aHeartbeat(3, { agent: "researcher", started_at: at(3) }));
   const fourth = await look(reader, third);
   assertEquals([markedOf(fourth), newsOf(fourth)], [[], ""]);

@@ -108,14 +108,16 @@ Deno.test("runs: without filters the list has root runs, which show their childr
   await run(1, { goal: "Ticket 1" }, { status: "failed" });
   await run(2, { goal: "Find the order", parent_run_id: runId(1) });
   await run(3, { goal: "Find the refund", agent: "billing", parent_run_id: runId(1) }, failed);
-  await run(4, { goal: "Ask the ledger", parent_run_id: runId(3) });
+  const unreachable = { status: "failed", output: { error: "ledger: connect error" } };
+  await run(4, { goal: "Ask the ledger", agent: "ledger", parent_run_id: runId(3) }, unreachable);
   await run(5, { goal: "Ticket 5" });
   await run(6, { parent_run_id: runId(5), agent: "helper" }, failed);
   await h.worker.idle();
   const reader = await signedIn(h);
   const { text } = await reader.get(RUNS);
   assertEquals(listedOn(text), [runId(5), runId(1)]);
-  assertMatch(rowOf(text, 1), /^failed Ticket 1 2 502 from the ledger · in billing /);
+  // The reason of the deepest failure, and the agents on the way to it.
+  assertMatch(rowOf(text, 1), /^failed Ticket 1 2 ledger: connect error · billing › ledger /);
   assertStringIncludes(rowOf(text, 1), "$10.0000 4M");
   assertMatch(rowOf(text, 5), /^success Ticket 5 1 .* 1 child failed$/);
   assertStringIncludes(textOf(text), "All 2 root runs, newest first");
@@ -123,6 +125,7 @@ Deno.test("runs: without filters the list has root runs, which show their childr
   assertEquals(open, `${RUNS}?open=${runId(1)}#${runId(1)}`);
   const opened = await reader.get(open.split("#")[0] ?? "");
   assertEquals(listedOn(opened.text), [runId(5), runId(1), runId(2), runId(3)]);
+  assertMatch(rowOf(opened.text, 3), /^failed Find the refund 502 from the ledger /);
   assertEquals(hrefsOf(opened.text, 'aria-label="Hide 2 child runs"'), [`${RUNS}#${runId(1)}`]);
   // A filter also finds child runs.
   assertEquals(listedOn((await reader.get(`${RUNS}?agent=billing`)).text), [runId(3)]);
@@ -220,6 +223,26 @@ Deno.test("runs: exports equal the API's with the filters of the page, and requi
   const refused = await reader.get(`${RUNS}.csv?status=done`);
   assertEquals(refused.status, 400);
   assertMatch(textOf(refused.text), /Parameter "status" must be one of/);
+});
+
+Deno.test("runs: an export of ticked rows has these rows only, and none of another team", async () => {
+  await using h = await Harness.open();
+  await storeSome(h);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(RUNS);
+  const bar = /<form id="picked".*?<\/form>/s.exec(text)?.[0] ?? "";
+  const files = [...bar.matchAll(/formaction="([^"]*)"/g)].map(([, file = ""]) => file);
+  assertEquals(files, [`${RUNS}.csv`, `${RUNS}.ndjson`]);
+  const ticked = [1, 3].map((n) => `run=${runId(n)}`).join("&");
+  for (const file of files) {
+    const { status, text } = await reader.get(`${file}?${ticked}`);
+    assertEquals(status, 200);
+    const exported = [...text.matchAll(/run_eu_\w+/g)].map(([id]) => id);
+    assertEquals(new Set(exported), new Set([runId(1), runId(3)]), file);
+    const other = await signedIn(h, (await h.addTeam("team")).key);
+    assert(!(await other.get(`${file}?${ticked}`)).text.includes("run_eu"), file);
+  }
+  assertEquals((await reader.get(`${RUNS}.csv?run=7`)).status, 400);
 });
 
 ofInstance(

@@ -34,6 +34,14 @@ addEventListener("keydown", (event) => {
   act();
 });
 
+// Exactly two runs can be compared.
+function offerCompare() {
+  const compare = document.querySelector(".picked [type=submit]");
+  if (compare) compare.disabled = document.querySelectorAll(".pick :checked").length !== 2;
+}
+addEventListener("change", offerCompare);
+addEventListener("pageshow", offerCompare);
+
 // Ticks stay when a live list is replaced.
 let ticked = [];
 addEventListener("htmx:beforeSwap", () => {
@@ -43,4 +51,15 @@ addEventListener("htmx:afterSettle", () => {
   for (const box of document.querySelectorAll(".pick input")) {
     if (ticked.includes(box.value)) box.checked = true;
   }
+  offerCompare();
+});
+
+// No row moves under the pointer: new runs are announced, and wait until it leaves the list.
+addEventListener("htmx:beforeSwap", ({ target, detail }) => {
+  if (target.id !== "runs" || !matchMedia("(hover: hover)").matches) return;
+  const page = new DOMParser().parseFromString(detail.serverResponse, "text/html");
+  const news = page.getElementById("news")?.textContent;
+  if (!news || !target.matches(":hover")) return;
+  detail.shouldSwap = false;
+  document.getElementById("news").textContent = news;
 });

@@ -148,9 +148,7 @@ export function failureGroups(
     const cause = failures.find(({ parent }) => parent === run.id);
     const isNamed = known.has(run.id) || (cause !== undefined && known.has(cause.id));
     if (isNamed || (run.parent !== null && ids.has(run.parent))) return [];
-    const ofRun = lines.get(run.id);
-    const reason = reasonOf(run, ofRun, cause, lines.get(cause?.id as RunId));
-    return { run, name: nameOf(run, ofRun), reason };
+    return { run, name: nameOf(run, lines.get(run.id)), reason: reasonOf(run, lines, failures) };
   });
   const keyOf = ({ run, reason }: typeof found[number]) =>
     JSON.stringify([run.status, reason, reason === null && run.agent]);

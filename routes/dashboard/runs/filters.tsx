@@ -3,6 +3,7 @@ import type { PropsWithChildren } from "hono/jsx";
 import { RUNS_SINCE } from "../../../domain/runs/list_query.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { formatCount } from "../components/format.ts";
+import { LabeledInputs } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { RUNS_PATH } from "../layout/paths.ts";
 import {
@@ -195,13 +196,14 @@ const PERIODS: Readonly<Record<typeof RUNS_SINCE[number], string>> = {
 /** The range of time of the list. */
 function Period({ query }: { readonly query: ListQuery }) {
   const since = RUNS_SINCE.find((period) => period === query.get("since"));
-  const bounds = [["from", "From", "From"], ["to", "To", "to"]] as const;
-  const days = bounds.filter(([name]) => query.has(name))
-    .map(([name, , word]) => `${word} ${query.get(name)}`).join(" ");
+  const [from = "", to = ""] = [query.get("from") ?? "", query.get("to") ?? ""];
+  const days = [from && `From ${from}`, to && `to ${to}`, !/t/i.test(from + to) && "UTC"];
+  const attributes = { placeholder: "2026-01-31", autocomplete: "off" };
   return (
     <details class="menu period">
       <summary class="btn">
-        {days || (since === undefined ? "Any time" : PERIODS[since])} <Icon name="chevron" />
+        {from + to ? days.filter(Boolean).join(" ") : since ? PERIODS[since] : "Any time"}{" "}
+        <Icon name="chevron" />
       </summary>
       <div>
         <a href={query.path(ANY_TIME)}>Any time</a>
@@ -209,20 +211,15 @@ function Period({ query }: { readonly query: ListQuery }) {
         </a>)}
         <hr />
         <Fields query={query} changes={ANY_TIME} class="between">
-          {bounds.map(([name, label]) => (
-            <label>
-              {label} <DayInput name={name} value={query.get(name)} />
-            </label>
-          ))}
+          <LabeledInputs
+            fields={[["from", "From", attributes], ["to", "To", attributes]]}
+            texts={{ from, to }}
+            problem={null}
+          />
           <button type="submit" class="btn small">Apply</button>
           <small>Days in UTC</small>
         </Fields>
       </div>
     </details>
   );
-}
-
-function DayInput({ name, value }: { readonly name: string; readonly value: string | null }) {
-  const isDay = value === null || /^\d{4}-\d\d-\d\d$/.test(value);
-  return <input type={isDay ? "date" : "text"} name={name} value={value ?? ""} />;
 }

@@ -12,6 +12,7 @@ import { isSessionStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
 import { Done } from "../components/elements.tsx";
+import { countedText } from "../components/format.ts";
 import { FormProblem } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Ago, TimeContext } from "../components/time.tsx";
@@ -99,7 +100,7 @@ function Tools({ data: { query, fresh } }: { readonly data: RunsData }) {
         ? (
           <>
             <span id="news" class="news" role="status">
-              {fresh.size > 0 && `${fresh.size} new`}
+              {fresh.size > 0 && countedText(fresh.size, "new run")}
             </span>
             <span class="live">
               <Icon name="run" /> Live
@@ -121,7 +122,7 @@ function Tools({ data: { query, fresh } }: { readonly data: RunsData }) {
 /** Formats of exports, with their paths. */
 const EXPORTS = [["CSV", `${RUNS_PATH}.csv`], ["NDJSON", `${RUNS_PATH}.ndjson`]] as const;
 
-/** Path of the form that compares the runs that are ticked. */
+/** Compares the runs that are ticked. */
 const PICKED_PATH = `${DASHBOARD_PATH}/compare`;
 
 /** Compares the two runs that were ticked; their number is not checked without a script. */
@@ -146,6 +147,9 @@ function List({ data }: { readonly data: RunsData }) {
         <form id={PICKED} class="picked" method="get" action={PICKED_PATH}>
           <b role="status">selected</b>
           <button type="submit" class="btn small main">Compare</button>
+          {EXPORTS.map(([name, path]) => (
+            <button type="submit" class="btn small" formaction={path}>Export {name}</button>
+          ))}
           <button type="reset" class="btn small plain">Clear</button>
         </form>
         <Foot data={data} />

@@ -1,7 +1,7 @@
 /** Reads the data of the run list; each part is bounded. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
-import { type RunListRow, usualOf, type UsualRun } from "../../../domain/runs/list.ts";
+import { causesOf, type RunListRow, usualOf, type UsualRun } from "../../../domain/runs/list.ts";
 import { type FilterName, FILTERS } from "../../../domain/runs/filters.ts";
 import type { RunsRequest } from "../../../domain/runs/list_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -33,18 +33,14 @@ export async function loadRuns(
     // A page that reloads itself keeps its menus.
     seen === null ? readCounts(deps, team, request, nowMs) : null,
   ]);
-  const ids = page.rows.map(({ id }) => id);
   const [families, usual] = await Promise.all([
-    lineage.families(team, ids),
+    lineage.families(team, page.rows.map(({ id }) => id)),
     readUsual(deps, team, page.rows),
   ]);
-  const childrenOf = (id: string) => families.get(id as RunId)?.children ?? [];
-  const shown = query.getAll("open").flatMap(childrenOf);
-  // The cause of a failure is in the child run that failed.
-  const causes = page.rows.filter(({ status }) => isFailure(status)).flatMap(({ id }) =>
-    childrenOf(id).find(({ status }) => isFailure(status)) ?? []
-  );
-  const named = new Set([...ids, ...[...shown, ...causes].map(({ id }) => id)]);
+  const shown = query.getAll("open").flatMap((id) => families.get(id as RunId)?.children ?? []);
+  const causes = page.rows.filter(({ status }) => isFailure(status))
+    .flatMap(({ id }) => causesOf(id, families.get(id)?.failures ?? []));
+  const named = new Set([...page.rows, ...shown, ...causes].map(({ id }) => id));
   return {
     ...{ query, request, page, rejected, target, counts, families, usual, nowMs, change },
     lines: await lineage.lines(team, [...named]),

@@ -5,6 +5,7 @@ import type { CostFlag } from "../../../domain/runs/cost.ts";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 import type { RunLines } from "../../../domain/runs/lines.ts";
 import {
+  causesOf,
   NO_FAMILY,
   type RunListRow,
   type RunTrait,
@@ -37,14 +38,14 @@ export function rowsOf(data: RunsData) {
 
 function rowOf({ families, lines, usual, fresh, nowMs }: RunsData, run: RunListRow) {
   const family = families.get(run.id) ?? NO_FAMILY;
-  const { children, isCut, failed } = family;
-  const cause = children.find(({ status }) => isFailure(status));
+  const { children, isCut, failures } = family;
   const { inputTokens, outputTokens } = run.usage;
   const openMs = run.status === "running" ? nowMs - (run.startedAt ?? run.receivedAt) : null;
   const tookMs = run.durationMs ?? openMs;
   const tokens = inputTokens + outputTokens + family.tokens;
   const name = nameOf(run, lines.get(run.id));
-  const reason = reasonOf(run, lines.get(run.id), cause, lines.get(cause?.id as RunId));
+  const reason = reasonOf(run, lines, failures);
+  const failed = failures.length;
   const ofChildren = `${failed} ${failed === 1 ? "child" : "children"} failed`;
   const notes: readonly RunNote[] = [
     ...openMs !== null && openMs > STUCK_MS ? [["warn", "stuck"] as const] : [],
@@ -84,23 +85,25 @@ export function nameOf({ id, agent }: RunListRow, lines: RunLines | undefined): 
     (agent === null ? "A run without its opening" : `${agent} ${shortId(id)}`);
 }
 
-/** Returns why a run failed: in its own words, else in those of the child run that failed. */
+/**
+ * Returns why a run failed: in its own words, else in those of the run that caused it, and then the
+ * agents on the way to that run.
+ *
+ * @param failures failed descendants of the run, and others
+ */
 export function reasonOf(
   run: RunListRow,
-  lines: RunLines | undefined,
-  cause: RunListRow | undefined,
-  ofCause: RunLines | undefined,
+  lines: ReadonlyMap<RunId, RunLines>,
+  failures: readonly RunListRow[],
 ): string | null {
   if (!isFailure(run.status)) return null;
-  const { idleTimeoutSeconds = null } = lines ?? {};
-  const silence = run.closedBy !== "idle"
-    ? null
-    : idleTimeoutSeconds === null
-    ? "Closed without an event"
-    : `No event for ${durationText(idleTimeoutSeconds * 1_000)}`;
-  const reason = lines?.error ?? ofCause?.error ?? silence;
-  const where = cause?.agent ?? null;
-  return [reason, where === null ? null : `in ${where}`].filter(Boolean).join(" · ") || null;
+  const causes = causesOf(run.id, failures);
+  const idleMs = (lines.get(run.id)?.idleTimeoutSeconds ?? 0) * 1_000;
+  const silence = run.closedBy === "idle" &&
+    (idleMs === 0 ? "Closed without an event" : `No event for ${durationText(idleMs)}`);
+  const [reason] = [run, ...causes.toReversed()].flatMap(({ id }) => lines.get(id)?.error ?? []);
+  const path = causes.flatMap(({ agent }) => agent ?? []).join(" › ");
+  return [reason ?? silence, path].filter(Boolean).join(" · ") || null;
 }
 
 /** Returns how far the duration and the cost of a run are above the usual ones of its agent. */

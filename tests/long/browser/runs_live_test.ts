@@ -39,7 +39,7 @@ browserTest(
       await page.evaluate(`scrollTo(0, 90)`);
       await h.post("/v1/heartbeats", aHeartbeat(4, { started_at: at(4) }));
       await untilListed(page, 4);
-      assertEquals(await page.locator("#news").textContent(), "1 new");
+      assertEquals(await page.locator("#news").textContent(), "1 new run");
       assertEquals(await page.locator("mark.fresh").count(), 1);
       assertEquals(await page.evaluate("document.activeElement.id"), runId(2));
       assertEquals(await page.evaluate(`scrollY`), 90);
