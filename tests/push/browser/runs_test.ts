@@ -55,10 +55,26 @@ browserTest("the run list is used by keys, filters and ticks", async (browser, t
     await page.keyboard.press("k");
     await page.keyboard.press("Escape");
     await page.locator(".picked").waitFor({ state: "hidden" });
-    for (const n of [1, 2]) await page.locator(`.pick input[value="${runId(n)}"]`).click();
-    await page.getByRole("button", { name: "Compare" }).click();
+    const tick = (n: number) => page.locator(`.pick input[value="${runId(n)}"]`).click();
+    const compare = page.getByRole("button", { name: "Compare" });
+    for (const [n, canCompare] of [[1, false], [2, true], [3, false], [3, true]] as const) {
+      await tick(n);
+      assertEquals(await compare.isEnabled(), canCompare);
+    }
+    await compare.click();
     await page.waitForURL(`**/runs/${runId(1)}/compare?with=${runId(2)}`);
     await page.goBack();
+  });
+
+  await t.step("an export of ticked rows has these rows", async () => {
+    await page.goto("/dashboard/runs");
+    for (const n of [4, 9]) await page.locator(`.pick input[value="${runId(n)}"]`).check();
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export CSV" }).click(),
+    ]);
+    const lines = (await Deno.readTextFile(await file.path())).trim().split("\r\n").slice(1);
+    assertEquals(lines.map((line) => line.split(",")[0]), [runId(4), runId(9)]);
   });
 
   await t.step("? shows the keys, / searches, Enter opens a row", async () => {
@@ -92,17 +108,24 @@ browserTest("the run list is used by keys, filters and ticks", async (browser, t
   visitor.assertCalm();
 });
 
-browserTest("the run list keeps its ticks while it is live", async (browser) => {
-  await using h = await Harness.open();
-  await store(h);
-  await using visitor = await BrowserSession.open(browser, h.url);
-  await visitor.signIn(h.key);
-  const { page } = visitor;
-  await page.goto("/dashboard/runs?live=1");
-  await page.locator(`.pick input[value="${runId(3)}"]`).check();
-  await h.post("/v1/runs", aRun(100, { goal: "Just arrived", started_at: at(1) }));
-  await page.getByText("Just arrived").first().waitFor();
-  assertEquals(await page.locator(".pick :checked").count(), 1);
-  assert(await page.locator(`.pick input[value="${runId(3)}"]`).isChecked());
-  visitor.assertCalm();
-});
+browserTest(
+  "a live run list keeps its ticks, and new runs wait while the pointer is in it",
+  async (browser) => {
+    await using h = await Harness.open();
+    await store(h);
+    await using visitor = await BrowserSession.open(browser, h.url);
+    await visitor.signIn(h.key);
+    const { page } = visitor;
+    await page.goto("/dashboard/runs?live=1");
+    await page.locator(`.pick input[value="${runId(3)}"]`).check();
+    await h.post("/v1/runs", aRun(100, { goal: "Just arrived", started_at: at(1) }));
+    await page.locator("#news").getByText("1 new run").waitFor();
+    assertEquals(await page.getByText("Just arrived").count(), 0, "no row moves under the pointer");
+    await page.getByRole("heading", { name: "Runs" }).hover();
+    await page.getByText("Just arrived").first().waitFor();
+    assertEquals(await page.locator("#news").textContent(), "1 new run");
+    assertEquals(await page.locator(".pick :checked").count(), 1);
+    assert(await page.locator(`.pick input[value="${runId(3)}"]`).isChecked());
+    visitor.assertCalm();
+  },
+);
