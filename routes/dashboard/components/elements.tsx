@@ -232,7 +232,7 @@ export function Tiles({ tiles }: {
 }
 
 export interface ChoiceLink {
-  readonly name: string;
+  readonly name: Child;
   readonly to: string;
   /** True for the link to the current page. */
   readonly isCurrent?: boolean;
