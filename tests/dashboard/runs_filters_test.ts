@@ -111,7 +111,7 @@ Deno.test("runs: a preset replaces another one, keeps other filters and says how
   await storeSome(h);
   const reader = await signedIn(h);
   const presetsOf = (html: string) =>
-    html.split('aria-label="Presets"')[1]?.split("</div>")[0] ?? "";
+    html.split('aria-label="Presets"')[1]?.split("</nav>")[0] ?? "";
   const all = presetsOf((await reader.get(RUNS)).text);
   assertEquals(textOf(all.slice(1)), "All Failed 1 Running 1 Slow Expensive");
   const failed = (await reader.get(`${RUNS}?status=failed&status=timeout&agent=nightly`)).text;

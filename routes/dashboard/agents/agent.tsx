@@ -13,7 +13,7 @@ import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Crumbs, Done, InlineNotice, Money, Section, Tabs, Tile } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
-import { FAILURES, readFailures } from "../components/run_columns.tsx";
+import { FAILURES } from "../components/run_columns.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { Table } from "../components/table.tsx";
 import { agentHistoryPath, AgentIncidents, readIncidentsOfAgent } from "../alerts/entries.tsx";
@@ -87,12 +87,12 @@ async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord
   const [days, latest, failures, tokens, monitor, incidents] = await Promise.all([
     readDays(spend, team, [agent], now),
     runList.page(team, all, null, RUNS_READ),
-    readFailures(runList, team, all, FAILURES_SHOWN),
+    runList.page(team, { ...all, status: FAILURES }, null, FAILURES_SHOWN),
     isAdmin ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null }) : null,
     readMonitor(deps, team, agent, zone, now),
     readIncidentsOfAgent(deps, team, agent),
   ]);
-  const shown = part === "runs" ? latest.rows.slice(0, RUNS_SHOWN) : failures;
+  const shown = part === "runs" ? latest.rows.slice(0, RUNS_SHOWN) : failures.rows;
   const runs = await readRecords(deps, team, shown.map(({ id }) => id));
   return {
     part,

@@ -42,24 +42,50 @@ function offerCompare() {
 addEventListener("change", offerCompare);
 addEventListener("pageshow", offerCompare);
 
-// Ticks stay when a live list is replaced.
+// A live list: ticks stay, and rows that were not shown before are counted and marked.
 let ticked = [];
-addEventListener("htmx:beforeSwap", () => {
-  ticked = [...document.querySelectorAll(".pick :checked")].map(({ value }) => value);
+let shown = new Set();
+
+function rootRows(list) {
+  return [...list.querySelectorAll("tr:not(.child) .row")];
+}
+
+/** Returns the new rows: one after all that were shown may have moved up from the next page. */
+function newRows(list) {
+  const rows = rootRows(list);
+  const last = rows.findLastIndex(({ id }) => shown.has(id));
+  return rows.filter(({ id }, i) => !shown.has(id) && (last < 0 || i < last));
+}
+
+function announce(count) {
+  const news = document.getElementById("news");
+  news.textContent = count === 0 ? "" : `${count} new run${count === 1 ? "" : "s"}`;
+}
+
+addEventListener("htmx:beforeSwap", ({ target, detail }) => {
+  if (target.id !== "runs") return;
+  ticked = [...target.querySelectorAll(".pick :checked")].map(({ value }) => value);
+  shown = new Set(rootRows(target).map(({ id }) => id));
+  // No row moves under the pointer: new ones wait until it leaves the list.
+  if (!matchMedia("(hover: hover)").matches || !target.matches(":hover")) return;
+  const page = new DOMParser().parseFromString(detail.serverResponse, "text/html");
+  const waiting = newRows(page.getElementById("runs") ?? page).length;
+  if (waiting === 0) return;
+  detail.shouldSwap = false;
+  announce(waiting);
 });
-addEventListener("htmx:afterSettle", () => {
-  for (const box of document.querySelectorAll(".pick input")) {
+addEventListener("htmx:afterSettle", ({ target }) => {
+  if (target.id !== "runs") return;
+  for (const box of target.querySelectorAll(".pick input")) {
     if (ticked.includes(box.value)) box.checked = true;
   }
+  const rows = newRows(target);
+  announce(rows.length);
+  for (const row of rows) {
+    const mark = document.createElement("mark");
+    mark.className = "fresh";
+    mark.textContent = "new";
+    row.after(mark);
+  }
   offerCompare();
-});
-
-// No row moves under the pointer: new runs are announced, and wait until it leaves the list.
-addEventListener("htmx:beforeSwap", ({ target, detail }) => {
-  if (target.id !== "runs" || !matchMedia("(hover: hover)").matches) return;
-  const page = new DOMParser().parseFromString(detail.serverResponse, "text/html");
-  const news = page.getElementById("news")?.textContent;
-  if (!news || !target.matches(":hover")) return;
-  detail.shouldSwap = false;
-  document.getElementById("news").textContent = news;
 });

@@ -1,6 +1,6 @@
-/** Columns, states and reads that lists of runs share. */
+/** Columns and states that lists of runs share. */
 import type { CostSum } from "../../../domain/runs/cost.ts";
-import type { RunListRow, RunsQuery } from "../../../domain/runs/list.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { Money, Status } from "./elements.tsx";
 import { durationText } from "./format.ts";
@@ -8,8 +8,6 @@ import { type Column, numberColumn } from "./table.tsx";
 import { TimeContext } from "./time.tsx";
 import { useContext } from "hono/jsx";
 import { Icon } from "./icons.tsx";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
 
 type Figures = Pick<RunRecord, "durationMs"> & { readonly cost: Pick<CostSum, "amount"> };
 
@@ -48,13 +46,3 @@ export function RunState({ run, isIcon = false }: {
 
 /** Statuses that count as a failure. */
 export const FAILURES = ["failed", "timeout"] as const;
-
-/** Reads the latest failures that match a query, newest first. */
-export async function readFailures(
-  runList: AppDeps["runList"],
-  team: Team,
-  query: RunsQuery,
-  limit: number,
-): Promise<readonly RunListRow[]> {
-  return (await runList.page(team, { ...query, status: FAILURES }, null, limit)).rows;
-}

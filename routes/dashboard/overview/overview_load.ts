@@ -6,7 +6,7 @@ import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { formatCount } from "../components/format.ts";
-import { readFailures, STUCK_MS } from "../components/run_columns.tsx";
+import { FAILURES, STUCK_MS } from "../components/run_columns.tsx";
 import { readOpenList } from "../alerts/incident_load.ts";
 import { countRejected } from "../refusals/page.tsx";
 import { readUsual } from "../runs/runs_load.ts";
@@ -55,6 +55,7 @@ export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: 
   const { spend, runList } = deps;
   const rows = await Array.fromAsync(spend.rows(team, "status", readFrom, today));
   const days = metricsOf(span.days, rows.flat());
+  const failed = { status: FAILURES, from: nowMs - DAY_MS, to: null };
   const stuckFor = { status: "running" as const, from: null, to: nowMs - STUCK_MS };
   const monitorsIn = (state: "down" | "late") =>
     deps.monitors.list(team, { state, limit: READ_MAX.monitors, after: null });
@@ -64,14 +65,14 @@ export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: 
       readOpenList(deps, team, open),
       Promise.all([monitorsIn("down"), monitorsIn("late")]),
       runList.page(team, stuckFor, null, SHOWN + 1),
-      readFailures(runList, team, { from: nowMs - DAY_MS, to: null }, READ_MAX.failures),
+      runList.page(team, failed, null, READ_MAX.failures),
       readRunning(deps, team, nowMs),
       readSlowest(deps, team, span),
       readAgents(deps, team, span),
       readChecks(deps, team, today),
       readTroubles(deps, team, nowMs),
     ]);
-  const named = [...failures, ...stuck.rows, ...running.rows, ...slowest.rows];
+  const named = [...failures.rows, ...stuck.rows, ...running.rows, ...slowest.rows];
   const lines = await deps.lineage.lines(team, [...new Set(named.map(({ id }) => id))]);
   const ofIncidents = incidents.flatMap(({ kind, runs }) => kind === "stuck" ? runs : []);
   return {
@@ -79,7 +80,7 @@ export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: 
     usual: usualDayOf(days.slice(-1 - USUAL_DAYS, -1)),
     monitors: silentMonitors(monitors.flatMap((page) => page.monitors), incidents),
     stuck: stuck.rows.filter(({ id }) => !ofIncidents.includes(id)),
-    failures: failureGroups(failures, incidents, lines),
+    failures: failureGroups(failures.rows, incidents, lines),
     /** Number of open runs. */
     running: running.count,
     openRuns: openRunsOf(running.rows, running.usual, lines, nowMs),

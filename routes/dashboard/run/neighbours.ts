@@ -62,7 +62,7 @@ export async function findNeighbours(
 }
 
 /** Parameters of a list that do not filter it by a value that names it. */
-const NAMELESS = /^(?:cursor|limit|from|to|since|root|open|shown)$/;
+const NAMELESS = /^(?:cursor|limit|from|to|since|root|open)$/;
 
 /** Maximum characters of a list's name. */
 const NAME_CHARS = 60;

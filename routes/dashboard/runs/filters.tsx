@@ -2,6 +2,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { RUNS_SINCE } from "../../../domain/runs/list_query.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { Choices } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { LabeledInputs } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
@@ -30,13 +31,11 @@ export function FilterBar({ query, counts }: BarProps) {
       <Fields query={query} changes={{ text: null }} class="field">
         <Icon name="search" />
         <input
-          type="text"
+          {...TEXT}
           name="text"
           value={query.get("text") ?? ""}
-          maxlength={LABEL_CHARS_MAX}
           placeholder="Goal, output, error or id"
           aria-label="Search goal, output, error and id"
-          autocomplete="off"
         />
         <kbd>/</kbd>
       </Fields>
@@ -63,27 +62,21 @@ export function FilterBar({ query, counts }: BarProps) {
 function Presets({ query, counts }: BarProps) {
   // Counts are of all runs.
   const ofStatus = query.isOnlyPreset ? counts.get("status") : undefined;
-  return (
-    <div class="seg" role="group" aria-label="Presets">
-      {PRESETS.map((preset) => {
-        const { name, filters } = preset;
-        const count = filters.status.reduce((sum, status) => sum + (ofStatus?.get(status) ?? 0), 0);
-        return (
-          <a href={query.path(filters)} aria-current={currentIf(query.isPreset(preset))}>
-            {name}{" "}
-            {count > 0 && (
-              <span class={name === "Failed" ? "tag bad" : "tag"}>{formatCount(count)}</span>
-            )}
-          </a>
-        );
-      })}
-    </div>
-  );
+  const links = PRESETS.map((preset) => {
+    const { name, filters } = preset;
+    const count = filters.status.reduce((sum, status) => sum + (ofStatus?.get(status) ?? 0), 0);
+    const tag = <span class={name === "Failed" ? "tag bad" : "tag"}>{formatCount(count)}</span>;
+    return {
+      name: [name, " ", count > 0 && tag],
+      to: query.path(filters),
+      isCurrent: query.isPreset(preset),
+    };
+  });
+  return <Choices label="Presets" links={links} />;
 }
 
-function currentIf(isCurrent: boolean): "true" | undefined {
-  return isCurrent ? "true" : undefined;
-}
+/** Attributes of fields for texts. */
+const TEXT = { type: "text", maxlength: LABEL_CHARS_MAX, autocomplete: "off" } as const;
 
 type FieldsProps = PropsWithChildren<{
   readonly query: ListQuery;
@@ -147,7 +140,7 @@ function Values({ query, counts, filter }: FilterProps) {
   const known = filter.values ?? Array.from(counted?.keys() ?? [], (value) => [value, value]);
   const toggle = (parameter: string, value: string, isMany: boolean) => ({
     "href": query.togglePath(parameter, value, isMany),
-    "aria-current": currentIf(query.getAll(parameter).includes(value)),
+    "aria-current": query.getAll(parameter).includes(value) ? "true" as const : undefined,
   });
   return (
     <>
@@ -171,14 +164,7 @@ function Values({ query, counts, filter }: FilterProps) {
       ))}
       {typed !== undefined && (
         <Fields query={query} changes={isMany ? {} : { [name]: null }} class="typed">
-          <input
-            type="text"
-            name={name}
-            placeholder={typed}
-            aria-label={label}
-            maxlength={LABEL_CHARS_MAX}
-            autocomplete="off"
-          />
+          <input {...TEXT} name={name} placeholder={typed} aria-label={label} />
           <button type="submit" class="btn small">Add</button>
         </Fields>
       )}
@@ -196,7 +182,7 @@ const PERIODS: Readonly<Record<typeof RUNS_SINCE[number], string>> = {
 /** The range of time of the list. */
 function Period({ query }: { readonly query: ListQuery }) {
   const since = RUNS_SINCE.find((period) => period === query.get("since"));
-  const [from = "", to = ""] = [query.get("from") ?? "", query.get("to") ?? ""];
+  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""];
   const days = [from && `From ${from}`, to && `to ${to}`, !/t/i.test(from + to) && "UTC"];
   const attributes = { placeholder: "2026-01-31", autocomplete: "off" };
   return (

@@ -1,28 +1,27 @@
 /** `/dashboard/runs`: the runs of a team, newest first, with the filters of `GET /v1/runs`. */
 import { useContext } from "hono/jsx";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { isRunId } from "../../../domain/core/ids.ts";
+import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
 import { exportRuns } from "../../api/exports/exports.ts";
 import { runsCursorText } from "../../api/runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
-import type { Refuse } from "../../http/context.ts";
 import { isSessionStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
-import { Done } from "../components/elements.tsx";
-import { countedText } from "../components/format.ts";
+import { Done, KeyValues } from "../components/elements.tsx";
 import { FormProblem } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Ago, TimeContext } from "../components/time.tsx";
 import { type DashboardPage, get } from "../layout/page.ts";
 import { DASHBOARD_PATH, RUNS_PATH } from "../layout/paths.ts";
-import { seeOther, showPage } from "../layout/reply.tsx";
+import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { RejectedBanner } from "../refusals/page.tsx";
 import { comparePath } from "../run/paths.ts";
 import { FilterBar } from "./filters.tsx";
-import { ListQuery, parseListQuery, tailCursorOf, tailCursorText } from "./query.ts";
+import { ListQuery, parseListQuery } from "./query.ts";
 import { loadRuns, type RunsData } from "./runs_load.ts";
 import { captionOf, sumsText, valueCounts } from "./runs_view.ts";
 import { EmptyList, PICKED, RunsTable } from "./table.tsx";
@@ -36,29 +35,41 @@ const TAIL_WAIT_MS = 15_000;
 /** Seconds between reloads in a browser without scripts. */
 const TAIL_RELOAD_SECONDS = 5;
 
-/** Shows the list. A live page sends what it has seen, and the request waits for a change. */
+/** Shows the list. A live page sends the change it has shown, and the request waits for another. */
 const showRuns: Handler = async (c, deps) => {
   const { admission, changes, environment } = deps;
   const { id } = c.get("principal").team;
   const query = new ListQuery(queryOf(c));
   const request = parseListQuery(queryOf(c), environment.now());
   if (!request.ok) {
-    c.set("renderProblem", renderRefused(query));
+    showFormOnProblem(c, (problem) => ({
+      title: "Runs",
+      body: (
+        <>
+          <FilterBar query={query} counts={new Map()} />
+          <FormProblem problem={problem} fields={[]} />
+          <p>
+            <a href={RUNS_PATH}>Show all runs</a>
+          </p>
+        </>
+      ),
+    }));
     return fail(c, request.problem);
   }
-  const isLive = query.isLive;
-  const seen = isLive ? tailCursorOf(query) : null;
+  const { isLive } = query;
+  const shown = isLive ? parseChangeCursor(query.get("seen") ?? "") : null;
   const show = async () => {
-    const data = await loadRuns(deps, c, query, request.value, seen);
+    const data = await loadRuns(deps, c, query, request.value);
     return showPage(c, {
       title: "Runs",
       // The sums are not of a filtered list.
       lead: query.isOnlyPreset && sumsText(data),
-      aside: <Tools data={data} />,
+      aside: <Tools query={query} />,
       body: (
         <>
           <Done c={c} />
           <RejectedBanner {...data.rejected} />
+          <FilterBar query={query} counts={valueCounts(data)} />
           <List data={data} />
           <Keys />
         </>
@@ -67,94 +78,73 @@ const showRuns: Handler = async (c, deps) => {
     });
   };
   // Without a free slot the page polls instead.
-  if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
+  if (shown === null || !admission.longPolls.hasRoom(id)) return await show();
   return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
-    const waited = { team: id, run: null };
-    const isChanged = async () => await changes.last(id) !== seen.change;
-    await waitForChange(changes, waited, signal, isChanged);
+    const isChanged = async () => await changes.last(id) !== shown;
+    await waitForChange(changes, { team: id, run: null }, signal, isChanged);
     return await show();
   });
 };
 
-/** Renders a rejected query as its filters with the reason. */
-function renderRefused(query: ListQuery): Refuse {
-  return (c, problem, headers) => {
-    const body = (
-      <>
-        <FilterBar query={query} counts={new Map()} />
-        <FormProblem problem={problem} fields={[]} />
-        <p>
-          <a href={RUNS_PATH}>Show all runs</a>
-        </p>
-      </>
-    );
-    return showPage(c, { title: "Runs", body, problem }, headers);
-  };
-}
-
 /** Links that make the list live, and that export it. */
-function Tools({ data: { query, fresh } }: { readonly data: RunsData }) {
+function Tools({ query }: { readonly query: ListQuery }) {
+  const { isLive } = query;
   return (
     <>
-      {query.isLive
-        ? (
-          <>
-            <span id="news" class="news" role="status">
-              {fresh.size > 0 && countedText(fresh.size, "new run")}
-            </span>
-            <span class="live">
-              <Icon name="run" /> Live
-            </span>
-            <a class="btn" href={query.path({ live: null })}>Pause</a>
-          </>
-        )
-        : <a class="btn" href={query.path({ live: "1" })}>Live</a>}
+      {isLive && (
+        <>
+          <span id="news" class="news" role="status" />
+          <span class="live">
+            <Icon name="run" /> Live
+          </span>
+        </>
+      )}
+      <a class="btn" href={query.path({ live: isLive ? null : "1" })}>
+        {isLive ? "Pause" : "Live"}
+      </a>
       <details class="menu">
         <summary class="btn">Export</summary>
         <div>
-          {EXPORTS.map(([name, path]) => <a href={query.exportPath(path)} download="">{name}</a>)}
+          {EXPORTS.map(([form, name]) => <a href={query.exportPath(form)} download="">{name}</a>)}
         </div>
       </details>
     </>
   );
 }
 
-/** Formats of exports, with their paths. */
-const EXPORTS = [["CSV", `${RUNS_PATH}.csv`], ["NDJSON", `${RUNS_PATH}.ndjson`]] as const;
+const EXPORTS = [["csv", "CSV"], ["ndjson", "NDJSON"]] as const;
 
-/** Compares the runs that are ticked. */
+/** Path of the form of the ticked runs. */
 const PICKED_PATH = `${DASHBOARD_PATH}/compare`;
 
 /** Compares the two runs that were ticked; their number is not checked without a script. */
 const comparePicked: Handler = (c) => {
-  const ids = (c.req.queries("run") ?? []).map(parseRunId);
-  const [a, b] = ids;
-  if (a === undefined) return seeOther(RUNS_PATH);
-  if (a?.ok && b?.ok && ids.length === 2) return seeOther(comparePath(a.value, b.value));
+  const ids = c.req.queries("run") ?? [];
+  const [a, b] = ids.filter(isRunId);
+  if (ids.length === 0) return seeOther(RUNS_PATH);
+  if (a && b && ids.length === 2) return seeOther(comparePath(a, b));
   const message = "Two runs can be compared: go back and tick exactly two";
   return fail(c, { code: "invalid_field", message, field: "run" });
 };
 
 function List({ data }: { readonly data: RunsData }) {
-  const { query, page } = data;
   return (
-    <>
-      <FilterBar query={query} counts={valueCounts(data)} />
-      <div class="panel">
-        <div id="runs" {...followed(data)}>
-          {page.rows.length > 0 ? <RunsTable data={data} /> : <EmptyList {...data} />}
-        </div>
-        <form id={PICKED} class="picked" method="get" action={PICKED_PATH}>
-          <b role="status">selected</b>
-          <button type="submit" class="btn small main">Compare</button>
-          {EXPORTS.map(([name, path]) => (
-            <button type="submit" class="btn small" formaction={path}>Export {name}</button>
-          ))}
-          <button type="reset" class="btn small plain">Clear</button>
-        </form>
-        <Foot data={data} />
+    <div class="panel">
+      <div id="runs" {...followed(data)}>
+        {data.page.rows.length > 0 ? <RunsTable data={data} /> : <EmptyList {...data} />}
       </div>
-    </>
+      <form id={PICKED} class="picked" method="get" action={PICKED_PATH}>
+        <b role="status">selected</b>
+        <button type="submit" class="btn small main">Compare</button>
+        {EXPORTS.map(([form, name]) => (
+          <button type="submit" class="btn small" formaction={`${RUNS_PATH}.${form}`}>
+            Export {name}
+          </button>
+        ))}
+        <button type="reset" class="btn small plain">Clear</button>
+      </form>
+      <Foot data={data} />
+    </div>
   );
 }
 
@@ -162,14 +152,14 @@ function List({ data }: { readonly data: RunsData }) {
  * Returns the htmx attributes that reload the list: at most one request every 2 s, which waits for
  * a change. A failed or disconnected request changes nothing, and the next one is sent.
  */
-function followed({ query, change, page: { rows } }: RunsData): Record<string, string> {
+function followed({ query, change }: RunsData): Record<string, string> {
   if (!query.isLive) return {};
   return {
-    "hx-get": query.path({ open: query.getAll("open"), ...tailCursorText(change, rows) }),
+    "hx-get": query.path({ open: query.getAll("open"), seen: changeCursor(change) }),
     "hx-trigger": "every 2s",
     "hx-sync": "this:drop",
     "hx-select": "#runs",
-    "hx-select-oob": "#news:innerHTML,#foot",
+    "hx-select-oob": "#foot",
     "hx-swap": "outerHTML",
     "hx-request": JSON.stringify({ timeout: 2 * TAIL_WAIT_MS }),
   };
@@ -179,6 +169,7 @@ function followed({ query, change, page: { rows } }: RunsData): Record<string, s
 function Foot({ data }: { readonly data: RunsData }) {
   const { query, request, page: { rows, next, searchedTo }, nowMs } = data;
   const from = request.isWindowDefault ? request.query.from : null;
+  const older = next && query.path({ cursor: runsCursorText(next, from) });
   const { zone } = useContext(TimeContext);
   return (
     <div id="foot" class="list-foot">
@@ -196,12 +187,8 @@ function Foot({ data }: { readonly data: RunsData }) {
         </span>
       )}
       {query.has("cursor") && <a class="btn small" href={query.path()}>Newest</a>}
-      {next !== null && (
-        <a
-          class="btn small"
-          href={query.path({ cursor: runsCursorText(next, from) })}
-          rel="next"
-        >
+      {older !== null && (
+        <a class="btn small" href={older} rel="next">
           {searchedTo === null ? "Older" : "Search further back"}
         </a>
       )}
@@ -215,29 +202,24 @@ function Foot({ data }: { readonly data: RunsData }) {
   );
 }
 
-/** Keys and what they do. */
-const KEYS = [
-  ["/", "Search the list"],
-  ["j k", "Next and previous row"],
-  ["Enter", "Open the row"],
-  ["x", "Select the row"],
-  ["Esc", "Leave the field, clear the selection"],
-  ["Ctrl K", "Search everything"],
-] as const;
+/** Keys by what they do. */
+const KEYS: readonly (readonly [text: string, ...keys: string[]])[] = [
+  ["Search the list", "/"],
+  ["Next and previous row", "j", "k"],
+  ["Open the row", "Enter"],
+  ["Select the row", "x"],
+  ["Leave the field, clear the selection", "Esc"],
+  ["Search everything", "Ctrl", "K"],
+];
 
 /** The dialog of the `?` key. */
 function Keys() {
   return (
     <dialog id="keys" aria-labelledby="keys-title">
       <h2 id="keys-title">Keyboard shortcuts</h2>
-      <dl>
-        {KEYS.map(([keys, text]) => (
-          <>
-            <dt>{keys.split(" ").map((key) => <kbd>{key}</kbd>)}</dt>
-            <dd>{text}</dd>
-          </>
-        ))}
-      </dl>
+      <KeyValues
+        pairs={KEYS.map(([text, ...keys]) => [text, keys.map((key) => <kbd>{key}</kbd>)])}
+      />
     </dialog>
   );
 }
@@ -249,8 +231,7 @@ export const runsPage: DashboardPage = {
   access: teamKey("read"),
   handler: showRuns,
   routes: [
-    get(EXPORTS[0][1], exportRuns("csv", isSessionStillLive)),
-    get(EXPORTS[1][1], exportRuns("ndjson", isSessionStillLive)),
+    ...EXPORTS.map(([form]) => get(`${RUNS_PATH}.${form}`, exportRuns(form, isSessionStillLive))),
     get(PICKED_PATH, comparePicked),
   ],
 };

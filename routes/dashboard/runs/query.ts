@@ -3,17 +3,10 @@
  * links that change one filter of it.
  */
 import type { Parsed } from "../../../domain/core/errors.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import {
-  RUN_KINDS,
-  RUN_TRAITS,
-  type RunListRow,
-  type RunTrait,
-} from "../../../domain/runs/list.ts";
+import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
-import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
 import { parseRunsCursor } from "../../api/runs/run_list.ts";
 import { durationText } from "../components/format.ts";
 import { FAILURES } from "../components/run_columns.tsx";
@@ -42,17 +35,25 @@ function valuesOf<Value extends string | number>(
   return values.map((value) => [String(value), textOf(value)]);
 }
 
-const TRAIT_LABELS: Readonly<Record<RunTrait, string>> = {
-  unpriced: "a model without a price",
-  failed_check: "a failed check",
-  late: "events after its end",
-  orphan: "no opening yet",
+/** Kinds of notes, the most important first: failures, reasons to look or to doubt, and others. */
+export const NOTE_KINDS = ["bad", "warn", "soft"] as const;
+
+/** A note about a run. */
+export type RunNote = readonly [kind: typeof NOTE_KINDS[number], text: string];
+
+export const TRAIT_NOTES: Readonly<Record<RunTrait, RunNote>> = {
+  unpriced: ["warn", "a model without a price"],
+  failed_check: ["bad", "a failed check"],
+  late: ["soft", "events after its end"],
+  orphan: ["warn", "no opening yet"],
 };
 
 const DURATIONS = {
   values: valuesOf([1_000, 10_000, 60_000, 600_000, 3_600_000], durationText),
   typed: "milliseconds",
 };
+
+const COSTS = { values: valuesOf([0.01, 0.1, 1, 10], (usd) => `$${usd}`), typed: "0.25" };
 
 /** Builds a filter of which a run may have one of several values, or none of some. */
 const many = (name: string, label: string, more: Pick<Filter, "values" | "typed">): Filter => ({
@@ -73,15 +74,10 @@ export const FILTERS: readonly Filter[] = [
   { name: "unusual", label: "Twice as usual", values: valuesOf(UNUSUAL_FIGURES) },
   { name: "min_duration_ms", label: "Took at least", ...DURATIONS },
   { name: "max_duration_ms", label: "Took at most", ...DURATIONS },
-  {
-    name: "min_cost_usd",
-    label: "Cost at least",
-    values: valuesOf([0.01, 0.1, 1, 10], (usd) => `$${usd}`),
-    typed: "0.25",
-  },
+  { name: "min_cost_usd", label: "Cost at least", ...COSTS },
   { name: "min_score", label: "Score at least", isMany: true, typed: "helpful=0.5" },
   { name: "max_score", label: "Score at most", isMany: true, typed: "helpful=0.5" },
-  { name: "has", label: "Has", values: valuesOf(RUN_TRAITS, (trait) => TRAIT_LABELS[trait]) },
+  { name: "has", label: "Has", values: valuesOf(RUN_TRAITS, (trait) => TRAIT_NOTES[trait][1]) },
   { name: "kind", label: "Kind", values: valuesOf(RUN_KINDS) },
   { name: "root", label: "Child runs", values: [["true", "hidden"], ["false", "as rows"]] },
 ];
@@ -100,7 +96,7 @@ export const NO_FILTERS = Object.fromEntries(
 /** Names of the parameters that a link to another view keeps. */
 const KEPT: ReadonlySet<string> = new Set([...Object.keys(NO_FILTERS), ...OF_TIME, "limit"]);
 
-const KNOWN: ReadonlySet<string> = new Set([...KEPT, "open", "cursor", "live", "seen", "shown"]);
+const KNOWN: ReadonlySet<string> = new Set([...KEPT, "open", "cursor", "live", "seen"]);
 
 const NO_PRESET: Readonly<Record<"status" | "unusual", readonly string[]>> = {
   status: [],
@@ -178,16 +174,17 @@ export class ListQuery extends URLSearchParams {
   }
 
   /** Builds the path of a file with the runs of the list. */
-  exportPath(path: string): string {
-    return this.path({ limit: null, live: null, ...this.isFiltered ? {} : { root: "true" } }, path);
+  exportPath(form: "csv" | "ndjson"): string {
+    const root = this.isFiltered ? {} : { root: "true" };
+    return this.path({ limit: null, live: null, ...root }, `${RUNS_PATH}.${form}`);
   }
 
-  /** Builds the path of a list in which a value is added to a filter, or removed from it. */
-  togglePath(name: string, value: string, isMany: boolean): string {
+  /** Builds the path of a list in which a parameter has a value, or has it no longer. */
+  togglePath(name: string, value: string, isMany: boolean, changes: Changes = {}): string {
     const values = this.getAll(name);
     const others = isMany ? values.filter((other) => other !== value) : [];
     const next = values.includes(value) ? others : [...others, value];
-    return this.path({ [name]: next.length === 0 ? null : next });
+    return this.path({ ...changes, [name]: next.length === 0 ? null : next });
   }
 }
 
@@ -203,43 +200,4 @@ export function parseListQuery(text: string, nowMs: number): Parsed<RunsRequest>
   const root = new ListQuery(text).isFiltered ? {} : { isRoot: true as const };
   const value = { ...page, query: { ...query, ...root }, limit: Math.min(limit, ROWS_MAX) };
   return { ok: true, value };
-}
-
-/** Characters of an id that identify it within a page. */
-const MARK_CHARS = 6;
-
-/** Maximum runs remembered, so that the URL stays short: new runs appear above them. */
-const REMEMBERED_MAX = 100;
-
-/** The part of a live list that the browser has shown. */
-export type TailCursor = NonNullable<ReturnType<typeof tailCursorOf>>;
-
-/** Encodes what was shown as parameters of the page: the latest change then, and the first runs. */
-export function tailCursorText(change: number, rows: readonly Pick<RunListRow, "id">[]) {
-  const marks = rows.slice(0, REMEMBERED_MAX).map(({ id }) => id.slice(-MARK_CHARS));
-  return { seen: changeCursor(change), shown: marks.join("") };
-}
-
-/** Decodes the parameters of {@link tailCursorText}; null if absent or malformed. */
-export function tailCursorOf(query: ListQuery) {
-  const change = parseChangeCursor(query.get("seen") ?? "");
-  const shown = query.get("shown") ?? "";
-  if (change === null || !/^([0-9a-f]{6}){0,100}$/.test(shown)) return null;
-  return { change, marks: new Set(shown.match(/.{6}/g)) };
-}
-
-/**
- * Returns the runs of a page that are new since it was shown. A run after all the shown ones may
- * have moved up from the next page, so it is not new.
- */
-export function newOf(
-  rows: readonly Pick<RunListRow, "id">[],
-  seen: TailCursor | null,
-): ReadonlySet<RunId> {
-  if (seen === null) return new Set();
-  const isNew = rows.map(({ id }) => !seen.marks.has(id.slice(-MARK_CHARS)));
-  const last = isNew.lastIndexOf(false);
-  // None of the shown runs is left: all runs are new, or the list was empty.
-  const above = rows.filter((_, i) => isNew[i] && (last < 0 || i < last));
-  return new Set(above.map(({ id }) => id));
 }

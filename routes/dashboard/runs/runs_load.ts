@@ -9,7 +9,7 @@ import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { commandTarget } from "../components/first_command.tsx";
 import { countRejected } from "../refusals/page.tsx";
 import { isFailure } from "../run/steps.ts";
-import { type ListQuery, newOf, type TailCursor } from "./query.ts";
+import type { ListQuery } from "./query.ts";
 
 /** The data of the list. */
 export type RunsData = Awaited<ReturnType<typeof loadRuns>>;
@@ -19,7 +19,6 @@ export async function loadRuns(
   c: RequestContext,
   query: ListQuery,
   request: RunsRequest,
-  seen: TailCursor | null,
 ) {
   const { team } = c.get("principal");
   const { runList, lineage, environment } = deps;
@@ -31,7 +30,7 @@ export async function loadRuns(
     countRejected(deps, team.id, nowMs),
     commandTarget(deps, c),
     // A page that reloads itself keeps its menus.
-    seen === null ? readCounts(deps, team, request, nowMs) : null,
+    query.has("seen") ? null : readCounts(deps, team, request, nowMs),
   ]);
   const [families, usual] = await Promise.all([
     lineage.families(team, page.rows.map(({ id }) => id)),
@@ -41,12 +40,8 @@ export async function loadRuns(
   const causes = page.rows.filter(({ status }) => isFailure(status))
     .flatMap(({ id }) => causesOf(id, families.get(id)?.failures ?? []));
   const named = new Set([...page.rows, ...shown, ...causes].map(({ id }) => id));
-  return {
-    ...{ query, request, page, rejected, target, counts, families, usual, nowMs, change },
-    lines: await lineage.lines(team, [...named]),
-    /** Runs that the browser has not shown yet. */
-    fresh: newOf(page.rows, seen),
-  };
+  const lines = await lineage.lines(team, [...named]);
+  return { query, request, page, rejected, target, counts, families, usual, lines, nowMs, change };
 }
 
 /** Maximum agents of a page whose usual figures are read, and runs of each. */

@@ -8,7 +8,6 @@ import {
   causesOf,
   NO_FAMILY,
   type RunListRow,
-  type RunTrait,
   timesUsual,
   UNUSUAL,
   type UsualRun,
@@ -18,6 +17,7 @@ import { compactText, countedText, durationText, moneyText } from "../components
 import { STUCK_MS } from "../components/run_columns.tsx";
 import { isFailure } from "../run/steps.ts";
 import { shortId } from "../run/title.ts";
+import { NOTE_KINDS, type RunNote, TRAIT_NOTES } from "./query.ts";
 import { type RunsData, sumByName } from "./runs_load.ts";
 
 /** A row of the list. */
@@ -25,37 +25,28 @@ export type RunRow = ReturnType<typeof rowsOf>[number];
 
 /** Returns the rows of a list: its runs, and the child runs of those that are open. */
 export function rowsOf(data: RunsData) {
-  const open = new Set(data.query.getAll("open"));
+  const open = data.query.getAll("open");
   return data.page.rows.flatMap((run) => {
-    const isOpen = open.has(run.id);
-    const children = isOpen ? data.families.get(run.id)?.children ?? [] : [];
-    return [
-      { ...rowOf(data, run), isOpen, isChild: false },
-      ...children.map((child) => ({ ...rowOf(data, child), isOpen: false, isChild: true })),
-    ];
+    const children = open.includes(run.id) ? data.families.get(run.id)?.children ?? [] : [];
+    return [rowOf(data, run), ...children.map((child) => rowOf(data, child, true))];
   });
 }
 
-function rowOf({ families, lines, usual, fresh, nowMs }: RunsData, run: RunListRow) {
-  const family = families.get(run.id) ?? NO_FAMILY;
-  const { children, isCut, failures } = family;
-  const { inputTokens, outputTokens } = run.usage;
-  const openMs = run.status === "running" ? nowMs - (run.startedAt ?? run.receivedAt) : null;
+function rowOf(data: RunsData, run: RunListRow, isChild = false) {
+  const { query, families, lines, usual, nowMs } = data;
+  const { id, status, startedAt, receivedAt, usage } = run;
+  const { children, isCut, failures, ...family } = families.get(id) ?? NO_FAMILY;
+  const openMs = status === "running" ? nowMs - (startedAt ?? receivedAt) : null;
   const tookMs = run.durationMs ?? openMs;
-  const tokens = inputTokens + outputTokens + family.tokens;
-  const name = nameOf(run, lines.get(run.id));
+  const tokens = usage.inputTokens + usage.outputTokens + family.tokens;
+  const name = nameOf(run, lines.get(id));
   const reason = reasonOf(run, lines, failures);
-  const failed = failures.length;
-  const ofChildren = `${failed} ${failed === 1 ? "child" : "children"} failed`;
-  const notes: readonly RunNote[] = [
-    ...openMs !== null && openMs > STUCK_MS ? [["warn", "stuck"] as const] : [],
-    ...failed > 0 && !isFailure(run.status) ? [["warn", ofChildren] as const] : [],
-    ...unusualNotes(run, usual.get(run.agent ?? "") ?? null),
-    ...notesOf(run),
-  ];
+  const cursor = query.get("cursor");
   return {
     run,
     name,
+    class: [isFailure(status) && "failed", isChild && "child"].filter(Boolean).join(" ") ||
+      undefined,
     /** Reason of the failure; null for none. */
     reason: reason === name ? null : reason,
     /** Time from its start to its end, or until now; null if unknown. */
@@ -63,21 +54,15 @@ function rowOf({ families, lines, usual, fresh, nowMs }: RunsData, run: RunListR
     /** Cost and tokens with those of its descendants; tokens are null for none. */
     cost: run.cost.amount + family.cost,
     tokens: tokens === 0n ? null : compactText(tokens),
-    /** Number of child runs, such as `2` or `25+`; null for none. */
-    children: children.length === 0 ? null : `${children.length}${isCut ? "+" : ""}`,
-    isFresh: fresh.has(run.id),
-    /** Notes, the most important first. */
-    notes: notes.toSorted(([a], [b]) => KINDS.indexOf(a) - KINDS.indexOf(b)),
+    /** Number of child runs, such as `2` or `25+`, and a link that shows or hides them. */
+    children: children.length === 0 ? null : {
+      text: `${children.length}${isCut ? "+" : ""}`,
+      isOpen: query.getAll("open").includes(id),
+      to: `${query.togglePath("open", id, true, { cursor })}#${id}`,
+    },
+    notes: notesOf(run, openMs ?? 0, failures.length, usual.get(run.agent ?? "") ?? null),
   };
 }
-
-/**
- * Kinds of notes, the most important first: failures, what is far from usual or a reason to doubt a
- * metric, and others.
- */
-const KINDS = ["bad", "warn", "soft"] as const;
-
-type RunNote = readonly [kind: typeof KINDS[number], text: string];
 
 /** Returns the name of a run: the first line of its goal, else its agent and its id. */
 export function nameOf({ id, agent }: RunListRow, lines: RunLines | undefined): string {
@@ -106,16 +91,6 @@ export function reasonOf(
   return [reason ?? silence, path].filter(Boolean).join(" · ") || null;
 }
 
-/** Returns how far the duration and the cost of a run are above the usual ones of its agent. */
-function unusualNotes(run: RunListRow, usual: UsualRun | null): readonly RunNote[] {
-  return UNUSUAL_FIGURES.flatMap((figure) => {
-    const times = timesUsual(run, usual, figure);
-    if (times < UNUSUAL.factor) return [];
-    const noun = figure === "slow" ? "time" : "cost";
-    return [["warn", `${times.toFixed(times < 10 ? 1 : 0)}× usual ${noun}`] as const];
-  });
-}
-
 const FLAG_NOTES: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   batch_rate_missing: "no batch rate",
   dropped_fields: "fields not stored",
@@ -130,28 +105,34 @@ const FLAG_NOTES: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   cached_exceeds_input: "more cached than input tokens",
 };
 
-const TRAIT_NOTES: Readonly<Record<RunTrait, RunNote | null>> = {
-  // Shown with the names of the models.
-  unpriced: null,
-  failed_check: ["bad", "failed a check"],
-  late: ["soft", "events after its end"],
-  orphan: ["warn", "no opening yet"],
-};
-
-/** Lists the notes about a run. */
-function notesOf({ status, usage: { errors }, cost, flags, has, closedBy }: RunListRow) {
-  const isFailed = isFailure(status);
+/** Returns the notes about a run, the most important first. */
+function notesOf(run: RunListRow, openMs: number, failures: number, usual: UsualRun | null) {
+  const { cost, has, closedBy, usage: { errors } } = run;
+  const isFailed = isFailure(run.status);
   const [unpriced, ...others] = cost.unpricedModels;
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  const notes: readonly (RunNote | null)[] = [
-    closedBy === "idle" && !isFailed ? ["warn", "closed without an event"] : null,
-    errors === 0 || isFailed ? null : ["bad", countedText(errors, "error")],
-    ...has.map((trait) => TRAIT_NOTES[trait]),
-    unpriced === undefined ? null : ["warn", `no price: ${unpriced}${more}`],
-    ...[...flags, ...cost.flags].flatMap((flag) => FLAG_NOTES[flag] ?? [])
-      .map((text) => ["warn", text] as const),
+  const unusual = UNUSUAL_FIGURES.map((figure): RunNote | false => {
+    const times = timesUsual(run, usual, figure);
+    const text = `${times.toFixed(times < 10 ? 1 : 0)}× usual ${
+      figure === "slow" ? "time" : "cost"
+    }`;
+    return times >= UNUSUAL.factor && ["warn", text];
+  });
+  const flags = [...run.flags, ...cost.flags].flatMap((flag) => FLAG_NOTES[flag] ?? []);
+  const notes: readonly (RunNote | false)[] = [
+    openMs > STUCK_MS && ["warn", "stuck"],
+    failures > 0 && !isFailed &&
+    ["warn", `${failures} ${failures === 1 ? "child" : "children"} failed`],
+    ...unusual,
+    closedBy === "idle" && !isFailed && ["warn", "closed without an event"],
+    errors > 0 && !isFailed && ["bad", countedText(errors, "error")],
+    // Models without a price are shown by their names.
+    ...has.map((trait) => trait !== "unpriced" && TRAIT_NOTES[trait]),
+    unpriced !== undefined && ["warn", `no price: ${unpriced}${more}`],
+    ...flags.map((text): RunNote => ["warn", text]),
   ];
-  return notes.filter((note) => note !== null);
+  return notes.filter((note) => note !== false)
+    .toSorted(([a], [b]) => NOTE_KINDS.indexOf(a) - NOTE_KINDS.indexOf(b));
 }
 
 /** Says in one sentence what the days of the counts had; null without counts. */

@@ -7,26 +7,19 @@ import { Icon } from "../components/icons.tsx";
 import { RunState } from "../components/run_columns.tsx";
 import { type Column, TableHead, TableRow } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
-import { isFailure } from "../run/steps.ts";
-import type { ListQuery } from "./query.ts";
 import type { RunsData } from "./runs_load.ts";
 import { captionOf, rowsOf, type RunRow } from "./runs_view.ts";
 
 export function RunsTable({ data }: { readonly data: RunsData }) {
-  const columns = columnsFor(data.query);
   return (
     <table class="list fold runs" data-rows>
       <caption class="sr">{captionOf(data)}</caption>
-      <TableHead columns={columns} />
+      <TableHead columns={COLUMNS} />
       <tbody>
-        {rowsOf(data).map((row) => <TableRow columns={columns} row={row} class={classOf(row)} />)}
+        {rowsOf(data).map((row) => <TableRow columns={COLUMNS} row={row} class={row.class} />)}
       </tbody>
     </table>
   );
-}
-
-function classOf({ run: { status }, isChild }: RunRow): string | undefined {
-  return [isFailure(status) && "failed", isChild && "child"].filter(Boolean).join(" ") || undefined;
 }
 
 /** Id of the form that the ticks belong to. */
@@ -34,72 +27,62 @@ export const PICKED = "picked";
 
 const NONE = <span class="quiet">–</span>;
 
-function columnsFor(query: ListQuery): readonly Column<RunRow>[] {
-  const column = (head: Child, name: string, cell: Column<RunRow>["cell"]) => ({
-    ...{ head, class: name, headClass: name, cell },
-  });
-  return [
-    column(<span class="sr">Select</span>, "pick", ({ run: { id }, name }) => (
-      <input
-        class="over"
-        type="checkbox"
-        name="run"
-        value={id}
-        form={PICKED}
-        aria-label={`Select ${name}`}
-      />
-    )),
-    { ...column("What it did", "what", (row) => <What row={row} query={query} />), isName: true },
-    column(
-      "Agent",
-      "agent",
-      ({ run: { id, agent } }) =>
-        agent === null
-          ? <span class="quiet">not known yet</span>
-          : <a class="over" id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>,
-    ),
-    column("Customer", "customer", ({ run }) => run.customerId),
-    column("Feature", "feature", ({ run }) => run.feature),
-    column("Started", "started", ({ run }) => <At at={run.startedAt ?? run.receivedAt} />),
-    column("Took", "num took", ({ took }) => took ?? NONE),
-    column("Cost", "num cost", ({ cost }) => cost === 0n ? NONE : <Money of={cost} />),
-    column("Tokens", "num tokens", ({ tokens }) => tokens ?? NONE),
-    column("Flags", "notes", Notes),
-  ];
+function column(head: Child, name: string, cell: Column<RunRow>["cell"]): Column<RunRow> {
+  return { head, class: name, headClass: name, cell };
 }
 
-function What({ row, query }: { readonly row: RunRow; readonly query: ListQuery }) {
-  const { run, name, reason, isFresh } = row;
+const COLUMNS: readonly Column<RunRow>[] = [
+  column(<span class="sr">Select</span>, "pick", ({ run: { id }, name }) => (
+    <input
+      class="over"
+      type="checkbox"
+      name="run"
+      value={id}
+      form={PICKED}
+      aria-label={`Select ${name}`}
+    />
+  )),
+  { ...column("What it did", "what", What), isName: true },
+  column(
+    "Agent",
+    "agent",
+    ({ run: { id, agent } }) =>
+      agent === null
+        ? <span class="quiet">not known yet</span>
+        : <a class="over" id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>,
+  ),
+  column("Customer", "customer", ({ run }) => run.customerId),
+  column("Feature", "feature", ({ run }) => run.feature),
+  column("Started", "started", ({ run }) => <At at={run.startedAt ?? run.receivedAt} />),
+  column("Took", "num took", ({ took }) => took ?? NONE),
+  column("Cost", "num cost", ({ cost }) => cost === 0n ? NONE : <Money of={cost} />),
+  column("Tokens", "num tokens", ({ tokens }) => tokens ?? NONE),
+  column("Flags", "notes", Notes),
+];
+
+/** The name of a run, the link to its child runs, and why it failed. */
+function What({ run, name, reason, children }: RunRow) {
   return (
     <>
       <div>
         <RunState run={run} isIcon />
         <a class="row" id={run.id} href={runPath(run.id)} title={name}>{name}</a>
-        {isFresh && <mark class="fresh">new</mark>}
-        {row.children !== null && <Children row={row} query={query} />}
+        {children !== null && (
+          <a
+            class="kids over"
+            href={children.to}
+            aria-expanded={children.isOpen}
+            aria-label={`${children.isOpen ? "Hide" : "Show"} ${children.text} child runs`}
+          >
+            <Icon name="chevron" />
+            {children.text}
+          </a>
+        )}
       </div>
       {reason !== null && (
-        <p class={`why ${run.status === "timeout" ? "warn" : "bad"}`} title={reason}>{reason}</p>
+        <p class={run.status === "timeout" ? "why warn" : "why bad"} title={reason}>{reason}</p>
       )}
     </>
-  );
-}
-
-/** A link that shows or hides the child runs of a row. */
-function Children({ row, query }: { readonly row: RunRow; readonly query: ListQuery }) {
-  const { run: { id }, children, isOpen } = row;
-  const others = query.getAll("open").filter((open) => open !== id);
-  const open = isOpen ? others : [...others, id];
-  return (
-    <a
-      class="kids over"
-      href={`${query.path({ open, cursor: query.get("cursor") })}#${id}`}
-      aria-expanded={isOpen}
-      aria-label={`${isOpen ? "Hide" : "Show"} ${children} child runs`}
-    >
-      <Icon name="chevron" />
-      {children}
-    </a>
   );
 }
 
@@ -120,18 +103,12 @@ function Notes({ notes: [first, ...more] }: RunRow) {
 /** Shown instead of the table: explains how to fill it or how to find more. */
 export function EmptyList({ query, page, target }: RunsData) {
   const live = query.isLive;
-  if (page.next !== null) {
+  if (page.next === null && query.has("cursor")) return <Empty title="No more runs" />;
+  if (page.next !== null || query.changed({ limit: null, live: null }).size > 0) {
     return (
-      <Empty title="Nothing found so far">
-        <p>The search goes on below.</p>
-      </Empty>
-    );
-  }
-  if (query.has("cursor")) return <Empty title="No more runs" />;
-  if (query.changed({ limit: null, live: null }).size > 0) {
-    return (
-      <Empty title="No runs match">
+      <Empty title={page.next === null ? "No runs match" : "Nothing found so far"}>
         <p>
+          {page.next !== null && "Search further back below. "}
           {live && "A matching run appears here automatically. "}
           Remove a filter above, or <a href={RUNS_PATH}>clear all of them</a>.
         </p>

@@ -26,12 +26,14 @@ const showSearch: Handler = async (c, deps) => {
   const text = (c.req.query("q") ?? "").trim().slice(0, SEARCH_CHARS_MAX);
   const { menu, nowMs } = c.get("frame");
   const hasRuns = principal.grant.kind !== "operator";
-  const groups = hasRuns
-    ? groupsOf(await loadSearch(deps, principal.team, text, nowMs), text, nowMs)
-    : [];
+  const found = hasRuns ? await loadSearch(deps, principal.team, text, nowMs) : null;
   const pages = menu.filter(({ name, access }) =>
     refusalOf(principal, access) === null && name.toLowerCase().includes(text.toLowerCase())
-  ).map(({ name, path }) => ({ to: path, icon: <Icon name="page" />, name }));
+  );
+  const groups = {
+    ...found && resultsOf(found, text, nowMs),
+    Pages: pages.map(({ name, path }) => result(path, <Icon name="page" />, name)),
+  };
   return showPage(c, {
     title: "Search",
     body: (
@@ -40,74 +42,57 @@ const showSearch: Handler = async (c, deps) => {
           <SearchField id="q" value={text} />
         </form>
         <div id="found" class="found">
-          {[...groups, { title: "Pages", results: pages }].map(Group)}
+          {Object.entries(groups).map(([title, results]) =>
+            results.length > 0 && (
+              <section aria-label={title}>
+                <h2>{title}</h2>
+                <ul>{results}</ul>
+              </section>
+            )
+          )}
         </div>
       </div>
     ),
   });
 };
 
-interface ResultGroup {
-  readonly title: string;
-  readonly results: readonly {
-    readonly to: string;
-    readonly icon: Child;
-    readonly name: string;
-    /** Shown at the right. */
-    readonly note?: Child;
-  }[];
-}
-
-/** Returns what was found in the team, by kind. */
-function groupsOf(found: Found, text: string, nowMs: number): readonly ResultGroup[] {
+/** Returns the results in the team, by kind. */
+function resultsOf(found: Found, text: string, nowMs: number) {
   const { runs, lines, searchedTo, agents, customers } = found;
-  const agentResults = agents.map(({ agent, name }) => ({
-    ...{ to: agentPath(agent), icon: <Icon name="agent" />, name: name ?? agent },
-  }));
-  const runResults = runs.map((run) => ({
-    to: runPath(run.id),
-    icon: <Status of={run.status} isIcon />,
-    name: nameOf(run, lines.get(run.id)),
-    note: (
-      <>
-        {run.agent} <At at={run.startedAt ?? run.receivedAt} />
-      </>
-    ),
-  }));
-  const allRuns = {
-    to: RUNS_PATH + queryText([["text", text]]),
-    icon: <Icon name="search" />,
-    name: `All runs that contain “${text}”`,
-    note: searchedTo !== null && `searched back to ${agoText(searchedTo, nowMs)}`,
-  };
-  const customerResults = customers.flatMap((name) =>
-    [[RUNS_PATH, "runs"], [SPEND_PATH, "spend"]].map(([path, note]) => ({
-      ...{ to: path + queryText([["customer_id", name]]), icon: <Icon name="user" />, name, note },
-    }))
+  const runResults = runs.map((run) => {
+    const name = nameOf(run, lines.get(run.id));
+    const note = [run.agent, " ", <At at={run.startedAt ?? run.receivedAt} />];
+    return result(runPath(run.id), <Status of={run.status} isIcon />, name, note);
+  });
+  const allRuns = result(
+    RUNS_PATH + queryText([["text", text]]),
+    <Icon name="search" />,
+    `All runs that contain “${text}”`,
+    searchedTo !== null && `searched back to ${agoText(searchedTo, nowMs)}`,
   );
-  return [
-    { title: "Agents", results: agentResults },
-    { title: "Runs", results: text === "" ? [] : [...runResults, allRuns] },
-    { title: "Customers", results: customerResults },
-  ];
+  return {
+    Agents: agents.map(({ agent, name }) =>
+      result(agentPath(agent), <Icon name="agent" />, name ?? agent)
+    ),
+    Runs: text === "" ? [] : [...runResults, allRuns],
+    Customers: customers.flatMap((name) => {
+      const query = queryText([["customer_id", name]]);
+      return [[RUNS_PATH + query, "runs"], [SPEND_PATH + query, "spend"]]
+        .map(([to = "", note]) => result(to, <Icon name="user" />, name, note));
+    }),
+  };
 }
 
-function Group({ title, results }: ResultGroup) {
-  return results.length === 0 ? null : (
-    <section aria-label={title}>
-      <h2>{title}</h2>
-      <ul>
-        {results.map(({ to, icon, name, note }) => (
-          <li>
-            <a href={to}>
-              {icon}
-              <span class="cut">{name}</span>
-              {note && <span class="end">{note}</span>}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </section>
+/** A link with an icon, and a note at the right. */
+function result(to: string, icon: Child, name: string, note?: Child) {
+  return (
+    <li>
+      <a href={to}>
+        {icon}
+        <span class="cut">{name}</span>
+        {note && <span class="end">{note}</span>}
+      </a>
+    </li>
   );
 }
 

@@ -45,6 +45,23 @@ browserTest(
       assertEquals(await page.evaluate(`scrollY`), 90);
     });
 
+    await t.step("new are runs above a shown one: none that ended, or moved up", async () => {
+      const marked = page.locator("tr:has(mark.fresh) .row");
+      await page.goto("/dashboard/runs?live=1&limit=3");
+      assertEquals(await marked.count(), 0);
+      await h.post("/v1/heartbeats", aHeartbeat(6, { status: "start", started_at: at(3.5) }));
+      await untilListed(page, 6);
+      assertEquals(await marked.evaluateAll((rows) => rows.map(({ id }) => id)), [runId(6)]);
+      await h.post("/v1/heartbeats", aHeartbeat(6, { started_at: at(3.5) }));
+      await page.locator("tr", { has: page.locator(`[id="${runId(6)}"]`) }).getByText("success")
+        .waitFor();
+      assertEquals(await marked.count(), 0);
+      assertEquals(await page.locator("#news").textContent(), "");
+      await h.request("DELETE", `/v1/runs/${runId(4)}`);
+      await untilListed(page, 2);
+      assertEquals(await marked.count(), 0);
+    });
+
     await t.step("an empty list fills, and empties again", async () => {
       await page.goto("/dashboard/runs?status=running&live=1");
       await page.getByText("No runs match").waitFor();
