@@ -200,6 +200,24 @@ export function Done({ c }: { readonly c: RequestContext }) {
   );
 }
 
+type MenuProps = PropsWithChildren<{
+  readonly label: Child;
+  readonly id?: string;
+  readonly class?: string;
+  /** Class of the button that opens it. */
+  readonly button?: string;
+}>;
+
+/** A menu that opens below its button. */
+export function Menu({ label, id, class: name = "menu", button, children }: MenuProps) {
+  return (
+    <details class={name} id={id}>
+      <summary class={button}>{label}</summary>
+      <div>{children}</div>
+    </details>
+  );
+}
+
 export interface TileProps {
   readonly name: Child;
   readonly value: Child;

@@ -108,7 +108,8 @@ async function readHours({ runList }: AppDeps, team: Team, span: Span, all: read
 }
 
 /** Reads the newest open runs, and counts all: a run is open in the status `running`. */
-async function readRunning({ runList }: AppDeps, team: Team, nowMs: number) {
+async function readRunning(deps: AppDeps, team: Team, nowMs: number) {
+  const { runList } = deps;
   const query = { status: "running" as const, from: null, to: null };
   const [{ rows }, starts] = await Promise.all([
     runList.page(team, query, null, READ_MAX.running),
@@ -117,7 +118,7 @@ async function readRunning({ runList }: AppDeps, team: Team, nowMs: number) {
   const count = starts === null
     ? `${formatCount(READ_MAX.counted)}+`
     : formatCount(Math.max(rows.length, starts.length));
-  return { rows, usual: await readUsual({ runList }, team, rows), count };
+  return { rows, usual: await readUsual(deps, team, rows), count };
 }
 
 async function readSlowest({ runList }: AppDeps, team: Team, { startMs, endMs }: Span) {

@@ -2,20 +2,12 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { RUNS_SINCE } from "../../../domain/runs/list_query.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { Choices } from "../components/elements.tsx";
+import { Choices, Menu } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { LabeledInputs } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { RUNS_PATH } from "../layout/paths.ts";
-import {
-  ANY_TIME,
-  type Changes,
-  type Filter,
-  FILTERS,
-  type ListQuery,
-  NO_FILTERS,
-  PRESETS,
-} from "./query.ts";
+import { ANY_TIME, type Filter, FILTERS, type ListQuery, NO_FILTERS, PRESETS } from "./query.ts";
 import type { ValueCounts } from "./runs_view.ts";
 
 interface BarProps {
@@ -28,7 +20,7 @@ export function FilterBar({ query, counts }: BarProps) {
   return (
     <div class="run-filters" role="search" aria-label="Filters">
       <Presets query={query} counts={counts} />
-      <Fields query={query} changes={{ text: null }} class="field">
+      <Fields kept={query.changed({ text: null })} class="field">
         <Icon name="search" />
         <input
           {...TEXT}
@@ -40,19 +32,14 @@ export function FilterBar({ query, counts }: BarProps) {
         <kbd>/</kbd>
       </Fields>
       {query.chips().map((chip) => <Chip query={query} counts={counts} {...chip} />)}
-      <details class="menu" id="add-filter">
-        <summary class="btn plain">
-          <Icon name="plus" /> Filter
-        </summary>
-        <div>
-          {FILTERS.map((filter) => (
-            <details name="filter">
-              <summary>{filter.label}</summary>
-              <Values query={query} counts={counts} filter={filter} />
-            </details>
-          ))}
-        </div>
-      </details>
+      <Menu id="add-filter" button="btn plain" label={[<Icon name="plus" />, " Filter"]}>
+        {FILTERS.map((filter) => (
+          <details name="filter">
+            <summary>{filter.label}</summary>
+            <Values query={query} counts={counts} filter={filter} />
+          </details>
+        ))}
+      </Menu>
       {query.isFiltered && <a href={query.path(NO_FILTERS)}>Clear all</a>}
       <Period query={query} />
     </div>
@@ -78,20 +65,13 @@ function Presets({ query, counts }: BarProps) {
 /** Attributes of fields for texts. */
 const TEXT = { type: "text", maxlength: LABEL_CHARS_MAX, autocomplete: "off" } as const;
 
-type FieldsProps = PropsWithChildren<{
-  readonly query: ListQuery;
-  /** Parameters that the fields replace. */
-  readonly changes: Changes;
-  readonly class: string;
-}>;
+type FieldsProps = PropsWithChildren<{ readonly kept: URLSearchParams; readonly class: string }>;
 
 /** A form that changes some parameters of the list and keeps the others. */
-function Fields({ query, changes, class: name, children }: FieldsProps) {
+function Fields({ kept, class: name, children }: FieldsProps) {
   return (
     <form method="get" action={RUNS_PATH} class={name}>
-      {[...query.changed(changes)].map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
+      {[...kept].map(([name, value]) => <input type="hidden" name={name} value={value} />)}
       {children}
     </form>
   );
@@ -111,14 +91,9 @@ function Chip(
   const set = query.getAll(parameter).map((value) => texts.get(value) ?? value).join(" or ");
   return (
     <span class="chip">
-      <details class="menu">
-        <summary>
-          {words} <b>{set}</b>
-        </summary>
-        <div>
-          <Values query={query} counts={counts} filter={filter} />
-        </div>
-      </details>
+      <Menu label={[`${words} `, <b>{set}</b>]}>
+        <Values query={query} counts={counts} filter={filter} />
+      </Menu>
       <a
         class="off"
         href={query.path({ [parameter]: null })}
@@ -163,7 +138,7 @@ function Values({ query, counts, filter }: FilterProps) {
         </div>
       ))}
       {typed !== undefined && (
-        <Fields query={query} changes={isMany ? {} : { [name]: null }} class="typed">
+        <Fields kept={query.changed(isMany ? {} : { [name]: null })} class="typed">
           <input {...TEXT} name={name} placeholder={typed} aria-label={label} />
           <button type="submit" class="btn small">Add</button>
         </Fields>
@@ -184,28 +159,23 @@ function Period({ query }: { readonly query: ListQuery }) {
   const since = RUNS_SINCE.find((period) => period === query.get("since"));
   const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""];
   const days = [from && `From ${from}`, to && `to ${to}`, !/t/i.test(from + to) && "UTC"];
+  const isSet = from !== "" || to !== "";
+  const text = isSet ? days.filter(Boolean).join(" ") : since ? PERIODS[since] : "Any time";
   const attributes = { placeholder: "2026-01-31", autocomplete: "off" };
   return (
-    <details class="menu period">
-      <summary class="btn">
-        {from + to ? days.filter(Boolean).join(" ") : since ? PERIODS[since] : "Any time"}{" "}
-        <Icon name="chevron" />
-      </summary>
-      <div>
-        <a href={query.path(ANY_TIME)}>Any time</a>
-        {RUNS_SINCE.map((since) => <a href={query.path({ ...ANY_TIME, since })}>{PERIODS[since]}
-        </a>)}
-        <hr />
-        <Fields query={query} changes={ANY_TIME} class="between">
-          <LabeledInputs
-            fields={[["from", "From", attributes], ["to", "To", attributes]]}
-            texts={{ from, to }}
-            problem={null}
-          />
-          <button type="submit" class="btn small">Apply</button>
-          <small>Days in UTC</small>
-        </Fields>
-      </div>
-    </details>
+    <Menu class="menu period" button="btn" label={[`${text} `, <Icon name="chevron" />]}>
+      <a href={query.path(ANY_TIME)}>Any time</a>
+      {RUNS_SINCE.map((since) => <a href={query.path({ ...ANY_TIME, since })}>{PERIODS[since]}</a>)}
+      <hr />
+      <Fields kept={query.changed(ANY_TIME)} class="between">
+        <LabeledInputs
+          fields={[["from", "From", attributes], ["to", "To", attributes]]}
+          texts={{ from, to }}
+          problem={null}
+        />
+        <button type="submit" class="btn small">Apply</button>
+        <small>Days in UTC</small>
+      </Fields>
+    </Menu>
   );
 }

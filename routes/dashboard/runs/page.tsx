@@ -11,7 +11,7 @@ import { fail } from "../../http/answer.ts";
 import { isSessionStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
-import { Done, KeyValues } from "../components/elements.tsx";
+import { Done, KeyValues, Menu } from "../components/elements.tsx";
 import { FormProblem } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Ago, TimeContext } from "../components/time.tsx";
@@ -56,8 +56,7 @@ const showRuns: Handler = async (c, deps) => {
     }));
     return fail(c, request.problem);
   }
-  const { isLive } = query;
-  const shown = isLive ? parseChangeCursor(query.get("seen") ?? "") : null;
+  const shown = query.isLive ? parseChangeCursor(query.get("seen") ?? "") : null;
   const show = async () => {
     const data = await loadRuns(deps, c, query, request.value);
     return showPage(c, {
@@ -74,7 +73,7 @@ const showRuns: Handler = async (c, deps) => {
           <Keys />
         </>
       ),
-      ...isLive ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {},
+      ...query.isLive ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {},
     });
   };
   // Without a free slot the page polls instead.
@@ -88,10 +87,9 @@ const showRuns: Handler = async (c, deps) => {
 
 /** Links that make the list live, and that export it. */
 function Tools({ query }: { readonly query: ListQuery }) {
-  const { isLive } = query;
   return (
     <>
-      {isLive && (
+      {query.isLive && (
         <>
           <span id="news" class="news" role="status" />
           <span class="live">
@@ -99,19 +97,17 @@ function Tools({ query }: { readonly query: ListQuery }) {
           </span>
         </>
       )}
-      <a class="btn" href={query.path({ live: isLive ? null : "1" })}>
-        {isLive ? "Pause" : "Live"}
+      <a class="btn" href={query.path({ live: query.isLive ? null : "1" })}>
+        {query.isLive ? "Pause" : "Live"}
       </a>
-      <details class="menu">
-        <summary class="btn">Export</summary>
-        <div>
-          {EXPORTS.map(([form, name]) => <a href={query.exportPath(form)} download="">{name}</a>)}
-        </div>
-      </details>
+      <Menu button="btn" label="Export">
+        {EXPORTS.map(([form, name]) => <a href={query.exportPath(form)} download="">{name}</a>)}
+      </Menu>
     </>
   );
 }
 
+/** Formats of exports, with their names. */
 const EXPORTS = [["csv", "CSV"], ["ndjson", "NDJSON"]] as const;
 
 /** Path of the form of the ticked runs. */
@@ -131,7 +127,7 @@ function List({ data }: { readonly data: RunsData }) {
   return (
     <div class="panel">
       <div id="runs" {...followed(data)}>
-        {data.page.rows.length > 0 ? <RunsTable data={data} /> : <EmptyList {...data} />}
+        {data.page.rows.length > 0 ? <RunsTable data={data} /> : <EmptyList data={data} />}
       </div>
       <form id={PICKED} class="picked" method="get" action={PICKED_PATH}>
         <b role="status">selected</b>
@@ -170,7 +166,6 @@ function Foot({ data }: { readonly data: RunsData }) {
   const { query, request, page: { rows, next, searchedTo }, nowMs } = data;
   const from = request.isWindowDefault ? request.query.from : null;
   const older = next && query.path({ cursor: runsCursorText(next, from) });
-  const { zone } = useContext(TimeContext);
   return (
     <div id="foot" class="list-foot">
       {rows.length > 0 && <span>{captionOf(data)}</span>}
@@ -193,7 +188,7 @@ function Foot({ data }: { readonly data: RunsData }) {
         </a>
       )}
       <span class="zone">
-        Times in <span data-zone-name>{zone}</span>
+        Times in <span data-zone-name>{useContext(TimeContext).zone}</span>
       </span>
       <span class="keys-hint">
         <kbd>j</kbd> <kbd>k</kbd> move <kbd>x</kbd> select <kbd>?</kbd> all keys

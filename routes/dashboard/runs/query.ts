@@ -85,7 +85,7 @@ export const FILTERS: readonly Filter[] = [
 /** Parameters of the range of time. */
 const OF_TIME = ["since", "from", "to"] as const;
 
-/** A link to the list that changes none of the range of time. */
+/** Changes that remove the range of time. */
 export const ANY_TIME = { since: null, from: null, to: null };
 
 /** Changes that remove all filters, but not the range of time. */
@@ -98,19 +98,21 @@ const KEPT: ReadonlySet<string> = new Set([...Object.keys(NO_FILTERS), ...OF_TIM
 
 const KNOWN: ReadonlySet<string> = new Set([...KEPT, "open", "cursor", "live", "seen"]);
 
-const NO_PRESET: Readonly<Record<"status" | "unusual", readonly string[]>> = {
-  status: [],
-  unusual: [],
-};
+/** Builds a set of filters that people look for first; each replaces the one before. */
+function presetOf(name: string, status: readonly string[], unusual: readonly string[] = []) {
+  return { name, filters: { status, unusual } };
+}
 
-/** Sets of filters that people look for first; each replaces the one before. */
 export const PRESETS = [
-  { name: "All", filters: NO_PRESET },
-  { name: "Failed", filters: { ...NO_PRESET, status: FAILURES } },
-  { name: "Running", filters: { ...NO_PRESET, status: ["running"] } },
-  { name: "Slow", filters: { ...NO_PRESET, unusual: ["slow"] } },
-  { name: "Expensive", filters: { ...NO_PRESET, unusual: ["expensive"] } },
-] as const;
+  presetOf("All", []),
+  presetOf("Failed", FAILURES),
+  presetOf("Running", ["running"]),
+  presetOf("Slow", [], ["slow"]),
+  presetOf("Expensive", [], ["expensive"]),
+];
+
+/** Parameters of presets. */
+const OF_PRESETS = ["status", "unusual"];
 
 /** New values of parameters; null removes one. */
 export type Changes = Readonly<Record<string, string | readonly string[] | null>>;
@@ -136,7 +138,7 @@ export class ListQuery extends URLSearchParams {
 
   /** True if no filter is set but those of presets. */
   get isOnlyPreset(): boolean {
-    return Object.keys(NO_FILTERS).every((name) => name in NO_PRESET || !this.has(name));
+    return Object.keys(NO_FILTERS).every((name) => OF_PRESETS.includes(name) || !this.has(name));
   }
 
   /** Returns whether the list has the filters of a preset, and no others of the same names. */
@@ -148,9 +150,9 @@ export class ListQuery extends URLSearchParams {
 
   /** Returns the filters that are set, each with its parameter, except those of a preset. */
   chips() {
-    const hidden = PRESETS.some((preset) => this.isPreset(preset)) ? NO_PRESET : {};
+    const hidden = PRESETS.some((preset) => this.isPreset(preset)) ? OF_PRESETS : [];
     return FILTERS.flatMap((filter) =>
-      [filter.name, filter.not ?? ""].filter((name) => this.has(name) && !(name in hidden))
+      [filter.name, filter.not ?? ""].filter((name) => this.has(name) && !hidden.includes(name))
         .map((parameter) => ({ filter, parameter }))
     );
   }

@@ -1,8 +1,7 @@
 /** Reads the data of the run list; each part is bounded. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
-import { causesOf, type RunListRow, usualOf, type UsualRun } from "../../../domain/runs/list.ts";
-import { type FilterName, FILTERS } from "../../../domain/runs/filters.ts";
+import { causesOf, type RunListRow, usualOf } from "../../../domain/runs/list.ts";
 import type { RunsRequest } from "../../../domain/runs/list_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
@@ -48,22 +47,20 @@ export async function loadRuns(
 const USUAL = { agentsMax: 20, runs: 50 } as const;
 
 /** Reads the usual figures of the agents of some runs. */
-export async function readUsual(
-  { runList }: Pick<AppDeps, "runList">,
-  team: Team,
-  rows: readonly RunListRow[],
-): Promise<ReadonlyMap<string, UsualRun | null>> {
+export async function readUsual({ runList }: AppDeps, team: Team, rows: readonly RunListRow[]) {
   const agents = [...new Set(rows.flatMap(({ agent }) => agent ?? []))].slice(0, USUAL.agentsMax);
-  return new Map(
-    await Promise.all(agents.map(async (agent) => {
-      const latest = await runList.page(team, { agent, from: null, to: null }, null, USUAL.runs);
-      return [agent, usualOf(latest.rows)] as const;
-    })),
-  );
+  const usual = await Promise.all(agents.map(async (agent) => {
+    const latest = await runList.page(team, { agent, from: null, to: null }, null, USUAL.runs);
+    return [agent, usualOf(latest.rows)] as const;
+  }));
+  return new Map(usual);
 }
 
 /** Time before the last day that counts cover: a week, or that of the list, a month at most. */
 const COUNTED_MS = { usual: 6 * DAY_MS, max: 30 * DAY_MS } as const;
+
+/** Labels whose values are counted. */
+const COUNTED = ["status", "agent", "customer", "feature", "model"] as const;
 
 /** Counts the runs of the days of a list by the values of its filters. */
 async function readCounts(
@@ -75,40 +72,39 @@ async function readCounts(
   const last = to === null ? nowMs : to - 1;
   const first = Math.max(from ?? last - COUNTED_MS.usual, last - COUNTED_MS.max);
   const days = { from: dayOf(first), to: dayOf(Math.max(first, last)) };
-  const read = await Promise.all(
-    FILTERS.map(async ({ parameter, filter }) => {
-      return filter === "provider"
-        ? []
-        : [[parameter, await countValues(spend, team, filter, days)] as const];
+  const [totals, ...values] = await Promise.all([
+    Array.fromAsync(spend.rows(team, "total", days.from, days.to)),
+    ...COUNTED.map(async (label) => {
+      const filter = label === "customer" ? "customer_id" : label;
+      return [filter, await countValues(spend, team, label, days)] as const;
     }),
-  );
-  return { days, byFilter: new Map(read.flat()) };
+  ]);
+  const cost = totals.flat().reduce((sum, { measures }) => sum + measures.cost, 0n);
+  return { days, cost, values: new Map<string, ReadonlyMap<string, number>>(values) };
 }
 
 /** Maximum rows, of one day and value each, that values are counted from. */
 const COUNTED_ROWS_MAX = 500;
 
-/** Counts the runs of each value of a label, the most frequent first, and sums their cost. */
+/** Counts the runs of each value of a label, the most frequent first. */
 export async function countValues(
   spend: AppDeps["spend"],
   team: Team,
-  label: Exclude<FilterName, "provider">,
+  label: typeof COUNTED[number],
   days: { readonly from: string; readonly to: string },
 ) {
   const counts: [name: string, runs: number][] = [];
-  let cost = 0n;
   let left = COUNTED_ROWS_MAX;
   for await (const rows of spend.rows(team, label, days.from, days.to)) {
     for (const { group, measures } of rows.slice(0, left)) {
       const value = "value" in group ? group.value : null;
       const name = typeof value === "string" ? value : value?.model;
       if (name !== undefined && measures.runs > 0) counts.push([name, measures.runs]);
-      cost += measures.cost;
     }
     left -= rows.length;
     if (left <= 0) break;
   }
-  return { counts: sumByName(counts), cost };
+  return sumByName(counts);
 }
 
 /** Adds up the numbers of each name, the highest sum first. */

@@ -1,8 +1,6 @@
 /** The view of the run list, from what was read. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import type { CostFlag } from "../../../domain/runs/cost.ts";
-import type { RunFlag } from "../../../domain/runs/flags.ts";
 import type { RunLines } from "../../../domain/runs/lines.ts";
 import {
   causesOf,
@@ -91,45 +89,31 @@ export function reasonOf(
   return [reason ?? silence, path].filter(Boolean).join(" · ") || null;
 }
 
-const FLAG_NOTES: Readonly<Record<RunFlag | CostFlag, string | null>> = {
-  batch_rate_missing: "no batch rate",
-  dropped_fields: "fields not stored",
-  future_start: "starts in the future",
-  ignored_fields: "unknown fields ignored",
-  negative_duration: "ends before it starts",
-  // Same as the trait `orphan`.
-  no_opening: null,
-  no_tokens: "a call without token counts",
-  truncated: "values cut to their limit",
-  unreadable_figures: "unreadable numbers",
-  cached_exceeds_input: "more cached than input tokens",
-};
-
 /** Returns the notes about a run, the most important first. */
 function notesOf(run: RunListRow, openMs: number, failures: number, usual: UsualRun | null) {
   const { cost, has, closedBy, usage: { errors } } = run;
   const isFailed = isFailure(run.status);
   const [unpriced, ...others] = cost.unpricedModels;
+  const failed = `${failures} ${failures === 1 ? "child" : "children"} failed`;
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
   const unusual = UNUSUAL_FIGURES.map((figure): RunNote | false => {
     const times = timesUsual(run, usual, figure);
-    const text = `${times.toFixed(times < 10 ? 1 : 0)}× usual ${
-      figure === "slow" ? "time" : "cost"
-    }`;
-    return times >= UNUSUAL.factor && ["warn", text];
+    const noun = figure === "slow" ? "time" : "cost";
+    return times >= UNUSUAL.factor &&
+      ["warn", `${times.toFixed(times < 10 ? 1 : 0)}× usual ${noun}`];
   });
-  const flags = [...run.flags, ...cost.flags].flatMap((flag) => FLAG_NOTES[flag] ?? []);
+  // A run without its opening has a trait that says so.
+  const flags = [...run.flags, ...cost.flags].filter((flag) => flag !== "no_opening");
   const notes: readonly (RunNote | false)[] = [
     openMs > STUCK_MS && ["warn", "stuck"],
-    failures > 0 && !isFailed &&
-    ["warn", `${failures} ${failures === 1 ? "child" : "children"} failed`],
+    failures > 0 && !isFailed && ["warn", failed],
     ...unusual,
     closedBy === "idle" && !isFailed && ["warn", "closed without an event"],
     errors > 0 && !isFailed && ["bad", countedText(errors, "error")],
     // Models without a price are shown by their names.
     ...has.map((trait) => trait !== "unpriced" && TRAIT_NOTES[trait]),
     unpriced !== undefined && ["warn", `no price: ${unpriced}${more}`],
-    ...flags.map((text): RunNote => ["warn", text]),
+    ...flags.map((flag): RunNote => ["warn", flag.replaceAll("_", " ")]),
   ];
   return notes.filter((note) => note !== false)
     .toSorted(([a], [b]) => NOTE_KINDS.indexOf(a) - NOTE_KINDS.indexOf(b));
@@ -137,14 +121,16 @@ function notesOf(run: RunListRow, openMs: number, failures: number, usual: Usual
 
 /** Says in one sentence what the days of the counts had; null without counts. */
 export function sumsText({ counts }: RunsData): string | null {
-  const { counts: byStatus, cost = 0n } = counts?.byFilter.get("status") ?? {};
+  const byStatus = counts?.values.get("status");
   if (counts === null || byStatus === undefined) return null;
   const runs = byStatus.values().reduce((sum, count) => sum + count, 0);
   if (runs === 0) return null;
   const failed = (byStatus.get("failed") ?? 0) + (byStatus.get("timeout") ?? 0);
   const { from, to } = counts.days;
   const days = countedText((Date.parse(to) - Date.parse(from)) / DAY_MS + 1, "day");
-  return `${countedText(runs, "run")}, ${failed} failed, ${moneyText(cost)} in ${days} (UTC)`;
+  return `${countedText(runs, "run")}, ${failed} failed, ${
+    moneyText(counts.cost)
+  } in ${days} (UTC)`;
 }
 
 /** Score from which runs are chosen when a score is picked from a menu. */
@@ -159,9 +145,8 @@ export function valueCounts({ counts, lines }: RunsData): ValueCounts {
   const labels = shown.flatMap(({ metadata }) => metadata.map(([key, value]) => `${key}=${value}`));
   const scores = shown.flatMap(({ scores }) => scores.map(([name]) => `${name}=${SCORE_PICKED}`));
   const countEach = (texts: readonly string[]) => sumByName(texts.map((text) => [text, 1]));
-  const known = Array.from(counts?.byFilter ?? [], ([name, { counts }]) => [name, counts] as const);
-  return new Map<string, ReadonlyMap<string, number>>([
-    ...known,
+  return new Map([
+    ...counts?.values ?? [],
     ["metadata", countEach(labels)],
     ["min_score", countEach(scores)],
     ["max_score", countEach(scores)],

@@ -43,14 +43,7 @@ const COLUMNS: readonly Column<RunRow>[] = [
     />
   )),
   { ...column("What it did", "what", What), isName: true },
-  column(
-    "Agent",
-    "agent",
-    ({ run: { id, agent } }) =>
-      agent === null
-        ? <span class="quiet">not known yet</span>
-        : <a class="over" id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>,
-  ),
+  column("Agent", "agent", Agent),
   column("Customer", "customer", ({ run }) => run.customerId),
   column("Feature", "feature", ({ run }) => run.feature),
   column("Started", "started", ({ run }) => <At at={run.startedAt ?? run.receivedAt} />),
@@ -59,6 +52,11 @@ const COLUMNS: readonly Column<RunRow>[] = [
   column("Tokens", "num tokens", ({ tokens }) => tokens ?? NONE),
   column("Flags", "notes", Notes),
 ];
+
+function Agent({ run: { id, agent } }: RunRow) {
+  if (agent === null) return <span class="quiet">not known yet</span>;
+  return <a class="over" id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>;
+}
 
 /** The name of a run, the link to its child runs, and why it failed. */
 function What({ run, name, reason, children }: RunRow) {
@@ -101,7 +99,7 @@ function Notes({ notes: [first, ...more] }: RunRow) {
 }
 
 /** Shown instead of the table: explains how to fill it or how to find more. */
-export function EmptyList({ query, page, target }: RunsData) {
+export function EmptyList({ data: { query, page, target } }: { readonly data: RunsData }) {
   const live = query.isLive;
   if (page.next === null && query.has("cursor")) return <Empty title="No more runs" />;
   if (page.next !== null || query.changed({ limit: null, live: null }).size > 0) {

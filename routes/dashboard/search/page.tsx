@@ -19,14 +19,14 @@ import {
 import { showPage } from "../layout/reply.tsx";
 import { nameOf } from "../runs/runs_view.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/search_dialog.tsx";
-import { type Found, loadSearch } from "./search_load.ts";
+import { loadSearch } from "./search_load.ts";
 
 const showSearch: Handler = async (c, deps) => {
   const principal = c.get("principal");
   const text = (c.req.query("q") ?? "").trim().slice(0, SEARCH_CHARS_MAX);
   const { menu, nowMs } = c.get("frame");
-  const hasRuns = principal.grant.kind !== "operator";
-  const found = hasRuns ? await loadSearch(deps, principal.team, text, nowMs) : null;
+  const found = principal.grant.kind !== "operator" &&
+    await loadSearch(deps, principal.team, text, nowMs);
   const pages = menu.filter(({ name, access }) =>
     refusalOf(principal, access) === null && name.toLowerCase().includes(text.toLowerCase())
   );
@@ -57,7 +57,7 @@ const showSearch: Handler = async (c, deps) => {
 };
 
 /** Returns the results in the team, by kind. */
-function resultsOf(found: Found, text: string, nowMs: number) {
+function resultsOf(found: Awaited<ReturnType<typeof loadSearch>>, text: string, nowMs: number) {
   const { runs, lines, searchedTo, agents, customers } = found;
   const runResults = runs.map((run) => {
     const name = nameOf(run, lines.get(run.id));

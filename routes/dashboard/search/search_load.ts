@@ -3,7 +3,6 @@ import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import type { AgentPosition } from "../../../domain/agents/agents.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { countValues } from "../runs/runs_load.ts";
@@ -20,26 +19,19 @@ const CUSTOMER_DAYS = 7;
 /** Milliseconds of the search in texts of runs: readers wait for it with each letter. */
 const SCAN_MS = 300;
 
-/** What a search found. */
-export type Found = Awaited<ReturnType<typeof loadSearch>>;
-
 /** Searches all kinds in parallel. An empty text finds agents only. */
 export async function loadSearch(deps: AppDeps, team: Team, text: string, nowMs: number) {
   const { runList, lineage } = deps;
   const byText = { text, from: null, to: null };
   const [page, agents, customers] = await Promise.all([
-    text === "" ? NO_RUNS : runList.page(team, byText, null, SHOWN, SCAN_MS),
+    text === "" ? null : runList.page(team, byText, null, SHOWN, SCAN_MS),
     findAgents(deps, team, text),
     text === "" ? [] : findCustomers(deps, team, text, nowMs),
   ]);
-  const lines = await lineage.lines(team, page.rows.map(({ id }) => id));
-  return { runs: page.rows, lines, searchedTo: page.searchedTo, agents, customers };
+  const { rows: runs = [], searchedTo = null } = page ?? {};
+  const lines = await lineage.lines(team, runs.map(({ id }) => id));
+  return { runs, lines, searchedTo, agents, customers };
 }
-
-const NO_RUNS: { readonly rows: readonly RunListRow[]; readonly searchedTo: null } = {
-  rows: [],
-  searchedTo: null,
-};
 
 /**
  * Finds the agent of this slug, those whose slug begins with the text, and those among the first
@@ -74,7 +66,7 @@ async function findCustomers({ spend, runList }: AppDeps, team: Team, text: stri
     runList.page(team, { customer: text, from: null, to: null }, null, 1),
     countValues(spend, team, "customer", days),
   ]);
-  const found = [...latest.counts.keys()].filter((name) =>
+  const found = [...latest.keys()].filter((name) =>
     name !== text && name.toLowerCase().includes(text.toLowerCase())
   );
   return [...exact.rows.length > 0 ? [text] : [], ...found].slice(0, SHOWN);
