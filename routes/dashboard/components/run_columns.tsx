@@ -1,7 +1,5 @@
 /** Columns and states that lists of runs share. */
-import type { CostSum } from "../../../domain/runs/cost.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import type { RunRecord } from "../../../domain/runs/record.ts";
 import { Money, Status } from "./elements.tsx";
 import { durationText } from "./format.ts";
 import { type Column, numberColumn } from "./table.tsx";
@@ -9,10 +7,8 @@ import { TimeContext } from "./time.tsx";
 import { useContext } from "hono/jsx";
 import { Icon } from "./icons.tsx";
 
-type Figures = Pick<RunRecord, "durationMs"> & { readonly cost: Pick<CostSum, "amount"> };
-
 /** The duration and the cost. */
-export const FIGURE_COLUMNS: readonly Column<Figures>[] = [
+export const FIGURE_COLUMNS: readonly Column<Pick<RunListRow, "durationMs" | "cost">>[] = [
   {
     head: "Took",
     class: "num",

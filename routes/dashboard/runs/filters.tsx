@@ -4,7 +4,7 @@ import { RUNS_SINCE } from "../../../domain/runs/list_query.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { Choices, Menu } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
-import { LabeledInputs } from "../components/form_fields.tsx";
+import { LabeledInputs, type Option } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { ANY_TIME, type Filter, FILTERS, type ListQuery, NO_FILTERS, PRESETS } from "./query.ts";
@@ -53,11 +53,8 @@ function Presets({ query, counts }: BarProps) {
     const { name, filters } = preset;
     const count = filters.status.reduce((sum, status) => sum + (ofStatus?.get(status) ?? 0), 0);
     const tag = <span class={name === "Failed" ? "tag bad" : "tag"}>{formatCount(count)}</span>;
-    return {
-      name: [name, " ", count > 0 && tag],
-      to: query.path(filters),
-      isCurrent: query.isPreset(preset),
-    };
+    const isCurrent = query.isPreset(preset);
+    return { name: [name, " ", count > 0 && tag], to: query.path(filters), isCurrent };
   });
   return <Choices label="Presets" links={links} />;
 }
@@ -86,7 +83,7 @@ function Chip(
   { query, counts, filter, parameter }: FilterProps & { readonly parameter: string },
 ) {
   const { name, label, values } = filter;
-  const texts = new Map(values);
+  const texts = new Map(values?.map(optionOf));
   const words = parameter === name ? label : `${label} is not`;
   const set = query.getAll(parameter).map((value) => texts.get(value) ?? value).join(" or ");
   return (
@@ -105,6 +102,11 @@ function Chip(
   );
 }
 
+/** Returns a value with its text; it may be its own. */
+function optionOf(value: string | Option): Option {
+  return typeof value === "string" ? [value, value] : value;
+}
+
 /** Values of a menu; others can be typed. */
 const VALUES_SHOWN = 12;
 
@@ -112,29 +114,22 @@ const VALUES_SHOWN = 12;
 function Values({ query, counts, filter }: FilterProps) {
   const { name, label, not, typed, isMany = false } = filter;
   const counted = counts.get(name);
-  const known = filter.values ?? Array.from(counted?.keys() ?? [], (value) => [value, value]);
-  const toggle = (parameter: string, value: string, isMany: boolean) => ({
+  const known = filter.values ?? [...counted?.keys() ?? []];
+  const toggle = (parameter: string, value: string, isMany: boolean, label?: string) => ({
     "href": query.togglePath(parameter, value, isMany),
     "aria-current": query.getAll(parameter).includes(value) ? "true" as const : undefined,
+    "aria-label": label,
+    "title": label,
   });
   return (
     <>
-      {known.slice(0, VALUES_SHOWN).map(([value = "", text = ""]) => (
+      {known.slice(0, VALUES_SHOWN).map(optionOf).map(([value, text]) => (
         <div class="value">
           <a {...toggle(name, value, isMany)}>
             {text}
             {counted?.has(value) && <span class="end">{formatCount(counted.get(value) ?? 0)}</span>}
           </a>
-          {not !== undefined && (
-            <a
-              class="not"
-              {...toggle(not, value, true)}
-              aria-label={`${label} is not ${text}`}
-              title="is not"
-            >
-              ≠
-            </a>
-          )}
+          {not && <a class="not" {...toggle(not, value, true, `${label} is not ${text}`)}>≠</a>}
         </div>
       ))}
       {typed !== undefined && (

@@ -8,6 +8,7 @@ import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
 import { parseRunsCursor } from "../../api/runs/run_list.ts";
+import type { Option } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
 import { FAILURES } from "../components/run_columns.tsx";
 import { RUNS_PATH } from "../layout/paths.ts";
@@ -21,18 +22,10 @@ export interface Filter {
   readonly not?: string;
   /** True if a run may have one of several values. */
   readonly isMany?: true;
-  /** Values and their texts; those of other filters are counted, or typed. */
-  readonly values?: readonly (readonly [value: string, text: string])[];
+  /** Values, also with their texts; those of other filters are counted, or typed. */
+  readonly values?: readonly (string | Option)[];
   /** Example of a typed value; absent if none can be typed. */
   readonly typed?: string;
-}
-
-/** Builds values with their texts; by default they are their own texts. */
-function valuesOf<Value extends string | number>(
-  values: readonly Value[],
-  textOf: (value: Value) => string = String,
-): NonNullable<Filter["values"]> {
-  return values.map((value) => [String(value), textOf(value)]);
 }
 
 /** Kinds of notes, the most important first: failures, reasons to look or to doubt, and others. */
@@ -48,12 +41,12 @@ export const TRAIT_NOTES: Readonly<Record<RunTrait, RunNote>> = {
   orphan: ["warn", "no opening yet"],
 };
 
-const DURATIONS = {
-  values: valuesOf([1_000, 10_000, 60_000, 600_000, 3_600_000], durationText),
-  typed: "milliseconds",
-};
+const DURATIONS = [1_000, 10_000, 60_000, 600_000, 3_600_000]
+  .map((ms): Option => [String(ms), durationText(ms)]);
 
-const COSTS = { values: valuesOf([0.01, 0.1, 1, 10], (usd) => `$${usd}`), typed: "0.25" };
+const COSTS = ["0.01", "0.1", "1", "10"].map((usd): Option => [usd, `$${usd}`]);
+
+const TRAITS = RUN_TRAITS.map((trait): Option => [trait, TRAIT_NOTES[trait][1]]);
 
 /** Builds a filter of which a run may have one of several values, or none of some. */
 const many = (name: string, label: string, more: Pick<Filter, "values" | "typed">): Filter => ({
@@ -62,7 +55,7 @@ const many = (name: string, label: string, more: Pick<Filter, "values" | "typed"
 
 /** The filters in the order of their menu. */
 export const FILTERS: readonly Filter[] = [
-  many("status", "Status", { values: valuesOf(["running", ...FINISH_STATUSES]) }),
+  many("status", "Status", { values: ["running", ...FINISH_STATUSES] }),
   many("agent", "Agent", { typed: "support-crew" }),
   many("customer_id", "Customer", { typed: "acme" }),
   many("feature", "Feature", { typed: "refunds" }),
@@ -71,19 +64,16 @@ export const FILTERS: readonly Filter[] = [
   many("metadata", "Metadata", { typed: "env=production" }),
   { name: "error", label: "Error contains", typed: "502" },
   { name: "q", label: "Id contains", typed: "0193af" },
-  { name: "unusual", label: "Twice as usual", values: valuesOf(UNUSUAL_FIGURES) },
-  { name: "min_duration_ms", label: "Took at least", ...DURATIONS },
-  { name: "max_duration_ms", label: "Took at most", ...DURATIONS },
-  { name: "min_cost_usd", label: "Cost at least", ...COSTS },
+  { name: "unusual", label: "Twice as usual", values: UNUSUAL_FIGURES },
+  { name: "min_duration_ms", label: "Took at least", values: DURATIONS, typed: "milliseconds" },
+  { name: "max_duration_ms", label: "Took at most", values: DURATIONS, typed: "milliseconds" },
+  { name: "min_cost_usd", label: "Cost at least", values: COSTS, typed: "0.25" },
   { name: "min_score", label: "Score at least", isMany: true, typed: "helpful=0.5" },
   { name: "max_score", label: "Score at most", isMany: true, typed: "helpful=0.5" },
-  { name: "has", label: "Has", values: valuesOf(RUN_TRAITS, (trait) => TRAIT_NOTES[trait][1]) },
-  { name: "kind", label: "Kind", values: valuesOf(RUN_KINDS) },
+  { name: "has", label: "Has", values: TRAITS },
+  { name: "kind", label: "Kind", values: RUN_KINDS },
   { name: "root", label: "Child runs", values: [["true", "hidden"], ["false", "as rows"]] },
 ];
-
-/** Parameters of the range of time. */
-const OF_TIME = ["since", "from", "to"] as const;
 
 /** Changes that remove the range of time. */
 export const ANY_TIME = { since: null, from: null, to: null };
@@ -94,7 +84,7 @@ export const NO_FILTERS = Object.fromEntries(
 );
 
 /** Names of the parameters that a link to another view keeps. */
-const KEPT: ReadonlySet<string> = new Set([...Object.keys(NO_FILTERS), ...OF_TIME, "limit"]);
+const KEPT: ReadonlySet<string> = new Set(Object.keys({ ...NO_FILTERS, ...ANY_TIME, limit: null }));
 
 const KNOWN: ReadonlySet<string> = new Set([...KEPT, "open", "cursor", "live", "seen"]);
 

@@ -89,6 +89,22 @@ export function reasonOf(
   return [reason ?? silence, path].filter(Boolean).join(" · ") || null;
 }
 
+type Flag = (RunListRow["flags"] | RunListRow["cost"]["flags"])[number];
+
+const FLAG_NOTES: Readonly<Record<Flag, string | null>> = {
+  batch_rate_missing: "no batch rate",
+  dropped_fields: "fields not stored",
+  future_start: "starts in the future",
+  ignored_fields: "unknown fields ignored",
+  negative_duration: "ends before it starts",
+  // Same as the trait `orphan`.
+  no_opening: null,
+  no_tokens: "a call without token counts",
+  truncated: "values cut to their limit",
+  unreadable_figures: "unreadable numbers",
+  cached_exceeds_input: "more cached than input tokens",
+};
+
 /** Returns the notes about a run, the most important first. */
 function notesOf(run: RunListRow, openMs: number, failures: number, usual: UsualRun | null) {
   const { cost, has, closedBy, usage: { errors } } = run;
@@ -102,8 +118,7 @@ function notesOf(run: RunListRow, openMs: number, failures: number, usual: Usual
     return times >= UNUSUAL.factor &&
       ["warn", `${times.toFixed(times < 10 ? 1 : 0)}× usual ${noun}`];
   });
-  // A run without its opening has a trait that says so.
-  const flags = [...run.flags, ...cost.flags].filter((flag) => flag !== "no_opening");
+  const flags = [...run.flags, ...cost.flags].flatMap((flag) => FLAG_NOTES[flag] ?? []);
   const notes: readonly (RunNote | false)[] = [
     openMs > STUCK_MS && ["warn", "stuck"],
     failures > 0 && !isFailed && ["warn", failed],
@@ -113,7 +128,7 @@ function notesOf(run: RunListRow, openMs: number, failures: number, usual: Usual
     // Models without a price are shown by their names.
     ...has.map((trait) => trait !== "unpriced" && TRAIT_NOTES[trait]),
     unpriced !== undefined && ["warn", `no price: ${unpriced}${more}`],
-    ...flags.map((flag): RunNote => ["warn", flag.replaceAll("_", " ")]),
+    ...flags.map((text): RunNote => ["warn", text]),
   ];
   return notes.filter((note) => note !== false)
     .toSorted(([a], [b]) => NOTE_KINDS.indexOf(a) - NOTE_KINDS.indexOf(b));
