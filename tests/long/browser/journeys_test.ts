@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { UNPRICED_MODEL } from "../../support/builders/week_agents.ts";
+import { aRun, runId } from "../../support/builders/requests.ts";
 import { browserTest } from "../../support/harness/browser.ts";
 import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
@@ -95,6 +96,39 @@ journey(
   },
 );
 
+journey("a user finds what a customer cost in October, months later", async (visitor, { h }) => {
+  const { page } = visitor;
+  const cost = { agent: "ledger", status: "ok", cost_usd: 1.25, customer_id: "acme" };
+  h.nowMs = Date.UTC(2026, 9, 31, 23);
+  await h.post("/v1/heartbeats", { ...cost, id: runId(1) });
+  h.nowMs = Date.UTC(2026, 10, 1, 1);
+  await h.post("/v1/heartbeats", { ...cost, id: runId(2), cost_usd: 100 });
+  await h.worker.idle();
+  h.nowMs = Date.UTC(2027, 5, 15);
+  await page.context().clearCookies();
+  await visitor.signIn(h.key);
+  const clicks = countClicks();
+  await searchFor(page, clicks, "acme");
+  await clicks.on(page.getByRole("link", { name: /^acme\s*spend$/ }));
+  await page.getByLabel(/^From/).fill("2026-10-01");
+  await page.getByLabel(/^To/).fill("2026-10-31");
+  await clicks.on(page.getByRole("button", { name: /^(Show|Apply)$/ }));
+  await page.waitForURL(/from=2026-10-01/);
+  await page.getByText("$1.2500").filter({ visible: true }).first().waitFor();
+  assertEquals(clicks.made <= 3, true, `${clicks.made} clicks`);
+});
+
+journey("a user finds the run about a refund", async ({ page }, { h }) => {
+  const goal = "Ticket 48219: where is my refund?";
+  await h.post("/v1/runs", aRun(1, { goal }));
+  await h.worker.idle();
+  const clicks = countClicks();
+  await searchFor(page, clicks, "refund");
+  await clicks.on(page.getByRole("link", { name: goal }));
+  await page.getByRole("heading", { level: 1, name: goal }).waitFor();
+  assertEquals(clicks.made <= 2, true, `${clicks.made} clicks`);
+});
+
 journey("a user creates a key and revokes it", async ({ page }, world) => {
   await goBy(page, "Keys");
   await page.getByRole("link", { name: "New API key" }).click();
@@ -115,6 +149,33 @@ journey("a user creates a key and revokes it", async ({ page }, world) => {
   await page.getByText(/revoked/i).first().waitFor();
   assertEquals((await runs()).status, 401);
 });
+
+/** Clicks, and counts the clicks. */
+function countClicks() {
+  return {
+    made: 0,
+    async on(target: Locator): Promise<void> {
+      this.made++;
+      await target.click();
+    },
+  };
+}
+
+/** Searches everything: by Ctrl+K, or without scripts on the page of the search. */
+async function searchFor(
+  page: Page,
+  clicks: ReturnType<typeof countClicks>,
+  text: string,
+): Promise<void> {
+  const dialog = page.locator("#jump");
+  await page.keyboard.press("Control+k");
+  const hasDialog = await dialog.isVisible();
+  if (!hasDialog) await clicks.on(page.getByRole("link", { name: /Search or jump/ }));
+  const field = (hasDialog ? dialog : page).getByLabel("Search runs, agents, customers and pages")
+    .filter({ visible: true });
+  await field.fill(text);
+  if (!hasDialog) await field.press("Enter");
+}
 
 /** Opens a page from the menu. */
 async function goBy(page: Page, name: string): Promise<void> {
