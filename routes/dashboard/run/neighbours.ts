@@ -1,4 +1,6 @@
 /** The runs before and after a run in the list that its reader came from. */
+import { Overloaded } from "../../../domain/core/errors.ts";
+import type { RunListPage } from "../../../domain/runs/list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { runsCursorText } from "../../api/runs/run_list.ts";
@@ -38,7 +40,7 @@ export async function findNeighbours(
   const request = parseListQuery(list, environment.now());
   if (!request.ok) return null;
   const { query, after, limit, isWindowDefault } = request.value;
-  const { rows, next } = await runList.page(team, query, after, limit);
+  const { rows, next } = await runList.page(team, query, after, limit).catch(noPage);
   const at = rows.findIndex((row) => row.id === id);
   const pathOf = (row: { readonly id: RunId } | undefined, list: string) =>
     row === undefined ? null : tracePath(row.id, { list });
@@ -46,7 +48,8 @@ export async function findNeighbours(
   const isLast = at === rows.length - 1 && next !== null;
   const further = new URLSearchParams(list);
   if (isLast) further.set("cursor", runsCursorText(next, isWindowDefault ? query.from : null));
-  const following = isLast ? (await runList.page(team, query, next, 1)).rows[0] : rows[at + 1];
+  const nextPage = isLast ? await runList.page(team, query, next, 1).catch(noPage) : null;
+  const following = nextPage === null ? rows[at + 1] : nextPage.rows[0];
   // The length of a list is known only where it ends.
   const count = formatCount(rows.length);
   const all = after !== null ? `${count} on the page` : next === null ? count : `${count}+`;
@@ -59,6 +62,12 @@ export async function findNeighbours(
     previous: pathOf(rows[at - 1], list),
     next: at < 0 ? null : pathOf(following, isLast ? `${further}` : list),
   };
+}
+
+/** A run has no neighbours while too many searches wait to find them (R45). */
+function noPage(error: unknown): RunListPage {
+  if (error instanceof Overloaded) return { rows: [], next: null, searchedTo: null };
+  throw error;
 }
 
 /** Parameters of a list that do not filter it by a value that names it. */
