@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../../../domain/core/ids.ts";
+import { isSearch } from "../../../../domain/runs/list_filter.ts";
 import { parseRunsQuery, type RunsCursor } from "../../../../domain/runs/list_query.ts";
 import { runId } from "../../../support/builders/requests.ts";
 
@@ -113,4 +114,7 @@ Deno.test("runs query: several values, their opposite, and filters that no index
     to: null,
   });
   assertEquals(valueOf("customer_id=c&customer_id=(unattributed)").isWindowDefault, false);
+  const searches = ["agent=a", "root=true", "root=true&error=5", "text=a", "not_agent=a"]
+    .map((text) => isSearch(valueOf(text).query));
+  assertEquals(searches, [false, false, true, true, true]);
 });

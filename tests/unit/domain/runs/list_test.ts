@@ -8,8 +8,9 @@ import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
 import { assemble } from "../../../../domain/runs/record.ts";
 import { type Closing, FINISH_STATUSES, type Opening } from "../../../../domain/runs/run.ts";
 import type { RunHead } from "../../../../domain/runs/cost.ts";
-import { listRowOf, summedRowOf } from "../../../../domain/runs/list.ts";
+import { causesOf, listRowOf, summedRowOf } from "../../../../domain/runs/list.ts";
 import { traitsOf } from "../../../../domain/runs/flags.ts";
+import { aRow } from "../../../support/builders/exports.ts";
 import { runId } from "../../../support/builders/requests.ts";
 
 const ID = runId(1) as RunId;
@@ -125,4 +126,16 @@ Deno.test("run list: a run that changed after its summary has a pending cost, re
     assertEquals([cost.state, cost.revision], ["pending", summary.revision]);
     assertEquals(row.status, now.parts.closing?.status ?? "running");
   }));
+});
+
+Deno.test("causes: a failure came through the first child that failed, and so on down", () => {
+  const failure = (n: number, parent: number) => aRow(n, { parent: runId(parent) as RunId });
+  const failures = [failure(2, 1), failure(3, 1), failure(5, 2), failure(4, 3)];
+  const pathOf = (n: number) => causesOf(runId(n) as RunId, failures).map(({ id }) => id);
+  assertEquals(pathOf(1), [runId(2), runId(5)]);
+  assertEquals(pathOf(3), [runId(4)]);
+  assertEquals(pathOf(4), []);
+  // A run may name a descendant as its parent.
+  const circle = [failure(1, 2), failure(2, 1)];
+  assertEquals(causesOf(ID, circle).map(({ id }) => id), [runId(2), runId(1)]);
 });
