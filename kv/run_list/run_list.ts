@@ -62,6 +62,12 @@ const RUNS_PER_READ = { usual: 50, scan: 200 } as const;
 /** Milliseconds of a search that no index answers (R45). */
 const SCAN_MS = 1_000;
 
+/**
+ * Milliseconds from the call of a search to its end, within the deadline of a read: one that waited
+ * long for its slot reads for less long, and its page says how far it came.
+ */
+const SEARCH_MS_MAX = 1_500;
+
 /** Latest runs of an agent whose medians are its usual figures. */
 const USUAL_RUNS = 50;
 
@@ -84,8 +90,7 @@ export function createRunListStore(store: Store) {
      *
      * @param after position after which the page starts, or null for the first page
      * @param limit maximum runs on the page
-     * @param scanMs maximum milliseconds of a search that no index answers. They include its wait for a
-     *   slot: one that had to wait reads for less long, and its page says how far it came
+     * @param scanMs maximum milliseconds of a search that no index answers
      */
     page: (
       team: Pick<Team, "id">,
@@ -94,12 +99,13 @@ export function createRunListStore(store: Store) {
       limit: number,
       scanMs: number = SCAN_MS,
     ): Promise<RunListPage> => {
-      const budget = needsScan(query) ? Budget.ofScan(scanMs) : undefined;
+      const endMs = performance.now() + SEARCH_MS_MAX;
       const reads = isSearch(query) ? store.searches : store.reads;
-      return reads.run(
-        team.id,
-        () => readRunListPage(store, team.id, query, after, limit, budget),
-      );
+      return reads.run(team.id, () => {
+        const leftMs = Math.min(scanMs, endMs - performance.now());
+        const budget = needsScan(query) ? Budget.ofScan(leftMs) : undefined;
+        return readRunListPage(store, team.id, query, after, limit, budget);
+      });
     },
     /**
      * Reads the starts of runs from the index, in no particular order.
