@@ -4,7 +4,7 @@ import { RUNS_SINCE } from "../../../domain/runs/list_query.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { Choices, Menu } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
-import { LabeledInputs, type Option } from "../components/form_fields.tsx";
+import { formOf, type Option } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { ANY_TIME, type Filter, FILTERS, type ListQuery, NO_FILTERS, PRESETS } from "./query.ts";
@@ -149,25 +149,25 @@ const PERIODS: Readonly<Record<typeof RUNS_SINCE[number], string>> = {
   "30d": "Last 30 days",
 };
 
+/** Format of days; instants can be typed too. */
+const FORMAT = { placeholder: "YYYY-MM-DD" };
+
 /** The range of time of the list. */
 function Period({ query }: { readonly query: ListQuery }) {
   const since = RUNS_SINCE.find((period) => period === query.get("since"));
   const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""];
   const days = [from && `From ${from}`, to && `to ${to}`, !/t/i.test(from + to) && "UTC"];
   const isSet = from !== "" || to !== "";
-  const text = isSet ? days.filter(Boolean).join(" ") : since ? PERIODS[since] : "Any time";
-  const attributes = { placeholder: "2026-01-31", autocomplete: "off" };
+  const label = isSet ? days.filter(Boolean).join(" ") : since ? PERIODS[since] : "Any time";
+  const { text } = formOf({ from, to }, null);
   return (
-    <Menu class="menu period" button="btn" label={[`${text} `, <Icon name="chevron" />]}>
+    <Menu class="menu period" button="btn" label={[`${label} `, <Icon name="chevron" />]}>
       <a href={query.path(ANY_TIME)}>Any time</a>
       {RUNS_SINCE.map((since) => <a href={query.path({ ...ANY_TIME, since })}>{PERIODS[since]}</a>)}
       <hr />
       <Fields kept={query.changed(ANY_TIME)} class="between">
-        <LabeledInputs
-          fields={[["from", "From", attributes], ["to", "To", attributes]]}
-          texts={{ from, to }}
-          problem={null}
-        />
+        {text("from", "From", FORMAT)}
+        {text("to", "To", FORMAT)}
         <button type="submit" class="btn small">Apply</button>
         <small>Days in UTC</small>
       </Fields>
