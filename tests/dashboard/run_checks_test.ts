@@ -1,9 +1,10 @@
-/** Results of checks on a run's page. */
+/** Results of checks, and the stages after the end, on a run's page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunRecord } from "../../domain/runs/record.ts";
-import type { StageState } from "../../domain/runs/stages.ts";
+import type { StageProgress, StageState } from "../../domain/runs/stages.ts";
 import { CheckResults } from "../../routes/dashboard/run/checks.tsx";
+import { Stages } from "../../routes/dashboard/run/results.tsx";
 import { hrefsOf, textOf } from "../support/harness/dashboard.ts";
 import { NOON } from "../support/harness/harness.ts";
 
@@ -99,4 +100,26 @@ Deno.test("checks of a run: a result whose check was deleted has no link", () =>
   ]);
   assertEquals(hrefsOf(html), ["/dashboard/checks/kept"]);
   assertMatch(textOf(html), /failed deleted .* version 3, deleted since$/);
+});
+
+Deno.test("stages are shown until all are done, with attempts and the last error", () => {
+  const stagesOf = (...processing: readonly Partial<StageProgress>[]) => {
+    const run = { id: "run_eu_1", processing } as unknown as RunRecord;
+    return textOf((Stages({ run }) || "").toString());
+  };
+  const at = NOON;
+  const done = { stage: "cost", state: "done", attempts: 1, at } as const;
+  assertEquals(stagesOf(done, { stage: "checks", state: "skipped", at }), "");
+  const failed = { stage: "checks", attempts: 3, at, error: "Error: no <disk>" } as const;
+  assertMatch(
+    stagesOf(done, { ...failed, state: "retrying" }),
+    /checks failed since [^,]* , attempt 3: Error: no <disk>; next attempt [^,]*$/,
+  );
+  const dead = stagesOf(done, { ...failed, state: "dead" });
+  assertMatch(
+    dead,
+    /checks failed for good since .* once its cause is fixed: deno task jobs --redrive=run_eu_1$/,
+  );
+  const first = stagesOf({ stage: "cost", state: "pending", attempts: 0, at }, failed);
+  assertMatch(first, /^Processing cost waiting since [^,]*$/);
 });

@@ -60,6 +60,10 @@ const HOSTILE: Readonly<Record<string, readonly [type: string, data: Record<stri
       Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 1]),
     ),
   ],
+  "many texts of several lines": ["tool_call", {
+    name: "read",
+    result: Object.fromEntries(Array.from({ length: 12_000 }, (_, i) => [`k${i}`, "\n"])),
+  }],
   "a long line": ["log", { message: filled("a") }],
   "a long level": ["log", { message: "m", level: filled("e") }],
   "a long type of an image": ["llm_call", { model: "m", output: [{ type: filled("image") }] }],

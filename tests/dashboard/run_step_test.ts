@@ -43,7 +43,7 @@ Deno.test("a model call is shown as messages, with Markdown and the outcome of i
     ["tool_call", { name: "find", call_id: "c1", arguments: { q: 1 }, error: "gone" }],
   );
   const content = textOf(step);
-  assertMatch(content, /System Be brief\. .*1 earlier message .*User first/);
+  assertMatch(content, /System: Be brief\. .*1 earlier message .*User first/);
   assertMatch(content, /Assistant m second User Where is it \? Assistant m Here , \[image: not\]/);
   assertMatch(content, /find c1 \{ "q": 1 \} Failed gone/);
   assert(step.includes("<strong>it</strong>"));
@@ -116,10 +116,14 @@ Deno.test("texts in outputs and results are Markdown, also where JSON is sent as
   await h.post(`/v1/runs/${runId(1)}/finish`, {
     status: "success",
     finished_at: at(5_000),
-    output: { answer: "**three**", list: '{"big":12345678901234567890}' },
+    output: {
+      answer: "**three**",
+      parts: { report: "One\n\n**four**" },
+      list: '{"big":12345678901234567890}',
+    },
   });
   const { text } = await (await signedIn(h)).get(PAGE);
-  assert(text.includes("<strong>three</strong>"));
+  for (const word of ["three", "four"]) assert(text.includes(`<strong>${word}</strong>`), word);
   assertMatch(textOf(text), /list \{ "big": 12345678901234567890 \}/);
 });
 
@@ -140,4 +144,16 @@ Deno.test("rows show first words without marks of Markdown, and name failures br
   assertMatch(text, /<span class="args">Plan the order refund<\/span>/);
   const tags = [...text.matchAll(/<span class="tag bad">([^<]*)</g)].map(([, tag]) => tag);
   assertEquals(tags, ["502", "timed out", "ReadError", "gone"]);
+});
+
+Deno.test("a call without messages shows only what its heading and its cost do not", async () => {
+  await using h = await Harness.open();
+  const facts = { provider: "openai", model: "gpt-4o", latency_ms: 5, input_tokens: 7 };
+  const step = await stepOf(h, 1, ["llm_call", { ...facts, output_tokens: 3, temperature: 0.2 }]);
+  assertMatch(
+    textOf(step),
+    /Tokens 7 in, 3 out This call was sent without messages\. temperature 0\.2 /,
+  );
+  const members = [...step.matchAll(/<dt>([^<]*)<\/dt><dd><pre/g)].map(([, name]) => name);
+  assertEquals(members, ["temperature"]);
 });

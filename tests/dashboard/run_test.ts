@@ -66,7 +66,7 @@ Deno.test("a run's page shows its goal, status, duration, cost and usage", async
     /Goal Find the leak Go to the output .*Output found true/,
     /quality 0\.5 the run itself useful ✕ false the run itself quality 0\.125 people/,
     /Metadata shard 3/,
-    /gpt-4o openai 1 1,000 0 100 \$0\.0035/,
+    /Model Calls Input Cached Output Cost gpt-4o openai 1 1,000 0 100 \$0\.0035/,
   ];
   for (const pattern of patterns) assertMatch(content, pattern);
   assert(!/Processing|skipped/.test(content), "all stages are done, or have nothing to do");
@@ -94,7 +94,7 @@ Deno.test("a failed run shows the reason first, with a link to the failing event
   const content = textOf(text);
   assertMatch(
     content,
-    /Failed: The tracker is gone In fetch at \+2 ms : 503 again Show in timeline/,
+    /Failed: The tracker is gone In fetch at \+2 ms: 503 again Show in timeline/,
   );
   const [, to = "", event = ""] =
     /<a href="([^"]*event=(evt_eu_[0-9a-f]{32})#\2)" data-select/.exec(text) ?? [];
@@ -204,7 +204,7 @@ Deno.test("R6 to R14: the page reports lost data of a run and the affected field
   const content = textOf((await browser.get(PAGE)).text);
   for (
     const words of [
-      /Fields not stored: a call sent values that could not be read/,
+      /Fields not stored: unreadable values: see Runledger-Dropped/,
       /Cut to a limit:/,
       /Affected fields: goal, parent_run_id, scores\./,
       /Starts in the future: more than a day after it arrived/,
@@ -248,9 +248,9 @@ Deno.test("a run is shown between its parent and its children, each with its sta
   const content = textOf(text);
   assertMatch(
     content,
-    /Parent and children parent running \$0\.0000 middle \(this run\) running \$0\.0000 child cancelled/,
+    /Parent and children Parent parent running \$0\.0000 Child child cancelled/,
   );
-  assertMatch(content, /and 3 started earlier/);
+  assertMatch(content, /3 others started earlier/);
   assertEquals(text.match(new RegExp(">child</a>", "g"))?.length, 25);
   await h.post("/v1/runs", aRun(40, { parent_run_id: runId(41) }));
   const orphan = textOf((await reader.get(`/dashboard/runs/${runId(40)}`)).text);
@@ -326,4 +326,18 @@ Deno.test("duration and cost are compared with what is usual for the agent", asy
   assert(!/usual/.test(await factsOf(4)), "four runs do not say what is usual");
   await h.post("/v1/heartbeats", beat(5, 6_900, 0.01));
   assertMatch(await factsOf(5), /Duration 6\.9 s 2\.3× usual Cost \$0\.0100 as usual/);
+});
+
+Deno.test("the instants say how late a run was received, and a flag says that its clock is ahead", async () => {
+  await using h = await Harness.open();
+  h.nowMs += 725_000;
+  await sendRun(h, {});
+  const reader = await signedIn(h);
+  const late = textOf((await reader.get(PAGE)).text);
+  assertMatch(late, /Received after its start 12 min 5 s \(delayed upload or wrong client clock\)/);
+  assert(!late.includes("Clock ahead"));
+  await h.post("/v1/runs", aRun(2, { started_at: at(1_025_000) }));
+  const ahead = textOf((await reader.get(`/dashboard/runs/${runId(2)}`)).text);
+  assertMatch(ahead, /Clock ahead: the client's clock, by 5 min or more\./);
+  assert(!ahead.includes("Received after its start"));
 });

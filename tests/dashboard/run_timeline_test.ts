@@ -158,7 +158,7 @@ Deno.test("a call's cost is shown as tokens times rate, with the row that priced
   assertMatch(content, /Tokens 200 in, 1,000,000 out/);
   assertMatch(textOf(rowOf(await pageOf(h), 1)), /\$20\.0010/);
   assertMatch(content, /input 150 5 \$0\.00075 input read from a cache 50 5 \$0\.00025/);
-  assertMatch(content, /output 1,000,000 20 \$20 Together \$20\.001/);
+  assertMatch(content, /output 1,000,000 20 \$20 Total \$20\.001/);
   assertMatch(
     content,
     new RegExp(`Priced by ${id} , the team's own row, in force since 2026-01-01`),

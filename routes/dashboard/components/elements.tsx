@@ -109,7 +109,7 @@ export function Section({ title, id, tag, aside, children }: SectionProps) {
       <header>
         <h2>{title}</h2>
         {tag !== undefined && <span class="tag">{tag}</span>}
-        {aside !== undefined && <div class="end">{aside}</div>}
+        {aside && <div class="end">{aside}</div>}
       </header>
       {children}
     </section>
@@ -142,11 +142,15 @@ export function Copyable({ id, text }: { readonly id: string; readonly text: str
 
 export type KeyValue = readonly [name: string, value: Child];
 
-/** Lists name-value pairs, one per line. */
-export function KeyValues({ pairs }: { readonly pairs: readonly KeyValue[] }) {
+interface PairsProps {
+  readonly pairs: readonly KeyValue[];
+}
+
+/** Lists name-value pairs, one per line; omits pairs without a value. */
+export function KeyValues({ pairs }: PairsProps) {
   return (
     <dl class="kv">
-      {pairs.map(([name, value]) => (
+      {present(pairs).map(([name, value]) => (
         <>
           <dt>{name}</dt>
           <dd>{value}</dd>
@@ -157,10 +161,10 @@ export function KeyValues({ pairs }: { readonly pairs: readonly KeyValue[] }) {
 }
 
 /** Lists name-value pairs side by side; omits pairs without a value. */
-export function LabelList({ pairs }: { readonly pairs: readonly KeyValue[] }) {
+export function LabelList({ pairs }: PairsProps) {
   return (
     <dl class="labels">
-      {pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => (
+      {present(pairs).map(([name, value]) => (
         <div>
           <dt>{name}</dt>
           <dd>{value}</dd>
@@ -168,6 +172,10 @@ export function LabelList({ pairs }: { readonly pairs: readonly KeyValue[] }) {
       ))}
     </dl>
   );
+}
+
+function present(pairs: readonly KeyValue[]): readonly KeyValue[] {
+  return pairs.filter(([, value]) => value !== null && value !== undefined && value !== false);
 }
 
 /** Links to the pages above, from the top. */

@@ -3,17 +3,17 @@ import type { CheckResult, CheckStatus } from "../../../domain/runs/check_result
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { checkPath } from "../checks/paths.ts";
 import { Outcome, SeverityTag } from "../checks/outcome.tsx";
-import { Icon } from "../components/icons.tsx";
+import { Sign } from "../components/elements.tsx";
 
 /** Returns whether the checks of a closed run are still to be done. */
-export function awaitsChecks(
-  { cost, processing }: Pick<RunRecord, "cost" | "processing">,
-): boolean {
-  // Before the cost is final, it is not known whether a check applies.
-  if (cost.state !== "final") return false;
+export function awaitsChecks({ cost, processing }: Pick<RunRecord, "cost" | "processing">) {
   const state = processing.find(({ stage }) => stage === "checks")?.state;
-  return state === "pending" || state === "retrying";
+  // Before the cost is final, it is not known whether a check applies.
+  return cost.state === "final" && (state === "pending" || state === "retrying");
 }
+
+/** The order of the pills. */
+const ORDER: readonly CheckStatus[] = ["fail", "error", "skipped", "pass"];
 
 interface CheckResultsProps {
   readonly run: RunRecord;
@@ -21,41 +21,28 @@ interface CheckResultsProps {
   readonly checkIds: ReadonlySet<string>;
 }
 
-/** The order of the pills. */
-const ORDER: readonly CheckStatus[] = ["fail", "error", "skipped", "pass"];
-
 /** Shows the results of checks in one line; nothing if none applies. */
 export function CheckResults({ run, checkIds }: CheckResultsProps) {
-  const { checks } = run;
   const isPending = awaitsChecks(run);
-  if (checks.length === 0 && !isPending) return null;
-  const ordered = ORDER.flatMap((status) => checks.filter((result) => result.status === status));
+  const results = ORDER.flatMap((status) => run.checks.filter((check) => check.status === status));
+  if (results.length === 0 && !isPending) return null;
   return (
     <section class="verdicts" aria-labelledby="checks-title">
       <h2 id="checks-title">Checks</h2>
       {isPending && (
-        <span class="st st-run">
-          <Icon name="run" />
-          <span>{checks.length === 0 ? "running" : "running again"}</span>
-        </span>
+        <Sign icon="run" name="st-run">{results.length === 0 ? "running" : "running again"}</Sign>
       )}
-      {ordered.map((result) => <Pill result={result} isKept={checkIds.has(result.id)} />)}
+      {results.map((result) => <Pill {...result} isKept={checkIds.has(result.id)} />)}
     </section>
   );
 }
 
-interface PillProps {
-  readonly result: CheckResult;
-  /** True if the check still exists. */
-  readonly isKept: boolean;
-}
+type PillProps = CheckResult & { readonly isKept: boolean };
 
-/** A result: the check may have changed since its version was applied. */
-function Pill({ result, isKept }: PillProps) {
-  const { check, id, status, severity, got, version } = result;
+/** A result, which opens to its reason: the check may have changed since that version. */
+function Pill({ check, id, status, severity, got, message, version, isKept }: PillProps) {
   const isFailed = status === "fail";
-  const message = result.message ??
-    (isFailed || status === "error" ? <i>The message was removed by age</i> : null);
+  const isRemoved = message === null && (isFailed || status === "error");
   return (
     <details id={`check-${id}`} name="check" class={isFailed && severity === "fail" ? "bad" : ""}>
       <summary>
@@ -63,15 +50,12 @@ function Pill({ result, isKept }: PillProps) {
       </summary>
       <div>
         {message !== null && <p>{message}</p>}
-        {got !== null && got !== "" && (
-          <p>
-            got <code>{got}</code>
-          </p>
-        )}
+        {isRemoved && <p class="quiet">The message was removed by age</p>}
+        {got && <code>got {got}</code>}
         <p class="quiet">
           <Outcome of={status} /> {isFailed && <SeverityTag of={severity} />} version {version},
           {" "}
-          {isKept ? <a href={checkPath(check)}>Open the check</a> : <span>deleted since</span>}
+          {isKept ? <a href={checkPath(check)}>Open the check</a> : "deleted since"}
         </p>
       </div>
     </details>

@@ -1,5 +1,6 @@
 /** Previews of events: the text and metrics that a timeline row shows. */
 import { isObject, type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
+import type { JsonFields } from "../../../domain/core/body.ts";
 import { chatOf } from "../../../domain/runs/chat.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import { excerpt, excerptOfString } from "../../../domain/core/pretty_json.ts";
@@ -17,53 +18,43 @@ const LINE_CHARS = 140;
 /** Maximum characters of a reason: a few lines. */
 const REASON_CHARS = 400;
 
-/**
- * Presentation of event types: a distinct symbol, the class of its colour, a label, the members
- * that may name an event, and the members that may describe it. The first member present is shown.
- */
-const SORTS = new Map([
-  ["llm_call", {
-    sign: "◆",
-    colour: "c1",
+/** Event types by name. Of the members that may name or describe an event, the first one does. */
+const SORTS = {
+  llm_call: {
+    kind: "model",
     label: "model call",
     names: ["model"],
     texts: ["text", "output", "content", "completion", "message"],
-  }],
-  ["tool_call", {
-    sign: "⚙",
-    colour: "c2",
+  },
+  tool_call: {
+    kind: "tool",
     label: "tool",
     names: ["name", "tool", "tool_name", "function"],
     texts: ["action", "command", "arguments", "args", "input", "parameters"],
-  }],
-  ["log", { sign: "≡", colour: "c8", label: "log", names: [], texts: ["message"] }],
-]);
+  },
+  log: { kind: "log", label: "log", names: [], texts: ["message"] },
+} as const;
 
-/** All other events, named by their type. */
-const OTHER_SORT = {
-  sign: "•",
-  colour: "c5",
-  names: ["name"],
-  texts: ["title", "message", "label", "summary", "text", "output", "status"],
-};
+/** Members of all other events, which have the name of their type. */
+const OTHER_TEXTS = ["title", "message", "label", "summary", "text", "output", "status"];
 
 /** Reads the preview of an event from its data. */
 export function previewOf(event: PositionedEvent) {
   const { type, data } = event;
   const members = rawMembers(data);
   const { error, call, latencyMs } = storedFacts(type, data);
-  const sort = SORTS.get(type);
-  const { sign, colour, label, names, texts } = sort ?? { ...OTHER_SORT, label: type };
+  const { kind, label, names, texts } = Object.hasOwn(SORTS, type)
+    ? SORTS[type as keyof typeof SORTS]
+    : { kind: "span" as const, label: type, names: ["name"], texts: OTHER_TEXTS };
   return {
     event,
     members,
-    sign,
-    colour: error ? "bad" : colour,
+    kind,
     label,
-    name: firstLine(names.map((name) => members.get(name)), LINE_CHARS),
-    text: (type === "llm_call" ? answerIn(data) : null) ??
-      firstLine(texts.map((name) => members.get(name)), LINE_CHARS) ??
-      (sort !== undefined || EMPTY.has(data) ? null : lineOf(data, LINE_CHARS)),
+    name: firstLine(names.map((name) => members.get(name))),
+    text: (kind === "model" ? answerIn(data) : null) ??
+      firstLine(texts.map((name) => members.get(name))) ??
+      (kind === "span" && !EMPTY.has(data) ? lineOf(data) : null),
     latencyMs: latencyMs ?? null,
     /** Tokens of a model call; null for other events, and if they were not counted. */
     tokens: call?.counted === true ? call : null,
@@ -72,23 +63,27 @@ export function previewOf(event: PositionedEvent) {
   };
 }
 
+/** Parses the data of an event or a call; empty if it is not an object. */
+export function fieldsOf(data: RawJson): JsonFields {
+  const parsed: unknown = JSON.parse(data);
+  return isObject(parsed) ? parsed : {};
+}
+
 /** Maximum characters of a model call whose messages are read for its row. */
 const CHAT_CHARS_MAX = 20_000;
 
 /** Returns the first words of a model's answer, else the tool that it calls; null for neither. */
 function answerIn(data: RawJson): string | null {
   if (data.length > CHAT_CHARS_MAX) return null;
-  const parsed: unknown = JSON.parse(data);
-  if (!isObject(parsed)) return null;
-  const parts = chatOf(parsed).output.flatMap(({ parts }) => parts);
+  const parts = chatOf(fieldsOf(data)).output.flatMap(({ parts }) => parts);
   const text = parts.find((part) => part.kind === "text" && part.text.trim() !== "");
   if (text?.kind === "text") return proseLine(text.text, LINE_CHARS);
   const call = parts.find((part) => part.kind === "call");
-  return call?.kind === "call" ? lineOf(call.name, LINE_CHARS) : null;
+  return call?.kind === "call" ? lineOf(call.name) : null;
 }
 
-/** Converts a text to one line of at most `charsMax` characters. */
-export function lineOf(text: string, charsMax: number): string {
+/** Converts a text to one line of at most `charsMax` characters, by default those of a name. */
+export function lineOf(text: string, charsMax = LINE_CHARS): string {
   const { text: line, isCut } = excerpt(text, charsMax);
   return `${printable(line).replace(/\s+/g, " ").trim()}${isCut ? "…" : ""}`;
 }
@@ -103,7 +98,7 @@ export function proseLine(text: string, charsMax: number): string {
  * Returns the first value that is not empty on one line: a JSON string as its text, other JSON as
  * received. Null if there is none.
  */
-function firstLine(values: readonly (RawJson | undefined)[], charsMax: number): string | null {
+function firstLine(values: readonly (RawJson | undefined)[], charsMax = LINE_CHARS): string | null {
   const first = values.find((value) => value !== undefined && !EMPTY.has(value));
   if (first === undefined) return null;
   if (!first.startsWith('"')) return lineOf(first, charsMax);

@@ -18,17 +18,19 @@ import { Copyable, Crumbs, DELETED } from "../components/elements.tsx";
 import { RunState } from "../components/run_columns.tsx";
 import { CheckResults } from "./checks.tsx";
 import { showComparison } from "./compare_page.tsx";
-import { FoldedSection, Instants, RunLabelList } from "./details.tsx";
+import { CostSection } from "./cost.tsx";
 import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
 import { renderRunNotFound } from "./not_found.tsx";
 import { listOf } from "./neighbours.ts";
 import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
 import {
-  CostSection,
+  FoldedSection,
+  Instants,
   MetadataTable,
   OutputSection,
   Relatives,
+  RunLabelList,
   Scores,
   Stages,
 } from "./results.tsx";
@@ -104,7 +106,6 @@ interface BodyProps extends ViewProps {
 
 function RunBody({ data, trace, isFollowed, origin }: BodyProps) {
   const { run, view } = data;
-  const props = { ...data, trace };
   const following = isFollowed && {
     "hx-get": tracePath(run.id, view),
     "hx-trigger": `every ${RELOAD_SECONDS}s`,
@@ -115,23 +116,23 @@ function RunBody({ data, trace, isFollowed, origin }: BodyProps) {
   return (
     <>
       <div id="facts" class="run-facts" {...following}>
-        <RunLabelList {...data} />
-        <Failure {...props} />
+        <RunLabelList run={run} traits={data.traits} />
+        <Failure data={data} trace={trace} />
         <Facts data={data} trace={trace} />
-        <CheckResults {...data} />
+        <CheckResults run={run} checkIds={data.checkIds} />
       </div>
       <section id="timeline" class="panel trace" aria-labelledby="timeline-title">
         <Waterfall data={data} trace={trace} />
-        <StepPanel {...props} />
+        <StepPanel data={data} trace={trace} />
       </section>
       <div id="results" class="results">
-        <OutputSection {...data} />
-        <Scores {...data} />
+        <OutputSection run={run} />
+        <Scores run={run} />
         <CostSection {...data} />
-        <MetadataTable {...data} />
+        <MetadataTable run={run} />
         <Relatives {...data} />
-        <Stages {...data} />
-        <Instants {...run} />
+        <Stages run={run} />
+        <Instants run={run} />
         <FoldedSection id="elsewhere" title="The same as JSON">
           <p>Request it with a key of the team:</p>
           <Copyable id="curl" text={curl} />

@@ -1,157 +1,161 @@
-/** The results of a run: output, scores, metadata, cost by model, relatives, and the stages after its end. */
-import {
-  retryAt,
-  STAGE_ATTEMPTS_MAX,
-  type StageProgress,
-  type StageState,
-} from "../../../domain/runs/stages.ts";
-import type { Child } from "hono/jsx";
-import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
+/** Parts of a run's page: labels and flags, output, scores, metadata, relatives, stages, instants. */
+import type { PropsWithChildren } from "hono/jsx";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { retryAt, type StageProgress } from "../../../domain/runs/stages.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
-import { LabelList, Money, Section, Status } from "../components/elements.tsx";
-import { Ago } from "../components/time.tsx";
-import { durationText, formatCount } from "../components/format.ts";
-import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
-import { FoldedSection } from "./details.tsx";
-import { CallCost, UnpricedCall } from "./call_cost.tsx";
-import { Output } from "./payload.tsx";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
+import { KeyValues, LabelList, Money, Section, State, Status } from "../components/elements.tsx";
+import { durationText } from "../components/format.ts";
+import { At } from "../components/time.tsx";
+import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import type { RunData } from "./run_load.ts";
 import { CHILDREN_LISTED, rawPath } from "./paths.ts";
-import { runPath } from "../layout/paths.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
+import { CopyButton, Fold, Output } from "./values.tsx";
+
+type RunProps = Pick<RunData, "run">;
+
+/** Shows the labels and the flags of a run. */
+export function RunLabelList({ run, traits }: Pick<RunData, "run" | "traits">) {
+  const flags = flagsOf(run, traits);
+  const linkOf = (value: string | null | undefined, to: (value: string) => string) =>
+    value ? <a href={to(value)}>{value}</a> : null;
+  const id = (
+    <>
+      <code id="run-id">{run.id}</code> <CopyButton of="run-id" label="Copy the run's id" />
+    </>
+  );
+  return (
+    <>
+      <LabelList
+        pairs={[
+          ["Agent", linkOf(run.agent, agentPath)],
+          [
+            "Customer",
+            linkOf(run.customerId, (id) => RUNS_PATH + queryText([["customer_id", id]])),
+          ],
+          ["Feature", linkOf(run.feature, (name) => RUNS_PATH + queryText([["feature", name]]))],
+          ["Started", run.startedAt && <At at={run.startedAt} />],
+          ["Started by run", linkOf(run.opening?.parentRunId, runPath)],
+          ["Note", run.status === "failed" ? null : run.note],
+          ["Id", id],
+        ]}
+      />
+      {flags.length > 0 && (
+        <ul class="flags">
+          {flags.map(([label, meaning]) => (
+            <li>
+              <b>{label}:</b> {meaning}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+type FlagName = (RunRecord["flags"] | RunRecord["cost"]["flags"] | RunData["traits"])[number];
+type Flag = readonly [label: string, meaning: string];
+
+/** Flags of a run, of its cost and of its traits: missing parts, then losses, then oddities. */
+const FLAGS: Readonly<Partial<Record<FlagName, Flag>>> = {
+  no_opening: ["No opening yet", "agent and start are unknown. Without one, it is kept a week."],
+  dropped_fields: ["Fields not stored", "unreadable values: see Runledger-Dropped in the answer."],
+  ignored_fields: ["Ignored fields", "a call sent fields that it does not know, perhaps misspelt."],
+  truncated: ["Cut to a limit", "a text, an event or the output. The run keeps its beginning."],
+  unreadable_figures: ["Unreadable numbers", "they count as absent. Their event names them."],
+  no_tokens: ["No cost", "a model call has no token counts, so nothing prices it."],
+  batch_rate_missing: ["No batch rate", "the full rate counts for a call in batch mode."],
+  late: [
+    "Late events",
+    "some events arrived after the run finished. They are included, and the cost was recalculated.",
+  ],
+  negative_duration: ["Ends before it starts", "its duration counts as 0."],
+  future_start: ["Starts in the future", "more than a day after it arrived, which counts instead."],
+  cached_exceeds_input: ["Cached tokens apart", "a call cached more tokens than its input has."],
+};
+
+function flagsOf(run: RunRecord, traits: RunData["traits"]): readonly Flag[] {
+  const { flags, lost, ignored, payload, clockSkewMs: skewMs } = run;
+  const names = new Set<string>([...flags, ...run.cost.flags, ...traits]);
+  const removed = payload === "removed" ? "was removed" : "was partly removed";
+  const aheadMs = flags.includes("future_start") ? -1 : skewMs ?? -1;
+  const own: readonly (readonly [boolean, ...Flag])[] = [
+    [payload !== "whole", "Payload removed", `it ${removed} by age. Cost, usage and labels stay.`],
+    [ignored.length > 0, "Unknown names", `${ignored.join(", ")}.`],
+    [lost.length > 0, "Affected fields", `${lost.join(", ")}.`],
+    [aheadMs >= 0, "Clock ahead", `the client's clock, by ${durationText(aheadMs)} or more.`],
+  ];
+  return [
+    ...Object.entries(FLAGS).flatMap(([name, flag]) => names.has(name) ? [flag] : []),
+    ...own.flatMap(([applies, ...flag]) => applies ? [flag] : []),
+  ];
+}
 
 /** Shows the output, if there is one. */
-export function OutputSection({ run: { id, output } }: RunData) {
-  if (output === null) return null;
-  return (
+export function OutputSection({ run: { id, output } }: RunProps) {
+  return output !== null && (
     <Section id="output" title="Output">
       <Output run={id} output={output} />
     </Section>
   );
 }
 
-export function Scores({ run: { scores, addedScores }, nowMs }: RunData) {
-  if (scores.length + addedScores.length === 0) return null;
-  const rows = [
-    ...scores.map(([name, value]) => ({ name, value, from: "the run itself" })),
-    ...addedScores.map(({ name, value, source, receivedAt }) => {
-      const from = (
-        <>
-          {source}, <Ago at={receivedAt} now={nowMs} />
-        </>
-      );
-      return { name, value, from };
-    }),
-  ];
-  return (
-    <Section id="scores" title="Scores">
-      <Table label="Scores" columns={SCORE_COLUMNS} rows={rows} />
-    </Section>
-  );
-}
-
-const SCORE_COLUMNS: readonly Column<Pick<AddedScore, "name" | "value"> & { from: Child }>[] = [
-  { head: "Score", isName: true, cell: ({ name }) => name },
-  {
-    head: "Value",
-    cell: ({ value }) => value === true ? "✓ true" : value === false ? "✕ false" : String(value),
-  },
-  { head: "From", cell: ({ from }) => from },
-];
-
-export function MetadataTable({ run: { metadata } }: RunData) {
-  if (metadata === null || metadata.length === 0) return null;
-  return (
-    <Section id="metadata" title="Metadata">
-      <LabelList
-        pairs={metadata.map(([key, value]) => [
-          key,
-          value === null ? <i>removed by age</i> : String(value),
-        ])}
-      />
-    </Section>
-  );
-}
-
-/** Shows the cost, model by model. */
-export function CostSection({ page, ownCall, family, isAdmin }: RunData) {
-  const lines = costByModel(page);
-  if (lines.length === 0 && ownCall === null) return null;
-  return (
-    <Section
-      id="cost"
-      title="Cost by model"
-      aside={family.children.length > 0 ? <span class="quiet">without child runs</span> : undefined}
-    >
-      {lines.length > 0 && (
-        <Table label="Cost by model" class="folding" columns={MODEL_COLUMNS} rows={lines} />
-      )}
-      {lines.filter(({ priced }) => priced === false).map((line) => (
-        <UnpricedCall {...line} mayPrice={isAdmin} />
-      ))}
-      {ownCall?.unpriced === false && <CallCost call={ownCall} mayPrice={isAdmin} />}
-    </Section>
-  );
-}
-
-const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
-  {
-    head: "Model",
-    isName: true,
-    cell: ({ model, provider }) => (
+/** Shows the scores, if there are any. */
+export function Scores({ run: { scores, addedScores } }: RunProps) {
+  const own = scores.map(([name, value]) => ({ name, value, source: "the run itself" }));
+  const all: readonly (typeof own[number] & Partial<AddedScore>)[] = [...own, ...addedScores];
+  const pairs = all.map(({ name, value, source, receivedAt: at }) =>
+    [
+      name,
       <>
-        {model ?? "(no model)"}
-        {provider !== null && <span class="soft">{` ${provider}`}</span>}
-      </>
-    ),
-  },
-  countColumn("Calls", ({ calls }) => calls, "call"),
-  numberColumn("Input", ({ inputTokens }) => formatCount(inputTokens), "in"),
-  numberColumn(
-    "of it cached",
-    ({ cachedInputTokens }) => formatCount(cachedInputTokens),
-    "of it cached",
-  ),
-  numberColumn("Output", ({ outputTokens }) => formatCount(outputTokens), "out"),
-  numberColumn(
-    "Cost",
-    ({ priced, cost }) =>
-      priced === true ? <Money of={cost} /> : priced === null ? "no tokens" : "no price",
-  ),
-];
+        {value === true ? "✓ true" : value === false ? "✕ false" : value}{" "}
+        <span class="soft">{source}</span> {at !== undefined && <At at={at} />}
+      </>,
+    ] as const
+  );
+  return pairs.length > 0 && (
+    <Section id="scores" title="Scores">
+      <KeyValues pairs={pairs} />
+    </Section>
+  );
+}
 
-const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {
-  pending: ["…", "waiting"],
-  done: ["✓", "done"],
-  skipped: ["–", "skipped"],
-  retrying: ["↻", "failed, is tried again"],
-  dead: ["✕", "given up"],
-};
+/** Shows the metadata, if there is any. */
+export function MetadataTable({ run: { metadata } }: RunProps) {
+  const pairs = (metadata ?? []).map(([key, value]) =>
+    [key, value === null ? <i>removed by age</i> : String(value)] as const
+  );
+  return pairs.length > 0 && (
+    <Section id="metadata" title="Metadata">
+      <LabelList pairs={pairs} />
+    </Section>
+  );
+}
 
-/** Shows the stages; an open run has none. */
-export function Stages({ run: { id, processing }, nowMs }: RunData) {
+/** The icon and the word of each state of a stage. */
+const STATES = {
+  pending: ["late", "waiting"],
+  done: ["ok", "done"],
+  skipped: ["off", "skipped"],
+  retrying: ["warn", "failed"],
+  dead: ["bad", "failed for good"],
+} as const;
+
+/** Shows the stages after the end of a run, unless all are done. */
+export function Stages({ run: { id, processing } }: RunProps) {
   // Stages that are done, or have nothing to do, are no news. Before the cost is done, it is not known
   // which of the others have.
-  const [cost] = processing;
-  const known = cost?.state === "done" ? processing : processing.slice(0, 1);
-  const open = known.filter(({ state }) => state !== "skipped");
-  if (open.every(({ state }) => state === "done")) return null;
-  const columns: readonly Column<StageProgress>[] = [
-    { head: "Stage", isName: true, cell: ({ stage }) => stage },
-    { head: "State", cell: (stage) => stateOf(stage, nowMs) },
-    numberColumn("Tries", ({ attempts }) => attempts),
-    { head: "Since", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
-    { head: "Last error", cell: ({ error }) => error ?? "" },
-  ];
-  const hasState = (wanted: StageState) => open.some(({ state }) => state === wanted);
-  return (
+  const known = processing[0]?.state === "done" ? processing : processing.slice(0, 1);
+  const stages = known.filter(({ state }) => state !== "skipped");
+  return stages.some(({ state }) => state !== "done") && (
     <Section id="processing" title="Processing">
-      <Table label="Stages after the end of the run" columns={columns} rows={open} />
-      {hasState("dead") && (
+      <KeyValues pairs={stages.map((stage) => [stage.stage, <Stage {...stage} />])} />
+      {stages.some(({ state }) =>
+        state === "dead"
+      ) && (
         <p>
-          A stage is given up after {STAGE_ATTEMPTS_MAX}{" "}
-          tries. Once its cause is fixed, the operator of the service retries it:{" "}
+          The operator of the service retries a stage once its cause is fixed:{" "}
           <code>deno task jobs --redrive={id}</code>
         </p>
       )}
@@ -159,89 +163,87 @@ export function Stages({ run: { id, processing }, nowMs }: RunData) {
   );
 }
 
-function stateOf(stage: StageProgress, nowMs: number): Child {
-  const [sign, meaning] = STATE_LABELS[stage.state];
+function Stage({ state, attempts, at, error }: StageProgress) {
+  const [icon, word] = STATES[state];
+  const retry = state === "retrying" && <At at={retryAt({ tries: attempts, at })} />;
   return (
-    <>
-      <span aria-hidden="true">{sign}</span> {meaning}
-      {stage.state === "retrying" && (
-        <Ago at={retryAt({ tries: stage.attempts, at: stage.at })} now={nowMs} />
-      )}
-    </>
+    <State icon={icon} name={word}>
+      since <At at={at} />
+      {error !== undefined && `, attempt ${attempts}: ${error}`}
+      {retry && "; next attempt "}
+      {retry}
+    </State>
   );
 }
 
-/** Shows the tree, if the run has a parent or children. */
-export function Relatives(loaded: RunData) {
-  const { run, family, relatives } = loaded;
-  const parentRunId = run.opening?.parentRunId;
-  if (parentRunId === undefined && family.children.length === 0) return null;
-  const self = (
-    <>
-      <b>{run.agent ?? "this run"}</b> (this run) <Status of={run.status} />{" "}
-      <Money of={run.cost.amount} />
-      <Children {...loaded} />
-    </>
-  );
-  return (
+type FamilyProps = Pick<RunData, "run" | "family" | "relatives">;
+
+/** Shows the parent and the children of a run, if it has any. */
+export function Relatives({ run, family: { children, hasMore }, relatives }: FamilyProps) {
+  const parent = run.opening?.parentRunId;
+  const ids = [...parent === undefined ? [] : [parent], ...children.slice(0, CHILDREN_LISTED)];
+  const unlisted = children.length - CHILDREN_LISTED;
+  return ids.length > 0 && (
     <FoldedSection id="family" title="Parent and children">
-      <ul class="tree">
-        <li>
-          {parentRunId === undefined ? self : (
-            <>
-              <Relative id={parentRunId} row={relatives.get(parentRunId)} />
-              <ul>
-                <li>{self}</li>
-              </ul>
-            </>
-          )}
-        </li>
-      </ul>
-      {family.children.length > 0 && (
+      <KeyValues
+        pairs={ids.map((id) => [
+          id === parent ? "Parent" : "Child",
+          <Relative id={id} row={relatives.get(id)} />,
+        ])}
+      />
+      {unlisted > 0 && (
         <p>
-          Together with all that it started: <Money of={run.cost.amount + family.totals.cost} />
-          {family.isCut && ", and what those beyond the nearest 200 cost"}.
+          {hasMore && "More than "}
+          {unlisted} others started earlier:{" "}
+          <a href={rawPath(run.id, null, 1)}>show them as JSON</a>
         </p>
       )}
     </FoldedSection>
   );
 }
 
-function Children({ run, family: { children, hasMore }, relatives }: RunData) {
-  if (children.length === 0) return null;
-  const unlisted = children.length - CHILDREN_LISTED;
+function Relative({ id, row }: { readonly id: string; readonly row: RunListRow | undefined }) {
+  if (row === undefined) return `${id} is not here: not sent to this team yet, or deleted`;
+  const { agent, status, durationMs, cost } = row;
   return (
-    <ul>
-      {children.slice(0, CHILDREN_LISTED).map((id) => (
-        <li>
-          <Relative id={id} row={relatives.get(id)} />
-        </li>
-      ))}
-      {unlisted > 0 && (
-        <li>
-          and {hasMore ? `more than ${unlisted}` : unlisted} started earlier: see{" "}
-          <code>links.children</code> <a href={rawPath(run.id, null, 1)}>in the JSON</a>
-        </li>
-      )}
-    </ul>
+    <>
+      <a href={runPath(id)}>{agent ?? id}</a> <Status of={status} />{" "}
+      {durationMs !== null && durationText(durationMs)} <Money of={cost.amount} />
+    </>
   );
 }
 
-/** A run on one line. */
-function Relative({ id, row }: { readonly id: RunId; readonly row: RunListRow | undefined }) {
-  if (row === undefined) {
-    return (
-      <>
-        <code>{id}</code>{" "}
-        <span class="soft">is not here: it was not sent to this team yet, or was deleted</span>
-      </>
-    );
-  }
+/** Shows the exact instants and the trace of a run. */
+export function Instants({ run }: RunProps) {
+  const { trace, idleTimeoutSeconds: idle, idleTimeoutStatus } = run.opening ?? {};
+  const timeOf = (at: number | null) =>
+    at !== null && <time datetime={formatInstant(at)}>{formatInstant(at)}</time>;
+  const ending = idleTimeoutStatus === undefined ? "" : `, as ${idleTimeoutStatus}`;
+  const lateMs = -(run.clockSkewMs ?? 0);
   return (
-    <>
-      <a href={runPath(id)}>{row.agent ?? id}</a> <Status of={row.status} />{" "}
-      <span class="soft">{row.durationMs === null ? "" : durationText(row.durationMs)}</span>{" "}
-      <Money of={row.cost.amount} />
-    </>
+    <FoldedSection id="instants" title={trace ? "Exact instants and trace" : "Exact instants"}>
+      <KeyValues
+        pairs={[
+          ["Started", timeOf(run.startedAt)],
+          ["Ended", timeOf(run.finishedAt)],
+          ["First received", timeOf(run.receivedAt)],
+          ["Last received", timeOf(run.updatedAt)],
+          [
+            "Received after its start",
+            lateMs > 0 && `${durationText(lateMs)} (delayed upload or wrong client clock)`,
+          ],
+          ["Closes when idle", idle && `after ${durationText(idle * 1_000)}${ending}`],
+          ["Trace", trace && <code>{trace.traceId}</code>],
+          ["Parent span", trace && <code>{trace.spanId}</code>],
+        ]}
+      />
+    </FoldedSection>
   );
+}
+
+type FoldedProps = PropsWithChildren<{ readonly id: string; readonly title: string }>;
+
+/** A panel that readers rarely need: it opens by its heading. */
+export function FoldedSection({ id, title, children }: FoldedProps) {
+  return <Fold id={id} class="panel" summary={<h2>{title}</h2>}>{children}</Fold>;
 }

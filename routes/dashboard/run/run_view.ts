@@ -12,9 +12,6 @@ import { reasonOf } from "./title.ts";
 /** The view of a run: its trace as the waterfall shows it. */
 export type Trace = ReturnType<typeof runView>;
 
-/** A loaded run and its view. */
-export type TraceProps = RunData & { readonly trace: Trace };
-
 /** The data and the view of a run, as components take them. */
 export interface ViewProps {
   readonly data: RunData;

@@ -1,27 +1,23 @@
 /** The selected step: its content, then its cost, then the rest. */
-import type { Child, PropsWithChildren } from "hono/jsx";
-import { isObject } from "../../../domain/core/raw_json.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { prettyJson } from "../../../domain/core/pretty_json.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
 import { chatOf, toolUseOf } from "../../../domain/runs/chat.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
 import { durationText, formatCount } from "../components/format.ts";
-import { KeyValues } from "../components/elements.tsx";
+import { KeyValues, LabelList } from "../components/elements.tsx";
 import { runPath } from "../layout/paths.ts";
-import { CallCost } from "./call_cost.tsx";
-import { lineOf, membersOf, offsetText } from "./event_preview.ts";
-import { Icon } from "../components/icons.tsx";
-import { CallBox, Chat, CopyButton, TextBudget, Value } from "./messages.tsx";
-import { Output, Payload } from "./payload.tsx";
+import { CallCost } from "./cost.tsx";
+import { type EventPreview, fieldsOf, lineOf, offsetText } from "./event_preview.ts";
+import { CallBox, Messages, outcomesIn } from "./messages.tsx";
 import { positionBefore, rawPath } from "./paths.ts";
 import type { Step } from "./steps.ts";
-import type { TraceProps } from "./run_view.ts";
+import type { ViewProps } from "./run_view.ts";
+import { Bounded, Copied, CopyButton, Fold, Members, Output, Value } from "./values.tsx";
 import { StepIcon } from "./waterfall_row.tsx";
 
 /** Maximum characters of JSON shown. */
 const JSON_CHARS = 8_000;
-
-/** Maximum characters of the level of a log. */
-const LEVEL_CHARS = 40;
 
 /** Members of a call that its heading and its cost show. */
 const CALL_FACTS: ReadonlySet<string> = new Set([
@@ -29,245 +25,156 @@ const CALL_FACTS: ReadonlySet<string> = new Set([
   ...["input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens"],
 ]);
 
-export function StepPanel(props: TraceProps) {
-  const { trace: { selected } } = props;
+export function StepPanel({ data, trace: { selected: step, axis, rows } }: ViewProps) {
+  const { run, branches, isAdmin } = data;
+  if (step === null) {
+    return (
+      <aside id="step" class="item" aria-label="Selected step" tabindex={-1}>
+        <p class="quiet">The selected step is not on this page.</p>
+      </aside>
+    );
+  }
+  const { preview, name, durationMs, atMs } = step;
+  const isHere = step.run === run.id;
+  const child = branches.find(({ row }) => row.id === step.run);
+  const record = isHere ? run : child?.loaded?.record ?? null;
+  const at = formatInstant(atMs);
   return (
     <aside id="step" class="item" aria-label="Selected step" tabindex={-1}>
-      {selected === null
-        ? <p class="quiet">The selected step is not on this page.</p>
-        : <Selected {...props} step={selected} />}
+      <div class="d">
+        <header>
+          <h2>
+            <StepIcon step={step} />
+            <span>{name === "" ? preview?.label : name}</span>
+          </h2>
+          <LabelList
+            pairs={[
+              ["At", <time datetime={at} title={at}>{offsetText(atMs, axis.startMs)}</time>],
+              ["Took", durationMs !== null && durationText(durationMs)],
+              [
+                "Agent",
+                !isHere && <a href={runPath(step.run)}>{child?.row.agent ?? "child run"}</a>,
+              ],
+              ["Tokens", preview?.tokens && tokensText(preview.tokens)],
+              ["Turn", preview?.event.turn],
+            ]}
+          />
+        </header>
+        <div class="chat">
+          <Bounded>
+            {preview !== null
+              ? <Content step={step} preview={preview} steps={rows.map((row) => row.step)} />
+              : record !== null
+              ? <RunContent {...record} isHere={isHere} />
+              : <p class="quiet">The steps of this run are folded: open its page.</p>}
+          </Bounded>
+          {preview !== null && <EventFacts step={step} preview={preview} isAdmin={isAdmin} />}
+        </div>
+      </div>
     </aside>
   );
 }
 
-type SelectedProps = TraceProps & { readonly step: Step };
-
-function Selected(props: SelectedProps) {
-  const { step, trace: { axis } } = props;
-  const { preview } = step;
-  return (
-    <div class="d">
-      <header>
-        <h2>
-          <StepIcon step={step} />
-          <span>{step.name === "" ? preview?.label : step.name}</span>
-        </h2>
-        <dl class="by">
-          <Fact name="At">
-            <time datetime={formatInstant(step.atMs)} title={formatInstant(step.atMs)}>
-              {offsetText(step.atMs, axis.startMs)}
-            </time>
-          </Fact>
-          {step.durationMs !== null && <Fact name="Took">{durationText(step.durationMs)}</Fact>}
-          {step.run !== props.run.id && <Fact name="Agent">{agentOf(props)}</Fact>}
-          {preview !== null && preview.tokens !== null && (
-            <Fact name="Tokens">
-              {formatCount(preview.tokens.inputTokens)} in,{" "}
-              {formatCount(preview.tokens.outputTokens)} out
-            </Fact>
-          )}
-          {preview?.event.turn !== undefined && <Fact name="Turn">{preview.event.turn}</Fact>}
-        </dl>
-      </header>
-      <div class="chat">
-        {preview === null ? <RunContent {...props} /> : <EventContent {...props} />}
-      </div>
-    </div>
-  );
+function tokensText(tokens: NonNullable<EventPreview["tokens"]>): string {
+  return `${formatCount(tokens.inputTokens)} in, ${formatCount(tokens.outputTokens)} out`;
 }
 
-function Fact({ name, children }: PropsWithChildren<{ readonly name: string }>) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function agentOf({ branches, step }: SelectedProps): Child {
-  const row = branches.find(({ row }) => row.id === step.run)?.row;
-  return <a href={runPath(step.run)}>{row?.agent ?? "child run"}</a>;
-}
+type RunContentProps = Pick<RunRecord, "id" | "opening" | "output"> & {
+  /** True for the run of the page. */
+  readonly isHere: boolean;
+};
 
 /** The goal and the output of a run. */
-function RunContent({ step, run, branches }: SelectedProps) {
-  const record = step.run === run.id
-    ? run
-    : branches.find(({ row }) => row.id === step.run)?.loaded?.record ?? null;
-  if (record === null) {
-    return (
-      <p>
-        <a href={runPath(step.run)}>Open this run</a>
-      </p>
-    );
-  }
-  const budget = new TextBudget();
-  const goal = record.opening?.goal;
+function RunContent({ id, opening, output, isHere }: RunContentProps) {
+  const goal = opening?.goal;
   return (
     <>
       {goal !== undefined && (
-        <section class="msg user">
-          <header>
-            <b>Goal</b>
-            <CopyButton of="goal-text" label="Copy the goal" />
-          </header>
-          <div id="goal-text">
-            <Value value={goal} budget={budget} />
-          </div>
-        </section>
+        <Copied id="goal-text" class="msg user" name="Goal">
+          <Value raw={rawOf(goal)} />
+        </Copied>
       )}
-      {record.output !== null &&
-        (step.run === run.id ? <a href="#output">Go to the output</a> : (
-          <section class="msg">
-            <header>
-              <b>Output</b>
-              <CopyButton of="output-text" label="Copy the output" />
-            </header>
-            <div id="output-text">
-              <Output run={record.id} output={record.output} />
-            </div>
-          </section>
-        ))}
-      {goal === undefined && record.output === null && (
+      {output !== null && isHere && <a href="#output">Go to the output</a>}
+      {output !== null && !isHere && (
+        <Copied id="output-text" class="msg" name="Output">
+          <Output run={id} output={output} />
+        </Copied>
+      )}
+      {goal === undefined && output === null && (
         <p class="quiet">This run has no goal and no output. Select a step to see its content.</p>
-      )}
-      {step.run !== run.id && (
-        <p>
-          <a href={runPath(step.run)}>Open this run</a>
-        </p>
       )}
     </>
   );
 }
 
-function EventContent(props: SelectedProps) {
-  const { step, isAdmin } = props;
-  const { preview, call } = step;
-  if (preview === null) return null;
-  const { event, members } = preview;
-  const all = rawPath(step.run, positionBefore(event.position), 1);
+interface EventProps {
+  readonly step: Step;
+  readonly preview: EventPreview;
+}
+
+/** The content of an event: messages, a tool call, a text, or its members. */
+function Content({ step, preview, steps }: EventProps & { readonly steps: readonly Step[] }) {
+  const { kind, name, failure } = step;
+  const data = fieldsOf(preview.event.data);
+  const use = kind === "tool" ? toolUseOf(data) : null;
+  if (use !== null && (use.input !== undefined || use.result !== undefined || failure !== null)) {
+    return <CallBox id="tool" call={{ ...use, name }} failure={failure} tookMs={step.durationMs} />;
+  }
+  if (kind === "log" && typeof data.message === "string") {
+    const level = typeof data.level === "string" && <span>{lineOf(data.level)}</span>;
+    return (
+      <Copied id="log-text" class={failure === null ? "msg" : "msg is-bad"} name="Log" note={level}>
+        <Value raw={rawOf(data.message)} />
+      </Copied>
+    );
+  }
+  const chat = kind === "model" ? chatOf(data) : { input: [], output: [] };
+  const hasChat = chat.input.length + chat.output.length > 0;
+  const members = [...preview.members].filter(([member]) =>
+    kind !== "model" || !CALL_FACTS.has(member)
+  );
+  return (
+    <>
+      {failure !== null && <p class="notice bad">{failure}</p>}
+      {hasChat && <Messages chat={chat} model={name} outcomes={outcomesIn(steps, step.run)} />}
+      {kind === "model" && !hasChat && <p class="quiet">This call was sent without messages.</p>}
+      {!hasChat && members.length > 0 && <Members members={new Map(members)} />}
+      {preview.members.size === 0 && <p class="quiet">This event has no data.</p>}
+    </>
+  );
+}
+
+/** The cost of an event, its JSON and its metadata. */
+function EventFacts({ step, preview, isAdmin }: EventProps & { readonly isAdmin: boolean }) {
+  const { event } = preview;
   const json = prettyJson(event.data, JSON_CHARS);
   return (
     <>
-      <Content {...props} all={all} />
-      {event.unreadable !== undefined && (
-        <p class="quiet">Unreadable numbers: {event.unreadable.join(", ")}</p>
-      )}
-      {event.ignored !== undefined && (
-        <p class="quiet">Ignored fields: {event.ignored.join(", ")}</p>
-      )}
-      {call !== null && (
+      {step.call !== null && (
         <section class="cost-box" aria-label="Cost of this call">
-          <CallCost call={call} mayPrice={isAdmin} />
+          <CallCost call={step.call} mayPrice={isAdmin} />
         </section>
       )}
-      <details class="raw">
-        <summary>
-          <Icon name="chevron" /> JSON as sent
-        </summary>
+      <Fold class="raw" summary="JSON as sent">
         <div class="raw-head">
           <CopyButton of="raw-json" label="Copy the JSON" />
         </div>
         <pre id="raw-json" class="code" tabindex={0}>{json.text}{json.isCut && "…"}</pre>
         <p class="quiet">
           {json.isCut && `The first ${formatCount(JSON_CHARS)} characters. `}
-          <a href={all}>Open the complete event</a>
+          <a href={rawPath(step.run, positionBefore(event.position), 1)}>Open the complete event</a>
         </p>
-      </details>
+      </Fold>
       <KeyValues
         pairs={[
+          ["Unreadable numbers", event.unreadable?.join(", ")],
+          ["Ignored fields", event.ignored?.join(", ")],
           ["Event", <code>{event.id}</code>],
           ["Type", event.type],
-          ["Sent for", <time datetime={formatInstant(event.ts)}>{formatInstant(event.ts)}</time>],
+          ["Sent for", formatInstant(event.ts)],
           ["Arrived", formatInstant(event.receivedAt)],
-          ...members.size === 0 ? [["Data", "none: an empty object"] as const] : [],
         ]}
       />
     </>
-  );
-}
-
-function Content(props: SelectedProps & { readonly all: string }) {
-  const { step, trace } = props;
-  const preview = step.preview as NonNullable<Step["preview"]>;
-  const { event, members } = preview;
-  const parsed: unknown = JSON.parse(event.data);
-  const data = isObject(parsed) ? parsed : {};
-  const budget = new TextBudget();
-  if (step.kind === "model") {
-    const chat = chatOf(data);
-    if (chat.input.length + chat.output.length > 0) {
-      const results = new Map(trace.rows.flatMap(({ step: other }) => {
-        if (other.kind !== "tool" || other.preview === null || other.run !== step.run) return [];
-        const tool = JSON.parse(other.preview.event.data);
-        const use = toolUseOf(isObject(tool) ? tool : {});
-        const found = { result: use.result, failure: other.failure };
-        return use.id === null ? [] : [[use.id, found] as const];
-      }));
-      return (
-        <>
-          {step.failure !== null && <Reason text={step.failure} />}
-          <Chat chat={chat} model={step.name} results={results} budget={budget} />
-        </>
-      );
-    }
-  }
-  if (step.kind === "tool") {
-    const use = toolUseOf(data);
-    if (use.input !== undefined || use.result !== undefined || step.failure !== null) {
-      return (
-        <CallBox
-          id="tool"
-          use={use}
-          name={step.name}
-          failure={step.failure}
-          took={step.durationMs}
-          budget={budget}
-        />
-      );
-    }
-  }
-  if (step.kind === "log" && typeof data.message === "string") {
-    return (
-      <section class={`msg ${step.failure === null ? "" : "is-bad"}`}>
-        <header>
-          <b>Log</b>{" "}
-          {typeof data.level === "string" && <span>{lineOf(data.level, LEVEL_CHARS)}</span>}
-          <CopyButton of="log-text" label="Copy the message" />
-        </header>
-        <div id="log-text">
-          <Value value={data.message} budget={budget} />
-        </div>
-      </section>
-    );
-  }
-  const shown = [...membersOf(event.data, "value")]
-    .filter(([name]) => step.kind !== "model" || !CALL_FACTS.has(name));
-  return (
-    <>
-      {step.failure !== null && <Reason text={step.failure} />}
-      {step.kind === "model" && <p class="quiet">This call was sent without its messages.</p>}
-      {shown.length > 0 && (
-        <Payload
-          members={new Map(shown)}
-          chars={event.data.length}
-          charsMax={4_000}
-          all={props.all}
-        />
-      )}
-      {members.size === 0 && <p class="quiet">This event has no data.</p>}
-    </>
-  );
-}
-
-function Reason({ text }: { readonly text: string }) {
-  return (
-    <p class="reason-box">
-      <span class="st st-bad">
-        <Icon name="bad" />
-      </span>
-      <span>{text}</span>
-    </p>
   );
 }

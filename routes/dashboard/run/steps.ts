@@ -8,7 +8,7 @@ import { spanOf, type TraceStep } from "../../../domain/runs/trace.ts";
 import { type EventPreview, previewOf } from "./event_preview.ts";
 
 /** Kinds of steps: each has its icon and its form of bar. */
-export type StepKind = "run" | "model" | "tool" | "log" | "span";
+export type StepKind = "run" | EventPreview["kind"];
 
 /** A run or an event as a row of the waterfall. */
 export interface Step extends TraceStep {
@@ -37,12 +37,6 @@ export interface Step extends TraceStep {
   readonly folded: { readonly steps: number; readonly failed: number } | null;
 }
 
-const KINDS: ReadonlyMap<string, StepKind> = new Map([
-  ["llm_call", "model"],
-  ["tool_call", "tool"],
-  ["log", "log"],
-]);
-
 /** A run of the trace with those of its events that were read. */
 export interface Branch {
   readonly run: RunId;
@@ -69,7 +63,7 @@ export function eventSteps({ run, events, calls, isRoot }: Branch): Step[] {
       durationMs: latencyMs,
       cost: call?.cost ?? 0n,
       id: isRoot ? event.id : `${run}.${event.id}`,
-      kind: KINDS.get(event.type) ?? "span",
+      kind: preview.kind,
       run,
       name: preview.name ?? (event.type === "log" ? "" : preview.label),
       text: text === failure ? null : text,

@@ -52,7 +52,7 @@ journey("a user compares a failed run with the last success", async ({ page }, w
   await page.getByRole("link", { name: "Compare with last success" }).click();
   await page.getByRole("heading", { level: 1, name: "Compare" }).waitFor();
   // The demo has no success of this agent: the page says so, and offers a choice.
-  await page.getByText("No run of invoice-sync succeeded before this one.").waitFor();
+  await page.getByText("No run of invoice-sync succeeded before this one").waitFor();
   await page.getByLabel("Compare with another run").fill(world.runs.long);
   await page.getByRole("button", { name: "Compare" }).click();
   await page.getByText(/^First difference, step \d+/).waitFor();
