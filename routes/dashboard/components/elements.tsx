@@ -262,6 +262,8 @@ export interface ChoiceLink {
   readonly to: string;
   /** True for the link to the current page. */
   readonly isCurrent?: boolean;
+  /** A count, shown after the name. */
+  readonly note?: Child;
 }
 
 /** Lists links and marks the current one. */
@@ -271,8 +273,11 @@ export function Choices({ label, links }: {
 }) {
   return (
     <nav class="seg" aria-label={label}>
-      {links.map(({ name, to, isCurrent }) => (
-        <a href={to} aria-current={isCurrent ? "true" : undefined}>{name}</a>
+      {links.map(({ name, to, isCurrent, note }) => (
+        <a href={to} aria-current={isCurrent ? "true" : undefined}>
+          {name}
+          {note !== undefined && [" ", note]}
+        </a>
       ))}
     </nav>
   );
