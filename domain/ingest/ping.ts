@@ -11,8 +11,7 @@ import { HEARTBEAT_STATUSES, type HeartbeatStatus } from "../runs/run.ts";
 import { isText } from "../core/rules.ts";
 import { cutText, ownText, show } from "../core/text.ts";
 import { decodeQueryPart, nearestName, type Parameters, parseQuery } from "../core/query.ts";
-import { parseMonitor } from "../monitors/body.ts";
-import { parseDuration } from "../monitors/schedule.ts";
+import { parseMonitorTexts } from "../monitors/body.ts";
 import type { MonitorSettings } from "../monitors/monitor.ts";
 
 /** Parameters with the same name as a heartbeat's field. */
@@ -213,17 +212,7 @@ export function parsePingMonitor(sent: string): PingMonitor {
   if (every !== undefined && cron !== undefined) return wrong("send either every or cron");
   if (cron === undefined && tz !== undefined) return wrong("tz needs cron");
   if (every === undefined && cron === undefined) return wrong("grace needs every or cron");
-  for (const [name, text] of [["every", every], ["grace", grace]]) {
-    if (text === undefined || parseDuration(text) !== null) continue;
-    return wrong(
-      `${name} must be a number and a unit, such as 90s, 15m, 2h or 1d: got ${show(text)}`,
-    );
-  }
-  const schedule = cron === undefined
-    ? { every_seconds: parseDuration(every ?? "") }
-    : { cron, tz };
-  const value = { schedule, grace_seconds: grace === undefined ? undefined : parseDuration(grace) };
-  const parsed = parseMonitor({ text: JSON.stringify(value), value });
+  const parsed = parseMonitorTexts({ every, cron, tz, grace });
   return parsed.ok
     ? { settings: parsed.value.settings, problem: null }
     : wrong(parsed.problem.message.replace(FIELD, inParameters));

@@ -10,6 +10,7 @@ import {
   defaultGraceSeconds,
   EVERY_SECONDS,
   GRACE_SECONDS,
+  parseDuration,
   type Schedule,
   scheduleProblem,
   TZ_CHARS_MAX,
@@ -17,6 +18,7 @@ import {
 import type { Body } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { instant, optional } from "../core/fields.ts";
+import { show } from "../core/text.ts";
 import { whole } from "../config/body.ts";
 import { check } from "../core/validate.ts";
 
@@ -83,7 +85,7 @@ export const monitorBody = z.object({
 });
 
 /** Validates the body of `PUT /v1/agents/{slug}/monitor`. */
-export function parseMonitor(body: Body): Parsed<MonitorRequest> {
+export function parseMonitor(body: Pick<Body, "value">): Parsed<MonitorRequest> {
   const parsed = check(monitorBody, body.value);
   if (!parsed.ok) return parsed;
   const { schedule, version = null } = parsed.value;
@@ -96,6 +98,35 @@ export function parseMonitor(body: Body): Parsed<MonitorRequest> {
     enabled: parsed.value.enabled ?? true,
   };
   return { ok: true, value: { settings, version } };
+}
+
+/** Settings as pings and forms send them: durations are a number and a unit, such as `15m`. */
+export type MonitorTexts = Readonly<
+  Partial<Record<"every" | "cron" | "tz" | "grace" | "max_runtime", string | undefined>>
+>;
+
+/**
+ * Validates settings in texts as those of {@link parseMonitor}.
+ *
+ * @param more other fields of the body
+ */
+export function parseMonitorTexts(
+  { every, cron, tz, grace, max_runtime }: MonitorTexts,
+  more: Readonly<Record<string, unknown>> = {},
+): Parsed<MonitorRequest> {
+  const seconds: Record<string, number> = {};
+  for (const [name, text] of Object.entries({ every, grace, max_runtime })) {
+    if (text === undefined) continue;
+    const value = parseDuration(text);
+    if (value === null) {
+      const rule = "must be a number and a unit, such as 90s, 15m, 2h or 1d";
+      return refuse("invalid_field", `Field "${name}" ${rule}: got ${show(text)}`, name);
+    }
+    seconds[`${name}_seconds`] = value;
+  }
+  const { every_seconds, ...durations } = seconds;
+  const schedule = cron === undefined ? { every_seconds } : { cron, tz };
+  return parseMonitor({ value: { schedule, ...durations, ...more } });
 }
 
 /**
