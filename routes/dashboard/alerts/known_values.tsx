@@ -36,21 +36,20 @@ export async function readKnownValues(
     }
     return [...names].sort();
   };
-  const [page, customers, features, { objects }] = await Promise.all([
-    agents.list(team, {
-      ...{ sort: "agent", archived: false, after: null },
-      limit: AGENTS_PER_PAGE.default,
-    }),
+  const [known, customers, features, { objects }] = await Promise.all([
+    readKnownAgents({ agents }, team),
     namesOf("customer"),
     namesOf("feature"),
     checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
   ]);
-  return {
-    agents: page.ok ? page.value.agents.map(({ agent }) => agent) : [],
-    customers,
-    features,
-    checks: objects.map(({ slug }) => slug),
-  };
+  return { agents: known, customers, features, checks: objects.map(({ slug }) => slug) };
+}
+
+/** Reads the first agents by slug. */
+export async function readKnownAgents({ agents }: Pick<AppDeps, "agents">, team: Team) {
+  const query = { sort: "agent", archived: false, limit: AGENTS_PER_PAGE.default } as const;
+  const page = await agents.list(team, { ...query, after: null });
+  return page.ok ? page.value.agents.map(({ agent }) => agent) : [];
 }
 
 /** The lists that fields name by `list`, such as `known-agents`. */

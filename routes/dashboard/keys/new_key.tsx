@@ -10,6 +10,7 @@ import { KEYS_PATH } from "../layout/paths.ts";
 import { showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/elements.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
+import { KnownLists, readKnownAgents } from "../alerts/known_values.tsx";
 import { newKeyPath } from "./paths.ts";
 import { kindLabel, SCOPE_LABELS } from "./labels.tsx";
 import { nextAfter, showSecret } from "./secret.tsx";
@@ -21,14 +22,14 @@ interface KeyFields {
   readonly agent: string;
 }
 
-export const showNewKey: Handler = (c) => {
+export const showNewKey: Handler = async (c, deps) => {
   const { kind, agent = "" } = c.req.query();
   const fields = { kind: kindOf(kind), name: "", scopes: ["ingest"], agent };
-  return showPage(c, viewOf(fields, null));
+  return showPage(c, viewOf(fields, await readKnownAgents(deps, c.get("principal").team), null));
 };
 
 /** Creates a credential and shows its secret, or the form again. */
-export const submitNewKey: Handler = async (c, { credentials }) => {
+export const submitNewKey: Handler = async (c, deps) => {
   const form = c.get("form");
   const fields: KeyFields = {
     kind: kindOf(form.get("kind")),
@@ -36,11 +37,12 @@ export const submitNewKey: Handler = async (c, { credentials }) => {
     scopes: form.getAll("scopes"),
     agent: form.get("agent") ?? "",
   };
-  showFormOnProblem(c, (problem) => viewOf(fields, problem));
+  const { team, credentialId } = c.get("principal");
+  const agents = await readKnownAgents(deps, team);
+  showFormOnProblem(c, (problem) => viewOf(fields, agents, problem));
   const spec = parseKey(bodyOf({ ...fields }));
   if (!spec.ok) return fail(c, spec.problem);
-  const { team, credentialId } = c.get("principal");
-  const created = await credentials.create(team, spec.value, credentialId);
+  const created = await deps.credentials.create(team, spec.value, credentialId);
   const title = `${kindLabel(created.record)} created`;
   return showSecret(c, created, { title, next: nextAfter(created) });
 };
@@ -49,7 +51,7 @@ function kindOf(text: string | null | undefined): KeyFields["kind"] {
   return text === "ping_token" ? text : "api_key";
 }
 
-function viewOf(fields: KeyFields, problem: Problem | null): View {
+function viewOf(fields: KeyFields, agents: readonly string[], problem: Problem | null): View {
   const isToken = fields.kind === "ping_token";
   return {
     title: isToken ? "New ping token" : "New API key",
@@ -57,6 +59,7 @@ function viewOf(fields: KeyFields, problem: Problem | null): View {
     body: (
       <form class="narrow" method="post" action={KEYS_PATH}>
         <FormProblem problem={problem} fields={["name", isToken ? "agent" : "scopes"]} />
+        {isToken && <KnownLists known={{ agents }} />}
         <input type="hidden" name="kind" value={fields.kind} />
         <Field
           name="name"
@@ -76,6 +79,7 @@ function viewOf(fields: KeyFields, problem: Problem | null): View {
               value={fields.agent}
               problem={problem}
               required
+              list="known-agents"
               maxlength={AGENT_CHARS_MAX}
               placeholder="nightly"
               hint="The one agent that it can send pings and heartbeats for; the first of them creates a new agent."
