@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
-import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { aContribution, DOLLAR, storeSpend } from "../support/builders/spend.ts";
 
@@ -19,7 +19,7 @@ function rowOf(html: string, first: string): string {
 function coloursOf(html: string): string[] {
   // Icons of the frame have colours of their own.
   const content = html.slice(Math.max(0, html.indexOf("<main")));
-  return [...content.matchAll(/<(?:path|rect) class="(\w+)" (?:d|x="[\d.]+%" y)=/g)]
+  return [...content.matchAll(/<(?:path|rect) class="(\w+)" (?:d=|x="[\d.]+%" )/g)]
     .flatMap(([, colour = ""]) => colour === "place" ? [] : [colour]);
 }
 
@@ -43,12 +43,12 @@ Deno.test("an agent's row shows its last arrival, its open runs, and seven days 
   const row = rowOf(text, "nightly");
   assertMatch(
     textOf(row),
-    /^nightly 3 h ago – 4 40% Failed: Nov 15: 0%, .* Nov 21: 50% \$3\.0000 \$1\.0000$/,
+    /^nightly 3 h ago – 4 40% Failed: Nov 15: 0%, .* Nov 21: 50% – \$3\.0000 \$1\.0000$/,
   );
   assertMatch(row, /title="2 of 5 that ended"/);
   assertMatch(
     textOf(rowOf(text, "idle")),
-    /^idle 3 h ago 1 running 1 – \$0\.5000 no success, \$0\.5000$/,
+    /^idle 3 h ago 1 running 1 – – \$0\.5000 no success, \$0\.5000$/,
   );
 });
 
@@ -135,12 +135,67 @@ Deno.test("an agent's page shows its latest runs, its failures separately, and l
   assertMatch(textOf(latest), /success Job 1 c1 today 11:59 1\.5 s \$0\.0000/);
   assertMatch(
     textOf(failures),
-    /timeout Job 11 502 of 11 .* failed Job 12 502 of 12 .* All that failed · All that timed out/,
+    /timeout Job 11 502 of 11 .* failed Job 12 502 of 12 .* All its failures · its incidents/,
   );
   assertMatch(textOf(text), /Typical duration 1\.5 s 95% within 1\.5 s, of the latest 22 runs/);
-  for (const status of ["failed", "timeout"]) {
-    assert(text.includes(`href="/dashboard/runs?agent=a%2Fb+c&amp;status=${status}"`));
+  const [all = ""] = hrefsOf(failures, "").filter((href) => href.startsWith("/dashboard/runs?"));
+  assertEquals(all, "/dashboard/runs?agent=a%2Fb+c&status=failed&status=timeout");
+  assertMatch(textOf((await reader.get(all)).text), /Job 11 .* Job 12 /);
+});
+
+Deno.test("the board shows the median and the 95th percentile of each agent's latest runs", async () => {
+  await using h = await Harness.open();
+  for (let n = 1; n <= 20; n++) {
+    const startMs = h.nowMs - n * 60_000;
+    const started_at = new Date(startMs).toISOString();
+    const finished_at = new Date(startMs + n * 1_000).toISOString();
+    await h.post("/v1/runs", aRun(n, { agent: "slower", started_at }));
+    await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ finished_at }));
   }
+  await sendAll(h, "reported", ["ok"], 30);
+  const { text } = await (await signedIn(h)).get(AGENTS);
+  assertMatch(textOf(rowOf(text, "slower")), / 10 s \/ 19 s /);
+  assertMatch(text, /title="Of its latest 20 runs"/);
+  assertMatch(textOf(rowOf(text, "reported")), /^reported just now – 1 0% – \$0/);
+});
+
+Deno.test("an agent's page has a tab each for its overview, runs, monitor and settings", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "a", ["fail"]);
+  const reader = await signedIn(h);
+  const headings = async (tab: string) => {
+    const { text } = await reader.get(`${AGENTS}/a${tab}`);
+    const [, tabs = ""] = /<nav class="tabs"([^]*?)<\/nav>/.exec(text) ?? [];
+    const [, current] = /aria-current="page">(\w+)/.exec(tabs) ?? [];
+    return [current, ...[...text.matchAll(/<h2>([^<]+)<\/h2>/g)].map(([, name]) => name)];
+  };
+  const overview = ["Overview", "Runs a day, last 30 days", "Latest failures"];
+  assertEquals(await headings(""), overview);
+  assertEquals(await headings("?tab=unknown"), overview);
+  assertEquals(await headings("?tab=runs"), ["Runs", "Latest runs"]);
+  assertEquals(await headings("?tab=monitor"), ["Monitor", "Monitor", "Create a monitor"]);
+  assertEquals(await headings("?tab=settings"), [
+    "Settings",
+    "Name, notes and archive",
+    "Ping tokens",
+  ]);
+});
+
+Deno.test("the form of a ping token suggests the agents that are known", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "nightly", ["ok"]);
+  const reader = await signedIn(h);
+  for (
+    const { text } of [
+      await reader.get("/dashboard/keys/new?kind=ping_token"),
+      await reader.send("/dashboard/keys", { kind: "ping_token", name: "", agent: "n" }),
+    ]
+  ) {
+    assertMatch(text, /<input[^>]* name="agent"[^>]* list="known-agents"/);
+    assertMatch(text, /<datalist id="known-agents"><option value="nightly">/);
+  }
+  const { text } = await reader.get("/dashboard/keys/new?kind=api_key");
+  assert(!text.includes("datalist"));
 });
 
 Deno.test("an agent's chart colours each run by status; a running run has not failed", async () => {
@@ -190,7 +245,10 @@ Deno.test("the agent form changes name, notes and archive as the API does, and l
     303,
     `${AGENTS}/a?tab=settings&done=saved`,
   ]);
-  assertMatch(textOf((await reader.get(`${AGENTS}/a?done=saved`)).text), /Nightly <job> Saved\./);
+  assertMatch(
+    textOf((await reader.get(`${AGENTS}/a?done=saved`)).text),
+    /Nightly <job> Slug: a Saved\./,
+  );
   const other = textOf((await reader.get(`${AGENTS}/a?done=Send+money`)).text);
   assert(!/Saved|money/.test(other));
   const { name, notes, archived } = (await h.get("/v1/agents/a")).json;

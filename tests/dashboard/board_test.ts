@@ -4,8 +4,9 @@ import type { AgentRecord, AgentsQuery } from "../../domain/agents/agents.ts";
 import { createMonitor } from "../../domain/monitors/monitor.ts";
 import { defaultGraceSeconds } from "../../domain/monitors/schedule.ts";
 import type { MonitorsQuery } from "../../domain/monitors/store.ts";
+import { agentCursor } from "../../routes/api/agents/agents.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
-import { parseBoardQuery, readBoard } from "../../routes/dashboard/agents/board.ts";
+import { loadBoard, parseBoardQuery } from "../../routes/dashboard/agents/board_load.ts";
 import { NOON } from "../support/harness/harness.ts";
 
 const AGENTS = 1_200;
@@ -41,9 +42,12 @@ const MONITORS = [7, 1_150, 1_198].map((n) => {
 function stores(read: string[]): AppDeps {
   const deps = {
     agents: {
-      list: (_: unknown, { limit }: AgentsQuery) => {
-        const agents = RECORDS.slice(0, limit).filter(({ archived }) => !archived);
-        const next = { agent: agents.at(-1)?.agent ?? "", lastSeen: null };
+      list: (_: unknown, { limit, sort, after }: AgentsQuery) => {
+        const from = sort === "agent" && after !== null ? after.agent : "";
+        const agents = RECORDS.filter(({ agent }) => agent > from).slice(0, limit)
+          .filter(({ archived }) => !archived);
+        const [last, final] = [agents.at(-1)?.agent ?? "", RECORDS.at(-1)?.agent];
+        const next = last === final ? null : { agent: last, lastSeen: null };
         return Promise.resolve({ ok: true, value: { agents, next } });
       },
       read: (_: unknown, slug: string) => {
@@ -59,6 +63,7 @@ function stores(read: string[]): AppDeps {
       flipsOf: () => Promise.resolve(new Map()),
     },
     incidents: { list: () => Promise.resolve({ incidents: [], next: null }) },
+    runList: { page: () => Promise.resolve({ rows: [], next: null, searchedTo: null }) },
     spend: { some: () => Promise.resolve([]) },
   };
   return deps as unknown as AppDeps;
@@ -67,22 +72,35 @@ function stores(read: string[]): AppDeps {
 async function board(query: string, read: string[] = []) {
   const parsed = parseBoardQuery(query);
   if (!parsed.ok) throw new Error(parsed.problem.message);
-  return await readBoard(stores(read), { id: "t_1" } as never, parsed.value, NOON);
+  const time = { nowMs: NOON, zone: "UTC" };
+  return await loadBoard(stores(read), { id: "t_1" } as never, parsed.value, time);
 }
 
 Deno.test("a large team's board begins with agents that are down, also those not seen for long", async () => {
   const read: string[] = [];
-  const { rows, isCut, counts, next } = await board("", read);
-  assertEquals(rows.slice(0, 3).map(({ record }) => record.agent), ["a1198", "a0007", "a0000"]);
-  assertEquals([isCut, rows.length, counts?.byState.get("down")], [true, 99, 2]);
-  assertEquals(read.sort(), ["a1150", "a1198"], "only agents that the list did not have");
-  assertEquals(next, "/dashboard/agents?skip=100");
-  assertEquals((await board("archived=true")).rows.length, 100);
+  const { rows, isCut, all, next } = await board("", read);
+  assertEquals(rows.slice(0, 3).map(({ agent }) => agent), ["a1198", "a0007", "a0000"]);
+  assertEquals([isCut, rows.length], [true, 100]);
+  assertEquals(all.filter(({ state }) => state === "down").map(({ agent }) => agent), ["a1198"]);
+  assertEquals(
+    read.sort(),
+    ["a1150", "a1198"],
+    "only agents in trouble that the list did not have",
+  );
+  assertEquals(next, { agent: "a0098", lastSeen: NOON - 98 });
+  const archived = await board("archived=true");
+  assertEquals(archived.rows.slice(0, 2).map(({ agent }) => agent), ["a1150", "a1198"]);
 });
 
 Deno.test("all agents of a large team are listed by slug", async () => {
-  const { rows, isCut, counts, next } = await board("sort=agent");
-  assertEquals([rows.length, isCut, counts], [100, false, null]);
+  const { rows, isCut, all, next } = await board("sort=agent");
+  assertEquals([rows.length, isCut, all], [100, false, []]);
   assertEquals(rows.filter(({ monitor }) => monitor !== null).length, 1);
-  assertEquals(next?.startsWith("/dashboard/agents?sort=agent&cursor="), true);
+  let [count, after] = [rows.length, next];
+  while (after !== null) {
+    const page = await board(`sort=agent&cursor=${agentCursor(after, "agent")}`);
+    count += page.rows.length;
+    after = page.next;
+  }
+  assertEquals(count, AGENTS - 1, "all but the archived one");
 });

@@ -24,7 +24,10 @@ async function report(h: Harness, agent: string, status = "ok") {
 async function put(h: Harness, agent: string, fields: Record<string, string> = HOURLY) {
   const path = `${AGENTS}/${agent}/monitor`;
   const sent = await (await signedIn(h)).send(path, { enabled: "true", ...fields });
-  assertEquals([sent.status, sent.headers.get("location")], [303, `${AGENTS}/${agent}?done=saved`]);
+  assertEquals([sent.status, sent.headers.get("location")], [
+    303,
+    `${AGENTS}/${agent}?tab=monitor&done=saved`,
+  ]);
 }
 
 /** Moves the time, and looks at what is due. */
@@ -49,7 +52,7 @@ async function openBoard(): Promise<Harness> {
   await put(h, "up", { kind: "cron", cron: "30 2 * * *", tz: "Europe/Berlin" });
   await put(h, "paused");
   const paused = await (await signedIn(h)).send(`${AGENTS}/paused/monitor/pause`, {
-    length: "day",
+    length: "24",
   });
   assertEquals(paused.status, 303);
   await pass(h, 40 * 60_000);
@@ -84,7 +87,7 @@ Deno.test("the board lists agents that are down, then late ones, then the others
   ]);
   assertMatch(
     rows[0]!,
-    /^down Every hour, grace 30 min Down for 30 min: no run came 30 days: down on 1 day \(Nov 21\) 2 h ago today 11:00 , 1 h ago – 1 0% – –$/,
+    /^down Every hour, grace 30 min Down for 30 min: no run came 30 days: down on 1 day \(Nov 21\) 2 h ago today 11:00 , 1 h ago – 1 0% – – –$/,
   );
   assertMatch(
     rows[1]!,
@@ -99,10 +102,10 @@ Deno.test("the board lists agents that are down, then late ones, then the others
     rows[4]!,
     /^new Every hour, grace 30 min New no run yet 30 days: nothing was expected .* 1 running/,
   );
-  assertMatch(rows[5]!, /^none No monitor 2 h ago – – 1 0% – –$/);
+  assertMatch(rows[5]!, /^none No monitor 2 h ago – – 1 0% – – –$/);
   assertMatch(
     textOf(text),
-    /Agents 6 agents, 1 down, 1 late, 1 running Name contains Apply All 6 Down 1 Late 1 Up 1 Paused 1 New 1 No monitor 1 /,
+    /Agents 6 agents, 1 down, 1 late, 1 running Name contains Order Trouble first By slug Archived agents Hidden Shown Apply All 6 Down 1 Late 1 Up 1 Paused 1 New 1 No monitor 1 /,
   );
 });
 
@@ -123,7 +126,7 @@ Deno.test("the board is filtered by state, sorted by slug, and says when a state
     /No agent is in the state “Down” Show all/,
   );
   assertEquals((await names("?archived=true")).length, 6);
-  for (const query of ["?state=asleep", "?sort=cost", "?skip=-1", "?cursor=x"]) {
+  for (const query of ["?state=asleep", "?sort=cost", "?cursor=x"]) {
     assertEquals((await reader.get(AGENTS + query)).status, 400, query);
   }
 });
@@ -137,6 +140,33 @@ Deno.test("the board finds agents by a part of their names, in the state that is
   assertEquals(await names("?q=n&state=down"), ["down"]);
   assertEquals((await names("?q=")).length, 6);
   assertMatch(textOf(await page(reader, `${AGENTS}?q=xyz`)), /No agent’s name contains “xyz”/);
+});
+
+Deno.test("agents by slug are found by their names and states too", async () => {
+  await using h = await openBoard();
+  const reader = await signedIn(h);
+  const names = async (query: string) =>
+    rowsOf(await page(reader, AGENTS + query)).map((row) => row.split(" ")[0]);
+  assertEquals(await names("?sort=agent&q=N"), ["down", "new", "none"]);
+  assertEquals(await names("?sort=agent&state=late"), ["late"]);
+});
+
+Deno.test("an agent with an open incident is never just up, on the board and on its page", async () => {
+  await using h = await open();
+  for (let n = 0; n < 3; n++) await report(h, "flaky", "fail");
+  await report(h, "well");
+  await put(h, "flaky", { ...HOURLY, failure_threshold: "5" });
+  await put(h, "well");
+  const reader = await signedIn(h);
+  const text = await page(reader, AGENTS);
+  const [first = "", second = ""] = rowsOf(text);
+  assertMatch(first, /^flaky Every hour, grace 30 min 1 open incident 30 days: /);
+  assertMatch(second, /^well Every hour, grace 30 min Up 30 days: /);
+  assertMatch(textOf(text), /2 agents, 1 with an open incident, 0 running .* Incident 1 Up 1 /);
+  assertEquals(rowsOf(await page(reader, `${AGENTS}?state=incident`)).length, 1);
+  for (const tab of ["", "?tab=monitor"]) {
+    assertMatch(textOf(await page(reader, `${AGENTS}/flaky${tab}`)), / 1 open incident /);
+  }
 });
 
 Deno.test("a page of the board has 100 agents, and the next one the others", async () => {
@@ -191,7 +221,7 @@ Deno.test("without a monitor the board has none of their columns, and offers one
   const created = await reader.send(`${AGENTS}/hourly/monitor`, fields);
   assertEquals([created.status, created.headers.get("location")], [
     303,
-    `${AGENTS}/hourly?done=saved`,
+    `${AGENTS}/hourly?tab=monitor&done=saved`,
   ]);
   const board = rowsOf(await page(reader, AGENTS));
   assertMatch(board[0]!, /^hourly Every hour, grace 12 min Up /);
@@ -208,7 +238,7 @@ Deno.test("a monitor of an agent whose last run failed says so from its creation
     /flaky Every hour, grace 30 min Up, last run failed/,
   );
   assertMatch(
-    textOf(await page(reader, `${AGENTS}/flaky`)),
+    textOf(await page(reader, `${AGENTS}/flaky?tab=monitor`)),
     /Up, last run failed 30 days/,
   );
 });
@@ -216,7 +246,7 @@ Deno.test("a monitor of an agent whose last run failed says so from its creation
 Deno.test("an agent's page shows its monitor: state, deadlines, next five, uptime and history", async () => {
   await using h = await openBoard();
   const reader = await signedIn(h);
-  const down = textOf(await page(reader, `${AGENTS}/down`));
+  const down = textOf(await page(reader, `${AGENTS}/down?tab=monitor`));
   assertMatch(
     down,
     /Monitor .*Down for 30 min: no run came .* Since today 11:30 Expected today 11:00 , /,
@@ -227,17 +257,17 @@ Deno.test("an agent's page shows its monitor: state, deadlines, next five, uptim
     down,
     /today 11:30 Down : no run came today 11:00 Late : a run was expected today 10:00 Up : monitor created/,
   );
-  const late = textOf(await page(reader, `${AGENTS}/late`));
+  const late = textOf(await page(reader, `${AGENTS}/late?tab=monitor`));
   assertMatch(
     late,
     /Late for 20 min .* Expected today 11:40 , 20 min ago Down after today 12:10 , in 10 min/,
   );
-  const paused = textOf(await page(reader, `${AGENTS}/paused`));
+  const paused = textOf(await page(reader, `${AGENTS}/paused?tab=monitor`));
   assertMatch(paused, /Paused until Nov 22, 10:00 /);
   assert(!paused.includes("Next 5"));
   await report(h, "down");
   assertMatch(
-    textOf(await page(reader, `${AGENTS}/down`)),
+    textOf(await page(reader, `${AGENTS}/down?tab=monitor`)),
     /today 12:00 Up : a run succeeded , down for 30 min/,
   );
 });
@@ -250,18 +280,18 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
   const send = async (action: string, fields: Record<string, string> = {}) => {
     const { status, headers, text } = await reader.send(`${path}/monitor${action}`, fields);
     assertEquals(status, 303, text);
-    return [headers.get("location"), textOf(await page(reader, path))] as const;
+    return [headers.get("location"), textOf(await page(reader, `${path}?tab=monitor`))] as const;
   };
   const cron = { kind: "cron", cron: "0 2 * * 1-5", tz: "Europe/Berlin", every: "1d" };
   const more = { grace: "2h", max_runtime: "", failure_threshold: "2", enabled: "true" };
   const [to, created] = await send("", { ...cron, ...more });
-  assertEquals(to, `${path}?done=saved`);
+  assertEquals(to, `${path}?tab=monitor&done=saved`);
   assertMatch(
     created,
-    /Schedule At 02:00, Monday through Friday \( 0 2 \* \* 1-5 , Europe\/Berlin\), grace 2 h /,
+    /Schedule At 02:00, Monday through Friday, grace 2 h Cron line 0 2 \* \* 1-5 , Europe\/Berlin /,
   );
   assertMatch(created, /Also down after 2 failures in a row/);
-  const text = await page(reader, path);
+  const text = await page(reader, `${path}?tab=monitor`);
   for (const value of ["0 2 * * 1-5", "Europe/Berlin", "2h"]) {
     assert(text.includes(`value="${value}"`), value);
   }
@@ -275,7 +305,7 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
   assertMatch(changed, /Schedule Every 15 minutes, grace 3 min /);
   const stale = await reader.send(`${path}/monitor`, { kind: "every", every: "1h", version: "1" });
   assertEquals(stale.status, 409);
-  const [, paused] = await send("/pause", { length: "hour" });
+  const [, paused] = await send("/pause", { length: "1" });
   assertMatch(paused, /Monitor Resume Delete… Paused until today 13:00 /);
   assertMatch((await send("/pause"))[1], /Paused until the next success/);
   assertMatch((await send("/pause", { length: "resume" }))[1], /Paused until it is resumed/);
@@ -286,7 +316,7 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
   const confirm = textOf(await page(reader, `${path}?confirm=delete-monitor`));
   assertMatch(confirm, /Delete this monitor\? .* Delete monitor Keep it/);
   const [deleted, none] = await send("/delete");
-  assertEquals(deleted, `${path}?done=deleted`);
+  assertEquals(deleted, `${path}?tab=monitor&done=deleted`);
   assertMatch(none, /Monitor A monitor notices when a run does not come/);
   const { entries } = (await h.get("/v1/audit")).json;
   assertEquals(
@@ -327,7 +357,7 @@ Deno.test("a key with the scope read sees monitors and proposals without forms, 
   await using h = await openBoard();
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   for (const agent of ["down", "none"]) {
-    const text = await page(reader, `${AGENTS}/${agent}`);
+    const text = await page(reader, `${AGENTS}/${agent}?tab=monitor`);
     assert(!/<form[^>]*monitor/.test(text), agent);
   }
   for (const action of ["", "/pause", "/resume", "/delete"]) {

@@ -1,280 +1,244 @@
-/** `/dashboard/agents/{slug}`: one agent, in tabs: overview, latest runs, settings. */
-import type { Handler } from "../../http/admission.ts";
-import type { AgentRecord } from "../../../domain/agents/agents.ts";
-import type { RunStatus } from "../../../domain/runs/run.ts";
+/** `/dashboard/agents/{slug}`: one agent, in tabs: overview, latest runs, monitor, settings. */
+import type { Child } from "hono/jsx";
+import type { Problem } from "../../../domain/core/errors.ts";
+import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { type AgentRecord, parseAgentPatch } from "../../../domain/agents/agents.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
+import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
-import { mayAdmin } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { agentPath, AGENTS_PATH, KEYS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
-import { readPreferences, shownZone } from "../layout/preferences.ts";
-import { showPage } from "../layout/reply.tsx";
-import { Crumbs, Done, InlineNotice, Money, Section, Tabs, Tile } from "../components/elements.tsx";
+import {
+  agentPath,
+  AGENTS_PATH,
+  KEYS_PATH,
+  queryText,
+  runPath,
+  RUNS_PATH,
+} from "../layout/paths.ts";
+import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
+import { Crumbs, Done, Money, Section, Status, Tabs, Tile } from "../components/elements.tsx";
+import { bodyOf, CheckBoxes, formOf, FormProblem } from "../components/form_fields.tsx";
 import { Ago } from "../components/time.tsx";
 import { FAILURES } from "../components/run_columns.tsx";
-import { countedText, durationText, formatCount } from "../components/format.ts";
+import { countedText, formatCount, percentText } from "../components/format.ts";
+import { MonitorStatus } from "../components/monitor.tsx";
 import { Table } from "../components/table.tsx";
-import { agentHistoryPath, AgentIncidents, readIncidentsOfAgent } from "../alerts/entries.tsx";
+import { agentHistoryPath, AgentIncidents } from "../alerts/entries.tsx";
 import { KeyTable } from "../keys/labels.tsx";
 import { newKeyPath } from "../keys/paths.ts";
-import { AgentForm, readAgent } from "./form.tsx";
-import {
-  CostOfSuccess,
-  DaysChart,
-  LastRunOf,
-  readDays,
-  STATUS_LABELS,
-  SuccessRate,
-} from "./metrics.tsx";
-import { NAMED_RUN_COLUMNS, readRecords } from "./named_runs.tsx";
-import { MonitorPanel, readMonitor } from "./monitor_panel.tsx";
+import type { AgentOverview, AgentScope } from "./agent_load.ts";
+import { loadOverview, loadRuns, loadTokens, ofAgent } from "./agent_load.ts";
+import { CostOfSuccess, DaysChart, durationTexts } from "./metrics.tsx";
+import { ADMIN_ONLY, monitorTab, monitorTabPath } from "./monitor.tsx";
+import { NAMED_RUN_COLUMNS } from "./named_runs.tsx";
 
-/** Maximum numbers of runs, failures and ping tokens listed. */
-const RUNS_SHOWN = 20, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
-
-/** Latest runs whose durations are compared. */
-const RUNS_READ = 100;
-
-export const showAgent: Handler = async (c, deps) => {
-  const record = await readAgent(deps, c);
-  if (record === null) return fail(c, NO_SUCH_AGENT);
-  const part = PARTS.find(([name]) => name === c.req.query("tab"))?.[0] ?? "overview";
-  const content = await readContent(c, deps, record, part);
+export const showAgent = ofAgent(async (c, scope) => {
+  const { agent, record: { name, notes, archived } } = scope;
+  const asked = scope.confirms ? "monitor" : c.req.query("tab");
+  const [current, , show] = TABS.find(([part]) => part === asked) ?? TABS[0];
   return showPage(c, {
-    title: record.name ?? record.agent,
+    title: name ?? agent,
+    lead: name !== null && ["Slug: ", <code>{agent}</code>],
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH]]} />,
     body: (
       <>
         <Done c={c} />
-        <AgentTabs agent={record.agent} part={part} />
-        <AgentBody {...content} />
+        <Tabs
+          label="Agent"
+          tabs={TABS.map(([part, label]) => ({
+            name: label,
+            to: agentPath(agent) + queryText([["tab", part]]),
+            isCurrent: part === current,
+          }))}
+        />
+        {archived && (
+          <p class="notice warn">
+            Archived: the board does not show it. Its next run restores it.
+          </p>
+        )}
+        {notes !== null && <p class="notes">{notes}</p>}
+        {await show(scope)}
       </>
     ),
   });
-};
+});
 
-/** Parts of the page. */
-const PARTS = [["overview", "Overview"], ["runs", "Runs"], ["settings", "Settings"]] as const;
+/** Tabs: the name in the query, the label and the content; the first one is the default. */
+const TABS = [
+  ["", "Overview", overviewTab],
+  ["runs", "Runs", runsTab],
+  ["monitor", "Monitor", monitorTab],
+  ["settings", "Settings", settingsTab],
+] as const;
 
-type Part = typeof PARTS[number][0];
-
-function AgentTabs({ agent, part }: { readonly agent: string; readonly part: Part }) {
-  return (
-    <Tabs
-      label="Agent"
-      tabs={PARTS.map(([name, text]) => ({
-        name: text,
-        to: agentPath(agent) + queryText([["tab", name === "overview" ? null : name]]),
-        isCurrent: name === part,
-      }))}
-    />
-  );
-}
-
-type AgentContent = Awaited<ReturnType<typeof readContent>>;
-
-async function readContent(c: RequestContext, deps: AppDeps, record: AgentRecord, part: Part) {
-  const { spend, runList, credentials, environment } = deps;
-  const principal = c.get("principal");
-  const { team } = principal;
-  const isAdmin = mayAdmin(principal);
-  const { agent } = record;
-  const now = environment.now();
-  const zone = shownZone(readPreferences(c));
-  const all = { agent, from: null, to: null };
-  const [days, latest, failures, tokens, monitor, incidents] = await Promise.all([
-    readDays(spend, team, [agent], now),
-    runList.page(team, all, null, RUNS_READ),
-    runList.page(team, { ...all, status: FAILURES }, null, FAILURES_SHOWN),
-    isAdmin ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null }) : null,
-    readMonitor(deps, team, agent, zone, now),
-    readIncidentsOfAgent(deps, team, agent),
-  ]);
-  const shown = part === "runs" ? latest.rows.slice(0, RUNS_SHOWN) : failures.rows;
-  const runs = await readRecords(deps, team, shown.map(({ id }) => id));
-  return {
-    part,
-    record,
-    days: days.get(agent),
-    durations: latest.rows.flatMap(({ durationMs }) => durationMs ?? []).sort((a, b) => a - b),
-    runs,
-    tokens,
-    incidents,
-    monitor: {
-      ...monitor,
-      agent: record,
-      now,
-      isAdmin,
-      incidents: incidents.length,
-      confirms: c.req.query("confirm") === "delete-monitor",
-    },
-    now,
-  };
-}
-
-function AgentBody(content: AgentContent) {
-  const { record, part } = content;
-  const { agent, name, notes, archived } = record;
+async function overviewTab(scope: AgentScope): Promise<Child> {
+  const data = await loadOverview(scope);
+  const { agent, now } = scope;
+  const failed = FAILURES.map((status) => ["status", status] as const);
+  const links = [
+    <a href={RUNS_PATH + queryText([["agent", agent], ...failed])}>All its failures</a>,
+    " · ",
+    <a href={agentHistoryPath(agent)}>its incidents</a>,
+  ];
   return (
     <>
-      {archived && (
-        <InlineNotice kind="warn">
-          <p>Archived: the board does not show it. Its next run restores it.</p>
-        </InlineNotice>
-      )}
-      {name !== null && (
-        <p class="soft">
-          Slug: <code>{agent}</code>
-        </p>
-      )}
-      {notes !== null && <p class="notes">{notes}</p>}
-      {part === "overview"
-        ? <Overview {...content} />
-        : part === "runs"
-        ? <AgentRuns title="Latest runs" agent={agent} statuses={[]} runs={content.runs} />
-        : <Settings {...content} />}
-    </>
-  );
-}
-
-function Overview(content: AgentContent) {
-  const { record: { agent }, days, incidents, now } = content;
-  return (
-    <>
-      <AgentIncidents agent={agent} incidents={incidents} now={now} />
-      <AgentTiles {...content} />
-      <MonitorPanel {...content.monitor} />
-      <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
-        {days !== undefined && <DaysChart {...days} />}
-      </Section>
-      <AgentRuns title="Latest failures" agent={agent} statuses={FAILURES} runs={content.runs} />
-    </>
-  );
-}
-
-function Settings(content: AgentContent) {
-  const { record, tokens } = content;
-  return (
-    <>
-      <Section id="words" title="Name and notes">
-        {tokens !== null
-          ? <AgentForm agent={record.agent} typed={record} problem={null} />
-          : (
-            <p class="soft">
-              Changing these takes a key with the scope <code>admin</code>.
-            </p>
-          )}
-      </Section>
-      <PingTokens {...content} />
-    </>
-  );
-}
-
-/** Shows the last run, the success rate, the cost and the last call. */
-function AgentTiles({ record: { activity, firstSeen }, days, durations, now }: AgentContent) {
-  const { runs = 0, succeeded = 0, running = 0, lastSeen = null } = activity ?? {};
-  return (
-    <div class="tiles">
-      <Tile name="Last run" value={<LastRunOf activity={activity} now={now} />} />
-      <Tile name="Succeeded" value={<SuccessRate activity={activity} />}>
-        <small class="soft">
-          {formatCount(runs - succeeded - running)} without success, {formatCount(running)}{" "}
-          running of {countedText(runs, "run")}
-        </small>
-      </Tile>
-      {durations.length > 0 && (
-        <Tile name="Typical duration" value={durationText(quantileOf(durations, 0.5))}>
-          <small class="soft">
-            95% within {durationText(quantileOf(durations, 0.95))}, of the latest{" "}
-            {countedText(durations.length, "run")}
-          </small>
-        </Tile>
-      )}
-      {days !== undefined && (
-        <>
-          <Tile name={`Cost, ${AGENT_DAYS} days`} value={<Money of={days.total.cost} />}>
-            <small class="soft">{countedText(days.total.runs, "run")}</small>
+      <AgentIncidents agent={agent} incidents={data.open} now={now} />
+      <div class="tiles">
+        {tilesOf(scope, data).map(([name, value, note]) => (
+          <Tile name={name} value={value}>
+            {note && <small class="soft">{note}</small>}
           </Tile>
-          <Tile
-            name={`Cost per success, ${AGENT_DAYS} days`}
-            value={<CostOfSuccess measures={days.total} />}
-          />
-        </>
-      )}
-      <Tile name="Last arrival" value={lastSeen === null ? "–" : <Ago at={lastSeen} now={now} />}>
-        <small class="soft">
-          first arrival <Ago at={firstSeen} now={now} />
-        </small>
-      </Tile>
-    </div>
+        ))}
+      </div>
+      <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
+        <DaysChart {...data.days} />
+      </Section>
+      {runsSection("Latest failures", data.failures, links)}
+    </>
   );
 }
 
-/** Returns a quantile of sorted values, by the nearest rank. */
-function quantileOf(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+type TileTexts = readonly [name: string, value: Child, note?: Child];
+
+/** Returns the metrics of an agent: its state, its last run, success, durations and costs. */
+function tilesOf({ record, now }: AgentScope, data: AgentOverview): readonly TileTexts[] {
+  const { agent, activity, firstSeen } = record;
+  const { proposal, durations, days: { total } } = data;
+  const { runs = 0, succeeded = 0, running = 0, lastSeen = null, lastRun = null } = activity ?? {};
+  const ended = runs - running;
+  const [p50, p95] = durationTexts(durations);
+  const state = <MonitorStatus of={data} now={now} />;
+  const status = lastRun && <Status of={lastRun.status} />;
+  const exact = `${formatCount(succeeded)} of ${countedText(ended, "run")} that ended`;
+  return [
+    [
+      "State",
+      <a href={monitorTabPath(agent)}>{state}</a>,
+      proposal && `${scheduleWords(proposal.schedule)} proposed`,
+    ],
+    [
+      "Last run",
+      lastRun ? <a href={runPath(lastRun.id)}>{status}</a> : "–",
+      lastRun && <Ago at={lastRun.startedAt} now={now} />,
+    ],
+    [
+      "Succeeded",
+      <span title={exact}>{percentText(succeeded, ended)}</span>,
+      `${formatCount(ended - succeeded)} without success, ` +
+      `${formatCount(running)} running of ${countedText(runs, "run")}`,
+    ],
+    [
+      "Typical duration",
+      durations.length === 0 ? "–" : p50,
+      durations.length > 0 &&
+      `95% within ${p95}, of the latest ${countedText(durations.length, "run")}`,
+    ],
+    [`Cost, ${AGENT_DAYS} days`, <Money of={total.cost} />, countedText(total.runs, "run")],
+    [`Cost per success, ${AGENT_DAYS} days`, <CostOfSuccess measures={total} />],
+    [
+      "Last arrival",
+      lastSeen === null ? "–" : <Ago at={lastSeen} now={now} />,
+      ["first arrival ", <Ago at={firstSeen} now={now} />],
+    ],
+  ];
 }
 
-interface AgentRunsProps {
-  readonly title: string;
-  readonly agent: string;
-  /** The statuses that are shown; empty for all. */
-  readonly statuses: readonly RunStatus[];
-  readonly runs: readonly RunRecord[];
+async function runsTab(scope: AgentScope): Promise<Child> {
+  const path = RUNS_PATH + queryText([["agent", scope.agent]]);
+  return runsSection("Latest runs", await loadRuns(scope), <a href={path}>All its runs</a>);
 }
 
-/** Shows a short table of runs, with links to all of them. */
-function AgentRuns({ title, agent, statuses, runs }: AgentRunsProps) {
-  const links = statuses.length === 0 ? [null] : statuses;
+function runsSection(title: string, runs: readonly RunRecord[], links: Child): Child {
   return (
     <Section title={title}>
       {runs.length === 0
         ? <p class="soft">None.</p>
         : <Table label={title} class="fold failed-runs" columns={NAMED_RUN_COLUMNS} rows={runs} />}
-      <p>
-        {links.map((status, at) => (
-          <>
-            {at > 0 && " · "}
-            <a href={`${RUNS_PATH}${queryText([["agent", agent], ["status", status]])}`}>
-              {status === null ? "All its runs" : `All that ${STATUS_LABELS[status]}`}
-            </a>
-          </>
-        ))}
-        {statuses.length > 0 && (
-          <>
-            {" "}· <a href={agentHistoryPath(agent)}>its incidents</a>
-          </>
-        )}
-      </p>
+      <p>{links}</p>
     </Section>
   );
 }
 
-/** Lists the ping tokens, with a link that creates another; null without the scope `admin`. */
-function PingTokens({ record: { agent }, tokens, now }: AgentContent) {
+/** The forms of an agent; explains them to a reader without the scope `admin`. */
+async function settingsTab(scope: AgentScope): Promise<Child> {
+  const { agent, record, now } = scope;
+  const tokens = await loadTokens(scope);
   return (
-    <Section title="Ping tokens">
-      <p class="soft">
-        A ping token lets a cron job report its result with one line of curl, and nothing else.
-        {tokens === null && (
+    <>
+      <Section id="words" title="Name, notes and archive">
+        {tokens === null ? ADMIN_ONLY : agentForm(agent, record, null)}
+      </Section>
+      <Section title="Ping tokens">
+        <p class="soft">
+          A ping token lets a cron job report its result with one line of curl, and nothing else.
+        </p>
+        {tokens === null ? ADMIN_ONLY : (
           <>
-            {" "}Seeing them takes a key with the scope <code>admin</code>.
+            {tokens.records.length > 0 && (
+              <KeyTable label="Ping tokens" records={tokens.records} now={now} />
+            )}
+            <p class="actions">
+              <a class="btn" href={newKeyPath("ping_token", agent)}>New ping token</a>
+              {tokens.next !== null && (
+                <a href={KEYS_PATH + queryText([["agent", agent]])}>All its ping tokens</a>
+              )}
+            </p>
           </>
         )}
-      </p>
-      {tokens !== null && tokens.records.length > 0 && (
-        <KeyTable label="Ping tokens" records={tokens.records} now={now} />
-      )}
-      {tokens !== null && (
-        <p class="actions">
-          <a class="btn" href={newKeyPath("ping_token", agent)}>New ping token</a>
-          {tokens.next !== null && (
-            <a href={KEYS_PATH + queryText([["agent", agent]])}>All its ping tokens</a>
-          )}
-        </p>
-      )}
-    </Section>
+      </Section>
+    </>
   );
 }
+
+type AgentFields = Pick<AgentRecord, "name" | "notes" | "archived">;
+
+function agentForm(agent: string, fields: AgentFields, problem: Problem | null): Child {
+  const { name, notes, archived } = fields;
+  const { text } = formOf({ name: name ?? "", notes: notes ?? "" }, problem);
+  return (
+    <form class="narrow" method="post" action={agentPath(agent)}>
+      <FormProblem problem={problem} fields={["name", "notes"]} />
+      {text("name", "Name", {
+        maxlength: AGENT_CHARS_MAX,
+        placeholder: agent,
+        hint: "Shown instead of the slug; clients still send the slug.",
+      })}
+      {text("notes", "Notes", {
+        rows: 4,
+        hint: `Its purpose and its owner. At most ${AGENT_NOTES_CHARS_MAX} characters.`,
+      })}
+      <CheckBoxes
+        name="archived"
+        label="Board"
+        options={[["true", "Archived"]]}
+        chosen={archived ? ["true"] : []}
+        problem={problem}
+        hint="Hides it from the board. Its history stays, and its next run restores it."
+      />
+      <button type="submit" class="btn main">Save</button>
+    </form>
+  );
+}
+
+/** Changes an agent and redirects to its page, or shows the form again. */
+export const submitAgentChange = ofAgent(async (c, { deps, team, agent, record, made }) => {
+  const form = c.get("form");
+  const typed = {
+    name: form.get("name") ?? "",
+    // Forms send CRLF.
+    notes: (form.get("notes") ?? "").replaceAll("\r\n", "\n"),
+    archived: form.get("archived") === "true",
+  };
+  showFormOnProblem(c, (problem) => ({
+    title: record.name ?? agent,
+    crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [agent, agentPath(agent)]]} />,
+    body: agentForm(agent, typed, problem),
+  }));
+  const patch = parseAgentPatch(bodyOf(typed));
+  if (!patch.ok) return fail(c, patch.problem);
+  const changed = await deps.agents.change(team, agent, patch.value, made);
+  if (changed === null) return fail(c, NO_SUCH_AGENT);
+  if (!changed.ok) return fail(c, changed.problem);
+  return seeOther(`${agentPath(agent)}?tab=settings&done=saved`);
+});

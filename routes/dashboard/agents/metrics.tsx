@@ -1,23 +1,11 @@
 /** Metrics of an agent, and the runs of its days by status as charts and as a table. */
-import type { AgentActivity } from "../../../domain/agents/activity.ts";
-import {
-  AGENT_DAYS,
-  type AgentDays,
-  type DayOfRuns,
-  daysOfAgents,
-} from "../../../domain/spend/agent_days.ts";
-import type { SpendStore } from "../../../domain/spend/rollup.ts";
-import { daysOf } from "../../../domain/spend/spend_query.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import { dayOf } from "../../../domain/core/time.ts";
+import type { AgentDays, DayOfRuns } from "../../../domain/spend/agent_days.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
-import { Money, Status } from "../components/elements.tsx";
-import { Ago } from "../components/time.tsx";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
-import { runPath } from "../layout/paths.ts";
+import { Money } from "../components/elements.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
-import { countedText, dayText, formatCount, percentText } from "../components/format.ts";
+import { countedText, dayText, durationText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 
 /** Labels for runs of a status, whose name is also the class of its colour. */
@@ -40,20 +28,15 @@ function byStatus({ runs, succeeded, failed, timedOut, running }: Measures) {
   ] as const;
 }
 
-/** Counts runs that ended without success. */
-function lostOf({ runs, succeeded, running }: Measures): number {
-  return runs - succeeded - running;
-}
+const dayName = ({ day }: DayOfRuns) => dayText(Date.parse(day));
 
 /** Describes the chart in one sentence. */
-function summaryOf({ total, days }: AgentDays): string {
-  const { runs, running } = total;
+function summaryOf({ total: { runs, running, succeeded }, days }: AgentDays): string {
   if (runs === 0) return `No run in ${days.length} days`;
-  const stillRunning = ` and ${formatCount(running)} ${running === 1 ? "is" : "are"} running`;
   const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
-  return `${countedText(runs, "run")} in ${days.length} days, of which ` +
-    `${formatCount(lostOf(total))} did not succeed${running === 0 ? "" : stillRunning}; ` +
-    `most on ${dayText(Date.parse(most.day))}: ${formatCount(most.measures.runs)}`;
+  const lost = `${formatCount(runs - succeeded - running)} without success`;
+  return `${countedText(runs, "run")} in ${days.length} days, ${lost}, ` +
+    `${formatCount(running)} running; most on ${dayName(most)}: ${formatCount(most.measures.runs)}`;
 }
 
 /** Draws the runs of each day, by status; the same metrics as a table are folded until opened. */
@@ -63,24 +46,19 @@ export function DaysChart({ total, days }: AgentDays) {
     <>
       <ColumnChart
         title={summaryOf({ total, days })}
-        columns={days.map(({ day, measures }) => ({
-          name: dayText(Date.parse(day)),
+        columns={days.map((day) => ({
+          name: dayName(day),
           title: [
-            `${dayText(Date.parse(day))}: ${countedText(measures.runs, "run")}`,
-            ...byStatus(measures).toReversed().filter(([, count]) => count > 0)
+            `${dayName(day)}: ${countedText(day.measures.runs, "run")}`,
+            ...byStatus(day.measures).toReversed().filter(([, count]) => count > 0)
               .map(([status, count]) => `${formatCount(count)} ${STATUS_LABELS[status]}`),
           ].join(", "),
-          parts: byStatus(measures),
+          parts: byStatus(day.measures),
         }))}
         format={formatCount}
       />
       <p class="below-chart">
-        {Object.entries(STATUS_LABELS).map(([status, label]) => (
-          <>
-            <Swatch of={status} /> {label}
-            {" "}
-          </>
-        ))}
+        {Object.entries(STATUS_LABELS).map(([of, label]) => [<Swatch of={of} />, ` ${label} `])}
       </p>
       {used.length > 0 && (
         <details>
@@ -93,7 +71,7 @@ export function DaysChart({ total, days }: AgentDays) {
 }
 
 const COLUMNS: readonly Column<DayOfRuns>[] = [
-  { head: "Day (UTC)", isName: true, cell: ({ day }) => dayText(Date.parse(day)) },
+  { head: "Day (UTC)", isName: true, cell: dayName },
   numberColumn("Runs", ({ measures }) => formatCount(measures.runs)),
   ...Object.values(STATUS_LABELS).map((label, i) =>
     numberColumn(
@@ -103,19 +81,6 @@ const COLUMNS: readonly Column<DayOfRuns>[] = [
   ),
   numberColumn("Cost", ({ measures }) => <Money of={measures.cost} />),
 ];
-
-interface ActivityProps {
-  readonly activity: AgentActivity | null;
-}
-
-/** The share of ended runs that succeeded. */
-export function SuccessRate({ activity }: ActivityProps) {
-  if (activity === null) return <>–</>;
-  const { runs, running, succeeded } = activity;
-  const ended = runs - running;
-  const exact = `${formatCount(succeeded)} of ${countedText(ended, "run")} that ended`;
-  return <span title={exact}>{percentText(succeeded, ended)}</span>;
-}
 
 /** Total cost divided by the number of successful runs. */
 export function CostOfSuccess({ measures }: { readonly measures: Measures }) {
@@ -128,34 +93,9 @@ export function CostOfSuccess({ measures }: { readonly measures: Measures }) {
   );
 }
 
-/** The status of the last run, as a link to it. */
-export function LastRunOf({ activity, now }: ActivityProps & { readonly now: number }) {
-  const last = activity?.lastRun ?? null;
-  return last === null ? <>–</> : (
-    <span class="last-run">
-      <a href={runPath(last.id)}>
-        <Status of={last.status} />
-      </a>{" "}
-      <span class="soft">
-        <Ago at={last.startedAt} now={now} />
-      </span>
-    </span>
+/** Returns the median and the 95th percentile of sorted durations, by the nearest rank. */
+export function durationTexts(sorted: readonly number[]): readonly string[] {
+  return [0.5, 0.95].map((share) =>
+    durationText(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0)
   );
-}
-
-/**
- * Reads the last days of the given agents, by slug: one row per day and agent, regardless of the
- * size of the team.
- */
-export async function readDays(
-  spend: SpendStore,
-  team: Team,
-  agents: readonly string[],
-  nowMs: number,
-  count = AGENT_DAYS,
-) {
-  const from = dayOf(nowMs - (count - 1) * 86_400_000);
-  const days = daysOf({ from, to: dayOf(nowMs) });
-  const groups = agents.map((value) => ({ kind: "agent" as const, value }));
-  return daysOfAgents(await spend.some(team, groups, days), agents, days);
 }

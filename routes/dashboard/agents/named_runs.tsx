@@ -25,7 +25,7 @@ export async function readRecords(
 }
 
 /** Status, goal, and why the run failed. */
-export function RunName({ run }: { readonly run: RunRecord }) {
+function RunName({ run }: { readonly run: RunRecord }) {
   const reason = isFailure(run.status) ? reasonOf(run) : null;
   return (
     <>

@@ -2,70 +2,78 @@
 import type { Handler } from "../../http/admission.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { type DashboardPage, get, post } from "../layout/page.ts";
-import { AGENTS_PATH } from "../layout/paths.ts";
+import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty } from "../components/elements.tsx";
+import { Choices, Empty, Section } from "../components/elements.tsx";
 import { FilterForm, NextPage } from "../components/list_page.tsx";
-import {
-  type CommandTarget,
-  commandTarget,
-  FirstCommand,
-  pingCommand,
-} from "../components/first_command.tsx";
-import { Field } from "../components/form_fields.tsx";
+import { commandTarget, FirstCommand, pingCommand } from "../components/first_command.tsx";
+import { formOf } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
-import { MONITOR_LABELS } from "../components/monitor.tsx";
+import { AGENT_STATES, type AgentState, MONITOR_LABELS } from "../components/monitor.tsx";
 import { Table } from "../components/table.tsx";
-import { showAgent } from "./agent.tsx";
-import {
-  type Board,
-  BOARD_STATES,
-  boardPath,
-  type BoardQuery,
-  type BoardState,
-  parseBoardQuery,
-  readBoard,
-} from "./board.ts";
+import { showAgent, submitAgentChange } from "./agent.tsx";
+import type { BoardData, BoardQuery } from "./board_load.ts";
+import { boardPath, loadBoard, parseBoardQuery } from "./board_load.ts";
 import { boardColumns } from "./columns.tsx";
-import { submitAgentChange } from "./form.tsx";
-import {
-  submitMonitor,
-  submitMonitorDeletion,
-  submitPause,
-  submitResume,
-} from "./monitor_changes.tsx";
-import { Offers, readOffers } from "./offer.tsx";
+import { MONITOR_ACTIONS, proposalOf, submitMonitor, submitMonitorAction } from "./monitor.tsx";
 
 const showAgents: Handler = async (c, deps) => {
-  const query = parseBoardQuery(queryOf(c));
-  if (!query.ok) return fail(c, query.problem);
-  const now = deps.environment.now();
+  const parsed = parseBoardQuery(queryOf(c));
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const query = parsed.value;
+  const time = { nowMs: deps.environment.now(), zone: shownZone(readPreferences(c)) };
   const principal = c.get("principal");
-  const { team } = principal;
-  const board = await readBoard(deps, team, query.value, now);
-  const zone = shownZone(readPreferences(c));
-  const [target, offers] = await Promise.all([
-    commandTarget(deps, c),
-    readOffers(deps, team, board, zone),
-  ]);
-  const props = { board, query: query.value, now };
+  const board = await loadBoard(deps, principal.team, query, time);
+  const isAdmin = mayAdmin(principal);
+  const { rows, next, hasStates, hasMonitors, isCut, proposals } = board;
+  const columns = boardColumns(board, time);
+  const name = hasStates ? "fold agents monitored" : "fold agents";
+  const sort = query.isBySlug ? "agent" : "state";
+  const texts = { q: query.q ?? "", sort, archived: String(query.archived) };
+  const { text, choice } = formOf(texts, null);
   return showPage(c, {
     title: "Agents",
-    lead: <Sums {...board} />,
+    lead: <span id="board-sums">{sumsText(board)}</span>,
     body: (
       <>
-        {query.value.sort === "state" && <Search {...query.value} />}
-        <Filters {...props} />
-        <div id="board" {...following(query.value)}>
-          {board.rows.length > 0
-            ? <BoardTable {...props} />
-            : <NoAgents {...props} target={target} />}
+        <FilterForm action={AGENTS_PATH}>
+          {query.state !== null && <input type="hidden" name="state" value={query.state} />}
+          {text("q", "Name contains")}
+          {choice("sort", "Order", [["state", "Trouble first"], ["agent", "By slug"]])}
+          {choice("archived", "Archived agents", [["false", "Hidden"], ["true", "Shown"]])}
+        </FilterForm>
+        <div id="board-filters">
+          {hasStates && !query.isBySlug && <Choices label="State" links={statesOf(board, query)} />}
         </div>
-        <NextPage to={board.next} />
-        <Offers offers={offers} isAdmin={mayAdmin(principal)} />
+        <div id="board" {...following(query)}>
+          {rows.length > 0
+            ? <div class="panel">{Table({ label: "Agents", class: name, columns, rows })}</div>
+            : await emptyBoard(c, deps, query)}
+          {rows.length > 0 && hasMonitors && (
+            <p class="soft">
+              A low bar is a day without trouble, a middle bar a day on which it was late, a tall
+              bar a day on which it was down.
+            </p>
+          )}
+          {isCut && (
+            <p class="soft">
+              Only agents in trouble and those seen last are sorted by state.{" "}
+              <a href={boardPath({ ...query, isBySlug: true, state: null })}>All agents by slug</a>
+            </p>
+          )}
+        </div>
+        <NextPage to={next && boardPath(query, next)} />
+        {proposals.length > 0 && (
+          <Section id="offers" title="No agent has a monitor">
+            {proposals.map(({ agent, proposal }) =>
+              proposalOf(agent, proposal, isAdmin, <a href={agentPath(agent)}>{agent}</a>)
+            )}
+          </Section>
+        )}
       </>
     ),
   });
@@ -77,7 +85,7 @@ const UPDATE_SECONDS = 15;
 /** Returns the htmx attributes that update the board, its filters and its sums. */
 function following(query: BoardQuery): Record<string, string> {
   return {
-    "hx-get": boardPath(query, query),
+    "hx-get": boardPath(query, query.after),
     "hx-trigger": `every ${UPDATE_SECONDS}s`,
     "hx-sync": "this:drop",
     "hx-select": "#board",
@@ -86,154 +94,69 @@ function following(query: BoardQuery): Record<string, string> {
   };
 }
 
-interface BoardProps {
-  readonly board: Board;
-  readonly query: BoardQuery;
-  readonly now: number;
+/** Counts the agents in a state; null for all. */
+function countIn({ all }: BoardData, state: AgentState | null): number {
+  return state === null ? all.length : all.filter((row) => row.state === state).length;
 }
 
 /** Counts agents, those in trouble, and their runs. */
-function Sums({ counts, isCut, hasMonitors }: Board) {
-  if (counts === null || counts.agents === 0) return <span id="board-sums" />;
-  const { agents, running, byState } = counts;
-  const parts = [
-    isCut ? `more than ${countedText(agents, "agent")}` : countedText(agents, "agent"),
-    ...(["down", "late"] as const).flatMap((state) => {
-      const count = byState.get(state) ?? 0;
-      return count === 0 ? [] : [`${formatCount(count)} ${state}`];
-    }),
-    ...byState.has("incident")
-      ? [`${formatCount(byState.get("incident") ?? 0)} with an open incident`]
-      : [],
-    ...hasMonitors && !byState.has("down") && !byState.has("late") ? ["none late"] : [],
+function sumsText(board: BoardData): string {
+  const { all, isCut, hasMonitors } = board;
+  if (all.length === 0) return "";
+  const texts = { down: "down", late: "late", incident: "with an open incident" };
+  const trouble = (["down", "late", "incident"] as const)
+    .map((state) => [countIn(board, state), texts[state]] as const)
+    .filter(([count]) => count > 0).map(([count, text]) => `${formatCount(count)} ${text}`);
+  const running = all.reduce((sum, { activity }) => sum + (activity?.running ?? 0), 0);
+  return [
+    (isCut ? "more than " : "") + countedText(all.length, "agent"),
+    ...hasMonitors && trouble.length === 0 ? ["none late"] : trouble,
     `${formatCount(running)} running`,
-  ];
-  return <span id="board-sums">{parts.join(", ")}</span>;
+  ].join(", ");
 }
 
-/** Labels of the filters. */
-const LABELS: Readonly<Record<BoardState, string>> = {
-  ...Object.fromEntries(
-    Object.entries(MONITOR_LABELS).map(([state, [word]]) => [state, word]),
-  ) as Record<keyof typeof MONITOR_LABELS, string>,
-  incident: "Incident",
-  none: "No monitor",
-};
+/** Classes of counts that need attention, by the icon of their state. */
+const TAGS: Readonly<Record<string, string>> = { bad: "tag bad", late: "tag warn" };
 
-/** Classes of counts that need attention. */
-const TAGS: Readonly<Partial<Record<BoardState, string>>> = {
-  down: "tag bad",
-  incident: "tag bad",
-  late: "tag warn",
-};
-
-/** Searches agents by a part of their names. Updates of the board leave it alone. */
-function Search({ q, state, archived }: BoardQuery) {
-  return (
-    <FilterForm action={AGENTS_PATH}>
-      {state !== null && <input type="hidden" name="state" value={state} />}
-      {archived && <input type="hidden" name="archived" value="true" />}
-      <Field name="q" label="Name contains" value={q ?? ""} />
-    </FilterForm>
-  );
+/** Returns links to the states that occur. */
+function statesOf(board: BoardData, query: BoardQuery) {
+  const counts = [null, ...AGENT_STATES].map((state) => [state, countIn(board, state)] as const);
+  const shown = counts.filter(([state, count]) => count > 0 || state === query.state);
+  return shown.map(([state, count]) => {
+    const [name, icon] = state === null ? ["All", ""] : MONITOR_LABELS[state];
+    const note = <span class={TAGS[icon] ?? "tag"}>{formatCount(count)}</span>;
+    return { name, to: boardPath({ ...query, state }), isCurrent: state === query.state, note };
+  });
 }
 
-/** Links to the states that occur, to the other order, and to archived agents. */
-function Filters({ board: { counts, hasStates }, query }: BoardProps) {
-  const { state, sort, archived } = query;
-  const states = BOARD_STATES.filter((of) => counts?.byState.has(of) || of === state);
-  return (
-    <div id="board-filters" class="bar">
-      {hasStates && counts !== null && (
-        <nav class="seg" aria-label="State">
-          <a
-            href={boardPath(query, { state: null })}
-            aria-current={state === null ? "true" : undefined}
-          >
-            All <span class="tag">{formatCount(counts.agents)}</span>
-          </a>
-          {states.map((of) => (
-            <a
-              href={boardPath(query, { state: of })}
-              aria-current={state === of ? "true" : undefined}
-            >
-              {LABELS[of]}{" "}
-              <span class={TAGS[of] ?? "tag"}>{formatCount(counts.byState.get(of) ?? 0)}</span>
-            </a>
-          ))}
-        </nav>
-      )}
-      <span class="end">
-        {sort === "state"
-          ? <a href={boardPath(query, { sort: "agent", state: null, q: null })}>Sort by slug</a>
-          : <a href={boardPath(query, { sort: "state" })}>Sort by state</a>}
-        <a href={boardPath(query, { archived: !archived })}>
-          {archived ? "Hide archived" : "Show archived"}
-        </a>
-      </span>
-    </div>
-  );
-}
-
-function BoardTable({ board, query, now }: BoardProps) {
-  const { rows, isCut, hasMonitors, hasStates } = board;
-  return (
-    <>
-      <div class="panel">
-        <Table
-          label="Agents"
-          class={hasStates ? "fold agents monitored" : "fold agents"}
-          columns={boardColumns(board, now)}
-          rows={rows}
-        />
-      </div>
-      {hasMonitors && (
-        <p class="soft">
-          A low bar is a day without trouble, a middle bar a day on which it was late, a tall bar a
-          day on which it was down.
-        </p>
-      )}
-      {isCut && (
-        <p class="soft">
-          Only the agents seen last are sorted by state.{" "}
-          <a href={boardPath(query, { sort: "agent", state: null })}>All agents by slug</a>
-        </p>
-      )}
-    </>
-  );
-}
-
-function NoAgents(
-  { query, target }: Pick<BoardProps, "query"> & { readonly target: CommandTarget },
-) {
+/** Explains an empty board: how to fill it, or how to see all agents again. */
+async function emptyBoard(c: RequestContext, deps: AppDeps, query: BoardQuery) {
   const { state, q, archived } = query;
-  if (q !== null) {
+  if (state === null && q === null) {
+    const target = await commandTarget(deps, c);
     return (
-      <Empty title={`No agent’s name contains “${q}”`}>
+      <Empty title="No agent yet">
         <p>
-          <a href={boardPath(query, { state: null, q: null })}>Show all agents</a>
+          The first run that names an agent creates it{!archived && "; archived ones are hidden"}.
         </p>
+        <FirstCommand id="first" text={pingCommand(target)} target={target} />
       </Empty>
     );
   }
-  if (state !== null) {
-    return (
-      <Empty title={`No agent is in the state “${LABELS[state]}”`}>
-        <p>
-          <a href={boardPath(query, { state: null })}>Show all agents</a>
-        </p>
-      </Empty>
-    );
-  }
+  const reason = q === null
+    ? `No agent is in the state “${MONITOR_LABELS[state ?? "none"][0]}”`
+    : `No agent’s name contains “${q}”`;
   return (
-    <Empty title="No agent yet">
+    <Empty title={reason}>
       <p>
-        The first run that names an agent creates it{!archived && "; archived ones are not shown"}.
+        <a href={boardPath({ ...query, state: null, q: null })}>Show all agents</a>
       </p>
-      <FirstCommand id="first" text={pingCommand(target)} target={target} />
     </Empty>
   );
 }
+
+/** Path of an agent's page, and of the forms of its monitor. */
+const AGENT = `${AGENTS_PATH}/:slug`, MONITOR = `${AGENT}/monitor`;
 
 /** The board of agents, and the page of each. */
 export const agentsPage: DashboardPage = {
@@ -242,11 +165,11 @@ export const agentsPage: DashboardPage = {
   access: teamKey("read"),
   handler: showAgents,
   routes: [
-    get(`${AGENTS_PATH}/:slug`, showAgent),
-    post(`${AGENTS_PATH}/:slug`, submitAgentChange, teamKey("admin")),
-    post(`${AGENTS_PATH}/:slug/monitor`, submitMonitor, teamKey("admin")),
-    post(`${AGENTS_PATH}/:slug/monitor/pause`, submitPause, teamKey("admin")),
-    post(`${AGENTS_PATH}/:slug/monitor/resume`, submitResume, teamKey("admin")),
-    post(`${AGENTS_PATH}/:slug/monitor/delete`, submitMonitorDeletion, teamKey("admin")),
+    get(AGENT, showAgent),
+    post(AGENT, submitAgentChange, teamKey("admin")),
+    post(MONITOR, submitMonitor, teamKey("admin")),
+    ...MONITOR_ACTIONS.map((action) =>
+      post(`${MONITOR}/${action}`, submitMonitorAction(action), teamKey("admin"))
+    ),
   ],
 };

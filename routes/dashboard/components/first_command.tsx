@@ -1,10 +1,10 @@
 /**
- * How to fill empty pages: a command that works as pasted, under `deno task dev` with the real key,
- * and there also sample runs.
+ * Advice for empty pages: a command that works as pasted, under `deno task dev` with the real key, and
+ * there also sample runs.
  *
  * @module
  */
-import { developmentKey, type Principal, type Scope } from "../../../domain/teams/credentials.ts";
+import { developmentKey, type Scope } from "../../../domain/teams/credentials.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { clientOf } from "../../http/credential.ts";
@@ -13,54 +13,47 @@ import { Copyable } from "./elements.tsx";
 import { originOf } from "./format.ts";
 
 /** The place of commands: the service and the key that they use. */
-export interface CommandTarget {
-  readonly origin: string;
-  /** The development key, which is public; null elsewhere, where the reader has to fill one in. */
-  readonly key: string | null;
-  readonly mayCreateKeys: boolean;
-  /** True if sample runs can be loaded into the reader's team. */
-  readonly hasSamples: boolean;
-}
+export type CommandTarget = Awaited<ReturnType<typeof commandTarget>>;
 
 /** Returns where a command of the page's reader goes. No other secret is ever shown. */
-export async function commandTarget(
-  { dev, region, credentials, loadSamples }: Pick<
-    AppDeps,
-    "dev" | "region" | "credentials" | "loadSamples"
-  >,
-  c: RequestContext,
-): Promise<CommandTarget> {
+export async function commandTarget(deps: AppDeps, c: RequestContext) {
   const principal = c.get("principal");
-  const isAdmin = mayAdmin(principal);
-  const target = { origin: originOf(c), key: null, mayCreateKeys: isAdmin, hasSamples: false };
-  if (!dev) return target;
-  const key = developmentKey(region);
-  const owner: Principal | null = await credentials.find(key, () => clientOf(c, key));
-  if (owner?.team.id !== principal.team.id) return target;
-  return { ...target, key, hasSamples: isAdmin && loadSamples !== null };
+  const mayCreateKeys = mayAdmin(principal);
+  const development = developmentKey(deps.region);
+  const owner = deps.dev
+    ? await deps.credentials.find(development, () => clientOf(c, development))
+    : null;
+  const isOwn = owner !== null && owner.team.id === principal.team.id;
+  return {
+    origin: originOf(c),
+    /** The development key, which is public; null elsewhere, where the reader has to fill one in. */
+    key: isOwn ? development : null,
+    mayCreateKeys,
+    /** True if sample runs can be loaded into the reader's team. */
+    hasSamples: isOwn && mayCreateKeys && deps.loadSamples !== null,
+  };
+}
+
+function curl({ origin, key }: CommandTarget, path: string, body = "", method = ""): string {
+  const user = key === null ? '"$RUNLEDGER_KEY:"' : `${key}:`;
+  const json = body === "" ? "" : ` -H "Content-Type: application/json" -d '${body}'`;
+  return `curl ${method}-u ${user} "${origin}/v1/${path}"${json}`;
 }
 
 /** A complete run in one call. */
-export function pingCommand({ origin, key }: CommandTarget): string {
-  return `curl -u ${keyArgument(key)} "${origin}/v1/ping?agent=hello"`;
+export function pingCommand(target: CommandTarget): string {
+  return curl(target, "ping?agent=hello");
 }
 
 /** A run with a model call, which costs something. */
-export function costCommand({ origin, key }: CommandTarget): string {
-  const body = '{"agent":"hello","status":"ok","model":"gpt-4o","input_tokens":1200,' +
-    '"output_tokens":300}';
-  return `curl -u ${keyArgument(key)} "${origin}/v1/heartbeats" ` +
-    `-H "Content-Type: application/json" -d '${body}'`;
+export function costCommand(target: CommandTarget): string {
+  const call = '"model":"gpt-4o","input_tokens":1200,"output_tokens":300';
+  return curl(target, "heartbeats", `{"agent":"hello","status":"ok",${call}}`);
 }
 
 /** A check of all runs. */
-export function checkCommand({ origin, key }: CommandTarget): string {
-  return `curl -X PUT -u ${keyArgument(key)} "${origin}/v1/checks/cheap-enough" ` +
-    `-H "Content-Type: application/json" -d '{"expression":"cost_usd < 0.50"}'`;
-}
-
-function keyArgument(key: string | null): string {
-  return key === null ? '"$RUNLEDGER_KEY:"' : `${key}:`;
+export function checkCommand(target: CommandTarget): string {
+  return curl(target, "checks/cheap-enough", '{"expression":"cost_usd < 0.50"}', "-X PUT ");
 }
 
 /** Id of the form of the sample runs: a page that polls waits for it. */
@@ -98,19 +91,18 @@ interface FirstCommandProps {
 }
 
 /** Shows a command, and where its key comes from. */
-export function FirstCommand(
-  { id, text, target: { key, mayCreateKeys }, scope = "ingest" }: FirstCommandProps,
-) {
+export function FirstCommand({ id, text, target, scope = "ingest" }: FirstCommandProps) {
+  const creator = target.mayCreateKeys
+    ? <a href={KEYS_PATH}>create one</a>
+    : "a team member with the scope admin creates them";
   return (
     <>
       <p>
-        {key !== null ? "Paste this into a terminal. It works as it is: the key is yours." : (
+        Paste this into a terminal.{" "}
+        {target.key !== null ? "It works as it is: the key is yours." : (
           <>
-            Paste this into a terminal. <code>RUNLEDGER_KEY</code> must hold a key with the scope
-            {" "}
-            <code>{scope}</code>: {mayCreateKeys
-              ? <a href={KEYS_PATH}>create one</a>
-              : "a team member with the scope admin creates them"}.
+            <code>RUNLEDGER_KEY</code> must hold a key with the scope <code>{scope}</code>:{" "}
+            {creator}.
           </>
         )}
       </p>

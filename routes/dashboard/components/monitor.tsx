@@ -1,99 +1,125 @@
-/** The state of a monitor: its word, its reason, and its last days. */
+/** A monitor: its state and the reason, its schedule, its last days, its facts and its history. */
 import type { Child } from "hono/jsx";
-import type { Flip, Monitor, MonitorState } from "../../../domain/monitors/monitor.ts";
-import { stripOf } from "../../../domain/monitors/flips.ts";
-import { agoText, countedText, dayText } from "./format.ts";
-import { Icon, type IconName } from "./icons.tsx";
-import { At } from "./time.tsx";
+import {
+  deadlinesOf,
+  type Flip,
+  type Monitor,
+  type MonitorState,
+} from "../../../domain/monitors/monitor.ts";
+import { stripOf, uptimeOf } from "../../../domain/monitors/flips.ts";
+import { nextSlots, scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
+import { countedText, dayText, durationText, listed } from "./format.ts";
+import { runPath } from "../layout/paths.ts";
+import type { KeyValue } from "./elements.tsx";
+import { Icon, type IconName } from "./icons.tsx";
+import { Ago, At } from "./time.tsx";
 
-/** The word and the icon of each state, in the order of their urgency. */
-export const MONITOR_LABELS: Readonly<Record<MonitorState, readonly [string, IconName]>> = {
+/**
+ * The word and the icon of each state of an agent, in the order of their urgency: `incident` is an
+ * agent that is neither down nor late and has an open incident; `none` another one without a monitor.
+ */
+export const MONITOR_LABELS = {
   down: ["Down", "bad"],
+  incident: ["Incident", "bad"],
   late: ["Late", "late"],
   up: ["Up", "ok"],
   paused: ["Paused", "paused"],
   new: ["New", "new"],
-};
+  none: ["No monitor", "off"],
+} as const satisfies Readonly<Record<string, readonly [word: string, icon: IconName]>>;
 
-/** Days of a strip, including today. */
-export const STRIP_DAYS = 30;
+/** One of {@link AGENT_STATES}. */
+export type AgentState = keyof typeof MONITOR_LABELS;
 
-/** Returns whether a state alone says of no trouble, so that an open incident comes first. */
-export function isWell(state: MonitorState | "none"): boolean {
-  return state === "up" || state === "new" || state === "none";
+/** The states of an agent, the most urgent first. */
+export const AGENT_STATES = Object.keys(MONITOR_LABELS) as readonly AgentState[];
+
+/** Returns the state of an agent; its monitor is null if it has none. */
+export function agentState(monitor: Monitor | null, incidents: number): AgentState {
+  const state = monitor?.state ?? "none";
+  return incidents > 0 && ["up", "new", "none"].includes(state) ? "incident" : state;
 }
 
-interface MonitorStatusProps {
+/** Facts from which the state of an agent follows. */
+interface Judged {
   /** Null for an agent without one. */
   readonly monitor: Monitor | null;
   /** Number of the agent's open incidents. */
   readonly incidents: number;
+  /** Latest flip of the monitor. */
+  readonly last: Flip | undefined;
 }
 
 /** The state of an agent: punctual runs that fail, or an open incident, are not just "Up". */
-export function MonitorStatus({ monitor, incidents }: MonitorStatusProps) {
-  const state = monitor?.state ?? "none";
-  const [name, word, icon] = isWell(state) && incidents > 0
-    ? ["bad", countedText(incidents, "open incident"), "bad"] as const
-    : state === "none"
-    ? ["off", "No monitor", "off"] as const
-    : state === "up" && (monitor?.lastArrivalAt ?? 0) > (monitor?.lastOkAt ?? 0)
-    ? ["warn", "Up, last run failed", "warn"] as const
-    : [state, ...MONITOR_LABELS[state]] as const;
+export function MonitorStatus({ of, now }: { readonly of: Judged; readonly now: number }) {
+  const { monitor, incidents, last } = of;
+  const state = agentState(monitor, incidents);
+  const isFailing = (monitor?.lastArrivalAt ?? 0) > (monitor?.lastOkAt ?? 0);
+  const [word, icon] = state === "incident"
+    ? [countedText(incidents, "open incident"), "bad"] as const
+    : state === "up" && isFailing
+    ? ["Up, last run failed", "warn"] as const
+    : MONITOR_LABELS[state];
+  const reason = monitor && reasonOf(monitor, last, now);
   return (
-    <span class={`st word st-${name}`}>
-      <Icon name={icon} />
-      <span>{word}</span>
-    </span>
+    <>
+      <span class={`st word st-${icon}`}>
+        <Icon name={icon} />
+        <span>{word}</span>
+      </span>
+      {reason !== null && <small class="under">{reason}</small>}
+    </>
   );
 }
 
-interface ReasonProps {
-  readonly monitor: Monitor;
-  /** Its latest flip; null if none is known. */
-  readonly last: Flip | null;
-  readonly now: number;
-}
+/** Causes of flips by their reasons. */
+const FLIP_REASONS: Readonly<Record<Flip["reason"], string>> = {
+  created: "monitor created",
+  arrived: "a run arrived",
+  expected: "a run was expected",
+  missed: "no run came",
+  failed: "a run failed",
+  overrun: "a run took longer than its maximum",
+  recovered: "a run succeeded",
+  paused: "paused",
+  resumed: "resumed",
+  changed: "settings changed",
+  absence: "the service did not run",
+};
 
-/** What made an agent go down, by the reason of its flip. */
-const CAUSES: ReadonlyMap<Flip["reason"], string> = new Map([
-  ["failed", "runs fail"],
-  ["overrun", "a run takes too long"],
-]);
-
-/** Why a monitor is in its state, in a few words; null where the state says it all. */
-export function reasonOf({ monitor, last, now }: ReasonProps): Child | null {
+/** Returns why a monitor is in its state, in a few words; null where the state says it all. */
+function reasonOf(monitor: Monitor, last: Flip | undefined, now: number): Child | null {
   const { state, since, pause, settings } = monitor;
-  const lasted = agoText(since, now).replace(/ ago$/, "").replace("just now", "a moment");
-  switch (state) {
-    case "down":
-      return `for ${lasted}: ${CAUSES.get(last?.reason ?? "missed") ?? "no run came"}`;
-    case "late":
-      return `for ${lasted}`;
-    case "paused":
-      if (!settings.enabled) return "switched off";
-      if (pause === null) return null;
-      if (pause.untilMs !== null) {
-        return (
-          <>
-            until <At at={pause.untilMs} />
-          </>
-        );
-      }
-      return pause.isSticky ? "until it is resumed" : "until the next success";
-    case "new":
-      return "no run yet";
-    default:
-      return null;
-  }
+  const lasted = durationText(Math.max(0, now - since));
+  if (state === "new") return "no run yet";
+  if (state === "late") return `for ${lasted}`;
+  if (state === "down") return `for ${lasted}: ${FLIP_REASONS[last?.reason ?? "missed"]}`;
+  if (state === "paused" && !settings.enabled) return "switched off";
+  if (state !== "paused" || pause === null) return null;
+  if (pause.untilMs !== null) return ["until ", <At at={pause.untilMs} />];
+  return pause.isSticky ? "until it is resumed" : "until the next success";
 }
 
-/** Width of a day with its gap and of its bar, and the height of a strip. */
-const SLOT = 6, BAR = 4, HEIGHT = 22;
+/**
+ * Returns the schedule and the grace in words.
+ *
+ * @param zone time zone of the page: another one of a cron line is named; null to name none
+ */
+export function scheduleText({ settings }: Monitor, zone: string | null): string {
+  const { schedule, graceSeconds } = settings;
+  const isElsewhere = zone !== null && "cron" in schedule && schedule.tz !== zone;
+  const words = scheduleWords(schedule) + (isElsewhere ? ` (${schedule.tz})` : "");
+  return `${words}, grace ${durationText(graceSeconds * 1_000)}`;
+}
 
-/** Height of a bar by the worst state of its day: trouble is taller. */
-const HEIGHTS = { ok: 7, late: 14, down: HEIGHT, none: 2 } as const;
+/** Days of a strip, including today. */
+export const STRIP_DAYS = 30;
+
+/** Returns the start of a strip: of its first UTC day, unix milliseconds. */
+export function stripStart(now: number): number {
+  return Math.floor(now / DAY_MS) * DAY_MS - (STRIP_DAYS - 1) * DAY_MS;
+}
 
 interface StripProps {
   /** Flips since the start of the strip, oldest first. */
@@ -103,27 +129,41 @@ interface StripProps {
   readonly now: number;
 }
 
-/** Returns the start of a strip: of its first UTC day, unix milliseconds. */
-export function stripStart(now: number): number {
-  return Math.floor(now / DAY_MS) * DAY_MS - (STRIP_DAYS - 1) * DAY_MS;
-}
+/** Height of a bar by the worst state of its day: trouble is taller. */
+const HEIGHTS = { ok: 7, late: 14, down: 22, none: 2 } as const;
 
 /** The last days of a monitor, one bar each; hovering names the days with trouble. */
 export function Strip({ flips, state, now }: StripProps) {
   const fromMs = stripStart(now);
   // Today lasts to its end, in the current state.
   const days = stripOf(flips, state, fromMs, fromMs + STRIP_DAYS * DAY_MS, STRIP_DAYS);
-  // One shape a state instead of one a day keeps a page of many agents small.
-  const shapes = (["ok", "late", "down", "none"] as const).flatMap((worst) => {
-    const bars = days.flatMap((day, i) =>
-      day === worst ? [`M${i * SLOT} ${HEIGHT}v-${HEIGHTS[worst]}h${BAR}v${HEIGHTS[worst]}z`] : []
-    );
-    return bars.length === 0 ? [] : [<path class={worst} d={bars.join("")} />];
-  });
+  return barsOf(stripText(days, fromMs), days.map((day) => [day, HEIGHTS[day]]), HEIGHTS.down);
+}
+
+/** Width of a day with its gap, and of its bar. */
+const SLOT = 6, BAR = 4;
+
+/**
+ * Small bars in a row. One shape a class instead of one a bar keeps a page of many agents small.
+ *
+ * @param bars the class and the height of each
+ */
+export function barsOf(
+  title: string,
+  bars: readonly (readonly [string, number])[],
+  height: number,
+) {
+  const shapes = bars.map(([name, size], i) => ({
+    name,
+    path: size === 0 ? "" : `M${i * SLOT} ${height}v-${size}h${BAR}v${size}z`,
+  }));
   return (
-    <svg class="strip" role="img" width={STRIP_DAYS * SLOT - (SLOT - BAR)} height={HEIGHT}>
-      <title>{stripText(days, fromMs)}</title>
-      {shapes}
+    <svg class="strip" role="img" width={bars.length * SLOT - (SLOT - BAR)} height={height}>
+      <title>{title}</title>
+      {Array.from(
+        Map.groupBy(shapes, ({ name }) => name),
+        ([name, same]) => <path class={name} d={same.map(({ path }) => path).join("")} />,
+      )}
     </svg>
   );
 }
@@ -133,13 +173,86 @@ const DAYS_NAMED = 4;
 
 /** Describes a strip in one sentence. */
 function stripText(days: readonly string[], fromMs: number): string {
-  const parts = (["down", "late"] as const).flatMap((worst) => {
+  const parts = ["down", "late"].flatMap((worst) => {
     const at = days.flatMap((day, i) => day === worst ? [dayText(fromMs + i * DAY_MS)] : []);
-    if (at.length === 0) return [];
-    const more = at.length > DAYS_NAMED ? " and before" : "";
-    const named = at.toReversed().slice(0, DAYS_NAMED).join(", ");
-    return [`${worst} on ${countedText(at.length, "day")} (${named}${more})`];
+    const named = listed(at.toReversed(), DAYS_NAMED);
+    return at.length === 0 ? [] : [`${worst} on ${countedText(at.length, "day")} (${named})`];
   });
-  if (days.every((day) => day === "none")) return `${STRIP_DAYS} days: nothing was expected`;
-  return `${STRIP_DAYS} days: ${parts.length === 0 ? "no trouble" : parts.join(", ")}`;
+  const isJudged = days.some((day) => day !== "none");
+  return `${STRIP_DAYS} days: ` +
+    (isJudged ? parts.join(", ") || "no trouble" : "nothing was expected");
+}
+
+/** Expected instants and flips shown. */
+const SLOTS_SHOWN = 5, FLIPS_SHOWN = 20;
+
+/** Returns the facts of a monitor, most urgent first. */
+export function monitorFacts(
+  monitor: Monitor,
+  flips: readonly Flip[],
+  now: number,
+): readonly KeyValue[] {
+  const { settings, state, since, lastOkAt, lastArrivalAt } = monitor;
+  const { expectedAt, downAfter } = deadlinesOf(monitor);
+  const { schedule, maxRuntimeSeconds, failureThreshold, recoveryThreshold } = settings;
+  const from = Math.max(monitor.createdAt, now - STRIP_DAYS * DAY_MS);
+  const uptime = uptimeOf(flips, state, from, now);
+  const isRunning = expectedAt !== null && state !== "paused" && state !== "new";
+  const instant = (at: number | null): Child =>
+    at === null ? "–" : [<At at={at} />, ", ", <Ago at={at} now={now} />];
+  const slots = isRunning ? nextSlots(schedule, expectedAt, SLOTS_SHOWN) : [];
+  const times = slots.map((at) => <At at={at} />);
+  const pairs: readonly (KeyValue | false)[] = [
+    ["Since", <At at={since} />],
+    isRunning && ["Expected", instant(expectedAt)],
+    isRunning && downAfter !== null && state !== "down" && ["Down after", instant(downAfter)],
+    ["Schedule", scheduleText(monitor, null)],
+    "cron" in schedule && ["Cron line", [<code>{schedule.cron}</code>, `, ${schedule.tz}`]],
+    isRunning && [
+      `Next ${SLOTS_SHOWN}`,
+      <ol class="slots">{times.map((time) => <li>{time}</li>)}</ol>,
+    ],
+    ["Last arrival", instant(lastArrivalAt)],
+    lastOkAt !== lastArrivalAt && ["Last success", instant(lastOkAt)],
+    maxRuntimeSeconds !== null && ["Maximum duration", durationText(maxRuntimeSeconds * 1_000)],
+    failureThreshold > 1 && ["Also down after", `${failureThreshold} failures in a row`],
+    recoveryThreshold > 1 && ["Up after", `${recoveryThreshold} successes in a row`],
+    // Rounded down: only no downtime at all is 100%.
+    uptime !== null && [`Not down, ${STRIP_DAYS} days`, `${Math.floor(uptime * 1e4) / 100}%`],
+  ];
+  return pairs.filter((pair) => pair !== false);
+}
+
+/** Returns the history of a monitor, latest first: its flips as sentences. */
+export function flipEntries(flips: readonly Flip[]) {
+  return flips.slice(0, FLIPS_SHOWN).map((flip, i) => {
+    const icon = flip.to === "unknown" ? "off" : MONITOR_LABELS[flip.to][1];
+    return (
+      <li>
+        <At at={flip.at} />
+        <span class={`st st-${icon}`}>
+          <Icon name={icon} />
+        </span>
+        <span>{sentenceOf(flip, flips[i + 1])}</span>
+      </li>
+    );
+  });
+}
+
+/** Describes a flip; `before` is the one that it ended. */
+function sentenceOf({ to, reason, at, until, run }: Flip, before: Flip | undefined): Child {
+  const cause = FLIP_REASONS[reason];
+  if (to === "unknown") {
+    return until === undefined
+      ? cause
+      : [<b>Not judged</b>, `: ${cause}, until `, <At at={until} />];
+  }
+  const hasLasted = to === "up" && (before?.to === "down" || before?.to === "late");
+  return (
+    <>
+      <b>{MONITOR_LABELS[to][0]}</b>
+      {reason !== to && [": ", run === undefined ? cause : <a href={runPath(run)}>{cause}</a>]}
+      {hasLasted && `, ${before.to} for ${durationText(at - before.at)}`}
+    </>
+  );
 }

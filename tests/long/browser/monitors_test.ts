@@ -46,12 +46,12 @@ for (
       await page.getByRole("button", { name: "Create monitor" }).press("Enter");
       await page.getByText("Saved.").waitFor();
       await panel(page).locator(".now").getByText("Up", { exact: true }).waitFor();
-      await panel(page).getByText("Change the monitor").press("Enter");
+      await page.getByRole("heading", { name: "Change the monitor" }).waitFor();
       assertEquals(await page.getByLabel("Cron line", { exact: true }).isVisible(), false);
       await page.getByLabel("at the times of a cron line").press("Space");
       assertEquals(await page.getByLabel("Period", { exact: true }).isVisible(), false);
       await page.getByLabel("Cron line", { exact: true }).fill("61 * * * *");
-      await page.getByRole("button", { name: "Save" }).first().press("Enter");
+      await page.getByRole("button", { name: "Save" }).press("Enter");
       const wrong = page.getByLabel("Cron line", { exact: true });
       await wrong.and(page.locator("[aria-invalid=true]")).waitFor();
       if (options.javaScriptEnabled !== false) assertEquals(await axe(page), []);
@@ -81,7 +81,7 @@ browserTest(
     await using visitor = await BrowserSession.open(browser, h.url, DESK);
     const { page } = visitor;
     await visitor.signIn(h.key);
-    await page.goto("/dashboard/agents/hourly");
+    await page.goto("/dashboard/agents/hourly?tab=monitor");
     await page.getByRole("button", { name: "Create monitor" }).first().click();
     await page.getByText("Saved.").waitFor();
     await page.clock.install();

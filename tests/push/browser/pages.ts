@@ -52,13 +52,11 @@ export const PAGES: readonly PageUnderTest[] = [
   aPage("agents", "/agents"),
   aPage("agents-late", "/agents", "admin", () => "/agents?state=late"),
   aPage("agents-by-slug", "/agents", "admin", () => "/agents?sort=agent&archived=true"),
-  aPage(
-    "agent-monitor-delete",
-    "/agents/:slug",
-    "admin",
-    ({ agent }) => `/agents/${encodeURIComponent(agent)}?confirm=delete-monitor`,
-  ),
-  aPage("agent", "/agents/:slug", "admin", ({ agent }) => `/agents/${encodeURIComponent(agent)}`),
+  anAgent("agent-monitor-delete", "?confirm=delete-monitor"),
+  anAgent("agent", ""),
+  anAgent("agent-runs", "?tab=runs"),
+  anAgent("agent-monitor", "?tab=monitor"),
+  anAgent("agent-settings", "?tab=settings"),
   aPage("spend", "/spend"),
   aPage("spend-by-model", "/spend", "admin", () => "/spend?group_by=model"),
   aPage("spend-by-customer", "/spend", "admin", () => "/spend?group_by=customer"),
@@ -140,6 +138,16 @@ function aPage(
 
 function aChannel(name: string, query: string): PageUnderTest {
   return aPage(name, "/alerts/channels/:slug", "admin", () => `/alerts/channels/ops${query}`);
+}
+
+/** A tab of an agent's page. */
+function anAgent(name: string, query: string): PageUnderTest {
+  return aPage(
+    name,
+    "/agents/:slug",
+    "admin",
+    ({ agent }) => `/agents/${encodeURIComponent(agent)}${query}`,
+  );
 }
 
 function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {

@@ -45,15 +45,17 @@ function kindsOf({ pathname, searchParams }: URL): string[] {
 
 /**
  * Follows all links from the first pages; returns the routes reached, including those of forms. Of many
- * runs it opens a few, so one that has all kinds of links is among the first pages.
+ * runs and agents it opens a few, so those that have all kinds of links are among the first pages.
  */
 async function walk({ h }: DemoWorld, key: string, from: readonly string[]): Promise<Set<string>> {
   const reader = await signedIn(h, key);
   const reached = new Set<string>();
   const seen = new Map<string, number>();
-  const queue = ["/dashboard", ...from].map((path) => new URL(path, h.url));
+  const first = from.map((path) => new URL(path, h.url));
+  const queue = [new URL("/dashboard", h.url)];
   const opened = new Set<string>();
-  for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+  const next = () => first.pop() ?? queue.pop();
+  for (let at = next(); at !== undefined; at = next()) {
     const path = at.pathname + at.search;
     const kinds = kindsOf(at);
     const isOld = kinds.every((kind) => (seen.get(kind) ?? 0) >= PAGES_OF_A_KIND);
@@ -104,7 +106,8 @@ for (
     await using world = await openDemoWorld();
     const { h } = world;
     const key = scopes === null ? OPERATOR_KEY : await h.addKey({ kind: "api_key", scopes });
-    const from = scopes === null ? [] : [`/dashboard/runs/${world.runs.failed}`];
+    const paused = "/dashboard/agents/issue-triage?tab=monitor";
+    const from = scopes === null ? [] : [paused, `/dashboard/runs/${world.runs.failed}`];
     const reached = await walk(world, key, from);
     assertEquals([...reached].sort(), tableOf(scopes).filter((route) => !NOT_LINKED.has(route)));
   });
