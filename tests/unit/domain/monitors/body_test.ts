@@ -3,8 +3,7 @@ import { assertEquals } from "@std/assert";
 import { parseMonitor } from "../../../../domain/monitors/body.ts";
 import { durationWord, parseDuration } from "../../../../domain/monitors/schedule.ts";
 
-const parse = (value: Record<string, unknown>) =>
-  parseMonitor({ text: JSON.stringify(value), value });
+const parse = (value: Record<string, unknown>) => parseMonitor({ value });
 
 function problemOf(value: Record<string, unknown>) {
   const parsed = parse(value);
