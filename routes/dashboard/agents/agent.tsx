@@ -18,7 +18,7 @@ import {
 } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Crumbs, Done, Money, Section, Status, Tabs, Tile } from "../components/elements.tsx";
-import { bodyOf, CheckBoxes, formOf, FormProblem } from "../components/form_fields.tsx";
+import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
 import { Ago } from "../components/time.tsx";
 import { FAILURES } from "../components/run_columns.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
@@ -208,14 +208,10 @@ function agentForm(agent: string, fields: AgentFields, problem: Problem | null):
         rows: 4,
         hint: `Its purpose and its owner. At most ${AGENT_NOTES_CHARS_MAX} characters.`,
       })}
-      <CheckBoxes
-        name="archived"
-        label="Board"
-        options={[["true", "Archived"]]}
-        chosen={archived ? ["true"] : []}
-        problem={problem}
-        hint="Hides it from the board. Its history stays, and its next run restores it."
-      />
+      <label>
+        <input type="checkbox" name="archived" value="true" checked={archived} />
+        Archived: the board hides it. Its history stays, and its next run restores it.
+      </label>
       <button type="submit" class="btn main">Save</button>
     </form>
   );

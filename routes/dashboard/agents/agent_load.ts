@@ -15,7 +15,7 @@ import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts
 import { nameInPath } from "../../http/query.ts";
 import { readIncidentsOfAgent } from "../alerts/entries.tsx";
 import { confirmedIn } from "../components/confirm_form.tsx";
-import { readFailures } from "../components/run_columns.tsx";
+import { FAILURES } from "../components/run_columns.tsx";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { readRecords } from "./named_runs.tsx";
 
@@ -66,10 +66,10 @@ export async function loadOverview(scope: AgentScope) {
   const [days, latest, failed, monitor] = await Promise.all([
     readDays(deps, team, [agent], now, AGENT_DAYS),
     deps.runList.page(team, all, null, RUNS_READ),
-    readFailures(deps.runList, team, all, FAILURES_SHOWN),
+    deps.runList.page(team, { ...all, status: FAILURES }, null, FAILURES_SHOWN),
     loadMonitor(scope),
   ]);
-  const failures = await readRecords(deps, team, failed.map(({ id }) => id));
+  const failures = await readRecords(deps, team, failed.rows.map(({ id }) => id));
   return { ...monitor, days: days(agent), durations: durationsOf(latest.rows), failures };
 }
 

@@ -53,7 +53,9 @@ export async function readKnownAgents({ agents }: Pick<AppDeps, "agents">, team:
 }
 
 /** The lists that fields name by `list`, such as `known-agents`. */
-export function KnownLists({ known }: { readonly known: Partial<KnownValues> }) {
+export function KnownLists(
+  { known }: { readonly known: Partial<Readonly<Record<keyof KnownValues, readonly string[]>>> },
+) {
   return (
     <>
       {Object.entries(known).map(([name, values]) => (
