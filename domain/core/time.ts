@@ -105,3 +105,19 @@ function twoDigits(text: string, at: number): number {
   const ones = text.charCodeAt(at + 1) - 48;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : -1;
 }
+
+/** Formats a duration in its two largest units, such as `2 h 5 min`. */
+export function durationOf(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  const units = [[86_400, "d"], [3_600, "h"], [60, "min"], [1, "s"]] as const;
+  const first = Math.max(0, units.findIndex(([size]) => seconds >= size));
+  let rest = seconds;
+  const parts = units.slice(first === 0 && seconds < 1 ? 3 : first).slice(0, 2).flatMap(
+    ([size, unit]) => {
+      const number = Math.floor(rest / size);
+      rest -= number * size;
+      return number > 0 ? [`${number} ${unit}`] : [];
+    },
+  );
+  return parts.join(" ") || "0 s";
+}

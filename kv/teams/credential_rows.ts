@@ -13,7 +13,7 @@ import {
 } from "../../domain/teams/credentials.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
+import { judgeId, type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
@@ -102,12 +102,16 @@ export function credentialAudit(
   return auditRows({ at, team, actor, action, target: id, details: fields });
 }
 
-/** Reads one of a team's credentials; null if the team has none with that id. */
+/**
+ * Reads one of a team's credentials; null if the team has none with that id. A text that is no id may
+ * exceed the length of a key, so it is not read.
+ */
 export async function readCredential(
   store: Store,
   team: TeamId,
   id: string,
 ): Promise<CredentialEntry | null> {
+  if (judgeId("key", id) !== "valid") return null;
   const hash = await getValue<Uint8Array>(store, keys.teamCredential(team, id));
   return hash && await readSecret(store, hash);
 }

@@ -186,11 +186,10 @@ export function createCredentialStore(
     });
 
   const read: CredentialStore["read"] = async ({ id: team }, id) => {
-    const [found, [lastUsedAt]] = await Promise.all([
-      readCredential(store, team, id),
-      lastUses.read(team, [id]),
-    ]);
-    return found && { ...publicRecord(found.value), lastUsedAt: lastUsedAt ?? null };
+    const found = await readCredential(store, team, id);
+    if (found === null) return null;
+    const [lastUsedAt = null] = await lastUses.read(team, [id]);
+    return { ...publicRecord(found.value), lastUsedAt };
   };
 
   const list: CredentialStore["list"] = async ({ id: team }, { limit, after, agent }) => {

@@ -1,9 +1,6 @@
 /** The dashboard: the table of its pages, their routes, and the guards for page requests. */
 import { monthOf } from "../../domain/core/time.ts";
 import { suspensionOf } from "../../domain/teams/credentials.ts";
-import { planOfTeam } from "../../domain/teams/plans.ts";
-import { quotaState, type QuotaUse } from "../../domain/teams/quota.ts";
-import type { Team } from "../../domain/teams/team.ts";
 import { REFERENCE_SCRIPT, sendReferenceScript } from "../docs/reference.ts";
 import { answerText, fail } from "../http/answer.ts";
 import type { Guard, Handle, MenuEntry, RequestContext, Route } from "../http/context.ts";
@@ -13,16 +10,16 @@ import { requireHost, requireSameOrigin } from "../http/target.ts";
 import { limitRate, metered } from "../http/rate.ts";
 import type { HandlerDeps } from "../http/admission.ts";
 import { clientOf, sessionAuth, tokenOf } from "../http/credential.ts";
+import { readQuota } from "../api/teams/usage.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
-import { DASHBOARD_PATH, PLAN_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
-import { renderProblemPage, seeOther } from "./layout/reply.tsx";
-import { submitView } from "./layout/view_form.ts";
+import { DASHBOARD_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
+import { renderProblemPage, seeOther, submitView } from "./layout/reply.tsx";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
 import { checksPage } from "./checks/page.tsx";
 import { keysPage } from "./keys/page.tsx";
 import { sendAsset } from "./layout/assets.ts";
-import type { DashboardPage } from "./layout/page.ts";
+import { type DashboardPage, get } from "./layout/page.ts";
 import { alertsPage } from "./alerts/page.tsx";
 import { overviewPage } from "./overview/page.tsx";
 import { planPage } from "./plan/page.tsx";
@@ -39,7 +36,10 @@ import { teamsPage } from "./teams/page.tsx";
 export function createDashboard(deps: HandlerDeps) {
   const { admission, hasOperator } = deps;
   // Without an operator there is one team, whose plan nobody sells.
-  const menu = hasOperator ? MENU : MENU.filter(({ path }) => path !== PLAN_PATH);
+  const pages = hasOperator ? PAGES : PAGES.filter((page) => page !== planPage);
+  const menu = pages.flatMap(({ menu, path, access }): MenuEntry[] =>
+    menu === undefined || access === null ? [] : [{ path, access, ...menu }]
+  );
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const authenticate = sessionAuth(deps, askToSignIn);
   /** Renders errors on dashboard paths as pages. */
@@ -57,7 +57,7 @@ export function createDashboard(deps: HandlerDeps) {
     const frame = c.get("frame");
     const [open, quota] = await Promise.all([
       deps.incidents.openCounts(team),
-      hasOperator ? readQuota(deps, team, frame.nowMs) : undefined,
+      hasOperator ? readQuota(deps.usage, team, monthOf(frame.nowMs)) : undefined,
     ]);
     c.set("frame", { ...frame, open, ...quota && { quota } });
     return null;
@@ -88,15 +88,7 @@ export function createDashboard(deps: HandlerDeps) {
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  return { routes: pageRoutes(deps), guards, asPage, recognize };
-}
-
-/** Reads the usage of the current month and compares it with the plan. */
-async function readQuota({ usage }: HandlerDeps, team: Team, nowMs: number): Promise<QuotaUse> {
-  const month = monthOf(nowMs);
-  const used = await usage.used(team.id, month);
-  const included = planOfTeam(team).eventsPerMonth;
-  return { month, used, included, state: quotaState(used, included) };
+  return { routes: routesOf(pages, deps), guards, asPage, recognize };
 }
 
 /**
@@ -131,30 +123,24 @@ const PAGES: readonly DashboardPage[] = [
   auditLogPage,
 ];
 
-/** The menu of all pages. */
-const MENU: readonly MenuEntry[] = PAGES.flatMap(
-  ({ menu, path, access, menuAccess = access }) =>
-    menu === undefined || menuAccess === null ? [] : [{ ...menu, path, access: menuAccess }],
-);
-
-function pageRoutes(deps: HandlerDeps): Route[] {
-  const pages = PAGES.flatMap(({ path, access, handler, routes = [] }) => [
-    { method: "GET" as const, path, access, handler },
-    ...routes.map((route) => ({ access, ...route })),
-  ]);
+function routesOf(pages: readonly DashboardPage[], deps: HandlerDeps): Route[] {
+  const open = { method: "GET", access: null } as const;
+  const forms = pages.flatMap(({ path, access, handler, routes = [] }) =>
+    [get(path, handler), ...routes].map((route) => {
+      const needed = route.access ?? access;
+      const handle: Handle = (c) => route.handler(c, deps);
+      return {
+        ...route,
+        access: needed,
+        handler: needed === null ? handle : metered(deps, handle),
+      };
+    })
+  );
   return [
-    { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
-    { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: sendAsset },
-    {
-      method: "GET",
-      path: REFERENCE_SCRIPT,
-      access: null,
-      handler: (c) => sendReferenceScript(c, deps),
-    },
+    { ...open, path: "/", handler: () => seeOther(DASHBOARD_PATH) },
+    { ...open, path: `${DASHBOARD_PATH}/assets/:name`, handler: sendAsset },
+    { ...open, path: REFERENCE_SCRIPT, handler: (c) => sendReferenceScript(c, deps) },
     { method: "POST", path: VIEW_PATH, access: teamKeyOrOperator("read"), handler: submitView },
-    ...pages.map((page) => {
-      const handler: Handle = (c) => page.handler(c, deps);
-      return { ...page, handler: page.access === null ? handler : metered(deps, handler) };
-    }),
+    ...forms,
   ];
 }

@@ -10,7 +10,6 @@ import {
   submit,
   textOf,
 } from "../support/harness/dashboard.ts";
-import { Harness } from "../support/harness/harness.ts";
 import { aTeam, openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
 
@@ -46,7 +45,7 @@ function ask(reader: Reader, route: Route, names = NOBODY) {
 const isLasting = ({ path }: Route) => !path.endsWith("/sign-out");
 
 Deno.test("without a session every page redirects to sign-in, and no form changes anything", async () => {
-  await using h = await Harness.open();
+  await using h = await openWithOperator();
   const before = await h.dump();
   for (const route of guarded()) {
     const path = pathOf(route, NOBODY);
@@ -60,7 +59,7 @@ Deno.test("without a session every page redirects to sign-in, and no form change
 });
 
 Deno.test("an API key instead of a session opens no page", async () => {
-  await using h = await Harness.open();
+  await using h = await openWithOperator();
   for (const route of guarded()) {
     if (route.method !== "GET") continue;
     const { status } = await h.get(pathOf(route, NOBODY), { redirect: "manual" });

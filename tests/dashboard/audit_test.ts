@@ -52,7 +52,7 @@ Deno.test("entries of prices and repricing jobs omit absent details and link to 
     (await h.post("/v1/rate-card/reprice", { model: PRICE.model, dry_run: true })).json;
   const { text } = await (await signedIn(h)).get(AUDIT);
   const [job = "", price = ""] = rowsOf(text);
-  assertMatch(job, /first key previewed new prices, job /);
+  assertMatch(job, /first key previewed new prices of atlas-70b /);
   assertMatch(price, /first key set the price of atlas-70b .* output usd per million: \S+$/);
   assert(text.includes(`href="/dashboard/rate-card/reprice/${id}"`));
 });

@@ -62,8 +62,13 @@ Deno.test("without an operator there are no plans and quotas", async () => {
     await h.post("/v1/heartbeats", aHeartbeat(1));
     await h.worker.idle();
     const hasPlan = operatorKey !== null;
-    const keys = (await (await signedIn(h)).get("/dashboard/keys")).text;
-    assertEquals(linksIn(keys, "Settings").includes("Plan"), hasPlan);
+    const reader = await signedIn(h);
+    const audit = (await reader.get("/dashboard/audit")).text;
+    assertEquals(linksIn(audit, "Settings").includes("Plan"), hasPlan);
+    assertMatch(textOf(audit), /created the team default/);
+    assertEquals((await reader.get("/dashboard/plan")).status, hasPlan ? 200 : 404);
+    // Not even an entry of the audit log leads to it.
+    assertEquals(hrefsOf(audit, "/dashboard/plan").length > 0, hasPlan);
   }
 });
 

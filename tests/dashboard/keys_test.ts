@@ -124,7 +124,7 @@ Deno.test("rotation asks for confirmation, shows the new secret once, and the ol
   const fresh = secretIn(rotated.text);
   const works = async (key: string) => (await h.get("/v1/runs", { key })).status === 200;
   assertEquals([await works(old), await works(fresh), old === fresh], [true, true, false]);
-  assertMatch(textOf(rotated.text), /old secret works and expires in 5 h/);
+  assertMatch(textOf(rotated.text), /old secret works, expires in 5 h/);
   const list = textOf((await reader.get(KEYS)).text);
   assertMatch(list, /w API key: reads works, expires in 5 h , its replacement/);
   const loaded = await reader.get(`${KEYS}/${id}/rotate`);

@@ -4,7 +4,8 @@ import type { Team } from "../../domain/teams/team.ts";
 import { newNotice, type NoticeState } from "../../domain/teams/quota.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
-import { Harness } from "../support/harness/harness.ts";
+import type { Harness } from "../support/harness/harness.ts";
+import { openWithOperator } from "../support/harness/operator.ts";
 
 const PAGE = "/dashboard/plan";
 
@@ -15,7 +16,7 @@ async function count(h: Harness, month: string, by: number, team: Team = h.team)
 }
 
 Deno.test("a month is compared with the plan, with its state and its projection", async () => {
-  await using h = await Harness.open({ tier: "free" });
+  await using h = await openWithOperator({ tier: "free" });
   h.nowMs = Date.UTC(2026, 10, 16);
   const reader = await signedIn(h);
   const cases = [
@@ -39,7 +40,7 @@ Deno.test("a month is compared with the plan, with its state and its projection"
 });
 
 Deno.test("the bar has a title with its numbers, and marks at 80% and 100%", async () => {
-  await using h = await Harness.open({ tier: "free" });
+  await using h = await openWithOperator({ tier: "free" });
   h.nowMs = Date.UTC(2026, 10, 16);
   await count(h, "2026-11", 50_000);
   const { text } = await (await signedIn(h)).get(PAGE);
@@ -57,7 +58,7 @@ Deno.test("the bar has a title with its numbers, and marks at 80% and 100%", asy
 });
 
 Deno.test("an unlimited plan has no bar and no state, but still counts events", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+  await using h = await openWithOperator({ tier: "enterprise" });
   await count(h, "2026-11", 123_456_789);
   const { text } = await (await signedIn(h)).get(PAGE);
   assert(!text.includes('role="img"') && !text.includes("Notices"));
@@ -67,7 +68,7 @@ Deno.test("an unlimited plan has no bar and no state, but still counts events", 
 });
 
 Deno.test("a past month is shown if the query names it, without a projection", async () => {
-  await using h = await Harness.open({ tier: "free" });
+  await using h = await openWithOperator({ tier: "free" });
   await count(h, "2026-11", 7);
   await count(h, "2026-09", 90_000);
   const reader = await signedIn(h);
@@ -89,7 +90,7 @@ Deno.test("a past month is shown if the query names it, without a projection", a
 });
 
 Deno.test("the last twelve months are listed, of the session's team only", async () => {
-  await using h = await Harness.open({ tier: "free" });
+  await using h = await openWithOperator({ tier: "free" });
   const { team } = await h.addTeam("free");
   await count(h, "2026-10", 55_555, team);
   for (let n = 1; n <= 9; n++) await count(h, `2025-0${n}`, n);
@@ -105,7 +106,7 @@ Deno.test("the last twelve months are listed, of the session's team only", async
 });
 
 Deno.test("a notice shows its delivery state", async () => {
-  await using h = await Harness.open({ tier: "free" });
+  await using h = await openWithOperator({ tier: "free" });
   const states: Record<NoticeState, RegExp> = {
     logged: /80% reached: written to the service's log/,
     pending: /80% reached: about to be sent/,
@@ -128,7 +129,7 @@ Deno.test("a notice shows its delivery state", async () => {
 });
 
 Deno.test("the plan is shown with the team's own rate and limits instead of the plan's", async () => {
-  await using h = await Harness.open({ tier: "free" });
+  await using h = await openWithOperator({ tier: "free" });
   const free = textOf((await (await signedIn(h)).get(PAGE)).text);
   assertMatch(
     free,

@@ -124,7 +124,7 @@ Deno.test("runs: a preset replaces another one, keeps other filters and says how
   ]);
   // Counts are of all runs, so a filtered list has none.
   assertEquals(textOf(presetsOf(failed).slice(1)), "All Failed Running Slow Expensive");
-  assertEquals(hrefsOf(presetsOf(failed), 'aria-current="true"').length, 1);
+  assertEquals(hrefsOf(presetsOf(failed), 'aria-current="page"').length, 1);
   assertEquals(listedOn(failed), [runId(3)]);
 });
 

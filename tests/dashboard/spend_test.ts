@@ -180,7 +180,7 @@ Deno.test("spend: periods link to their days, and the current one is marked", as
     assertEquals(links.get(name), `${SPEND}?from=${days}`);
   }
   const { text } = await reader.get(links.get("Oct") ?? "");
-  assertMatch(text, /aria-current="true"[^>]*>Oct</);
+  assertMatch(text, /aria-current="page"[^>]*>Oct</);
 });
 
 Deno.test("spend: a customer's cost in any month is three links from the overview, at any time of the year", async () => {

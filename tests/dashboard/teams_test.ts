@@ -1,7 +1,7 @@
 /** Team pages: the session's own team, and all teams for the operator. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
-import { Harness } from "../support/harness/harness.ts";
+import type { Harness } from "../support/harness/harness.ts";
 import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 const TEAMS = "/dashboard/teams";
@@ -30,7 +30,7 @@ const FILLED = {
 };
 
 Deno.test("a team's page shows every limit of its plan, and that only the operator changes it", async () => {
-  await using h = await Harness.open({ tier: "business" });
+  await using h = await openWithOperator({ tier: "business" });
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const { status, text } = await reader.get("/dashboard/plan");
   const page = textOf(text);

@@ -44,7 +44,7 @@ Deno.test("cost of a read: a team in debt waits, and pages have their own reserv
   assertEquals(refusal(refused), [429, "rate_limit", "2"]);
   // The page takes its token from the reserve: a fifth of 400.
   const cookie = await signIn(t.h);
-  const page = () => t.h.get("/dashboard/plan", { key: null, headers: { cookie } });
+  const page = () => t.h.get("/dashboard/keys", { key: null, headers: { cookie } });
   assertEquals((await page()).status, 200);
   t.limits.dashboard.bucketOf(t.h.team, 0)?.debit(80, 0);
   assertEquals((await page()).status, 429);

@@ -7,7 +7,7 @@
  * @module
  */
 import { cutText, printable } from "../../core/text.ts";
-import { formatInstant } from "../../core/time.ts";
+import { durationOf, formatInstant } from "../../core/time.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Team } from "../../teams/team.ts";
 import type { IncidentFacts, Message, ResolvedBy } from "../message.ts";
@@ -144,20 +144,4 @@ export function errorOf({ error }: IncidentFacts, { includeError }: FormContext)
 /** Formats an instant for people, in UTC. */
 export function minuteOf(ms: number): string {
   return `${formatInstant(ms).slice(0, 16).replace("T", " ")} UTC`;
-}
-
-/** Formats a duration in its two largest units, such as `2 h 5 min`. */
-export function durationOf(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  const units = [[86_400, "d"], [3_600, "h"], [60, "min"], [1, "s"]] as const;
-  const first = Math.max(0, units.findIndex(([size]) => seconds >= size));
-  let rest = seconds;
-  const parts = units.slice(first === 0 && seconds < 1 ? 3 : first).slice(0, 2).flatMap(
-    ([size, unit]) => {
-      const number = Math.floor(rest / size);
-      rest -= number * size;
-      return number > 0 ? [`${number} ${unit}`] : [];
-    },
-  );
-  return parts.join(" ") || "0 s";
 }

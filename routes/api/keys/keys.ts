@@ -46,15 +46,10 @@ export function answerSecret(c: RequestContext, json: RawJson): Response {
   return answer(c, 201, json, { "Cache-Control": "no-store" });
 }
 
-/** Returns whether a text is a key's id. Any other text may exceed the store's key length. */
-export function isKeyId(text: string): boolean {
-  return judgeId("key", text) === "valid";
-}
-
 /** Decodes a cursor of the key list; null when it is invalid. */
 export function keyIdOf(cursor: string): string | null {
   const id = decodeCursor(cursor);
-  return id !== null && isKeyId(id) ? id : null;
+  return judgeId("key", id) === "valid" ? id : null;
 }
 
 /** The same error for an unknown key and a key of another team. */
@@ -237,9 +232,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
       if (!overlap.ok) return fail(c, overlap.problem);
       const { team, credentialId } = c.get("principal");
       const id = c.req.param("id") ?? "";
-      const rotated = isKeyId(id)
-        ? await credentials.rotate(team, id, overlap.value, credentialId)
-        : null;
+      const rotated = await credentials.rotate(team, id, overlap.value, credentialId);
       if (rotated === null) return fail(c, NO_SUCH_KEY);
       if (!rotated.ok) return fail(c, rotated.problem);
       const { record, secret } = rotated.value;
@@ -268,8 +261,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     access: teamKey("admin"),
     handler: async (c, { credentials }) => {
       const { team, credentialId } = c.get("principal");
-      const id = c.req.param("id") ?? "";
-      const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
+      const record = await credentials.revoke(team, c.req.param("id") ?? "", credentialId);
       return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, key.write(record));
     },
     summary: "Revoke a credential",

@@ -8,6 +8,7 @@ import {
   parseUsageQuery,
   projectedUse,
   quotaState,
+  type QuotaUse,
 } from "../../../domain/teams/quota.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { answerTagged, fail } from "../../http/answer.ts";
@@ -22,6 +23,13 @@ const MONTHS_MAX = 12;
 /** Usage of a team, with its quota state. */
 export type UsageView = Awaited<ReturnType<typeof readUsage>>;
 
+/** Reads a team's usage of a month, compared with its current plan. */
+export async function readQuota(usage: UsageStore, team: Team, month: string): Promise<QuotaUse> {
+  const used = await usage.used(team.id, month);
+  const included = planOfTeam(team).eventsPerMonth;
+  return { month, used, included, state: quotaState(used, included) };
+}
+
 /** Reads a team's usage of a month, and the last months with usage, latest first. */
 export async function readUsage(
   usage: UsageStore,
@@ -29,24 +37,19 @@ export async function readUsage(
   month: string,
   nowMs: number,
 ) {
-  const [used, notices, months] = await Promise.all([
-    usage.used(team.id, month),
+  const [quota, notices, months] = await Promise.all([
+    readQuota(usage, team, month),
     usage.notices(team.id, month),
     usage.months(team.id, MONTHS_MAX),
   ]);
-  const included = planOfTeam(team).eventsPerMonth;
   return {
-    month,
-    used,
-    /** `Infinity` without a limit. */
-    included,
-    state: quotaState(used, included),
+    ...quota,
     /** Projected usage of the month at the current pace. */
-    projected: projectedUse(used, month, nowMs),
+    projected: projectedUse(quota.used, month, nowMs),
     resetsAt: monthSpanOf(month).endMs,
     notices,
     // States are relative to the current plan.
-    months: months.map((past) => ({ ...past, state: quotaState(past.used, included) })),
+    months: months.map((past) => ({ ...past, state: quotaState(past.used, quota.included) })),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   agentPath,
   AGENTS_PATH,
   KEYS_PATH,
+  newKeyPath,
   queryText,
   runPath,
   RUNS_PATH,
@@ -25,8 +26,7 @@ import { countedText, formatCount, percentText } from "../components/format.ts";
 import { MonitorStatus } from "../components/monitor.tsx";
 import { Table } from "../components/table.tsx";
 import { agentHistoryPath, AgentIncidents } from "../alerts/entries.tsx";
-import { KeyTable } from "../keys/labels.tsx";
-import { newKeyPath } from "../keys/paths.ts";
+import { keyColumns } from "../keys/labels.tsx";
 import type { AgentOverview, AgentScope } from "./agent_load.ts";
 import { loadOverview, loadRuns, loadTokens, ofAgent } from "./agent_load.ts";
 import { CostOfSuccess, DaysChart, durationTexts } from "./metrics.tsx";
@@ -176,7 +176,12 @@ async function settingsTab(scope: AgentScope): Promise<Child> {
         {tokens === null ? ADMIN_ONLY : (
           <>
             {tokens.records.length > 0 && (
-              <KeyTable label="Ping tokens" records={tokens.records} now={now} />
+              <Table
+                class="fold"
+                label="Ping tokens"
+                columns={keyColumns(now)}
+                rows={tokens.records}
+              />
             )}
             <p class="actions">
               <a class="btn" href={newKeyPath("ping_token", agent)}>New ping token</a>

@@ -8,7 +8,7 @@ import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Choices, Empty, Section } from "../components/elements.tsx";
+import { Empty, Section, Tabs } from "../components/elements.tsx";
 import { FilterForm, NextPage } from "../components/list_page.tsx";
 import { commandTarget, FirstCommand, pingCommand } from "../components/first_command.tsx";
 import { formOf } from "../components/form_fields.tsx";
@@ -47,7 +47,9 @@ const showAgents: Handler = async (c, deps) => {
           {choice("archived", "Archived agents", [["false", "Hidden"], ["true", "Shown"]])}
         </FilterForm>
         <div id="board-filters">
-          {hasStates && !query.isBySlug && <Choices label="State" links={statesOf(board, query)} />}
+          {hasStates && !query.isBySlug && (
+            <Tabs class="seg" label="State" tabs={statesOf(board, query)} />
+          )}
         </div>
         <div id="board" {...following(query)}>
           {rows.length > 0

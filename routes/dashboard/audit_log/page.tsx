@@ -1,192 +1,164 @@
 /** `/dashboard/audit`: the audit log, newest first. */
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
-import type { TeamId } from "../../../domain/core/ids.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { DAY_MS, parseInstant } from "../../../domain/core/time.ts";
 import {
-  AUDIT_ACTIONS,
   type AuditAction,
-  type AuditPage,
-  type AuditQuery,
+  type AuditValue,
   parseAuditQuery,
   type ReadAuditEntry,
-  SERVICE_ACTOR,
-  SETTINGS_ACTOR,
 } from "../../../domain/teams/audit_log.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { AppDeps } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import type { DashboardPage } from "../layout/page.ts";
-import {
-  agentPath,
-  AUDIT_LOG_PATH,
-  CHECKS_PATH,
-  PLAN_PATH,
-  queryText,
-  RATE_CARD_PATH,
-  RUNS_PATH,
-} from "../layout/paths.ts";
+import * as paths from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty } from "../components/elements.tsx";
-import { FilterForm, NextPage } from "../components/list_page.tsx";
+import { FilterForm, listPage, nextPath } from "../components/list_page.tsx";
 import { At } from "../components/time.tsx";
-import { Field, Select } from "../components/form_fields.tsx";
-import { type Column, Table } from "../components/table.tsx";
-import {
-  channelPath,
-  CHANNELS_PATH,
-  DELIVERIES_PATH,
-  incidentPath,
-  rulePath,
-  RULES_PATH,
-  SILENCES_PATH,
-} from "../alerts/paths.ts";
+import { formOf, type Option } from "../components/form_fields.tsx";
+import type { Column } from "../components/table.tsx";
+import * as alertPaths from "../alerts/paths.ts";
 import { checkPath } from "../checks/paths.ts";
-import { Actor } from "../keys/labels.tsx";
-import { keyPath } from "../keys/paths.ts";
+import { Actor, ACTORS } from "../keys/labels.tsx";
 import { jobPath } from "../rate_card/paths.ts";
-import { teamPath } from "../teams/paths.ts";
-import { Details, fieldOf } from "./details.tsx";
+import { durationText } from "../components/format.ts";
 
-const showAuditLog: Handler = async (c, { auditLog, credentials }) => {
-  const parameters = new URLSearchParams(queryOf(c));
-  const who = parameters.get("who") ?? "";
-  const what = parameters.get("what") ?? "";
-  const query = parseAuditQuery(withInstants(parameters), parseAuditCursor);
-  if (!query.ok) return fail(c, query.problem);
-  const { team, grant } = c.get("principal");
-  const { entries, next } = await readMatching(
-    auditLog,
-    team.id,
-    query.value,
-    (entry) =>
-      (who === "" || entry.actor === who) && (what === "" || objectOf(entry.action) === what),
-  );
-  const keys = await credentials.list(team, { ...ALL_KEYS, agent: null });
-  const isOperator = grant.kind === OPERATOR.grant.kind;
-  const nextPath = next === null ? null : AUDIT_LOG_PATH + queryText([
-    ...["who", "what", "from", "to", "limit"].map((name) => [name, parameters.get(name)] as const),
-    ["cursor", auditCursor(next)],
-  ]);
-  return showPage(c, {
-    title: "Audit",
-    body: (
-      <>
-        <FilterForm action={AUDIT_LOG_PATH}>
-          {!isOperator && (
-            <Select
-              name="who"
-              label="Who"
-              value={who}
-              options={[
-                ["", "anyone"],
-                ...OTHERS,
-                ...keys.records.map(({ id, name }) => [id, name] as const),
-              ]}
-            />
-          )}
-          <Select name="what" label="What" value={what} options={[["", "anything"], ...OBJECTS]} />
-          {DAYS.map(([name, label]) => (
-            <Field
-              name={name}
-              label={label}
-              type="date"
-              value={parameters.get(name)?.slice(0, 10) ?? ""}
-            />
-          ))}
-        </FilterForm>
-        {entries.length === 0
-          ? (
-            <Empty title={next === null ? "Nothing changed" : "None of the latest changes"}>
-              <p>
-                Changes of keys, prices, agents and the team are listed here for ever, with their
-                actors. <a href={AUDIT_LOG_PATH}>Show all times</a>
-              </p>
-            </Empty>
-          )
-          : (
-            <Table
-              label="Changes"
-              class="fold"
-              caption={
-                <caption>
-                  {isOperator
-                    ? "What the operator did, newest first."
-                    : "Newest first; kept for ever."}
-                </caption>
-              }
-              columns={columnsFor(isOperator)}
-              rows={entries}
-            />
-          )}
-        <NextPage to={nextPath} />
-      </>
-    ),
-  });
-};
-
-/** All keys that a filter offers. */
-const ALL_KEYS = { limit: ADMIN_PER_PAGE.max, after: null } as const;
-
-/** Actors that are no keys. */
-const OTHERS = [
-  [OPERATOR.credentialId, "the operator"],
-  [SETTINGS_ACTOR, "the startup settings"],
-  [SERVICE_ACTOR, "Runledger"],
-] as const;
-
-/** Returns the kind of object that an action changes. */
-function objectOf(action: AuditAction): string {
-  return action.slice(0, action.indexOf("."));
-}
-
-/** Kinds of changed objects. */
-const OBJECTS = [...new Set(AUDIT_ACTIONS.map(objectOf))].map((name) =>
-  [name, { credential: "keys", rate: "prices", reprice: "repricing" }[name] ?? `${name}s`] as const
-);
+/** Filters, in the order of the form. */
+const FILTERS = ["who", "what", "from", "to"] as const;
 
 /** Maximum pages that one search reads: a page with rare matches ends early. */
 const PAGES_MAX = 20;
 
-/** Reads pages until one page of entries matches. */
-async function readMatching(
-  log: AppDeps["auditLog"],
-  team: TeamId,
-  query: AuditQuery,
-  matches: (entry: ReadAuditEntry) => boolean,
-): Promise<AuditPage> {
+/** Shows the entries that match the filters, read in pages until one is full. */
+const showAuditLog: Handler = async (c, { auditLog, credentials }) => {
+  const parameters = new URLSearchParams(queryOf(c));
+  const query = parseAuditQuery(apiQuery(parameters), parseAuditCursor);
+  if (!query.ok) return fail(c, query.problem);
+  const { team, grant } = c.get("principal");
+  const texts = Object.fromEntries(FILTERS.map((name) => [name, parameters.get(name) ?? ""]));
   const entries: ReadAuditEntry[] = [];
-  let next = query.after;
-  for (let pages = 0; pages < PAGES_MAX && entries.length < query.limit; pages++) {
-    const page = await log.page(team, { ...query, after: next });
-    entries.push(...page.entries.filter(matches));
+  let next = query.value.after;
+  for (let pages = 0; pages < PAGES_MAX && entries.length < query.value.limit; pages++) {
+    const page = await auditLog.page(team.id, { ...query.value, after: next });
+    entries.push(
+      ...page.entries.filter(({ actor, action }) =>
+        (!texts.who || actor === texts.who) && (!texts.what || objectOf(action) === texts.what)
+      ),
+    );
     next = page.next;
     if (next === null) break;
   }
-  return { entries, next };
-}
-
-const DAYS = [["from", "From (UTC)"], ["to", "To (day included)"]] as const;
+  const isOperator = grant.kind === OPERATOR.grant.kind;
+  const all = { limit: ADMIN_PER_PAGE.max, after: null, agent: null };
+  const keys = isOperator ? [] : (await credentials.list(team, all)).records;
+  const actors: Option[] = [
+    ["", "anyone"],
+    ...ACTORS,
+    ...keys.map(({ id, name }) => [id, name] as const),
+  ];
+  // A date field cannot show the time of an instant.
+  const days = { from: texts.from?.slice(0, 10) ?? "", to: texts.to?.slice(0, 10) ?? "" };
+  const { text, choice } = formOf({ ...texts, ...days }, null);
+  const view = listPage({
+    title: "Audit",
+    filters: (
+      <FilterForm action={paths.AUDIT_LOG_PATH}>
+        {!isOperator && choice("who", "Who", actors)}
+        {choice("what", "What", [["", "anything"], ...OBJECTS])}
+        {text("from", "From (UTC)", { type: "date" })}
+        {text("to", "To (day included)", { type: "date" })}
+      </FilterForm>
+    ),
+    table: {
+      label: "Changes",
+      class: "fold",
+      caption: isOperator
+        ? "Changes by the operator, newest first."
+        : "Newest first; kept for ever.",
+      columns: columnsFor(isOperator, c.get("frame").hasOperator),
+      rows: entries,
+    },
+    empty: [
+      next === null ? "Nothing changed" : "None of the latest changes",
+      <>
+        Changes of keys, prices, agents and the team are listed here for ever, with their actors.
+        {" "}
+        <a href={paths.AUDIT_LOG_PATH}>Show all times</a>
+      </>,
+    ],
+    next: nextPath(
+      paths.AUDIT_LOG_PATH,
+      { ...texts, limit: parameters.get("limit") },
+      next && auditCursor(next),
+    ),
+  });
+  return showPage(c, view);
+};
 
 /**
- * Replaces days with the instants that the API takes: `from` becomes the start of its day, `to` the
- * end of its day.
+ * Returns the query that the API takes: without the filters of this page, and with instants instead
+ * of days. `from` becomes the start of its day, `to` the end of its day.
  */
-function withInstants(parameters: URLSearchParams): string {
-  const query = new URLSearchParams([...parameters].filter(([, value]) => value !== ""));
-  for (const name of ["who", "what"]) query.delete(name);
+function apiQuery(parameters: URLSearchParams): string {
+  const query = new URLSearchParams(
+    [...parameters].filter(([name, value]) => value !== "" && name !== "who" && name !== "what"),
+  );
   for (const [name, days] of [["from", 0], ["to", 1]] as const) {
-    const day = parameters.get(name) ?? "";
+    const day = query.get(name) ?? "";
     const ms = /^\d{4}-\d\d-\d\d$/.test(day) ? parseInstant(`${day}T00:00:00Z`) : null;
     if (ms !== null) query.set(name, new Date(ms + days * DAY_MS).toISOString());
   }
   return query.toString();
 }
 
-function columnsFor(isOperator: boolean): readonly Column<ReadAuditEntry>[] {
+type AuditObject = AuditAction extends `${infer Name}.${string}` ? Name : never;
+
+/** Returns the kind of object that an action changes. */
+function objectOf(action: AuditAction): AuditObject {
+  return action.slice(0, action.indexOf(".")) as AuditObject;
+}
+
+/** Kinds of objects: their name in the filter, the words before a target, and the target's page. */
+const KINDS: Readonly<
+  Record<AuditObject, readonly [name: string, noun: string, pageOf?: (target: string) => string]>
+> = {
+  agent: ["agents", "the agent", paths.agentPath],
+  channel: ["channels", "the channel", alertPaths.channelPath],
+  check: ["checks", "the check", checkPath],
+  credential: ["keys", "the key", paths.keyPath],
+  customer: ["customers", "a customer"],
+  delivery: ["deliveries", "the delivery", () => alertPaths.DELIVERIES_PATH],
+  incident: ["incidents", "the incident", alertPaths.incidentPath],
+  monitor: ["monitors", "the monitor of", paths.agentPath],
+  rate: ["prices", "the price of", () => paths.RATE_CARD_PATH],
+  reprice: ["repricing", "the calls of", jobPath],
+  rule: ["rules", "the rule", alertPaths.rulePath],
+  run: ["runs", "the run"],
+  silence: ["silences", "the silence", () => alertPaths.SILENCES_PATH],
+  team: ["teams", "the team", () => paths.PLAN_PATH],
+};
+
+const OBJECTS = Object.entries(KINDS).map(([kind, [name]]) => [kind, name] as const);
+
+/** Texts of actions that are not the verb of the action and the noun of the object. */
+const ACTION_TEXTS: Partial<Readonly<Record<AuditAction, string>>> = {
+  "channel.rotated": "rotated the secret of the channel",
+  "channel.broken": "found that nothing reaches the channel",
+  "delivery.resent": "sent the delivery again",
+  "reprice.started": "repriced calls of",
+};
+
+/** Returns the text of an action, before its target. */
+function actionText({ action, details }: ReadAuditEntry): string {
+  if (action === "reprice.started" && details.dry_run === true) return "previewed new prices of";
+  const verb = action.slice(action.indexOf(".") + 1);
+  return ACTION_TEXTS[action] ?? `${verb === "put" ? "set" : verb} ${KINDS[objectOf(action)][1]}`;
+}
+
+function columnsFor(isOperator: boolean, hasPlan: boolean): readonly Column<ReadAuditEntry>[] {
   return [
     { head: "When", cell: ({ at }) => <At at={at} /> },
     {
@@ -194,93 +166,100 @@ function columnsFor(isOperator: boolean): readonly Column<ReadAuditEntry>[] {
       class: "whole",
       cell: (entry) => (
         <>
-          <Actor id={entry.actor} name={entry.actorName} /> {actionText(entry)}{" "}
-          <Target entry={entry} isOperator={isOperator} />
+          <Actor id={entry.actor} name={entry.actorName} /> {actionText(entry)} {isOperator
+            ? <a href={paths.teamPath(entry.team)}>{entry.team}</a>
+            : targetOf(entry, hasPlan)}
         </>
       ),
       attributes: ({ action }) => ({ title: action }),
     },
-    { head: "Details", class: "whole", cell: ({ details }) => <Details of={details} /> },
+    { head: "Details", class: "whole", cell: detailsOf },
   ];
-}
-
-/** Labels of actions, and the pages of their targets. */
-const ACTIONS: Readonly<
-  Record<AuditAction, readonly [label: string, pageOf?: (target: string) => string]>
-> = {
-  "agent.changed": ["changed the agent", agentPath],
-  "channel.put": ["set the channel", channelPath],
-  "channel.deleted": ["deleted the channel", () => CHANNELS_PATH],
-  "channel.rotated": ["rotated the secret of the channel", channelPath],
-  "channel.tested": ["tested the channel", channelPath],
-  "channel.broken": ["found that nothing reaches the channel", channelPath],
-  "credential.created": ["created the key", keyPath],
-  "credential.rotated": ["rotated the key", keyPath],
-  "credential.revoked": ["revoked the key", keyPath],
-  "check.put": ["set the check", checkPath],
-  "check.deleted": ["deleted the check", () => CHECKS_PATH],
-  "customer.deleted": [
-    "deleted a customer",
-    (target) => RUNS_PATH + queryText([["customer_id", target]]),
-  ],
-  "delivery.resent": ["sent the delivery again", () => DELIVERIES_PATH],
-  "incident.acknowledged": ["acknowledged the incident", incidentPath],
-  "incident.resolved": ["resolved the incident", incidentPath],
-  "monitor.put": ["set the monitor of", agentPath],
-  "monitor.deleted": ["deleted the monitor of", agentPath],
-  "monitor.paused": ["paused the monitor of", agentPath],
-  "monitor.resumed": ["resumed the monitor of", agentPath],
-  "rate.put": ["set the price of", () => RATE_CARD_PATH],
-  "rate.deleted": ["deleted the price of", () => RATE_CARD_PATH],
-  "reprice.started": ["repriced calls, job", jobPath],
-  "rule.put": ["set the rule", rulePath],
-  "rule.deleted": ["deleted the rule", () => RULES_PATH],
-  "run.deleted": ["deleted the run"],
-  "silence.put": ["set the silence", () => SILENCES_PATH],
-  "silence.deleted": ["deleted the silence", () => SILENCES_PATH],
-  "team.created": ["created the team", () => PLAN_PATH],
-  "team.changed": ["changed the team", () => PLAN_PATH],
-  "team.suspended": ["suspended the team", () => PLAN_PATH],
-  "team.resumed": ["resumed the team", () => PLAN_PATH],
-};
-
-/** Names an action. */
-function actionText({ action, details }: ReadAuditEntry): string {
-  if (action === "reprice.started" && details.dry_run === true) return "previewed new prices, job";
-  return ACTIONS[action][0];
-}
-
-/** The target of an action, linked if it has a page. The operator only has pages of teams. */
-function Target(
-  { entry, isOperator }: { readonly entry: ReadAuditEntry; readonly isOperator: boolean },
-) {
-  if (isOperator) return <a href={teamPath(entry.team)}>{entry.team}</a>;
-  const { target, action } = entry;
-  const full = nameOf(entry);
-  const text = full.length > TARGET_CHARS ? `${full.slice(0, TARGET_CHARS)}…` : full;
-  const to = ACTIONS[action][1]?.(target);
-  return to === undefined
-    ? <span title={target}>{text}</span>
-    : <a href={to} title={target}>{text}</a>;
-}
-
-/** Returns the name of a key and the model of a price; of another long id its end. */
-function nameOf({ action, target, details: { name, model, before, after } }: ReadAuditEntry) {
-  const states = {
-    credential: [name],
-    rate: [model, fieldOf(after, "model"), fieldOf(before, "model")],
-  };
-  const names: readonly unknown[] = states[objectOf(action) as keyof typeof states] ?? [];
-  const known = names.find((text) => typeof text === "string");
-  if (typeof known === "string") return known;
-  return /^[a-z]{3,6}_(?:eu|us)_[0-9a-f]{32}$/.test(target) ? `…${target.slice(-8)}` : target;
 }
 
 /** Characters of a target that are enough to recognise it. */
 const TARGET_CHARS = 60;
 
+/** Shows the target of an action, with a link if it still has a page. */
+function targetOf({ action, target, details }: ReadAuditEntry, hasPlan: boolean) {
+  const object = objectOf(action);
+  const name = [details, details.after, details.before].filter(isFields)
+    .map((state) => state[NAMES[object] ?? ""]).find((value) => typeof value === "string");
+  // The end of a long id is enough.
+  const isId = /^[a-z]{3,6}_(?:eu|us)_[0-9a-f]{32}$/.test(target);
+  const full = String(name ?? (isId ? `…${target.slice(-8)}` : target));
+  const text = full.length > TARGET_CHARS ? `${full.slice(0, TARGET_CHARS)}…` : full;
+  const isGone = action.endsWith(".deleted") && object !== "monitor";
+  const to = isGone || object === "team" && !hasPlan ? undefined : KINDS[object][2]?.(target);
+  return to === undefined
+    ? <span title={target}>{text}</span>
+    : <a href={to} title={target}>{text}</a>;
+}
+
+/** Details that name an object better than its id. */
+const NAMES: Partial<Readonly<Record<AuditObject, string>>> = {
+  credential: "name",
+  team: "name",
+  rate: "model",
+  reprice: "model",
+};
+
+type Fields = { readonly [name: string]: AuditValue };
+
+/** Maximum characters of details shown unfolded. */
+const CHARS_SHOWN = 300;
+
+/** Shows the details of an entry; long ones are folded. */
+function detailsOf({ details }: ReadAuditEntry) {
+  const texts = textsOf(details);
+  const text = texts.join(" · ");
+  return text.length <= CHARS_SHOWN ? text : (
+    <details>
+      <summary>{texts.length} details</summary>
+      {text}
+    </details>
+  );
+}
+
+/** Returns the values that were set, and what changed as "before → after". */
+function textsOf({ before = null, after = null, ...rest }: Fields): string[] {
+  const isChange = isFields(before) && isFields(after);
+  // An object that was created or deleted has one state: only what is set says something.
+  const set = isChange
+    ? rest
+    : { ...rest, ...isFields(before) && before, ...isFields(after) && after };
+  const texts = Object.entries(set).map(([name, value]) => [nameText(name), valueText(name, value)])
+    .filter(([, text]) => text !== "none").map((pair) => pair.join(": "));
+  if (!isChange) return texts;
+  const changes = Object.keys(after).map((name) => {
+    const [old, fresh] = [before, after].map((state) => valueText(name, state[name]));
+    return `${nameText(name)}: ${old} → ${fresh}`;
+  });
+  return [...texts, ...changes];
+}
+
+function nameText(name: string): string {
+  return name.replace(/_seconds$/, "").replaceAll("_", " ");
+}
+
+function isFields(value: AuditValue | undefined): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns a value in words; seconds as a duration, of which zero is none. */
+function valueText(name: string, value: AuditValue | undefined): string {
+  if (value === null || value === undefined) return "none";
+  if (name.endsWith("_seconds") && typeof value === "number") {
+    return value === 0 ? "none" : durationText(value * 1_000);
+  }
+  if (Array.isArray(value)) return value.map((item) => valueText("", item)).join(", ") || "none";
+  if (!isFields(value)) return String(value);
+  return Object.entries(value).map(([name, member]) => [nameText(name), valueText(name, member)])
+    .filter(([, text]) => text !== "none").map((pair) => pair.join(" ")).join(", ") || "none";
+}
+
 export const auditLogPage: DashboardPage = {
-  path: AUDIT_LOG_PATH,
+  path: paths.AUDIT_LOG_PATH,
   menu: { name: "Audit", area: "settings" },
   access: teamKeyOrOperator("admin"),
   handler: showAuditLog,

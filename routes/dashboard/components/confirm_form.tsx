@@ -4,26 +4,19 @@ import type { RequestContext } from "../../http/context.ts";
 import { queryText } from "../layout/paths.ts";
 
 /** Returns the action that the page's address asks to confirm; null for none of the given ones. */
-export function confirmedIn<Action extends string>(
-  c: RequestContext,
-  ...actions: readonly Action[]
-): Action | null {
-  const asked = c.req.query("confirm");
-  return actions.find((action) => action === asked) ?? null;
+export function confirmedIn<Action extends string>(c: RequestContext, ...actions: Action[]) {
+  return actions.find((action) => action === c.req.query("confirm")) ?? null;
 }
 
 /** The link that asks for an action, such as "Delete…". */
 export function ConfirmLink(
-  { path, action, label }: {
-    readonly path: string;
-    readonly action: string;
-    readonly label: string;
-  },
+  { path, action, label }: Readonly<Record<"path" | "action" | "label", string>>,
 ) {
   return <a class="btn" href={path + queryText([["confirm", action]])}>{label}</a>;
 }
 
-interface ConfirmFormProps {
+/** A form that asks for confirmation of an action. */
+export function ConfirmForm(form: {
   readonly action: string;
   readonly title: string;
   readonly submit: string;
@@ -33,18 +26,15 @@ interface ConfirmFormProps {
   readonly cancel?: string;
   readonly cancelTo: string;
   readonly children?: Child;
-}
-
-/** A form that asks for confirmation of an action. */
-export function ConfirmForm(props: ConfirmFormProps) {
-  const { submitClass = "btn danger", cancel = "Keep it" } = props;
+}) {
+  const { submitClass = "btn danger", cancel = "Keep it" } = form;
   return (
-    <form class="confirm" method="post" action={props.action}>
-      <h2>{props.title}</h2>
-      {props.children}
+    <form class="confirm" method="post" action={form.action}>
+      <h2>{form.title}</h2>
+      {form.children}
       <div class="buttons">
-        <button type="submit" class={submitClass}>{props.submit}</button>
-        <a href={props.cancelTo} class="btn">{cancel}</a>
+        <button type="submit" class={submitClass}>{form.submit}</button>
+        <a href={form.cancelTo} class="btn">{cancel}</a>
       </div>
     </form>
   );

@@ -6,11 +6,8 @@ import { exactMoneyText, moneyText } from "./format.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import type { RequestContext } from "../../http/context.ts";
 
-/** Characters of an amount's text after the cent. */
-const SUB_CENT = 2;
-
-/** One cent. */
-const CENT = 10_000_000_000n;
+/** Characters of an amount's text after the cent, and one cent in picodollars. */
+const SUB_CENT = 2, CENT = 10_000_000_000n;
 
 /**
  * An amount with 4 decimals, so that a column aligns on the point; hovering shows the exact one.
@@ -21,21 +18,15 @@ export function Money({ of, isExact = false }: {
   /** True to show all digits: for the parts of a sum that readers check. */
   readonly isExact?: boolean;
 }) {
-  const exact = exactMoneyText(of);
+  const [exact, text] = [exactMoneyText(of), moneyText(of)];
   if (isExact) return <span class="money">{exact}</span>;
-  const text = moneyText(of);
   const isBelowCent = of !== 0n && of < CENT && of > -CENT;
-  const title = Number(exact.replaceAll(/[^0-9.]/g, "")) === Number(text.replaceAll(/[^0-9.]/g, ""))
-    ? undefined
-    : exact;
+  const [size, shown] = [exact, text].map((amount) => Number(amount.replaceAll(/[^0-9.]/g, "")));
   return (
-    <span class="money" title={title}>
-      {isBelowCent ? text : (
-        <>
-          {text.slice(0, -SUB_CENT)}
-          <span class="sub">{text.slice(-SUB_CENT)}</span>
-        </>
-      )}
+    <span class="money" title={size === shown ? undefined : exact}>
+      {isBelowCent
+        ? text
+        : [text.slice(0, -SUB_CENT), <span class="sub">{text.slice(-SUB_CENT)}</span>]}
     </span>
   );
 }
@@ -72,12 +63,11 @@ export function Status({ of, isIcon = false }: {
   return <Sign icon={icon} name={name} isIcon={isIcon}>{of}</Sign>;
 }
 
-type StateProps = PropsWithChildren<
-  { readonly icon: "ok" | "bad" | "warn" | "late" | "off"; readonly name: string }
->;
-
 /** The state of a thing other than a run, with the time or the reason of it. */
-export function State({ icon, name, children }: StateProps) {
+export function State({ icon, name, children }: PropsWithChildren<{
+  readonly icon: "ok" | "bad" | "warn" | "late" | "off";
+  readonly name: string;
+}>) {
   return <Sign icon={icon} name={`st-${icon}`}>{name} {children}</Sign>;
 }
 
@@ -86,24 +76,22 @@ export function Wide({ label, children }: PropsWithChildren<{ readonly label: st
   return <div class="wide" role="region" aria-label={label} tabindex={0}>{children}</div>;
 }
 
-type NoticeProps = PropsWithChildren<{ readonly kind: "good" | "warn" | "bad" }>;
-
 /** A notice; `bad` for problems that need action. */
-export function InlineNotice({ kind, children }: NoticeProps) {
+export function InlineNotice(
+  { kind, children }: PropsWithChildren<{ readonly kind: "good" | "warn" | "bad" }>,
+) {
   return <div class={`notice ${kind}`} role="status">{children}</div>;
 }
 
-type SectionProps = PropsWithChildren<{
+/** A panel of a page with its heading. */
+export function Section({ title, id, tag, aside, children }: PropsWithChildren<{
   readonly title: string;
   readonly id?: string;
   /** A count next to the heading. */
   readonly tag?: string | undefined;
   /** Shown at the right of the heading. */
   readonly aside?: Child;
-}>;
-
-/** A panel of a page with its heading. */
-export function Section({ title, id, tag, aside, children }: SectionProps) {
+}>) {
   return (
     <section id={id} class="panel">
       <header>
@@ -140,36 +128,20 @@ export function Copyable({ id, text }: { readonly id: string; readonly text: str
   );
 }
 
-export type KeyValue = readonly [name: string, value: Child];
-
-interface PairsProps {
-  readonly pairs: readonly KeyValue[];
-}
+export type KeyValue = readonly [name: Child, value: Child];
 
 /** Lists name-value pairs, one per line; omits pairs without a value. */
-export function KeyValues({ pairs }: PairsProps) {
+export function KeyValues({ pairs }: { readonly pairs: readonly KeyValue[] }) {
   return (
-    <dl class="kv">
-      {present(pairs).map(([name, value]) => (
-        <>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </>
-      ))}
-    </dl>
+    <dl class="kv">{present(pairs).map(([name, value]) => [<dt>{name}</dt>, <dd>{value}</dd>])}</dl>
   );
 }
 
 /** Lists name-value pairs side by side; omits pairs without a value. */
-export function LabelList({ pairs }: PairsProps) {
+export function LabelList({ pairs }: { readonly pairs: readonly KeyValue[] }) {
   return (
     <dl class="labels">
-      {present(pairs).map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {present(pairs).map(([name, value]) => <div>{[<dt>{name}</dt>, <dd>{value}</dd>]}</div>)}
     </dl>
   );
 }
@@ -196,16 +168,11 @@ export function Crumbs({ links }: { readonly links: readonly (readonly [string, 
 /** Path suffixes for a page that confirms a save or a deletion. */
 export const SAVED = "?done=saved", DELETED = "?done=deleted";
 
-const NOTICES = new Map([["saved", "Saved."], ["deleted", "Deleted."]]);
-
 /** Shows the notice. The query only selects a fixed text, so a link cannot inject another. */
 export function Done({ c }: { readonly c: RequestContext }) {
-  const notice = NOTICES.get(c.req.query("done") ?? "");
-  return notice === undefined ? null : (
-    <InlineNotice kind="good">
-      <p>{notice}</p>
-    </InlineNotice>
-  );
+  const done = ["saved", "deleted"].find((name) => name === c.req.query("done"));
+  const text = done === "saved" ? "Saved." : "Deleted.";
+  return done && <InlineNotice kind="good">{text}</InlineNotice>;
 }
 
 type MenuProps = PropsWithChildren<{
@@ -226,13 +193,12 @@ export function Menu({ label, id, class: name = "menu", button, children }: Menu
   );
 }
 
-export interface TileProps {
+/** A number with its name and more about it. */
+export function Tile({ name, value, children }: {
   readonly name: Child;
   readonly value: Child;
   readonly children?: Child;
-}
-
-export function Tile({ name, value, children }: TileProps) {
+}) {
   return (
     <div class="tile">
       {name}
@@ -257,7 +223,8 @@ export function Tiles({ tiles }: {
   );
 }
 
-export interface ChoiceLink {
+/** A link of a navigation. */
+export interface Tab {
   readonly name: Child;
   readonly to: string;
   /** True for the link to the current page. */
@@ -266,41 +233,20 @@ export interface ChoiceLink {
   readonly note?: Child;
 }
 
-/** Lists links and marks the current one. */
-export function Choices({ label, links }: {
+/** Lists links and marks the current one: tabs of an area, or with the class "seg" few choices. */
+export function Tabs({ label, tabs, class: name = "tabs" }: {
   readonly label: string;
-  readonly links: readonly ChoiceLink[];
+  readonly tabs: readonly Tab[];
+  readonly class?: string;
 }) {
   return (
-    <nav class="seg" aria-label={label}>
-      {links.map(({ name, to, isCurrent, note }) => (
-        <a href={to} aria-current={isCurrent ? "true" : undefined}>
-          {name}
-          {note !== undefined && [" ", note]}
-        </a>
-      ))}
-    </nav>
-  );
-}
-
-export interface Tab {
-  readonly name: string;
-  readonly to: string;
-  readonly isCurrent: boolean;
-  /** A count, shown after the name. */
-  readonly note?: Child;
-}
-
-/** Lists the parts of an area and marks the current one. */
-export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
-  return (
-    <nav class="tabs" aria-label={label}>
+    <nav class={name} aria-label={label}>
       <ul>
         {tabs.map(({ name, to, isCurrent, note }) => (
           <li>
             <a href={to} aria-current={isCurrent ? "page" : undefined}>
               {name}
-              {note !== undefined && note !== null && [" ", note]}
+              {Boolean(note) && [" ", note]}
             </a>
           </li>
         ))}

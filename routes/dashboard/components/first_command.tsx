@@ -76,7 +76,8 @@ export function SampleRuns({ of }: { readonly of: CommandTarget }) {
         this machine; to remove them, stop the service and delete its ledger.
       </p>
       <p>
-        <button type="submit" class="btn">Load sample runs</button>
+        <button type="submit" class="btn">Load sample runs</button>{" "}
+        <span class="loading" role="status">Loading; this takes up to a minute.</span>
       </p>
     </form>
   );

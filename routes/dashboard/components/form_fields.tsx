@@ -1,5 +1,5 @@
 /** Form fields with their errors, and the conversion of forms to bodies of API calls. */
-import type { Child, PropsWithChildren } from "hono/jsx";
+import type { Child, JSX } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { capitalized } from "./format.ts";
 import type { Body } from "../../../domain/core/body.ts";
@@ -9,30 +9,38 @@ export function bodyOf(value: Body["value"]): Body {
   return { text: JSON.stringify(value), value };
 }
 
-export interface FieldProps {
+type InputAttributes = Pick<
+  JSX.IntrinsicElements["input"],
+  | "type"
+  | "required"
+  | "maxlength"
+  | "min"
+  | "max"
+  | "placeholder"
+  | "list"
+  | "pattern"
+  | "inputmode"
+>;
+
+/** A value with its label. */
+export type Option = readonly [value: string, text: string];
+
+interface FieldProps extends InputAttributes {
   readonly name: string;
   readonly label: string;
   /** The typed text, or the stored one. */
-  readonly value?: string;
+  readonly value?: string | null;
   /** The reason for a rejection; shown here if it names this field. */
   readonly problem?: Problem | null;
   /** Name of the field in the problem, if it differs from `name`. */
   readonly of?: string;
   readonly hint?: Child | undefined;
-  readonly type?: "text" | "email" | "date" | "number";
-  readonly required?: boolean;
-  readonly maxlength?: number;
-  readonly min?: number;
-  readonly max?: number;
+  /** Lines of a text area. */
   readonly rows?: number;
-  readonly placeholder?: string;
-  /** Id of a list of suggestions. */
-  readonly list?: string;
-  readonly inputmode?: "numeric" | "decimal";
-  /** Regular expression that the text must match. */
-  readonly pattern?: string;
   /** True for code. Then the place of its problem is always there, for scripts to fill in. */
   readonly isCode?: boolean;
+  /** Options of a drop-down field; one without a label of its own is its label. */
+  readonly options?: readonly (string | Option)[];
 }
 
 /** Returns what a form knows of each field: its name, its text and the problem. */
@@ -46,7 +54,7 @@ const DAY = {
   hint: "Such as 2026-01-31.",
 };
 
-type FieldMore = Omit<FieldProps, "name" | "label" | "value" | "problem">;
+type More = Omit<FieldProps, "name" | "label">;
 
 /**
  * Returns builders of a form's fields, which know their texts and the problem.
@@ -54,104 +62,68 @@ type FieldMore = Omit<FieldProps, "name" | "label" | "value" | "problem">;
  * @param prefix begins the names of the fields in the form; the texts are without it
  */
 export function formOf(texts: Texts, problem: Problem | null, prefix = "") {
-  const known = (name: string) => ({ name: prefix + name, value: texts[name] ?? "", problem });
-  const text = (name: string, label: string, more: FieldMore = {}) => (
-    <Field {...known(name)} label={label} {...more} />
+  const text = (name: string, label: string, more: More = {}) => (
+    <Field name={prefix + name} value={texts[name] ?? ""} {...{ label, problem }} {...more} />
   );
   return {
     /** A text field. */
     text,
     /** A UTC day as text: a browser's date field orders day and month by its locale. */
     day: (name: string, label: string) => text(name, label, DAY),
-    /** A drop-down field; an option without a label of its own is its label. */
-    choice: (
-      name: string,
-      label: string,
-      options: readonly (string | Option)[],
-      more: Pick<FieldProps, "hint"> = {},
-    ) => (
-      <Select
-        {...known(name)}
-        label={label}
-        options={options.map((option) => typeof option === "string" ? [option, option] : option)}
-        {...more}
-      />
-    ),
+    /** A drop-down field. */
+    choice: (name: string, label: string, options: NonNullable<More["options"]>, more: More = {}) =>
+      text(name, label, { options, ...more }),
   };
 }
 
-/** A one-line text field; a multi-line one with `rows`. */
-export function Field(props: FieldProps) {
-  const { name, label, value = "", problem = null, of = name, hint, rows, isCode = false } = props;
-  const message = messageAt(problem, of) ?? (isCode ? "" : null);
-  const { required, maxlength, min, max, placeholder, list, inputmode, pattern } = props;
-  const attributes = {
-    id: `field-${name}`,
+/** A text field; a text area with `rows`, a drop-down field with `options`. */
+export function Field({ name, label, problem = null, of = name, hint, ...field }: FieldProps) {
+  const { value = "", rows, options, isCode = false, ...more } = field;
+  const message = problem?.field === of ? problem.message : isCode ? "" : null;
+  const [id, problemId, hintId] = [`field-${name}`, `${name}-problem`, `${name}-hint`];
+  const described = [message !== null && problemId, hint !== undefined && hintId].filter(Boolean);
+  const all = {
+    id,
     name,
-    ...described(name, hint, message),
-    ...{ required, maxlength, min, max, placeholder, list, inputmode, pattern },
+    "aria-describedby": described.join(" ") || undefined,
+    "aria-invalid": message ? "true" as const : undefined,
+    ...more,
     ...isCode && { class: "expression", spellcheck: false, autocapitalize: "off" as const },
   };
   return (
-    <FieldRow {...{ name, label, message, hint }}>
-      {rows === undefined
-        ? <input type={props.type ?? "text"} value={value} autocomplete="off" {...attributes} />
-        : <textarea rows={rows} {...attributes}>{value}</textarea>}
-    </FieldRow>
-  );
-}
-
-/** A value with its label. */
-export type Option = readonly [value: string, text: string];
-
-interface SelectProps extends Pick<FieldProps, "name" | "label" | "problem" | "hint"> {
-  readonly value: string;
-  readonly options: readonly Option[];
-}
-
-/** A drop-down field. An unknown value becomes an option of its own. */
-export function Select({ name, label, value, options, problem = null, hint }: SelectProps) {
-  const message = messageAt(problem, name);
-  const isKnown = options.some(([option]) => option === value);
-  return (
-    <FieldRow {...{ name, label, message, hint }}>
-      <select id={`field-${name}`} name={name} {...described(name, hint, message)}>
-        {options.map(([option, text]) => (
-          <option value={option} selected={option === value}>{text}</option>
-        ))}
-        {isKnown ? null : <option value={value} selected>{value}</option>}
-      </select>
-    </FieldRow>
-  );
-}
-
-type FieldRowProps = Pick<FieldProps, "name" | "label" | "hint"> & { message: string | null };
-
-function FieldRow({ name, label, message, hint, children }: PropsWithChildren<FieldRowProps>) {
-  return (
     <div class="labeled">
-      <label for={`field-${name}`}>{label}</label>
-      {children}
-      {message !== null && <small id={`${name}-problem`} class="wrong">{message}</small>}
-      {hint !== undefined && <small id={`${name}-hint`}>{hint}</small>}
+      <label for={id}>{label}</label>
+      {options !== undefined
+        ? (
+          <select {...all}>
+            {withUnknown(options, [value ?? ""]).map(([option, text]) => (
+              <option value={option} selected={option === value}>{text}</option>
+            ))}
+          </select>
+        )
+        : rows !== undefined
+        ? <textarea rows={rows} {...all}>{value}</textarea>
+        : <input type="text" value={value ?? ""} autocomplete="off" {...all} />}
+      {message !== null && <small id={problemId} class="wrong">{message}</small>}
+      {hint !== undefined && <small id={hintId}>{hint}</small>}
     </div>
   );
 }
 
-function messageAt(problem: Problem | null, field: string): string | null {
-  return problem?.field === field ? problem.message : null;
+/** Adds the chosen values that are no options. */
+function withUnknown<Text>(
+  options: readonly (string | readonly [string, Text])[],
+  chosen: readonly string[],
+) {
+  const known = options.map((option) =>
+    typeof option === "string" ? [option, option] as const : option
+  );
+  const unknown = chosen.filter((value) => !known.some(([option]) => option === value));
+  return [...known, ...unknown.map((value) => [value, value] as const)];
 }
 
-function described(name: string, hint: Child | undefined, message: string | null) {
-  const ids = [
-    ...message === null ? [] : [`${name}-problem`],
-    ...hint === undefined ? [] : [`${name}-hint`],
-  ];
-  return {
-    "aria-describedby": ids.length === 0 ? undefined : ids.join(" "),
-    "aria-invalid": message ? "true" as const : undefined,
-  };
-}
+/** A drop-down field. */
+export const Select = Field;
 
 /** The reason a form was rejected, unless a field shows it. */
 export function FormProblem(
@@ -207,10 +179,7 @@ const NAMED = /^Field "(?:[a-z]+\.)?([a-z_]+)(?:[.[][^"]*)?" (.*)/s;
  *
  * @param renamed fields of the form by the field of the body, where they differ
  */
-export function atFormField(
-  problem: Problem | null,
-  renamed: Readonly<Record<string, string>> = {},
-): Problem | null {
+export function atFormField(problem: Problem | null, renamed: Texts = {}): Problem | null {
   const [, field, message] = NAMED.exec(problem?.message ?? "") ?? [];
   if (problem === null || field === undefined || message === undefined) return problem;
   return {
@@ -231,3 +200,32 @@ export const WRONG_SLUG: Problem = {
   message: "Must begin with a letter or digit; up to 64 characters a-z, 0-9, dot, dash, underscore",
   field: "slug",
 };
+
+/** Check boxes with one name. A chosen value that is no option is an option of its own. */
+export function CheckBoxes({ name, label, options, chosen, problem, hint }: {
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly (readonly [value: string, text: Child])[];
+  readonly chosen: readonly string[];
+  readonly problem: Problem | null;
+  readonly hint?: string;
+}) {
+  const message = problem?.field === name ? problem.message : null;
+  return (
+    <fieldset
+      class="choices"
+      aria-invalid={message === null ? undefined : "true"}
+      aria-describedby={message === null ? undefined : `${name}-problem`}
+    >
+      <legend>{label}</legend>
+      {withUnknown(options, chosen).map(([value, text]) => (
+        <label>
+          <input type="checkbox" name={name} value={value} checked={chosen.includes(value)} />
+          {text}
+        </label>
+      ))}
+      {message !== null && <small id={`${name}-problem`} class="wrong">{message}</small>}
+      {hint !== undefined && <small>{hint}</small>}
+    </fieldset>
+  );
+}

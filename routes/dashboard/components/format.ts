@@ -1,5 +1,6 @@
 /** Formats numbers, amounts and times. */
 import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
+import { DAY_MS, durationOf, HOUR_MS } from "../../../domain/core/time.ts";
 import type { RequestContext } from "../../http/context.ts";
 
 const integer = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -69,37 +70,25 @@ export function exactMoneyText(amount: Picodollars): string {
 /** Formats milliseconds in their two largest units: `850 ms`, `1.2 s`, `3 min 4 s`, `2 h 5 min`. */
 export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 59_950) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, "")} s`;
-  const seconds = Math.round(ms / 1_000);
-  if (seconds < 3_600) return units(seconds, 60, "min", "s");
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 1_440) return units(minutes, 60, "h", "min");
-  return units(Math.round(minutes / 60), 24, "d", "h");
-}
-
-function units(small: number, per: number, largeUnit: string, smallUnit: string): string {
-  const remainder = small % per;
-  return `${Math.floor(small / per)} ${largeUnit}${
-    remainder === 0 ? "" : ` ${remainder} ${smallUnit}`
-  }`;
+  return ms < 59_950 ? `${(ms / 1_000).toFixed(1).replace(/\.0$/, "")} s` : durationOf(ms);
 }
 
 /** Formats the time since or until an instant: `3 min ago`, `in 2 h`. */
 export function agoText(ms: number, nowMs: number): string {
   const away = Math.abs(nowMs - ms);
   if (away < 5_000) return "just now";
-  const text = away < 60_000 ? `${Math.floor(away / 1_000)} s` : largest(away);
+  const [size, unit] = AGO_UNITS.find(([, , below]) => away < below) ?? [30 * DAY_MS, " months"];
+  const text = `${Math.floor(away / size)}${unit}`;
   return ms <= nowMs ? `${text} ago` : `in ${text}`;
 }
 
-function largest(ms: number): string {
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h`;
-  const days = Math.floor(hours / 24);
-  return days < 60 ? `${days} days` : `${Math.floor(days / 30)} months`;
-}
+/** Units of relative times, each with the time from which the next one is used. */
+const AGO_UNITS = [
+  [1_000, " s", 60_000],
+  [60_000, " min", HOUR_MS],
+  [HOUR_MS, " h", 2 * DAY_MS],
+  [DAY_MS, " days", 60 * DAY_MS],
+] as const;
 
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
 const date = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });

@@ -19,25 +19,16 @@ interface ListPage<Row> extends Pick<View, "title" | "lead" | "aside" | "crumbs"
 
 /** Builds the view of a page that lists things. */
 export function listPage<Row>(page: ListPage<Row>): View {
-  const { title, lead, aside, crumbs, notice, filters, table, empty, next = null } = page;
-  const [emptyTitle, advice, block] = empty;
+  const { notice, filters, table, empty: [title, advice, block], next = null, ...head } = page;
   return {
-    title,
-    lead,
-    aside,
-    crumbs,
+    ...head,
     body: (
       <>
         {notice}
         {filters}
         {table.rows.length > 0
           ? <div class="panel">{Table(table)}</div>
-          : (
-            <Empty title={emptyTitle}>
-              {advice !== null && <p>{advice}</p>}
-              {block}
-            </Empty>
-          )}
+          : <Empty title={title}>{[advice !== null && <p>{advice}</p>, block]}</Empty>}
         <NextPage to={next} />
       </>
     ),
@@ -45,15 +36,11 @@ export function listPage<Row>(page: ListPage<Row>): View {
 }
 
 /** Returns the path of a list's next page, with the filters of this one; null for the last page. */
-export function nextPath(
-  path: string,
-  filters: Readonly<Record<string, string | number | null>>,
-  cursor: string | null,
-): string | null {
-  return cursor === null
-    ? null
-    : path + queryText([...Object.entries(filters), ["cursor", cursor]]);
+export function nextPath(path: string, filters: Filters, cursor: string | null): string | null {
+  return cursor && path + queryText([...Object.entries(filters), ["cursor", cursor]]);
 }
+
+type Filters = Readonly<Record<string, string | number | null>>;
 
 /** A link to the next page of a list; nothing on the last page. */
 export function NextPage({ to }: { readonly to: string | null }) {

@@ -1,6 +1,6 @@
 /** Tables described by columns and rows. */
 import type { Child } from "hono/jsx";
-import { Wide } from "./elements.tsx";
+import { Section, Wide } from "./elements.tsx";
 import { formatCount, pluralOf } from "./format.ts";
 
 export interface Column<Row> {
@@ -19,46 +19,43 @@ export interface Column<Row> {
   readonly attributes?: (row: Row) => Readonly<Record<string, string>>;
 }
 
+/** A column whose cells name their rows. */
+export function nameColumn<Row>(head: Child, cell: (row: Row) => Child): Column<Row> {
+  return { head, isName: true, cell };
+}
+
+type Unit<Row> = Column<Row>["unit"];
+
 /** A number column; `unit` names what a cell counts. */
-export function numberColumn<Row>(
-  head: Child,
-  cell: (row: Row) => Child,
-  unit?: Column<Row>["unit"],
-): Column<Row> {
+export function numberColumn<Row>(head: Child, cell: (row: Row) => Child, unit?: Unit<Row>) {
   return { head, cell, class: "num", unit };
 }
 
 /** A column of counts of a noun. */
-export function countColumn<Row>(
-  head: Child,
-  countOf: (row: Row) => number,
-  noun: string,
-): Column<Row> {
+export function countColumn<Row>(head: Child, countOf: (row: Row) => number, noun: string) {
   const unit = (row: Row) => pluralOf(countOf(row), noun);
-  return numberColumn(head, (row) => formatCount(countOf(row)), unit);
+  return numberColumn(head, (row: Row) => formatCount(countOf(row)), unit);
 }
 
-interface Columns<Row> {
-  readonly columns: readonly Column<Row>[];
-}
-
-export interface TableProps<Row> extends Columns<Row> {
+export interface TableProps<Row> {
   /** Name of the table for screen readers. */
   readonly label: string;
   readonly class?: string;
+  /** A text, or a caption element with a class of its own. */
   readonly caption?: Child;
+  readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   /** Footer of the table. */
   readonly children?: Child;
 }
 
-/** Shows rows as a table that scrolls when it is wider than the screen. */
-export function Table<Row>(props: TableProps<Row>) {
-  const { label, caption, columns, rows, class: name, children } = props;
+/** Shows rows as a table that scrolls, also by keyboard, when it is wider than the screen. */
+export function Table<Row>(table: TableProps<Row>) {
+  const { label, caption, columns, rows, class: name, children } = table;
   return (
     <Wide label={label}>
       <table class={name === undefined ? "list" : `list ${name}`}>
-        {caption}
+        {typeof caption === "string" ? <caption class="soft">{caption}</caption> : caption}
         <TableHead columns={columns} />
         <tbody>{rows.map((row) => <TableRow columns={columns} row={row} />)}</tbody>
         {children}
@@ -67,8 +64,13 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
+/** A panel with a table that has the same name. */
+export function tableSection<Row>(title: string, table: Omit<TableProps<Row>, "label">) {
+  return <Section title={title}>{Table({ class: "fold", ...table, label: title })}</Section>;
+}
+
 /** The header row. */
-export function TableHead<Row>({ columns }: Columns<Row>) {
+export function TableHead<Row>({ columns }: Pick<TableProps<Row>, "columns">) {
   return (
     <thead>
       <tr>
@@ -82,12 +84,11 @@ export function TableHead<Row>({ columns }: Columns<Row>) {
   );
 }
 
-export function TableRow<Row>(
-  { columns, row, class: name }: Columns<Row> & {
-    readonly row: Row;
-    readonly class?: string | undefined;
-  },
-) {
+export function TableRow<Row>({ columns, row, class: name }: {
+  readonly columns: readonly Column<Row>[];
+  readonly row: Row;
+  readonly class?: string | undefined;
+}) {
   return (
     <tr class={name}>
       {columns.map(({ isName, class: name, before, unit, attributes, cell }) => {

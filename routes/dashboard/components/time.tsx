@@ -22,12 +22,12 @@ export function At({ at }: { readonly at: number }) {
   );
 }
 
-/** An instant as relative time; hovering shows the exact one. */
-export function Ago({ at, now }: { readonly at: number; readonly now: number }) {
-  const { zone } = useContext(TimeContext);
+/** An instant as relative time, by default to the time of the page; hovering shows the exact one. */
+export function Ago({ at, now }: { readonly at: number; readonly now?: number }) {
+  const { zone, nowMs } = useContext(TimeContext);
   return (
     <time datetime={formatInstant(at)} title={exactText(at, zone)} data-ago>
-      {agoText(at, now)}
+      {agoText(at, now ?? nowMs)}
     </time>
   );
 }

@@ -1,201 +1,207 @@
-/** One credential: its details, and the forms that rotate and revoke it. */
-import { agentPath, KEYS_PATH } from "../layout/paths.ts";
+/** One credential: its page, the forms that rotate and revoke it, and the page that shows a secret once. */
+import type { Child } from "hono/jsx";
 import { isLive } from "../../../domain/teams/credentials.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
-import { type ListedCredential, parseRotation } from "../../../domain/teams/key_list.ts";
-import type { Team } from "../../../domain/teams/team.ts";
+import {
+  type CredentialStore,
+  type ListedCredential,
+  parseRotation,
+} from "../../../domain/teams/key_list.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { AppDeps } from "../../http/context.ts";
-import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
+import type { RequestContext } from "../../http/context.ts";
+import { NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import type { View } from "../layout/page.ts";
-import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
-import { Crumbs, InlineNotice, KeyValues } from "../components/elements.tsx";
+import { agentPath, keyPath, KEYS_PATH } from "../layout/paths.ts";
+import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
+import { Copyable, Crumbs, InlineNotice, KeyValues } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
-import { bodyOf, Field, FormProblem, readInteger } from "../components/form_fields.tsx";
-import { ConfirmForm } from "../components/confirm_form.tsx";
-import { type KeyConfirmation, keyPath } from "./paths.ts";
-import { KeyActions, KeyGrant, KeyState, kindLabel, LastUse } from "./labels.tsx";
-import { nextAfter, showSecret } from "./secret.tsx";
+import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
+import { confirmedIn, ConfirmForm } from "../components/confirm_form.tsx";
+import { keyActions, keyGrant, keyState, kindLabel, lastUse, SCOPE_LABELS } from "./labels.tsx";
+import { originOf } from "../components/format.ts";
 
-interface KeyProps {
-  readonly record: ListedCredential;
-  readonly now: number;
-  /** Id of the session's own credential. */
-  readonly mine: string;
-}
+/** Shows the page of one credential, with the form that the address asks for. */
+export const showKey: Handler = async (c, { credentials, environment }) => {
+  const record = await credentials.read(c.get("principal").team, c.req.query("id") ?? "");
+  if (record === null) return fail(c, NO_SUCH_KEY);
+  const confirm = isLive(record, environment.now()) ? confirmedIn(c, "rotate", "revoke") : null;
+  return showPage(c, keyView(c, record, confirm));
+};
 
-interface KeyFormProps extends KeyProps {
-  /** The confirmation form that is open. */
-  readonly confirm: KeyConfirmation | null;
-  /** The reason the form was rejected, and the typed hours. */
-  readonly problem: Problem | null;
-  readonly hours?: string;
-}
+/** Rotates a credential and shows the new secret, or the form again. */
+export const submitRotateKey: Handler = async (c, { credentials, environment }) => {
+  const { team, credentialId } = c.get("principal");
+  const record = await credentials.read(team, c.req.param("id") ?? "");
+  if (record === null) return fail(c, NO_SUCH_KEY);
+  const hours = c.get("form").get("overlap_hours") ?? "";
+  showFormOnProblem(c, (problem) => keyView(c, record, "rotate", hours, problem));
+  const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
+  if (!overlap.ok) return fail(c, overlap.problem);
+  const rotated = await credentials.rotate(team, record.id, overlap.value, credentialId);
+  if (rotated === null) return fail(c, NO_SUCH_KEY);
+  if (!rotated.ok) return fail(c, rotated.problem);
+  const old = await credentials.read(team, record.id);
+  return showSecret(c, rotated.value, {
+    title: `${kindLabel(record)} rotated`,
+    notice: old !== null && (
+      <InlineNotice kind="good">The old secret {keyState(old, environment.now())}.</InlineNotice>
+    ),
+  });
+};
 
-/** Shows the page of one credential. */
-export function keyView(key: KeyFormProps): View {
-  const { record, now, confirm, problem } = key;
+/** Redirects a reload of a secret's page to its key, because a secret is shown once. */
+export const backToKey: Handler = (c) => seeOther(keyPath(c.req.param("id") ?? ""));
+
+/** Revokes a credential and redirects to its page. */
+export const submitRevokeKey: Handler = async (c, { credentials }) => {
+  const { team, credentialId } = c.get("principal");
+  const record = await credentials.revoke(team, c.req.param("id") ?? "", credentialId);
+  return record === null ? fail(c, NO_SUCH_KEY) : seeOther(keyPath(record.id));
+};
+
+function keyView(
+  c: RequestContext,
+  record: ListedCredential,
+  form: "rotate" | "revoke" | null,
+  hours = String(OVERLAP_HOURS.default),
+  problem: Problem | null = null,
+): View {
+  const { nowMs } = c.get("frame");
+  const { id, grant, createdAt, replaces } = record;
+  const isMine = id === c.get("principal").credentialId;
+  const scopes = grant.kind === "api_key" ? grant.scopes : [];
+  const older = replaces !== undefined &&
+    [", replaces ", <a href={keyPath(replaces)}>an older one</a>];
   return {
     title: record.name,
     crumbs: <Crumbs links={[["Keys", KEYS_PATH]]} />,
     body: (
       <>
-        <KeyDetails {...key} />
-        {confirm !== null && (isLive(record, now) || problem !== null)
-          ? <KeyForm {...key} />
-          : <KeyActions of={record} now={now} />}
+        <KeyValues
+          pairs={[
+            ["State", [keyState(record, nowMs), isMine && " · you are signed in with it"]],
+            ["Allows", keyGrant(record)],
+            ...scopes.map((scope) => [<code>{scope}</code>, SCOPE_LABELS[scope][1]] as const),
+            ["Created", [<Ago at={createdAt} />, older]],
+            ["Last used", lastUse(record)],
+            ["Id", <code>{id}</code>],
+          ]}
+        />
+        {form === null && keyActions(record, nowMs)}
+        {form === "rotate" && rotateForm(record, isMine, hours, problem)}
+        {form === "revoke" && revokeForm(record, isMine)}
       </>
     ),
   };
 }
 
-/** Reads a credential of a team; null if it has none with this id. */
-export async function readKey(
-  credentials: AppDeps["credentials"],
-  team: Team,
-  id: string,
-): Promise<ListedCredential | null> {
-  return isKeyId(id) ? await credentials.read(team, id) : null;
-}
-
-/** Rotates a credential and shows the new secret, or the form again. */
-export const submitRotateKey: Handler = async (c, { credentials, environment }) => {
-  const { team, credentialId: mine } = c.get("principal");
-  const record = await readKey(credentials, team, c.req.param("id") ?? "");
-  if (record === null) return fail(c, NO_SUCH_KEY);
-  const hours = c.get("form").get("overlap_hours") ?? "";
-  const key = { record, now: environment.now(), mine, confirm: "rotate", hours } as const;
-  showFormOnProblem(c, (problem) => keyView({ ...key, problem }));
-  const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
-  if (!overlap.ok) return fail(c, overlap.problem);
-  const rotated = await credentials.rotate(team, record.id, overlap.value, mine);
-  if (rotated === null) return fail(c, NO_SUCH_KEY);
-  if (!rotated.ok) return fail(c, rotated.problem);
-  const old = await credentials.read(team, record.id);
-  return showSecret(c, rotated.value, {
-    title: `${kindLabel(rotated.value.record)} rotated`,
-    next: nextAfter(rotated.value),
-    notice: old === null ? null : <OldSecret of={old} now={environment.now()} />,
-  });
-};
-
-function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: number }) {
-  const { endsAt } = of;
-  return (
-    <InlineNotice kind="good">
-      {endsAt !== undefined && isLive(of, now)
-        ? (
-          <p>
-            The old secret works and expires <Ago at={endsAt} now={now} />: exchange it before.
-          </p>
-        )
-        : (
-          <p>
-            The old secret does not work any more: <KeyState of={of} now={now} />.
-          </p>
-        )}
-    </InlineNotice>
-  );
-}
-
-/** Redirects a reload of a secret's page to its key, because a secret is shown once. */
-export const backToKey: Handler = (c) => {
-  return seeOther(keyPath(c.req.param("id") ?? ""));
-};
-
-/** Revokes a credential and redirects to its page. */
-export const submitRevokeKey: Handler = async (c, { credentials }) => {
-  const { team, credentialId } = c.get("principal");
-  const id = c.req.param("id") ?? "";
-  const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
-  return record === null ? fail(c, NO_SUCH_KEY) : seeOther(keyPath(record.id));
-};
-
-function KeyDetails({ record: of, now, mine }: KeyProps) {
-  const state = (
-    <>
-      <KeyState of={of} now={now} />
-      {of.id === mine ? " · you are signed in with it" : null}
-    </>
-  );
-  const created = (
-    <>
-      <Ago at={of.createdAt} now={now} />
-      {of.replaces === undefined ? null : (
-        <>
-          , replaces <a href={keyPath(of.replaces)}>an older one</a>
-        </>
-      )}
-    </>
-  );
-  return (
-    <KeyValues
-      pairs={[
-        ["State", state],
-        ["Allows", <KeyGrant of={of} />],
-        ["Created", created],
-        ["Last used", <LastUse of={of} now={now} />],
-        ["Id", <code>{of.id}</code>],
-      ]}
-    />
-  );
-}
-
-function KeyForm({ record, mine, confirm, problem, hours }: KeyFormProps) {
-  const { id, name, grant } = record;
-  const isMine = id === mine;
-  const kind = grant.kind === "api_key" ? "API key" : "ping token";
-  const isRevocation = confirm === "revoke";
+function rotateForm(
+  { id, name }: ListedCredential,
+  isMine: boolean,
+  hours: string,
+  problem: Problem | null,
+) {
+  const { max } = OVERLAP_HOURS;
+  const [min, hint] = isMine
+    ? [1, `1 to ${max}; to end it earlier, revoke it with the new secret.`] as const
+    : [0, `0 revokes it now; at most ${max}.`] as const;
+  const { text } = formOf({ overlap_hours: hours }, problem);
+  const range = { type: "number", min, max, hint } as const;
   return (
     <ConfirmForm
-      action={`${KEYS_PATH}/${id}/${confirm}`}
-      title={`${isRevocation ? "Revoke" : "Rotate"} “${name}”?`}
-      submit={isRevocation ? `Revoke this ${kind}` : "Create a new secret"}
-      submitClass={isRevocation ? "btn danger" : "btn main"}
-      cancel="Keep it as it is"
-      cancelTo={grant.kind === "ping_token" ? agentPath(grant.agent) : KEYS_PATH}
+      action={`${KEYS_PATH}/${id}/rotate`}
+      title={`Rotate “${name}”?`}
+      submit="Create a new secret"
+      submitClass="btn main"
+      cancelTo={keyPath(id)}
     >
       <FormProblem problem={problem} fields={["overlap_hours"]} />
-      {isRevocation
-        ? (
-          <p>
-            Calls with it are refused at once. This cannot be undone; to change it without a pause,
-            {" "}
-            <a href={keyPath(id, "rotate")}>rotate it</a>.
-          </p>
-        )
-        : (
-          <>
-            <p>
-              A new {kind}{" "}
-              with the same grant replaces it and works at once. The old secret works for the hours
-              that you choose, so that nothing stops while you exchange it.
-            </p>
-            <Field
-              name="overlap_hours"
-              label="Hours until the old secret expires"
-              type="number"
-              min={isMine ? 1 : 0}
-              max={OVERLAP_HOURS.max}
-              value={hours ?? String(OVERLAP_HOURS.default)}
-              problem={problem}
-              hint={isMine
-                ? `1 to ${OVERLAP_HOURS.max}; to end it earlier, revoke it with the new secret.`
-                : `0 revokes it now; at most ${OVERLAP_HOURS.max}.`}
-            />
-          </>
-        )}
-      {isMine && (
-        <InlineNotice kind={isRevocation ? "bad" : "warn"}>
-          <p>
-            You are signed in with this very key: {isRevocation
-              ? "revoking it signs you out."
-              : "you are signed out when the old secret expires."}
-          </p>
-        </InlineNotice>
-      )}
+      <p>
+        A new secret with the same grant works at once. The old secret works for the hours that you
+        choose, so that nothing stops while you exchange it.
+      </p>
+      {text("overlap_hours", "Hours until the old secret expires", range)}
+      {isMine && ownKey("warn", "you are signed out when the old secret expires.")}
     </ConfirmForm>
   );
+}
+
+function revokeForm({ id, name, grant }: ListedCredential, isMine: boolean) {
+  return (
+    <ConfirmForm
+      action={`${KEYS_PATH}/${id}/revoke`}
+      title={`Revoke “${name}”?`}
+      submit={`Revoke this ${grant.kind === "api_key" ? "API key" : "ping token"}`}
+      cancelTo={keyPath(id)}
+    >
+      <p>
+        Calls with it are refused at once. This cannot be undone; to change it without a pause,{" "}
+        <a href={keyPath(id, "rotate")}>rotate it</a>.
+      </p>
+      {isMine && ownKey("bad", "revoking it signs you out.")}
+    </ConfirmForm>
+  );
+}
+
+/** Warns that a form changes the key of the session. */
+function ownKey(kind: "warn" | "bad", effect: string) {
+  return <InlineNotice kind={kind}>You are signed in with this very key: {effect}</InlineNotice>;
+}
+
+/** A new credential with its secret. */
+type NewSecret = Awaited<ReturnType<CredentialStore["create"]>>;
+
+/** Shows a new secret. No other response contains it. */
+export function showSecret(c: RequestContext, created: NewSecret, view: {
+  readonly title: string;
+  /** Path and label of the link to the next page; by default the agent or the list of keys. */
+  readonly next?: readonly [path: string, label: string];
+  /** A notice about the replaced secret. */
+  readonly notice?: Child;
+}): Response {
+  const { record, secret } = created;
+  const next = record.grant.kind === "ping_token"
+    ? [agentPath(record.grant.agent), "to the agent"]
+    : [KEYS_PATH, "to all keys"];
+  const [path, label] = view.next ?? next;
+  const body = (
+    <>
+      <InlineNotice kind="warn">
+        <strong>Copy the secret now: it is shown this once.</strong>{" "}
+        Only its hash is stored. If you lose it, create another.
+      </InlineNotice>
+      {view.notice}
+      <h2>{kindLabel(record)} “{record.name}”</h2>
+      <Copyable id="secret" text={secret} />
+      {commandsOf(created, originOf(c)).map(([title, text], i) => (
+        <>
+          <h2>{title}</h2>
+          <Copyable id={`line-${i}`} text={text} />
+        </>
+      ))}
+      <p>
+        I have copied it: <a href={path}>{label}</a>
+      </p>
+    </>
+  );
+  return showPage(c, { title: view.title, status: 201, body });
+}
+
+/** Builds command lines for a shell or a crontab that run unchanged, with their titles. */
+function commandsOf({ record: { grant }, secret }: NewSecret, origin: string): [string, string][] {
+  if (grant.kind === "ping_token") {
+    const token = `RUNLEDGER_TOKEN=${secret}\n`;
+    const ping = (query: string) =>
+      `curl -sS --fail-with-body -m 10 --retry 3 -u "$RUNLEDGER_TOKEN:" "${origin}/v1/ping${query}"`;
+    // Cron mails what a line prints, so it prints nothing but problems.
+    const line = `${token}0 3 * * * /path/to/job; ${ping("?exit_code=$?")} | grep -vx OK`;
+    return [["In a crontab, after the job", line], ["Try it", token + ping("")]];
+  }
+  const read = `${origin}/v1/${grant.scopes.includes("read") ? "runs" : "keys"}?limit=5`;
+  const call = grant.scopes.includes("ingest")
+    ? `${origin}/v1/heartbeats -d '{"agent":"my-agent","status":"ok"}'`
+    : `"${read}"`;
+  return [["Try it", `RUNLEDGER_KEY=${secret}\ncurl -sS -u "$RUNLEDGER_KEY:" ${call}`]];
 }

@@ -1,40 +1,36 @@
-/** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
-import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
+/** `/dashboard/keys`: the credentials of a team, and the form for a new one. */
+import type { Problem } from "../../../domain/core/errors.ts";
+import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { parseKey, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
-import { keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
-import { type DashboardPage, get, post } from "../layout/page.ts";
-import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { Empty } from "../components/elements.tsx";
-import { NextPage } from "../components/list_page.tsx";
-import { KeyTable } from "./labels.tsx";
-import { backToKey, keyView, readKey, submitRevokeKey, submitRotateKey } from "./key_page.tsx";
-import { showNewKey, submitNewKey } from "./new_key.tsx";
-import { newKeyPath } from "./paths.ts";
+import { keyIdOf } from "../../api/keys/keys.ts";
+import { type DashboardPage, get, post, type View } from "../layout/page.ts";
+import { agentPath, KEYS_PATH, newKeyPath } from "../layout/paths.ts";
+import { showFormOnProblem, showPage } from "../layout/reply.tsx";
+import { Crumbs } from "../components/elements.tsx";
+import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
+import { listPage, nextPath } from "../components/list_page.tsx";
+import { KnownLists, readKnownAgents } from "../alerts/known_values.tsx";
+import { keyColumns, kindLabel, scopeBoxes } from "./labels.tsx";
+import { backToKey, showKey, showSecret, submitRevokeKey, submitRotateKey } from "./key_page.tsx";
 
-/** Shows a page of the list, or with `id` one credential and the form that `confirm` names. */
-const showKeys: Handler = async (c, { credentials, environment }) => {
-  const { team, credentialId } = c.get("principal");
-  const now = environment.now();
-  const { id, confirm } = c.req.query();
-  if (id !== undefined) {
-    const record = await readKey(credentials, team, id);
-    if (record === null) return fail(c, NO_SUCH_KEY);
-    const form = confirm === "rotate" || confirm === "revoke" ? confirm : null;
-    return showPage(
-      c,
-      keyView({ record, now, mine: credentialId, confirm: form, problem: null }),
-    );
-  }
+/** Shows a page of the list, or with `id` one credential. */
+const showKeys: Handler = async (c, deps) => {
+  if (c.req.query("id") !== undefined) return showKey(c, deps);
   const query = parseKeysQuery(queryOf(c), keyIdOf);
   if (!query.ok) return fail(c, query.problem);
-  const page = await credentials.list(team, query.value);
+  const { team, credentialId } = c.get("principal");
+  const { records, next } = await deps.credentials.list(team, query.value);
   const { agent } = query.value;
-  return showPage(c, {
+  const limit = c.req.query("limit") ?? null;
+  const advice = [
+    <a href={newKeyPath("ping_token", agent)}>Create one</a>,
+    ", or see the next page.",
+  ];
+  const view = listPage({
     title: "Keys",
     aside: (
       <>
@@ -42,54 +38,99 @@ const showKeys: Handler = async (c, { credentials, environment }) => {
         <a class="btn main" href={newKeyPath("api_key")}>New API key</a>
       </>
     ),
-    body: <KeyList page={page} query={query.value} now={now} mine={credentialId} />,
+    notice: agent === null
+      ? (
+        <p class="soft">
+          An <b>API key</b> is for programs that send runs and people who view them. A{" "}
+          <b>ping token</b>{" "}
+          speaks for one agent alone, such as a cron job. Secrets are shown once, when they are
+          created.
+        </p>
+      )
+      : (
+        <p>
+          Ping tokens of <a href={agentPath(agent)}>{agent}</a> · <a href={KEYS_PATH}>all keys</a>
+        </p>
+      ),
+    table: {
+      label: "Keys",
+      class: "fold",
+      caption: "Oldest first.",
+      columns: keyColumns(deps.environment.now(), credentialId),
+      rows: records,
+    },
+    empty: ["No ping token here", advice],
+    next: nextPath(KEYS_PATH, { agent, limit }, next && encodeCursor(next)),
   });
+  return showPage(c, view);
 };
 
-interface KeyListProps {
-  readonly page: KeyPage;
-  readonly query: KeysQuery;
-  readonly now: number;
-  /** Id of the session's own credential. */
-  readonly mine: string;
-}
+const showNewKey: Handler = async (c, deps) => {
+  const { kind, agent = "" } = c.req.query();
+  const agents = await readKnownAgents(deps, c.get("principal").team);
+  return showPage(c, newKeyView(agents, kind, { agent }, ["ingest"], null));
+};
 
-function KeyList({ page: { records, next }, query: { agent, limit }, now, mine }: KeyListProps) {
-  const nextPath = next === null ? null : KEYS_PATH +
-    queryText([
-      ["agent", agent],
-      ["limit", limit === ADMIN_PER_PAGE.default ? null : limit],
-      ["cursor", encodeCursor(next)],
-    ]);
-  return (
-    <>
-      {agent === null
-        ? (
-          <p class="soft">
-            An <b>API key</b> is for programs that send runs and people who view them. A{" "}
-            <b>ping token</b>{" "}
-            speaks for one agent alone, such as a cron job. Secrets are shown once, when they are
-            created.
-          </p>
-        )
-        : (
-          <p>
-            Ping tokens of <a href={agentPath(agent)}>{agent}</a> · <a href={KEYS_PATH}>all keys</a>
-          </p>
-        )}
-      {records.length === 0
-        ? (
-          <Empty title="No ping token here">
-            <p>
-              <a href={newKeyPath("ping_token", agent)}>Create one</a>, or go on to the next page if
-              there is one.
-            </p>
-          </Empty>
-        )
-        : <KeyTable label="Keys" {...{ records, now, mine }} />}
-      <NextPage to={nextPath} />
-    </>
-  );
+/** Creates a credential and shows its secret, or the form again. */
+const submitNewKey: Handler = async (c, deps) => {
+  const form = c.get("form");
+  const texts = { name: form.get("name") ?? "", agent: form.get("agent") ?? "" };
+  const scopes = form.getAll("scopes");
+  const kind = form.get("kind") === "ping_token" ? "ping_token" : "api_key";
+  const { team, credentialId } = c.get("principal");
+  const agents = await readKnownAgents(deps, team);
+  showFormOnProblem(c, (problem) => newKeyView(agents, kind, texts, scopes, problem));
+  const spec = parseKey(bodyOf({ kind, ...texts, scopes }));
+  if (!spec.ok) return fail(c, spec.problem);
+  const created = await deps.credentials.create(team, spec.value, credentialId);
+  return showSecret(c, created, { title: `${kindLabel(created.record)} created` });
+};
+
+function newKeyView(
+  agents: readonly string[],
+  kind: string | undefined,
+  texts: { readonly name?: string; readonly agent: string },
+  scopes: readonly string[],
+  problem: Problem | null,
+): View {
+  const isToken = kind === "ping_token";
+  const { text } = formOf(texts, problem);
+  return {
+    title: isToken ? "New ping token" : "New API key",
+    crumbs: <Crumbs links={[["Keys", KEYS_PATH]]} />,
+    body: (
+      <form class="narrow" method="post" action={KEYS_PATH}>
+        <FormProblem problem={problem} fields={["name", isToken ? "agent" : "scopes"]} />
+        {isToken && <KnownLists known={{ agents }} />}
+        <input type="hidden" name="kind" value={isToken ? "ping_token" : "api_key"} />
+        {text("name", "Name", {
+          required: true,
+          maxlength: KEY_NAME_CHARS_MAX,
+          placeholder: isToken ? "backup host" : "production worker",
+          hint: "Where it is used, so that you know later what stops when you revoke it.",
+        })}
+        {isToken
+          ? text("agent", "Agent", {
+            required: true,
+            list: "known-agents",
+            maxlength: AGENT_CHARS_MAX,
+            placeholder: "nightly",
+            hint: "The one agent that it can send pings and heartbeats for; the first of them " +
+              "creates a new agent.",
+          })
+          : scopeBoxes(scopes, problem)}
+        <button type="submit" class="btn main">
+          {isToken ? "Create ping token" : "Create key"}
+        </button>
+        <p class="soft">
+          {isToken ? "For programs or people: " : "For one cron job: "}
+          <a href={newKeyPath(isToken ? "api_key" : "ping_token")}>
+            {isToken ? "an API key" : "a ping token"}
+          </a>.
+        </p>
+      </form>
+    ),
+  };
 }
 
 /** The list of credentials, the page of each, and the forms that change them. */

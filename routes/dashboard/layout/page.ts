@@ -8,10 +8,8 @@ import type { MenuEntry } from "../../http/context.ts";
 /** A page, as its folder exports it to the table of pages. */
 export interface DashboardPage {
   readonly path: string;
-  /** Menu entry; absent for a page that only other pages link to. */
-  readonly menu?: { readonly name: string; readonly area: MenuEntry["area"] };
-  /** Requirement for the menu entry, if stricter than `access`. */
-  readonly menuAccess?: Requirement;
+  /** Menu entry, with its access if that is stricter; absent for a page that other pages link to. */
+  readonly menu?: Pick<MenuEntry, "name" | "area"> & Partial<MenuEntry>;
   /** Requirement for a session; `null` for public pages. */
   readonly access: Requirement | null;
   readonly handler: Handler;
@@ -24,7 +22,7 @@ export interface PageRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
   /** Requirement for a session, if it differs from the page's. */
-  readonly access?: Requirement;
+  readonly access?: Requirement | undefined;
   readonly handler: Handler;
 }
 
@@ -35,7 +33,7 @@ export function get(path: string, handler: Handler): PageRoute {
 
 /** A form of a page; by default with the page's access. */
 export function post(path: string, handler: Handler, access?: Requirement): PageRoute {
-  return { method: "POST", path, handler, ...(access === undefined ? {} : { access }) };
+  return { method: "POST", path, handler, access };
 }
 
 export interface View {

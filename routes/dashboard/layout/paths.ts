@@ -67,12 +67,25 @@ export function agentPath(slug: string): string {
   return `${AGENTS_PATH}/${encodeURIComponent(slug)}`;
 }
 
+/** Path of the page of one key, optionally with the form that confirms a change. */
+export function keyPath(id: string, confirm: "rotate" | "revoke" | null = null): string {
+  return KEYS_PATH + queryText([["confirm", confirm], ["id", id]]);
+}
+
+/** Path of the form for a new credential. */
+export function newKeyPath(kind: "api_key" | "ping_token", agent: string | null = null): string {
+  return `${KEYS_PATH}/new${queryText([["kind", kind], ["agent", agent]])}`;
+}
+
+/** Path of the operator's page of one team. */
+export function teamPath(id: string): string {
+  return `${TEAMS_PATH}/${encodeURIComponent(id)}`;
+}
+
 /**
  * Builds the query of a link. Skips pairs without a value; returns an empty string if none is left.
  */
-export function queryText(
-  pairs: Iterable<readonly [string, string | number | null | undefined]>,
-): string {
+export function queryText(pairs: Iterable<readonly [string, string | number | null | undefined]>) {
   const query = new URLSearchParams();
   for (const [name, value] of pairs) {
     if (value !== null && value !== undefined && value !== "") query.append(name, String(value));

@@ -1,4 +1,4 @@
-/** What a browser prefers: theme, time zone, UTC. Cookies hold it; none of it is a secret. */
+/** Preferences of a browser: theme, time zone, UTC. Cookies hold them; none of it is a secret. */
 import { getCookies, setCookie } from "@std/http";
 import { exactText } from "../assets/time.js";
 import type { RequestContext } from "../../http/context.ts";
@@ -6,23 +6,17 @@ import type { RequestContext } from "../../http/context.ts";
 /** Names of the cookies. The script writes them too, so they are readable for it. */
 const THEME = "runledger-theme", ZONE = "runledger-zone", TIME = "runledger-time";
 
-export const THEMES = ["light", "dark"] as const;
-
-export interface Preferences {
-  /** Null for the theme of the system. */
-  readonly theme: typeof THEMES[number] | null;
-  /** The browser's time zone; null until its script has reported it. */
-  readonly zone: string | null;
-  /** True to show times in UTC. */
-  readonly isUtc: boolean;
-}
+export type Preferences = ReturnType<typeof readPreferences>;
 
 /** Reads the preferences of a browser. */
-export function readPreferences(c: RequestContext): Preferences {
+export function readPreferences(c: RequestContext) {
   const cookies = getCookies(c.req.raw.headers);
   return {
-    theme: THEMES.find((theme) => theme === cookies[THEME]) ?? null,
+    /** Undefined for the theme of the system. */
+    theme: (["light", "dark"] as const).find((theme) => theme === cookies[THEME]),
+    /** The browser's time zone; null until its script has reported it. */
     zone: zoneOf(cookies[ZONE] ?? ""),
+    /** True to show times in UTC. */
     isUtc: cookies[TIME] === "utc",
   };
 }
@@ -43,14 +37,12 @@ function zoneOf(name: string): string | null {
   }
 }
 
-/** Value of a form that removes a preference: the system's theme. */
-const NO_PREFERENCE = "system";
-
 /** Stores the preferences of a form in the cookies of a response; other fields are ignored. */
 export function storePreferences({ headers }: Response, form: URLSearchParams): void {
   for (const [name, value] of [[THEME, form.get("theme")], [TIME, form.get("time")]] as const) {
     if (value === null || !/^[a-z]{1,10}$/.test(value)) continue;
-    const maxAge = value === NO_PREFERENCE ? 0 : 34_560_000;
+    // The theme of the system is no preference.
+    const maxAge = value === "system" ? 0 : 34_560_000;
     setCookie(headers, { name, value, path: "/", sameSite: "Lax", maxAge });
   }
 }

@@ -1,26 +1,17 @@
 /** Responses of the dashboard: a page in its layout, an error as a page, or a redirect. */
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import { answerText } from "../../http/answer.ts";
-import type { Refuse, RequestContext } from "../../http/context.ts";
+import type { Handle, Refuse, RequestContext } from "../../http/context.ts";
 import { Layout } from "./layout.tsx";
-import { DASHBOARD_PATH } from "./paths.ts";
+import { DASHBOARD_PATH, ownPage } from "./paths.ts";
+import { storePreferences } from "./preferences.ts";
 import type { View } from "./page.ts";
 
-/** Pages load files from this origin only, and submit forms to it only. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  // Icons inlined in the style sheet.
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
 const HEADERS = {
-  "Content-Security-Policy": POLICY,
+  // Pages load files from this origin only, and icons of the style sheet; forms go to it only.
+  "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; " +
+    "frame-ancestors 'none'",
   "Referrer-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
   // No cache stores a user's page, and the back button shows none after sign-out.
@@ -28,11 +19,7 @@ const HEADERS = {
 };
 
 /** Responds with a page. */
-export function showPage(
-  c: RequestContext,
-  view: View,
-  headers: Record<string, string> = {},
-): Response {
+export function showPage(c: RequestContext, view: View, headers: Record<string, string> = {}) {
   const { status = 200, problem = null } = view;
   const text = `<!DOCTYPE html>${<Layout c={c} view={view} />}\n`;
   const actual = problem === null ? status : ERRORS[problem.code].status;
@@ -61,16 +48,9 @@ export const renderProblemPage: Refuse = (c, { code, message }, headers) => {
 };
 
 /** Redirects the browser to another page, which it requests with GET. */
-export function seeOther(path: string, headers: Record<string, string> = {}): Response {
-  return new Response(null, {
-    status: 303,
-    headers: {
-      "Location": path,
-      "Cache-Control": "no-store",
-      "X-Content-Type-Options": "nosniff",
-      ...headers,
-    },
-  });
+export function seeOther(path: string): Response {
+  const always = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
+  return new Response(null, { status: 303, headers: { ...always, "Location": path } });
 }
 
 /** Shows the form as typed for every error of the request, with the reason. */
@@ -80,3 +60,14 @@ export function showFormOnProblem(c: RequestContext, view: (problem: Problem) =>
     (c, problem, headers) => showPage(c, { ...view(problem), problem }, headers),
   );
 }
+
+/**
+ * Stores the theme and the time zone of a browser in cookies, and redirects back to the page that has
+ * the form: it is in every top bar.
+ */
+export const submitView: Handle = (c) => {
+  const from = URL.parse(c.req.raw.headers.get("referer") ?? "");
+  const response = seeOther(ownPage(from && from.pathname + from.search));
+  storePreferences(response, c.get("form"));
+  return response;
+};

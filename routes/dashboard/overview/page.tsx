@@ -5,7 +5,7 @@ import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { openCounts, sumOf } from "../alerts/frame.tsx";
-import { Choices, Empty } from "../components/elements.tsx";
+import { Empty, Tabs } from "../components/elements.tsx";
 import {
   type CommandTarget,
   commandTarget,
@@ -58,7 +58,7 @@ const showOverview: Handler = async (c, deps) => {
     const links = RANGES.map((days) => ({
       ...{ name: `${days} days`, to: rangePath(days), isCurrent: days === span.range },
     }));
-    const aside = <Choices label="Days of the charts" links={links} />;
+    const aside = <Tabs class="seg" label="Days of the charts" tabs={links} />;
     const view = { title: "Overview", lead, aside, body: bodyOf(data, attention) };
     return showPage(c, view, isPoll ? { "HX-Refresh": "true" } : {});
   }
@@ -153,8 +153,7 @@ function guideFor(target: CommandTarget, last: number | null, nowMs: number) {
 /** The overview. The operator may open it, but is redirected to the teams. */
 export const overviewPage: DashboardPage = {
   path: DASHBOARD_PATH,
-  menu: { name: "Overview", area: "main" },
-  menuAccess: teamKey("read"),
+  menu: { name: "Overview", area: "main", access: teamKey("read") },
   access: teamKeyOrOperator("read"),
   handler: showOverview,
   routes: [post(SAMPLES_PATH, loadSampleRuns, teamKey("admin"))],

@@ -1,10 +1,5 @@
 /** `/dashboard/plan`: the team, its plan, and the usage of a month. */
-import {
-  NOTICE_PERCENTS,
-  type NoticeState,
-  parseUsageQuery,
-  type QuotaState,
-} from "../../../domain/teams/quota.ts";
+import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../domain/teams/quota.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
@@ -12,15 +7,14 @@ import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
 import type { DashboardPage } from "../layout/page.ts";
-import { PLAN_PATH } from "../layout/paths.ts";
+import { keyPath, PLAN_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Section } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
 import { dayText, formatCount, percentText } from "../components/format.ts";
-import { percent, Swatch } from "../components/column_chart.tsx";
-import { keyPath } from "../keys/paths.ts";
-import { MonthsTable, quotaText } from "./tables.tsx";
-import { TeamDetails, TeamPlan } from "./team.tsx";
+import { percent, ShareBar, Swatch } from "../components/column_chart.tsx";
+import { type Column, nameColumn, numberColumn, tableSection } from "../components/table.tsx";
+import { teamDetails, teamPlan } from "./team.tsx";
 
 /** Shows a month; the current one unless the query names another. */
 const showPlan: Handler = async (c, { usage, environment, region }) => {
@@ -35,41 +29,66 @@ const showPlan: Handler = async (c, { usage, environment, region }) => {
   const isNow = view.month === monthOf(nowMs);
   const body = (
     <>
-      <MonthUsage of={view} isNow={isNow} nowMs={nowMs} />
+      {monthUsage(view, isNow)}
       <div class="cols two">
-        <TeamPlan team={team} />
+        {teamPlan(team)}
         <Section title={`Team ${team.name}`}>
-          <TeamDetails team={team} now={nowMs} more={[["Region", region], ["Your key", key]]} />
+          {teamDetails(team, [["Region", region], ["Your key", key]])}
           <p class="soft">
             The operator of this service changes the name, the plan, the owner and the limits.
           </p>
         </Section>
       </div>
-      <MonthsTable of={view} />
-      <Notices of={view} nowMs={nowMs} />
+      {view.months.length === 0
+        ? (
+          <Section title="Months">
+            <p>Nothing was counted yet.</p>
+          </Section>
+        )
+        : tableSection("Months", {
+          caption: "The last 12 months with any events",
+          columns: columnsFor(view),
+          rows: view.months,
+        })}
+      {noticesOf(view)}
     </>
   );
   const aside = isNow ? null : <a class="btn" href={PLAN_PATH}>This month</a>;
   return showPage(c, { title: "Plan", body, aside });
 };
 
-const STATE_MEANINGS: Readonly<Record<QuotaState, string>> = {
-  normal: "below 80% of its events.",
-  heads_up: "80% of the events or more are used. Every call is taken as before.",
-  over: "Nothing is cut off and nothing is charged; if it stays so, ask for a larger plan.",
-};
+/** Quota states: their symbol, name and meaning. */
+const STATES: Readonly<Record<QuotaState, readonly [sign: string, name: string, meaning: string]>> =
+  {
+    normal: ["✓", "Within the plan", "below 80% of its events."],
+    heads_up: [
+      "▲",
+      "Heads-up",
+      "80% of the events or more are used. Every call is taken as before.",
+    ],
+    over: [
+      "✕",
+      "Over the plan",
+      "Nothing is cut off or charged; if it stays so, ask for a larger plan.",
+    ],
+  };
 
-interface MonthProps {
-  readonly of: UsageView;
-  readonly isNow: boolean;
-  readonly nowMs: number;
+function stateText(state: QuotaState) {
+  const [sign, name] = STATES[state];
+  return (
+    <span class={`quota ${state}`}>
+      <span aria-hidden="true">{sign}</span> {name}
+    </span>
+  );
 }
 
-function MonthUsage({ of, isNow, nowMs }: MonthProps) {
-  const { used, included, state } = of;
+/** Shows a month's usage against the plan; of the current one, the pace and the reset too. */
+function monthUsage(view: UsageView, isNow: boolean) {
+  const { used, included, state, projected, resetsAt } = view;
   const isLimited = included !== Infinity;
+  const share = isLimited ? ` (${percentText(projected, included)} of the plan)` : "";
   return (
-    <Section title={`Usage in ${of.month}`}>
+    <Section title={`Usage in ${view.month}`}>
       <p class="month-use">
         <b>{formatCount(used)}</b> {isLimited
           ? `of ${formatCount(included)} events: ${percentText(used, included)}`
@@ -77,13 +96,22 @@ function MonthUsage({ of, isNow, nowMs }: MonthProps) {
       </p>
       {isLimited && (
         <>
-          <MonthBar of={of} isNow={isNow} />
+          {monthBar(view, isNow)}
           <p>
-            <strong class={`quota ${state}`}>{quotaText(state)}</strong>: {STATE_MEANINGS[state]}
+            <strong>{stateText(state)}</strong>: {STATES[state][2]}
           </p>
         </>
       )}
-      {isNow ? <Pace of={of} nowMs={nowMs} /> : <p>This month is over.</p>}
+      {isNow
+        ? (
+          <p>
+            At its present pace the month ends with about <b>{formatCount(projected)}</b>
+            {` events${share}. Usage resets `}
+            <Ago at={resetsAt} />
+            {`, on ${dayText(resetsAt)} at 00:00 UTC.`}
+          </p>
+        )
+        : <p>This month is over.</p>}
     </Section>
   );
 }
@@ -94,63 +122,62 @@ const SCALE = 1.15;
 /** Heights in pixels of the mark labels, of the bar, and in total. */
 const TEXT = 16, BAR = 24, ALL = TEXT + BAR + 4;
 
-/**
- * Draws the bar for a plan with a limit; for the current month, with the projection after the used
- * part.
- */
-function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boolean }) {
-  const { used, included, projected, state } = of;
+/** Draws the bar for a plan with a limit; the projection is after the used part. */
+function monthBar({ used, included, projected, state }: UsageView, isNow: boolean) {
   const most = Math.max(included, used, isNow ? projected : 0) * SCALE;
-  const shareOf = (events: number) => percent(100 * events / most);
+  const bar = (name: string, events: number) => (
+    <rect class={name} y={TEXT} width={percent(100 * events / most)} height={BAR} />
+  );
   const heading = isNow ? `, heading for about ${formatCount(projected)}` : "";
   const title = `${formatCount(used)} of ${formatCount(included)} events used ` +
     `(${percentText(used, included)})${heading}; marks at 80% and 100%`;
+  const marks = NOTICE_PERCENTS.map((mark) => ({ mark, events: included * mark / 100 }));
   return (
     <>
       <svg class="columns" role="img" width="100%" height={ALL}>
         <title>{title}</title>
-        <rect class="track" y={TEXT} width="100%" height={BAR} />
-        {isNow && <rect class="projected" y={TEXT} width={shareOf(projected)} height={BAR} />}
-        <rect class={`quota ${state}`} y={TEXT} width={shareOf(used)} height={BAR} />
-        {NOTICE_PERCENTS.map((mark) => {
-          const x = shareOf(included * mark / 100);
-          return (
-            <>
-              <line class="mark" x1={x} x2={x} y1={TEXT - 3} y2={ALL} />
-              <text x={x} y={TEXT - 5} text-anchor={mark === 100 ? "start" : "end"}>{mark}%</text>
-            </>
-          );
+        {bar("track", most)}
+        {isNow && bar("projected", projected)}
+        {bar(`quota ${state}`, used)}
+        {marks.map(({ mark, events }) => {
+          const x = percent(100 * events / most);
+          return [
+            <line class="mark" x1={x} x2={x} y1={TEXT - 3} y2={ALL} />,
+            <text x={x} y={TEXT - 5} text-anchor={mark === 100 ? "start" : "end"}>{mark}%</text>,
+          ];
         })}
       </svg>
       <p class="below-chart">
-        <Swatch of={`quota ${state}`} /> used {isNow && (
-          <>
-            <Swatch of="projected" /> at the present pace{" "}
-          </>
-        )}
+        <Swatch of={`quota ${state}`} /> used{" "}
+        {isNow && [<Swatch of="projected" />, " at the present pace "]}
         · the owner is notified at{" "}
-        {NOTICE_PERCENTS.map((mark) => `${formatCount(included * mark / 100)} (${mark}%)`).join(
-          " and ",
-        )}
+        {marks.map(({ mark, events }) => `${formatCount(events)} (${mark}%)`).join(" and ")}
       </p>
     </>
   );
 }
 
-/** Shows the projected usage of the month, and the time of its reset. */
-function Pace({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number }) {
-  const { projected, included, resetsAt } = of;
-  const share = included === Infinity ? "" : ` (${percentText(projected, included)} of the plan)`;
-  return (
-    <p>
-      At its present pace the month ends with about <b>{formatCount(projected)}</b>{" "}
-      events{share}. Usage resets <Ago at={resetsAt} now={nowMs} />, on {dayText(resetsAt)}{" "}
-      at 00:00 UTC.
-    </p>
-  );
+type Month = UsageView["months"][number];
+
+/** Builds the columns of months; those of a plan without limit are compared with each other. */
+function columnsFor({ months, included, month: current }: UsageView): readonly Column<Month>[] {
+  const isLimited = included !== Infinity;
+  const all = isLimited ? included : Math.max(...months.map(({ used }) => used), 1);
+  return [
+    nameColumn("Month (UTC)", ({ month }) => {
+      const isCurrent = month === current ? "true" : undefined;
+      return <a href={`${PLAN_PATH}?month=${month}`} aria-current={isCurrent}>{month}</a>;
+    }),
+    numberColumn("Events", ({ used }) => formatCount(used)),
+    {
+      head: isLimited ? "Of today's plan" : "Of the largest month",
+      cell: ({ used }) => <ShareBar part={used} all={all} />,
+    },
+    ...isLimited ? [{ head: "State", cell: ({ state }: Month) => stateText(state) }] : [],
+  ];
 }
 
-const NOTICE_LABELS: Readonly<Record<NoticeState, string>> = {
+const NOTICE_LABELS: Readonly<Record<UsageView["notices"][number]["state"], string>> = {
   logged: "written to the service's log, because the team has no owner's address",
   pending: "about to be sent",
   sending: "being sent",
@@ -159,10 +186,9 @@ const NOTICE_LABELS: Readonly<Record<NoticeState, string>> = {
   dead: "not sent: the mail server did not take it",
 };
 
-function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number }) {
-  const { notices, included } = of;
-  const percents = NOTICE_PERCENTS.map((percent) => `${percent}%`).join(" and ");
+function noticesOf({ notices, included }: UsageView) {
   if (notices.length === 0 && included === Infinity) return null;
+  const percents = NOTICE_PERCENTS.map((percent) => `${percent}%`).join(" and ");
   return (
     <Section title="Notices">
       {notices.length === 0
@@ -172,11 +198,7 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
             {notices.map(({ percent, state, sentAt }) => (
               <li>
                 {percent}% reached: {NOTICE_LABELS[state]}
-                {sentAt === null ? null : (
-                  <>
-                    , <Ago at={sentAt} now={nowMs} />
-                  </>
-                )}
+                {sentAt !== null && [", ", <Ago at={sentAt} />]}
               </li>
             ))}
           </ul>

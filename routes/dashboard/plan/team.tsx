@@ -6,31 +6,24 @@ import { type KeyValue, KeyValues, Section, State } from "../components/elements
 import { Ago, At } from "../components/time.tsx";
 import { formatCount } from "../components/format.ts";
 
-interface TeamProps {
-  readonly team: Team;
-  readonly now: number;
-}
-
-/** Shows whether a team is active or suspended. */
-export function TeamState({ team: { suspendedAt }, now }: TeamProps) {
+/** Shows that a team is active, or since when it is suspended. */
+export function teamState({ suspendedAt }: Team) {
   return suspendedAt === undefined
     ? <State icon="ok" name="active" />
     : (
       <State icon="bad" name="suspended">
-        <Ago at={suspendedAt} now={now} />
+        <Ago at={suspendedAt} />
       </State>
     );
 }
 
 /** Lists the stored attributes of a team. */
-export function TeamDetails(
-  { team, now, more = [] }: TeamProps & { readonly more?: readonly KeyValue[] },
-) {
+export function teamDetails(team: Team, more: readonly KeyValue[] = []) {
   const { id, tier, ownerEmail, createdAt } = team;
   return (
     <KeyValues
       pairs={[
-        ["State", <TeamState team={team} now={now} />],
+        ["State", teamState(team)],
         ["Plan", tier],
         ["Owner", ownerEmail ?? "none: notices about the quota are not sent"],
         ["Created", createdAt === undefined ? "not known" : <At at={createdAt} />],
@@ -42,12 +35,13 @@ export function TeamDetails(
 }
 
 /** Lists what a team's plan includes, with the team's own limits applied. */
-export function TeamPlan({ team }: { readonly team: Team }) {
+export function teamPlan(team: Team) {
   const plan = planOfTeam(team);
   const rate = team.rate ?? { sustained: plan.requestsPerSecond, burst: plan.burst };
   const isOwn = team.rate !== undefined || team.limits !== undefined;
   const beyond = plan.eventsPerMonth === Infinity ? "" : "; beyond them nothing is refused";
   const sums = plan.recordDays === Infinity ? "" : "; sums by day stay";
+  const metadata = plan.metadataKeysMax === 0 ? "none is kept" : limitText(plan.metadataKeysMax);
   return (
     <Section title="What the plan includes">
       <KeyValues
@@ -55,10 +49,7 @@ export function TeamPlan({ team }: { readonly team: Team }) {
           ["Events a month", limitText(plan.eventsPerMonth) + beyond],
           ["Requests a second", rateText(rate)],
           ["Agents", `${limitText(plan.agentsMax)}, archived ones not counted`],
-          [
-            "Metadata keys a run",
-            plan.metadataKeysMax === 0 ? "none is kept" : limitText(plan.metadataKeysMax),
-          ],
+          ["Metadata keys a run", metadata],
           ["Events, outputs kept", daysText(plan.payloadDays)],
           ["Records kept", daysText(plan.recordDays) + sums],
         ]}

@@ -5,7 +5,6 @@ import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import {
   IGNORED_PARAMETER,
   type Refusal,
-  type RefusalCode,
   type RefusalCount,
 } from "../../../domain/refusals/refusals.ts";
 import { teamKey } from "../../http/access.ts";
@@ -14,61 +13,54 @@ import type { AppDeps } from "../../http/context.ts";
 import type { DashboardPage } from "../layout/page.ts";
 import { REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty, InlineNotice, Section } from "../components/elements.tsx";
+import { Empty, InlineNotice } from "../components/elements.tsx";
 import { At } from "../components/time.tsx";
 import { countedText, dayText } from "../components/format.ts";
-import { type Column, countColumn, Table } from "../components/table.tsx";
+import { type Column, countColumn, nameColumn, tableSection } from "../components/table.tsx";
 
 /** Shows the calls that were rejected in the last days. */
 const showRefusals: Handler = async (c, { refusals, environment }) => {
-  const { team } = c.get("principal");
-  const { counts, latest } = await refusals.read(team.id, environment.now());
-  const body = counts.length === 0 ? <NoRefusals /> : (
-    <>
-      <CountsTable counts={counts} />
-      <LatestTable latest={latest} />
-    </>
-  );
+  const { counts, latest } = await refusals.read(c.get("principal").team.id, environment.now());
+  const body = counts.length === 0
+    ? (
+      <Empty title="No request was rejected">
+        <p>
+          {`Calls that the service does not accept are counted here for ${KEPT.days} days, with the `}
+          reason. So are calls that exceed the request rate, and parameters that were ignored.
+        </p>
+      </Empty>
+    )
+    : (
+      <>
+        {tableSection("Reasons", {
+          caption: "By day (UTC), the most frequent first.",
+          columns: COUNT_COLUMNS,
+          rows: counts,
+        })}
+        {tableSection("Latest", {
+          caption: `Up to ${KEPT.latest} of the last ${KEPT.days} days, newest first. Of calls ` +
+            "that exceed the request rate only the first of each minute are listed.",
+          columns: LATEST_COLUMNS,
+          rows: latest,
+        })}
+      </>
+    );
   return showPage(c, { title: "Rejected requests", body });
 };
 
-function NoRefusals() {
-  return (
-    <Empty title="No request was rejected">
-      <p>
-        Calls that the service does not accept are counted here for {KEPT.days}{" "}
-        days, with the reason. So are calls that exceed the request rate, and parameters that were
-        ignored.
-      </p>
-    </Empty>
-  );
-}
-
 /** Shows a code; an accepted call is called so. */
-function Code({ code }: { readonly code: RefusalCode }) {
-  return (
-    <>
-      <code>{code}</code>
-      {code === IGNORED_PARAMETER && " accepted, but a parameter was ignored"}
-    </>
-  );
+function codeOf({ code }: Pick<Refusal, "code">) {
+  return [
+    <code>{code}</code>,
+    code === IGNORED_PARAMETER && " accepted, but a parameter was ignored",
+  ];
 }
 
 const COUNT_COLUMNS: readonly Column<RefusalCount>[] = [
   { head: "Day", cell: ({ day }) => dayText(Date.parse(day)) },
-  { head: "Code", isName: true, cell: Code },
+  nameColumn("Code", codeOf),
   countColumn("Requests", ({ count }) => count, "request"),
 ];
-
-/** Shows how often each code occurred on each day. */
-function CountsTable({ counts }: { readonly counts: readonly RefusalCount[] }) {
-  const caption = <caption class="soft">By day (UTC), the most frequent first.</caption>;
-  return (
-    <Section title="Reasons">
-      <Table label="Reasons" class="fold" {...{ caption, columns: COUNT_COLUMNS, rows: counts }} />
-    </Section>
-  );
-}
 
 /**
  * Columns of calls. Agents are not linked: an agent whose calls were all rejected has no page.
@@ -79,51 +71,23 @@ const LATEST_COLUMNS: readonly Column<Refusal>[] = [
   {
     head: "Answer",
     class: "whole",
-    cell: ({ code, message }) => (
-      <>
-        <Code code={code} />
-        {code === IGNORED_PARAMETER && ":"} {message}
-      </>
-    ),
+    cell: (refusal) => [
+      codeOf(refusal),
+      refusal.code === IGNORED_PARAMETER ? ": " : " ",
+      refusal.message,
+    ],
   },
   { head: "Agent", before: "agent", cell: ({ agent }) => agent ?? "–" },
   { head: "Client", before: "client", cell: ({ userAgent }) => userAgent ?? "–" },
   { head: "X-Request-Id", cell: ({ requestId }) => <code>{requestId}</code> },
 ];
 
-/** Shows the latest calls with their responses. */
-function LatestTable({ latest }: { readonly latest: readonly Refusal[] }) {
-  return (
-    <Section title="Latest">
-      <Table
-        label="Latest"
-        class="fold"
-        caption={
-          <caption class="soft">
-            Up to {KEPT.latest} of the last {KEPT.days}{" "}
-            days, newest first. Of calls that exceed the request rate only the first of each minute
-            are listed.
-          </caption>
-        }
-        columns={LATEST_COLUMNS}
-        rows={latest}
-      />
-    </Section>
-  );
-}
-
-/** Number of calls since yesterday. */
-export interface RejectedCounts {
-  readonly rejected: number;
-  readonly ignored: number;
-}
-
 /** Counts a team's calls of today and yesterday (UTC); none if the last was more than 24 hours ago. */
 export async function countRejected(
   { refusals }: Pick<AppDeps, "refusals">,
   team: TeamId,
   nowMs: number,
-): Promise<RejectedCounts> {
+) {
   const { counts, latest } = await refusals.read(team, nowMs);
   const [newest] = latest;
   if (newest === undefined || newest.at <= nowMs - DAY_MS) return { rejected: 0, ignored: 0 };
@@ -136,25 +100,17 @@ export async function countRejected(
 }
 
 /** Shows the banner if any call was rejected, or accepted with an ignored parameter. */
-export function RejectedBanner({ rejected, ignored }: RejectedCounts) {
-  const verb = (count: number) => count === 1 ? "was" : "were";
-  return rejected + ignored === 0 ? null : (
+export function RejectedBanner({ rejected, ignored }: Record<"rejected" | "ignored", number>) {
+  const counted = (count: number, outcome: string) => (
+    <strong>{countedText(count, "request")} {count === 1 ? "was" : "were"} {outcome}</strong>
+  );
+  const since = " since yesterday (UTC)";
+  const none = `${since}. Nothing of ${rejected === 1 ? "it" : "them"} was stored. `;
+  return rejected + ignored > 0 && (
     <InlineNotice kind="warn">
-      <p>
-        {rejected > 0 && (
-          <>
-            <strong>{countedText(rejected, "request")} {verb(rejected)} rejected</strong>{" "}
-            since yesterday (UTC). Nothing of {rejected === 1 ? "it" : "them"} was stored.{" "}
-          </>
-        )}
-        {ignored > 0 && (
-          <>
-            <strong>{countedText(ignored, "request")} {verb(ignored)} accepted</strong>{" "}
-            since yesterday (UTC), but a parameter was ignored.{" "}
-          </>
-        )}
-        <a href={REFUSALS_PATH}>See which and why</a>
-      </p>
+      {rejected > 0 && [counted(rejected, "rejected"), none]}
+      {ignored > 0 && [counted(ignored, "accepted"), `${since}, but a parameter was ignored. `]}
+      <a href={REFUSALS_PATH}>See which and why</a>
     </InlineNotice>
   );
 }

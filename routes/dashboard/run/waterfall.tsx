@@ -1,7 +1,7 @@
 /** The waterfall: a page of steps on the axis of the run, with its filters and the ways to others. */
 import type { Child } from "hono/jsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
-import { Choices, Sign } from "../components/elements.tsx";
+import { Sign, Tabs } from "../components/elements.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Minimap } from "./minimap.tsx";
 import {
@@ -72,7 +72,7 @@ function Tools({ data: { run, view, isWhole, branches, family, totals } }: DataP
   const hidden = Object.entries({ kind: shown, failed: failed ? "1" : null, list });
   return (
     <>
-      <Choices label="Kind" links={kinds} />
+      <Tabs class="seg" label="Kind" tabs={kinds} />
       <a
         class="btn small"
         href={to({ failed: !failed })}

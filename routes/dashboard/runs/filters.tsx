@@ -2,7 +2,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { RUNS_SINCE } from "../../../domain/runs/list_query.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { Choices, Menu } from "../components/elements.tsx";
+import { Menu, Tabs } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { formOf, type Option } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
@@ -56,7 +56,7 @@ function Presets({ query, counts }: BarProps) {
     const isCurrent = query.isPreset(preset);
     return { name: [name, " ", count > 0 && tag], to: query.path(filters), isCurrent };
   });
-  return <Choices label="Presets" links={links} />;
+  return <Tabs class="seg" label="Presets" tabs={links} />;
 }
 
 /** Attributes of fields for texts. */

@@ -18,7 +18,7 @@ import {
 } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { nameOf } from "../runs/runs_view.ts";
-import { SEARCH_CHARS_MAX, SearchField } from "../layout/search_dialog.tsx";
+import { SEARCH_CHARS_MAX, SearchField } from "../layout/layout.tsx";
 import { loadSearch } from "./search_load.ts";
 
 const showSearch: Handler = async (c, deps) => {

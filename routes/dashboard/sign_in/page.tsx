@@ -1,20 +1,15 @@
 /** `/dashboard/sign-in` and `/dashboard/sign-out`. */
 import type { Parsed, Problem } from "../../../domain/core/errors.ts";
-import {
-  INVALID_CREDENTIAL,
-  parseSecret,
-  refusalOf,
-  suspensionOf,
-} from "../../../domain/teams/credentials.ts";
+import { INVALID_CREDENTIAL, parseSecret } from "../../../domain/teams/credentials.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { addressOf, type AppDeps, type RequestContext } from "../../http/context.ts";
 import { atFixedTime, clientOf, setToken, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
-import { teamKeyOrOperator } from "../../http/access.ts";
+import { authorize, teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, ownPage, SIGN_IN } from "../layout/paths.ts";
 import { type DashboardPage, post, type View } from "../layout/page.ts";
-import { Brand } from "../layout/top_bar.tsx";
+import { brandOf } from "../layout/layout.tsx";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 
 /**
@@ -34,15 +29,12 @@ const showSignIn: Handler = async (c, deps) => {
 };
 
 /** Signs in with the submitted key. */
-const signIn: Handler = async (c, deps) => {
+const signIn: Handler = (c, deps) => {
   const form = c.get("form");
   const secret = parseSecret((form.get("key") ?? "").trim(), deps.region);
-  const next = ownPage(form.get("next"));
-  if (!secret.ok && secret.problem === INVALID_CREDENTIAL) {
-    showFormOnProblem(c, (problem) => viewOf(next, { ...problem, message: WRONG_FORM }));
-    return fail(c, secret.problem);
-  }
-  return await signInWith(deps, c, secret, next);
+  const isWrong = !secret.ok && secret.problem === INVALID_CREDENTIAL;
+  const problem = { ...INVALID_CREDENTIAL, message: WRONG_FORM };
+  return signInWith(deps, c, isWrong ? { ok: false, problem } : secret, ownPage(form.get("next")));
 };
 
 /** Ends the session on the server and in the browser. */
@@ -57,25 +49,17 @@ const signOut: Handler = async (c, { sessions }) => {
  * Signs in with a secret, counted as one request of its team. Sets the cookie, and redirects to a
  * check that the browser kept it.
  */
-async function signInWith(
-  deps: AppDeps,
-  c: RequestContext,
-  secret: Parsed<string>,
-  next: string,
-): Promise<Response> {
+async function signInWith(deps: AppDeps, c: RequestContext, secret: Parsed<string>, next: string) {
   showFormOnProblem(c, (problem) => viewOf(next, problem));
   if (!secret.ok) return fail(c, secret.problem);
-  const lookup = deps.credentials.find(secret.value, () => clientOf(c, secret.value));
-  const principal = await atFixedTime(Promise.resolve(lookup));
-  if (principal === null) return fail(c, INVALID_CREDENTIAL);
-  c.set("principal", principal);
-  const limited = await limitRate(deps, "control", { reserve: true })(c);
-  if (limited !== null) return limited;
-  const refused = suspensionOf(principal) ?? refusalOf(principal, teamKeyOrOperator("read"));
-  if (refused !== null) return fail(c, refused);
-  const query = new URLSearchParams({ kept: "", next });
-  const response = seeOther(`${SIGN_IN}?${query}`);
-  setToken(response, await deps.sessions.start(secret.value, principal.team.id));
+  const { value } = secret;
+  const lookup = deps.credentials.find(value, () => clientOf(c, value));
+  const authenticate = () => atFixedTime(Promise.resolve(lookup));
+  const limits = [limitRate(deps, "control", { reserve: true })];
+  const refused = await authorize(teamKeyOrOperator("read"), authenticate, limits)(c);
+  if (refused !== null) return refused;
+  const response = seeOther(`${SIGN_IN}?${new URLSearchParams({ kept: "", next })}`);
+  setToken(response, await deps.sessions.start(value, c.get("principal").team.id));
   return response;
 }
 
@@ -100,7 +84,7 @@ const NO_COOKIE: Problem = {
 /** Replaces the API's message, which is written for programs. */
 const UNKNOWN_KEY = "This key is unknown or revoked: ask an admin for another one";
 
-/** What a text is told that is no key of this service, such as one of a model provider. */
+/** Refuses a text that is no key of this service, such as one of a model provider. */
 const WRONG_FORM =
   "This is not a Runledger key: a team key is apk_, a region, and 32 characters 0-9 a-f, " +
   "such as apk_eu_0123…";
@@ -109,7 +93,7 @@ function viewOf(next: string, problem: Problem | null): View {
   const message = problem === INVALID_CREDENTIAL ? UNKNOWN_KEY : problem?.message;
   const body = (
     <>
-      <Brand to={DASHBOARD_PATH} />
+      {brandOf(DASHBOARD_PATH)}
       <form class="panel" method="post" action={SIGN_IN}>
         <h1>Sign in</h1>
         {message === undefined ? null : <p role="alert" class="notice bad">{message}.</p>}
@@ -124,7 +108,7 @@ function viewOf(next: string, problem: Problem | null): View {
           autocomplete="current-password"
           placeholder="apk_…"
           aria-describedby="key-help"
-          {...(message === undefined ? {} : { "aria-invalid": "true" })}
+          aria-invalid={message === undefined ? undefined : "true"}
         />
         <p id="key-help" class="quiet">
           A key with the scope <code>read</code>, or the operator's. With <code>admin</code>{" "}

@@ -15,7 +15,7 @@ import { askSpend } from "../../api/spend/spend.ts";
 import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Choices, Empty, Money, Tiles } from "../components/elements.tsx";
+import { Empty, Money, Tabs, Tiles } from "../components/elements.tsx";
 import { type CommandTarget, costCommand, FirstCommand } from "../components/first_command.tsx";
 import { formOf, FormProblem, type Texts } from "../components/form_fields.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
@@ -92,9 +92,10 @@ function Controls({ parameters, query, problem, nowMs }: ControlsProps) {
     <>
       <div class="actions">
         {choicesAt(nowMs).map(([label, links]) => (
-          <Choices
+          <Tabs
+            class="seg"
             label={label}
-            links={links.map(([name, changes]) => ({
+            tabs={links.map(([name, changes]) => ({
               name,
               to: spendPath(parameters, changes),
               isCurrent: Object.entries(changes).every(([key, value]) => current[key] === value),

@@ -1,5 +1,4 @@
-/** `/dashboard/teams`: all teams, for the operator. */
-import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
+/** `/dashboard/teams`: all teams, for the operator, and the form for a new one. */
 import { parsePage } from "../../../domain/core/query.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
@@ -11,92 +10,52 @@ import type { Handler } from "../../http/admission.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
 import { type DashboardPage, get, post, type View } from "../layout/page.ts";
-import { queryText, TEAMS_PATH } from "../layout/paths.ts";
+import { teamPath, TEAMS_PATH } from "../layout/paths.ts";
 import { showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs, Empty } from "../components/elements.tsx";
-import { NextPage } from "../components/list_page.tsx";
+import { Crumbs } from "../components/elements.tsx";
+import { listPage, nextPath } from "../components/list_page.tsx";
 import { At } from "../components/time.tsx";
-import { bodyOf, type Texts } from "../components/form_fields.tsx";
-import { type Column, Table } from "../components/table.tsx";
-import { showSecret } from "../keys/secret.tsx";
-import { TeamState } from "../plan/team.tsx";
-import { TeamFields } from "./forms.tsx";
-import { teamPath } from "./paths.ts";
-import {
-  backToTeam,
-  showTeam,
-  submitSuspension,
-  submitTeamChange,
-  submitTeamKey,
-} from "./team_page.tsx";
+import { bodyOf, readTexts, type Texts } from "../components/form_fields.tsx";
+import { type Column, nameColumn } from "../components/table.tsx";
+import { showSecret } from "../keys/key_page.tsx";
+import { teamState } from "../plan/team.tsx";
+import { NEW_TEAM_FIELDS, newTeamFields, teamRoutes } from "./team_page.tsx";
 
-const showTeams: Handler = async (c, { teams, environment }) => {
+const showTeams: Handler = async (c, { teams }) => {
   const query = parsePage(queryOf(c), teamIdOf);
   if (!query.ok) return fail(c, query.problem);
   const page = await teams.page(query.value);
-  const { limit } = query.value;
-  const nextPath = page.next === null ? null : TEAMS_PATH + queryText([
-    ["limit", limit === ADMIN_PER_PAGE.default ? null : limit],
-    ["cursor", encodeCursor(page.next)],
-  ]);
-  return showPage(c, {
+  const limit = c.req.query("limit") ?? null;
+  const view = listPage({
     title: "Teams",
     aside: <a class="btn main" href={`${TEAMS_PATH}/new`}>New team</a>,
-    body: (
-      <>
-        {page.teams.length === 0
-          ? (
-            <Empty title="No team here">
-              <p>Create one: its first key comes with it.</p>
-            </Empty>
-          )
-          : (
-            <Table
-              label="Teams"
-              class="fold"
-              columns={columnsAt(environment.now())}
-              rows={page.teams}
-            />
-          )}
-        <NextPage to={nextPath} />
-      </>
-    ),
+    table: { label: "Teams", class: "fold", columns: COLUMNS, rows: page.teams },
+    empty: ["No team here", "Create one: its first key comes with it."],
+    next: nextPath(TEAMS_PATH, { limit }, page.next && encodeCursor(page.next)),
   });
+  return showPage(c, view);
 };
 
-function columnsAt(now: number): readonly Column<Team>[] {
-  return [
-    {
-      head: "Name",
-      isName: true,
-      cell: ({ id, name }) => <a class="row" href={teamPath(id)}>{name}</a>,
-    },
-    {
-      head: "Plan",
-      cell: ({ tier, rate, limits }) => rate || limits ? `${tier}, own limits` : tier,
-    },
-    { head: "State", cell: (team) => <TeamState team={team} now={now} /> },
-    { head: "Owner", before: "owner", cell: ({ ownerEmail }) => ownerEmail ?? "–" },
-    {
-      head: "Created",
-      before: "created",
-      cell: ({ createdAt }) => createdAt === undefined ? "–" : <At at={createdAt} />,
-    },
-    { head: "Id", cell: ({ id }) => <code>{id}</code> },
-  ];
-}
+const COLUMNS: readonly Column<Team>[] = [
+  nameColumn("Name", ({ id, name }) => <a class="row" href={teamPath(id)}>{name}</a>),
+  { head: "Plan", cell: ({ tier, rate, limits }) => rate || limits ? `${tier}, own limits` : tier },
+  { head: "State", cell: teamState },
+  { head: "Owner", before: "owner", cell: ({ ownerEmail }) => ownerEmail ?? "–" },
+  {
+    head: "Created",
+    before: "created",
+    cell: ({ createdAt }) => createdAt === undefined ? "–" : <At at={createdAt} />,
+  },
+  { head: "Id", cell: ({ id }) => <code>{id}</code> },
+];
 
-const showNewTeam: Handler = (c) => {
-  return showPage(c, newTeamView({ tier: TIER_NAMES[0] }, null));
-};
+const showNewTeam: Handler = (c) => showPage(c, newTeamView({ tier: TIER_NAMES[0] }, null));
 
 /** Creates a team and shows the secret of its first key, or the form again. */
 const submitNewTeam: Handler = async (c, { teams }) => {
-  const form = c.get("form");
-  const owner_email = (form.get("owner_email") ?? "").trim();
-  const fields = { name: form.get("name") ?? "", tier: form.get("tier") ?? "" };
-  showFormOnProblem(c, (problem) => newTeamView({ ...fields, owner_email }, problem));
-  const spec = parseNewTeam(bodyOf({ ...fields, owner_email: owner_email || null }));
+  const texts = readTexts(c.get("form"), NEW_TEAM_FIELDS);
+  showFormOnProblem(c, (problem) => newTeamView(texts, problem));
+  const spec = parseNewTeam(bodyOf({ ...texts, owner_email: texts.owner_email || null }));
   if (!spec.ok) return fail(c, spec.problem);
   const { team, ...created } = await teams.create(spec.value);
   return showSecret(c, created, {
@@ -111,7 +70,7 @@ function newTeamView(texts: Texts, problem: Problem | null): View {
     crumbs: <Crumbs links={[["Teams", TEAMS_PATH]]} />,
     body: (
       <form class="narrow" method="post" action={TEAMS_PATH}>
-        <TeamFields texts={texts} problem={problem} />
+        {newTeamFields(texts, problem)}
         <button type="submit" class="btn main">Create team</button>
       </form>
     ),
@@ -124,14 +83,5 @@ export const teamsPage: DashboardPage = {
   menu: { name: "Teams", area: "settings" },
   access: OPERATOR_ONLY,
   handler: showTeams,
-  routes: [
-    post(TEAMS_PATH, submitNewTeam),
-    get(`${TEAMS_PATH}/new`, showNewTeam),
-    get(`${TEAMS_PATH}/:id`, showTeam),
-    post(`${TEAMS_PATH}/:id`, submitTeamChange),
-    post(`${TEAMS_PATH}/:id/suspend`, (c, deps) => submitSuspension(c, deps, true)),
-    post(`${TEAMS_PATH}/:id/resume`, (c, deps) => submitSuspension(c, deps, false)),
-    post(`${TEAMS_PATH}/:id/keys`, submitTeamKey),
-    get(`${TEAMS_PATH}/:id/keys`, backToTeam),
-  ],
+  routes: [post(TEAMS_PATH, submitNewTeam), get(`${TEAMS_PATH}/new`, showNewTeam), ...teamRoutes],
 };

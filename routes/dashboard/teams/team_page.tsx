@@ -1,56 +1,58 @@
 /** `/dashboard/teams/{id}`: one team, for the operator, and the forms that change it. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
+import { SCOPES } from "../../../domain/teams/credentials.ts";
+import { KEY_NAME_CHARS_MAX, TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { parseKey } from "../../../domain/teams/key_list.ts";
-import { parseTeamChange } from "../../../domain/teams/team_change.ts";
+import { TIER_NAMES, TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
+import { parseTeamChange, teamFields } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
-import type { View } from "../layout/page.ts";
-import { TEAMS_PATH } from "../layout/paths.ts";
+import { get, post, type View } from "../layout/page.ts";
+import { teamPath, TEAMS_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Crumbs, Done, SAVED } from "../components/elements.tsx";
-import { bodyOf, readTexts, type Texts } from "../components/form_fields.tsx";
-import { ConfirmForm } from "../components/confirm_form.tsx";
-import { showSecret } from "../keys/secret.tsx";
-import { TeamDetails, TeamPlan } from "../plan/team.tsx";
 import {
-  changeBody,
-  ChangeForm,
-  type KeyFields,
-  TEAM_FIELDS,
-  TeamKeyForm,
-  textsOfTeam,
-} from "./forms.tsx";
-import { type TeamConfirmation, teamPath } from "./paths.ts";
+  bodyOf,
+  formOf,
+  FormProblem,
+  readInteger,
+  readTexts,
+  type Texts,
+  textsOf,
+} from "../components/form_fields.tsx";
+import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/confirm_form.tsx";
+import { scopeBoxes } from "../keys/labels.tsx";
+import { showSecret } from "../keys/key_page.tsx";
+import { teamDetails, teamPlan } from "../plan/team.tsx";
 
-/** Content of the page in addition to the team. */
-interface TeamView {
-  readonly now: number;
-  readonly confirm?: string | undefined;
-  /** The reason one of its forms was rejected. */
-  readonly problem?: Problem;
-  /** Submitted fields of the change form, if it was rejected. */
-  readonly texts?: Texts;
-  /** Submitted fields of the key form, if it was rejected. */
-  readonly key?: KeyFields;
-}
+const RATES = { sustained: "Sustained", burst: "Burst" } as const;
+const LIMITS = {
+  events_per_month: "Events a month",
+  agents_max: "Agents",
+  metadata_keys_max: "Metadata keys",
+  payload_days: "Days events are kept",
+  record_days: "Days records are kept",
+} as const;
 
-export const showTeam: Handler = async (c, { teams, environment }) => {
-  const team = await readTeam(teams, c);
-  if (team === null) return fail(c, NO_SUCH_TEAM);
-  const { confirm } = c.req.query();
-  return showPage(c, viewOf(c, team, { now: environment.now(), confirm }));
+/** Names of the fields of a new team, and of the change form. */
+export const NEW_TEAM_FIELDS = ["name", "tier", "owner_email"];
+const TEAM_FIELDS = [...NEW_TEAM_FIELDS, ...Object.keys({ ...RATES, ...LIMITS })];
+
+/** Shows a team, with the confirmation that the address asks for. */
+const showTeam: Handler = async (c, { teams }) => {
+  const team = await teams.get(c.req.param("id") ?? "");
+  return team === null ? fail(c, NO_SUCH_TEAM) : showPage(c, teamView(c, team));
 };
 
 /** Changes a team and redirects to its page, or shows the form again. */
-export const submitTeamChange: Handler = async (c, { teams, environment }) => {
-  const team = await readTeam(teams, c);
+const submitTeamChange: Handler = async (c, { teams }) => {
+  const team = await teams.get(c.req.param("id") ?? "");
   if (team === null) return fail(c, NO_SUCH_TEAM);
   const texts = readTexts(c.get("form"), TEAM_FIELDS);
-  const now = environment.now();
-  showFormOnProblem(c, (problem) => viewOf(c, team, { now, problem, texts }));
+  showFormOnProblem(c, (problem) => teamView(c, team, { texts, problem }));
   const change = parseTeamChange(bodyOf(changeBody(team, texts)));
   if (!change.ok) return fail(c, change.problem);
   const changed = await teams.change(team.id, change.value);
@@ -59,26 +61,23 @@ export const submitTeamChange: Handler = async (c, { teams, environment }) => {
 };
 
 /** Suspends or resumes a team. */
-export async function submitSuspension(
-  c: RequestContext,
-  { teams }: AppDeps,
-  suspended: boolean,
-): Promise<Response> {
-  const change = { name: undefined, tier: undefined, suspended };
-  const changed = await teams.change(c.req.param("id") ?? "", change);
-  if (changed === null) return fail(c, NO_SUCH_TEAM);
-  return changed.ok ? seeOther(teamPath(changed.value.id)) : fail(c, changed.problem);
+function submitSuspension(suspended: boolean): Handler {
+  return async (c, { teams }) => {
+    const change = { name: undefined, tier: undefined, suspended };
+    const changed = await teams.change(c.req.param("id") ?? "", change);
+    if (changed === null) return fail(c, NO_SUCH_TEAM);
+    return changed.ok ? seeOther(teamPath(changed.value.id)) : fail(c, changed.problem);
+  };
 }
 
 /** Creates a key for a team and shows its secret, or the form again. */
-export const submitTeamKey: Handler = async (c, { teams, credentials, environment }) => {
-  const team = await readTeam(teams, c);
+const submitTeamKey: Handler = async (c, { teams, credentials }) => {
+  const team = await teams.get(c.req.param("id") ?? "");
   if (team === null) return fail(c, NO_SUCH_TEAM);
   const form = c.get("form");
-  const key = { name: form.get("key_name") ?? "", scopes: form.getAll("scopes") };
-  const now = environment.now();
-  showFormOnProblem(c, (problem) => viewOf(c, team, { now, problem, key }));
-  const spec = parseKey(bodyOf({ kind: "api_key", ...key }));
+  const [name, scopes] = [form.get("key_name") ?? "", form.getAll("scopes")];
+  showFormOnProblem(c, (problem) => teamView(c, team, { name, scopes, keyProblem: problem }));
+  const spec = parseKey(bodyOf({ kind: "api_key", name, scopes }));
   if (!spec.ok) return fail(c, spec.problem);
   const created = await credentials.create(team, spec.value, c.get("principal").credentialId);
   return showSecret(c, created, {
@@ -88,66 +87,163 @@ export const submitTeamKey: Handler = async (c, { teams, credentials, environmen
 };
 
 /** Redirects a reload of a secret's page to its team, because a secret is shown once. */
-export const backToTeam: Handler = (c) => {
-  return seeOther(teamPath(c.req.param("id") ?? ""));
-};
+const backToTeam: Handler = (c) => seeOther(teamPath(c.req.param("id") ?? ""));
 
-function readTeam(teams: AppDeps["teams"], c: RequestContext): Promise<Team | null> {
-  return teams.get(c.req.param("id") ?? "");
+/** Fills in the form from a team. */
+function textsOfTeam(team: Team): Texts {
+  const { rate, limits, ...fields } = teamFields(team);
+  return textsOf(TEAM_FIELDS, { ...fields, ...Object(rate), ...Object(limits) });
 }
 
-function viewOf(c: RequestContext, team: Team, view: TeamView): View {
-  const { now, confirm, problem = null, texts, key } = view;
-  const isSuspended = team.suspendedAt !== undefined;
-  const does = isSuspended ? "resume" : "suspend";
+/**
+ * Builds the body of the call; an empty field removes its value. Unchanged limits are left out, so
+ * that a change of the plan takes a single step.
+ */
+function changeBody(team: Team, texts: Texts): Record<string, unknown> {
+  const { name, tier, owner_email } = texts;
+  const stored = textsOfTeam(team);
+  const isChanged = Object.keys(LIMITS).some((name) => texts[name] !== stored[name]);
+  const numbers = (fields: typeof RATES | typeof LIMITS) => {
+    const filled = Object.keys(fields).filter((name) => texts[name]);
+    const numbers = filled.map((name) => [name, readInteger(texts[name] ?? "")]);
+    return filled.length === 0 ? null : Object.fromEntries(numbers);
+  };
+  return {
+    name,
+    tier,
+    owner_email: owner_email || null,
+    rate: numbers(RATES),
+    ...isChanged && { limits: numbers(LIMITS) },
+  };
+}
+
+/** The fields of the two forms as submitted, if one of them was rejected. */
+interface Submitted {
+  readonly texts?: Texts;
+  readonly problem?: Problem;
+  readonly name?: string;
+  readonly scopes?: readonly string[];
+  readonly keyProblem?: Problem;
+}
+
+function teamView(c: RequestContext, team: Team, submitted: Submitted = {}): View {
+  const { texts = textsOfTeam(team), problem = null } = submitted;
+  const { name = "", scopes = SCOPES, keyProblem = null } = submitted;
+  const path = teamPath(team.id);
   return {
     title: team.name,
     crumbs: <Crumbs links={[["Teams", TEAMS_PATH]]} />,
     body: (
       <>
         <Done c={c} />
-        <TeamDetails team={team} now={now} />
-        {confirm === does ? <SuspensionForm team={team} does={does} /> : (
-          <p>
-            <a class="btn" href={teamPath(team.id, does)}>
-              {isSuspended ? "Resume team" : "Suspend team"}
-            </a>
-          </p>
-        )}
-        <TeamPlan team={team} />
-        <ChangeForm
-          team={team}
-          texts={texts ?? textsOfTeam(team)}
-          problem={texts === undefined ? null : problem}
-        />
-        <TeamKeyForm
-          team={team}
-          {...key ?? { name: "", scopes: ["ingest", "read", "admin"] }}
-          problem={key === undefined ? null : problem}
-        />
+        {teamDetails(team)}
+        {suspension(c, team, path)}
+        {teamPlan(team)}
+        <form class="narrow" method="post" action={path}>
+          <h2>Change the team</h2>
+          {newTeamFields(texts, problem)}
+          {numberFields(
+            RATES,
+            texts,
+            "Requests a second instead of the plan's",
+            "Both, or neither for the plan's.",
+          )}
+          {numberFields(
+            LIMITS,
+            texts,
+            `Limits of the plan “${TIER_OF_OWN_LIMITS}”`,
+            "Empty is without limit. Other plans have limits of their own.",
+          )}
+          <button type="submit" class="btn main">Save</button>
+        </form>
+        <form class="narrow" method="post" action={`${path}/keys`}>
+          <h2>Create a key for the team</h2>
+          <FormProblem problem={keyProblem} fields={["name", "scopes"]} />
+          {formOf({ key_name: name }, keyProblem).text("key_name", "Name of the key", {
+            of: "name",
+            required: true,
+            maxlength: KEY_NAME_CHARS_MAX,
+            hint: "For a team that lost its last key; it creates its own others.",
+          })}
+          {scopeBoxes(scopes, keyProblem)}
+          <button type="submit" class="btn">Create key</button>
+        </form>
       </>
     ),
   };
 }
 
-function SuspensionForm({ team, does }: { readonly team: Team; readonly does: TeamConfirmation }) {
-  const isSuspend = does === "suspend";
-  const verb = isSuspend ? "Suspend" : "Resume";
+/** The link that suspends or resumes a team, or the form that asks for confirmation. */
+function suspension(c: RequestContext, { name, suspendedAt }: Team, path: string) {
+  const [does, verb, effect] = suspendedAt === undefined
+    ? ["suspend", "Suspend", SUSPENSION] as const
+    : ["resume", "Resume", "Its keys work again at once."] as const;
+  if (confirmedIn(c, does) === null) {
+    return (
+      <p>
+        <ConfirmLink path={path} action={does} label={`${verb} team…`} />
+      </p>
+    );
+  }
   return (
     <ConfirmForm
-      action={`${TEAMS_PATH}/${team.id}/${does}`}
-      title={`${verb} “${team.name}”?`}
+      action={`${path}/${does}`}
+      title={`${verb} “${name}”?`}
       submit={`${verb} the team`}
-      submitClass={isSuspend ? "btn danger" : "btn main"}
-      cancel="Leave it as it is"
-      cancelTo={teamPath(team.id)}
+      submitClass={does === "suspend" ? "btn danger" : "btn main"}
+      cancel="Cancel"
+      cancelTo={path}
     >
-      <p>
-        {isSuspend
-          ? "Every call of its keys is refused with 403 until it is resumed, and its agents' runs are " +
-            "lost meanwhile. What is stored is kept."
-          : "Its keys work again at once."}
-      </p>
+      <p>{effect}</p>
     </ConfirmForm>
   );
 }
+
+const SUSPENSION = "Every call of its keys is refused with 403 until it is resumed, and its " +
+  "agents' runs are lost meanwhile. What is stored is kept.";
+
+/** Builds the fields that the form for a new team has, too. */
+export function newTeamFields(texts: Texts, problem: Problem | null) {
+  const { text, choice } = formOf(texts, problem);
+  return (
+    <>
+      <FormProblem problem={problem} fields={["name", "owner_email"]} />
+      {text("name", "Name", { required: true, maxlength: TEAM_NAME_CHARS_MAX })}
+      {choice("tier", "Plan", TIER_NAMES)}
+      {text("owner_email", "Owner's e-mail address", {
+        type: "email",
+        hint: "Notices about the quota are sent there; empty for none.",
+      })}
+    </>
+  );
+}
+
+function numberFields(
+  fields: Readonly<Record<string, string>>,
+  texts: Texts,
+  legend: string,
+  hint: string,
+) {
+  const { text } = formOf(texts, null);
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      <div class="fields">
+        {Object.entries(fields).map(([name, label]) =>
+          text(name, label, { type: "number", min: 1 })
+        )}
+      </div>
+      <small>{hint}</small>
+    </fieldset>
+  );
+}
+
+/** The page of each team, and the forms that change it. */
+export const teamRoutes = [
+  get(`${TEAMS_PATH}/:id`, showTeam),
+  post(`${TEAMS_PATH}/:id`, submitTeamChange),
+  post(`${TEAMS_PATH}/:id/suspend`, submitSuspension(true)),
+  post(`${TEAMS_PATH}/:id/resume`, submitSuspension(false)),
+  post(`${TEAMS_PATH}/:id/keys`, submitTeamKey),
+  get(`${TEAMS_PATH}/:id/keys`, backToTeam),
+];

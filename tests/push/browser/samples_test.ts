@@ -15,7 +15,10 @@ browserTest("one click fills an empty dashboard, and the service works on", asyn
     await visitor.signIn(key);
     const { page } = visitor;
     page.setDefaultTimeout(120_000);
+    const loading = page.getByText("Loading; this takes up to a minute.");
+    assertEquals(await loading.isVisible(), false);
     await page.getByRole("button", { name: "Load sample runs" }).click();
+    await loading.waitFor();
     await page.getByText("support-crew failed 3 times in a row").waitFor();
     visitor.assertCalm();
     // The jobs of the service take their turn again.

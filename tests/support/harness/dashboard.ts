@@ -6,13 +6,13 @@ import { Memory } from "../../../runtime/memory.ts";
 import { Admission, type HandlerDeps } from "../../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
-/** Returns the dashboard's routes. Building them calls none of the handlers' dependencies. */
+/** Returns the routes of a dashboard with an operator. Building them calls none of the handlers' dependencies. */
 export function dashboardRoutes(): readonly Route[] {
   const shuttingDown = new AbortController().signal;
   const limits = { memory: new Memory(), silentMsMax: Infinity };
   const deps = { ...limits, shuttingDown, draining: () => false } as Partial<AppDeps>;
   const admission = new Admission(deps as AppDeps);
-  return createDashboard({ ...deps, admission } as HandlerDeps).routes;
+  return createDashboard({ ...deps, admission, hasOperator: true } as HandlerDeps).routes;
 }
 
 /** Fields of a form; a list may name one several times. */

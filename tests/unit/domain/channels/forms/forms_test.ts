@@ -6,11 +6,11 @@ import { emailOf, isRecipient } from "../../../../../domain/channels/forms/email
 import { pagerdutyBody } from "../../../../../domain/channels/forms/pagerduty.ts";
 import { WEBHOOK_BYTES_MAX, webhookBody } from "../../../../../domain/channels/forms/webhook.ts";
 import {
-  durationOf,
   type FormContext,
   plainText,
   wordsOf,
 } from "../../../../../domain/channels/forms/words.ts";
+import { durationOf } from "../../../../../domain/core/time.ts";
 import { MESSAGE_EVENTS } from "../../../../../domain/channels/message.ts";
 import type { TeamId } from "../../../../../domain/core/ids.ts";
 import {
