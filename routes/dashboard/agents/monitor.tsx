@@ -12,7 +12,7 @@ import { NO_SUCH_MONITOR } from "../../api/monitors/monitors.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
 import { Crumbs, KeyValues, Section } from "../components/elements.tsx";
-import { ConfirmForm, ConfirmLink } from "../components/confirm_form.tsx";
+import { ConfirmForm, ConfirmLink } from "../components/list_page.tsx";
 import {
   atFormField,
   formOf,

@@ -13,7 +13,7 @@ import { noSuch } from "../../api/config/objects.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
-import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/confirm_form.tsx";
+import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/list_page.tsx";
 import { InlineNotice, type KeyValue, KeyValues, Section } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";

@@ -43,11 +43,6 @@ interface FieldProps extends InputAttributes {
   readonly options?: readonly (string | Option)[];
 }
 
-/** Returns what a form knows of each field: its name, its text and the problem. */
-export function formFields(texts: Texts, problem: Problem | null) {
-  return (name: string, fallback = "") => ({ name, value: texts[name] ?? fallback, problem });
-}
-
 const DAY = {
   placeholder: "YYYY-MM-DD",
   pattern: "\\d{4}-\\d{2}-\\d{2}",
@@ -121,9 +116,6 @@ function withUnknown<Text>(
   const unknown = chosen.filter((value) => !known.some(([option]) => option === value));
   return [...known, ...unknown.map((value) => [value, value] as const)];
 }
-
-/** A drop-down field. */
-export const Select = Field;
 
 /** The reason a form was rejected, unless a field shows it. */
 export function FormProblem(
@@ -205,10 +197,10 @@ export const WRONG_SLUG: Problem = {
 export function CheckBoxes({ name, label, options, chosen, problem, hint }: {
   readonly name: string;
   readonly label: string;
-  readonly options: readonly (readonly [value: string, text: Child])[];
+  readonly options: readonly (string | readonly [value: string, text: Child])[];
   readonly chosen: readonly string[];
   readonly problem: Problem | null;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }) {
   const message = problem?.field === name ? problem.message : null;
   return (

@@ -7,6 +7,7 @@ import { durationWord, parseDuration } from "../../../domain/monitors/schedule.t
 import type { View } from "../layout/page.ts";
 import {
   atFormField,
+  CheckBoxes,
   formOf,
   FormProblem,
   listIn,
@@ -104,26 +105,9 @@ function fieldsOf(typed: Typed, problem: Problem | null) {
       text(name, label, { hint, ...more }),
     choice: (name: string, label: string, options: readonly (string | Option)[], hint?: string) =>
       choice(name, label, options, { hint }),
-    /** Check boxes with one name. A chosen value that is no option is an option of its own. */
-    boxes: (name: string, label: string, options: readonly (string | Option)[], hint?: string) => {
-      const chosen = typed.lists[name] ?? [];
-      const pairs = options.map((of) => typeof of === "string" ? [of, of] as const : of);
-      const unknown = chosen.filter((value) => !pairs.some(([option]) => option === value));
-      const isWrong = problem?.field === name;
-      return (
-        <fieldset class="choices" aria-invalid={isWrong ? "true" : undefined}>
-          <legend>{label}</legend>
-          {[...pairs, ...unknown.map((value) => [value, value] as const)].map(([value, text]) => (
-            <label>
-              <input type="checkbox" name={name} value={value} checked={chosen.includes(value)} />
-              {text}
-            </label>
-          ))}
-          {isWrong && <small class="wrong">{problem.message}</small>}
-          {hint !== undefined && <small>{hint}</small>}
-        </fieldset>
-      );
-    },
+    boxes: (name: string, label: string, options: readonly (string | Option)[], hint?: string) => (
+      <CheckBoxes {...{ name, label, options, problem, hint }} chosen={typed.lists[name] ?? []} />
+    ),
     tick: (name: string, label: string) => (
       <label>
         <input type="checkbox" name={name} value="true" checked={typed.texts[name] === "true"} />

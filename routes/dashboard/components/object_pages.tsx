@@ -16,10 +16,11 @@ import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts
 import { type PageRoute, post, type View } from "../layout/page.ts";
 import { queryText } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { ConfirmForm, ConfirmLink } from "./confirm_form.tsx";
+import { ConfirmForm, ConfirmLink } from "./list_page.tsx";
 import { Crumbs, DELETED, Done, SAVED, Section } from "./elements.tsx";
 import { WRONG_SLUG } from "./form_fields.tsx";
 import { capitalized } from "./format.ts";
+
 import * as objects from "./object_forms.tsx";
 
 /** The form of one kind of objects. */

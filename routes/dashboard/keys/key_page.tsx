@@ -18,7 +18,7 @@ import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Copyable, Crumbs, InlineNotice, KeyValues } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
-import { confirmedIn, ConfirmForm } from "../components/confirm_form.tsx";
+import { confirmedIn, ConfirmForm } from "../components/list_page.tsx";
 import { keyActions, keyGrant, keyState, kindLabel, lastUse, SCOPE_LABELS } from "./labels.tsx";
 import { originOf } from "../components/format.ts";
 

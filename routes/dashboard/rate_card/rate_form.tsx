@@ -15,7 +15,7 @@ import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { confirmedIn, ConfirmForm } from "../components/confirm_form.tsx";
+import { confirmedIn, ConfirmForm } from "../components/list_page.tsx";
 import { Crumbs, SAVED } from "../components/elements.tsx";
 import {
   bodyOf,

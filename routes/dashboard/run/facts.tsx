@@ -3,9 +3,9 @@ import type { Child } from "hono/jsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
 import { timesUsual, UNUSUAL } from "../../../domain/runs/list.ts";
-import { markLink } from "./mark_link.ts";
 import type { RunData, Span } from "./run_load.ts";
-import type { ViewProps } from "./run_view.ts";
+import { isMarked, type ViewProps } from "./run_view.ts";
+import { positionBefore, timelinePath } from "./paths.ts";
 
 type Fact = readonly [name: string, value: Child, ...notes: Child[]];
 
@@ -107,4 +107,16 @@ function costNote({ run: { cost, status }, family, isStated }: RunData): Child {
   if (isStated) return "stated by the agent";
   if (cost.state === "final") return null;
   return status === "running" ? "so far" : "being aggregated";
+}
+
+/** Returns the attributes of the link to a marked step: the script selects one on this page in place. */
+export function markLink({ data: { run, view }, trace }: ViewProps, mark: Span) {
+  const step = trace.rows.find((row) => isMarked(row.step, mark))?.step;
+  const event = mark.id;
+  if (step === undefined) {
+    const list = mark.run === run.id ? view.list : null;
+    return { href: timelinePath(mark.run, { after: positionBefore(mark.position), event, list }) };
+  }
+  const inRun = mark.run === run.id ? null : mark.run;
+  return { href: `${trace.pathWith({ event, inRun })}#${step.id}`, "data-select": "" };
 }

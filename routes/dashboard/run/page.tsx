@@ -12,7 +12,7 @@ import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { deleteNamedRun } from "../../api/deletions/deletions.ts";
-import { confirmedIn, ConfirmForm } from "../components/confirm_form.tsx";
+import { confirmedIn, ConfirmForm } from "../components/list_page.tsx";
 import { countedText, originOf } from "../components/format.ts";
 import { Copyable, Crumbs, DELETED } from "../components/elements.tsx";
 import { RunState } from "../components/run_columns.tsx";

@@ -23,7 +23,7 @@ import {
   type Texts,
   textsOf,
 } from "../components/form_fields.tsx";
-import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/confirm_form.tsx";
+import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/list_page.tsx";
 import { scopeBoxes } from "../keys/labels.tsx";
 import { showSecret } from "../keys/key_page.tsx";
 import { teamDetails, teamPlan } from "../plan/team.tsx";
