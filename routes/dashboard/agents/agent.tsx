@@ -21,7 +21,7 @@ import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Crumbs, Done, Money, Section, Status, Tabs, Tile } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
 import { Ago } from "../components/time.tsx";
-import { FAILURES } from "../components/run_columns.tsx";
+import { FAILURES } from "../components/run_state.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 import { MonitorStatus } from "../components/monitor.tsx";
 import { Table } from "../components/table.tsx";

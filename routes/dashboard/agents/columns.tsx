@@ -2,9 +2,8 @@
 import type { Child } from "hono/jsx";
 import { deadlinesOf } from "../../../domain/monitors/monitor.ts";
 import { agentPath } from "../layout/paths.ts";
-import { Money } from "../components/elements.tsx";
+import { Money, Sign } from "../components/elements.tsx";
 import { countedText, dayText, formatCount, percentText } from "../components/format.ts";
-import { Icon } from "../components/icons.tsx";
 import { barsOf, MonitorStatus, scheduleText, Strip, STRIP_DAYS } from "../components/monitor.tsx";
 import { type Column, numberColumn } from "../components/table.tsx";
 import { Ago, At, type PageTime } from "../components/time.tsx";
@@ -89,12 +88,9 @@ function expectedCell(monitor: BoardRow["monitor"], now: number): Child {
 
 function runningCell(count: number): Child {
   return count === 0 ? NONE : (
-    <span class="st st-run">
-      <Icon name="run" />
-      <span>
-        {formatCount(count)} <span class="sr">running</span>
-      </span>
-    </span>
+    <Sign icon="run" name="st-run">
+      {formatCount(count)} <span class="sr">running</span>
+    </Sign>
   );
 }
 

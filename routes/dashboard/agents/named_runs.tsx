@@ -4,9 +4,9 @@ import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { runPath } from "../layout/paths.ts";
-import { Status } from "../components/elements.tsx";
-import { FIGURE_COLUMNS } from "../components/run_columns.tsx";
-import type { Column } from "../components/table.tsx";
+import { Money, Status } from "../components/elements.tsx";
+import { durationText } from "../components/format.ts";
+import { type Column, numberColumn } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { isFailure } from "../run/steps.ts";
 import { reasonOf, titleOf } from "../run/title.ts";
@@ -42,5 +42,12 @@ export const NAMED_RUN_COLUMNS: readonly Column<RunRecord>[] = [
   { head: "Run", isName: true, cell: (run) => <RunName run={run} /> },
   { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
   { head: "Started", cell: ({ startedAt, receivedAt }) => <At at={startedAt ?? receivedAt} /> },
-  ...FIGURE_COLUMNS,
+  {
+    ...numberColumn(
+      "Took",
+      ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
+    ),
+    before: "took",
+  },
+  numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
 ];

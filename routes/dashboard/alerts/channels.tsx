@@ -4,8 +4,7 @@ import { type Channel, DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { Done } from "../components/elements.tsx";
-import { Icon } from "../components/icons.tsx";
+import { Done, Sign } from "../components/elements.tsx";
 import { listPage } from "../components/list_page.tsx";
 import { KindLinks } from "../components/object_pages.tsx";
 import type { Column } from "../components/table.tsx";
@@ -120,10 +119,7 @@ export function HealthOf({ setup: { health, now }, channel, latest }: HealthProp
   const error = state === "ok" ? testError : lastError;
   return (
     <>
-      <span class={`st word ${name}`}>
-        <Icon name={icon} />
-        <span>{word}</span>
-      </span>
+      <Sign icon={icon} name={`word ${name}`}>{word}</Sign>
       {state !== "ok" && failingSince !== null && (
         <span class="soft">
           {" since "}

@@ -1,4 +1,5 @@
 /** The table of deliveries, with every try. */
+import { Sign } from "../components/elements.tsx";
 import type { ChannelType } from "../../../domain/channels/channel.ts";
 import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/channels/delivery.ts";
 import type { MessageEvent } from "../../../domain/channels/message.ts";
@@ -94,10 +95,7 @@ function stateOf({ state, nextAt, tries, attempts }: Delivery, isAdmin: boolean)
   const next = state === "retrying" && nextAt !== null && [" ", <At at={nextAt} />];
   return (
     <>
-      <span class={`st word ${name}`}>
-        <Icon name={icon} />
-        <span>{word}{next}</span>
-      </span>
+      <Sign icon={icon} name={`word ${name}`}>{word}{next}</Sign>
       {tries.some(({ error }) => error !== null) && (
         <details class="tries" open={state === "dead"}>
           <summary>{count === 1 ? "1 try" : `${count} tries`}</summary>

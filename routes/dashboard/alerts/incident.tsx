@@ -6,7 +6,7 @@ import {
   type TimelineEntry,
 } from "../../../domain/alerts/incident.ts";
 import { NAMED_RUN_COLUMNS } from "../agents/named_runs.tsx";
-import { LabelList, Section } from "../components/elements.tsx";
+import { LabelList, Section, Sign } from "../components/elements.tsx";
 import { durationText, formatCount, listed } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { Table } from "../components/table.tsx";
@@ -184,9 +184,7 @@ function Story({ incident, details }: Pick<IncidentPanelsProps, "incident" | "de
     return (
       <li>
         <At at={entry.at} />
-        <span class={`st ${name}`}>
-          <Icon name={icon} />
-        </span>
+        <Sign icon={icon} name={name} />
         <span>{sentence}</span>
       </li>
     );

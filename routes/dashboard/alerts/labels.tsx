@@ -1,4 +1,6 @@
 /** Words and icons of incidents: severities, states, groups. */
+import type { CheckSeverity } from "../../../domain/runs/check_result.ts";
+import { Sign } from "../components/elements.tsx";
 import type {
   IncidentFacts,
   IncidentGroup,
@@ -9,7 +11,7 @@ import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { agentPath, queryText, RUNS_PATH } from "../layout/paths.ts";
 import type { KeyValue } from "../components/elements.tsx";
 import { countedText, durationText } from "../components/format.ts";
-import { Icon, type IconName } from "../components/icons.tsx";
+import type { IconName } from "../components/icons.tsx";
 
 /** The word, the icon and the class of each severity. */
 export const SEVERITY_LABELS: Readonly<Record<Severity, readonly [string, IconName, string]>> = {
@@ -23,19 +25,18 @@ export function IncidentMark({ of }: { readonly of: Pick<IncidentFacts, "state" 
   const [word, icon, name] = of.state === "resolved"
     ? ["Resolved", "ok", "st-ok"] as const
     : SEVERITY_LABELS[of.severity];
-  return (
-    <span class={`st ${name}`}>
-      <Icon name={icon} />
-      <span class="sr">{word}</span>
-    </span>
-  );
+  return <Sign icon={icon} name={name} isIcon>{word}</Sign>;
 }
 
 /** A severity as a tag. */
-export function SeverityTag({ of }: { readonly of: Severity }) {
-  const name = { critical: "tag bad", warning: "tag warn", info: "tag" }[of];
-  return <span class={name}>{of}</span>;
+export function SeverityTag({ of }: { readonly of: Severity | CheckSeverity }) {
+  return <span class={SEVERITY_CLASSES[of]}>{of}</span>;
 }
+
+const SEVERITY_CLASSES: Readonly<Record<Severity | CheckSeverity, string>> = {
+  ...{ critical: "tag bad", warning: "tag warn", info: "tag" },
+  ...{ fail: "tag bad", warn: "tag warn" },
+};
 
 /** Names the group of an incident, and links it to its agent or its runs; null for none. */
 export function groupFact(group: IncidentGroup): KeyValue {

@@ -14,17 +14,18 @@ import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts"
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import type { DashboardPage } from "../layout/page.ts";
-import * as paths from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { FilterForm, listPage, nextPath } from "../components/list_page.tsx";
 import { At } from "../components/time.tsx";
 import { formOf, type Option } from "../components/form_fields.tsx";
 import type { Column } from "../components/table.tsx";
-import * as alertPaths from "../alerts/paths.ts";
-import { checkPath } from "../checks/paths.ts";
+import { checkPath } from "../layout/paths.ts";
 import { Actor, ACTORS } from "../keys/labels.tsx";
 import { jobPath } from "../rate_card/paths.ts";
 import { durationText } from "../components/format.ts";
+
+import * as paths from "../layout/paths.ts";
+import * as alertPaths from "../alerts/paths.ts";
 
 /** Filters, in the order of the form. */
 const FILTERS = ["who", "what", "from", "to"] as const;

@@ -1,4 +1,5 @@
 /** `/dashboard/checks/:slug`: one check with its days, its agents and its failures. */
+import { SeverityTag } from "../alerts/labels.tsx";
 import type { Check } from "../../../domain/checks/check.ts";
 import {
   CHECK_DAYS_PER_PAGE,
@@ -17,7 +18,7 @@ import { objectView, ofObject } from "../components/object_pages.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { actorNames } from "../keys/labels.tsx";
-import { agentPath } from "../layout/paths.ts";
+import { agentPath, checkPath } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { chartDays, chartSpan, countsText, passRate, sumOf } from "./days.tsx";
 import { CHECK_FORMS } from "./check_form.tsx";
@@ -28,9 +29,7 @@ import {
   judgedColumns,
   OUTCOMES,
   SEVERITY_WORDS,
-  SeverityTag,
 } from "./outcome.tsx";
-import { checkPath } from "./paths.ts";
 
 /** Reads what the page of a check shows. */
 async function load(c: RequestContext, deps: AppDeps, check: Check) {

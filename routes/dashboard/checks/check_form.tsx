@@ -20,15 +20,15 @@ import { readRecords } from "../agents/named_runs.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "../alerts/known_values.tsx";
 import { SAVED } from "../components/elements.tsx";
 import { atFormField, bodyOf } from "../components/form_fields.tsx";
-import * as objects from "../components/object_forms.tsx";
 import { formView, type ObjectForms, ofObject } from "../components/object_pages.tsx";
 import type { View } from "../layout/page.ts";
-import { CHECKS_PATH, queryText } from "../layout/paths.ts";
+import { checkPath, CHECKS_PATH, NEW_CHECK_PATH, queryText, TRY_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { LanguageHelp } from "./language.tsx";
 import { SEVERITY_WORDS } from "./outcome.tsx";
-import { checkPath, NEW_CHECK_PATH, TRY_PATH } from "./paths.ts";
 import { Trial, TRIED_RUNS } from "./trial.tsx";
+
+import * as objects from "../components/object_forms.tsx";
 
 /** The templates; each fills in the form. */
 export function Gallery() {

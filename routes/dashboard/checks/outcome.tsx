@@ -1,4 +1,5 @@
 /** Checks in words: what they judge, their outcomes, and the runs that they judged. */
+import { Sign } from "../components/elements.tsx";
 import type { CheckSettings } from "../../../domain/checks/check.ts";
 import type { CheckFailure, CheckStats } from "../../../domain/checks/store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -7,7 +8,7 @@ import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { listed } from "../components/format.ts";
-import { Icon, type IconName } from "../components/icons.tsx";
+import type { IconName } from "../components/icons.tsx";
 import type { Column } from "../components/table.tsx";
 import { runPath } from "../layout/paths.ts";
 import { shortId, titleOf } from "../run/title.ts";
@@ -26,12 +27,7 @@ export function Outcome({ of, isIcon = false }: {
   readonly isIcon?: boolean;
 }) {
   const [word, icon, name] = OUTCOMES[of];
-  return (
-    <span class={`st ${name}`}>
-      <Icon name={icon} />
-      <span class={isIcon ? "sr" : undefined}>{word}</span>
-    </span>
-  );
+  return <Sign icon={icon} name={name} isIcon={isIcon}>{word}</Sign>;
 }
 
 /** Consequences of a failure, by severity. */
@@ -40,12 +36,6 @@ export const SEVERITY_WORDS: Readonly<Record<CheckSeverity, string>> = {
   warn: "a rule can open an incident",
   fail: "also marks the run as one that failed a check",
 };
-
-/** The severity of a failure, as a tag. */
-export function SeverityTag({ of }: { readonly of: CheckSeverity }) {
-  const name = { fail: "tag bad", warn: "tag warn", info: "tag" }[of];
-  return <span class={name}>{of}</span>;
-}
 
 /** Maximum names of a list in words. */
 const NAMED = 3;

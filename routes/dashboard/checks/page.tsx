@@ -1,4 +1,5 @@
 /** `/dashboard/checks`: the checks of a team with their last 30 days. */
+import { SeverityTag } from "../alerts/labels.tsx";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -12,13 +13,19 @@ import { formRoutes } from "../components/object_pages.tsx";
 import { type Column, numberColumn } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { type DashboardPage, get, post } from "../layout/page.ts";
-import { CHECKS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
+import {
+  checkPath,
+  CHECKS_PATH,
+  NEW_CHECK_PATH,
+  queryText,
+  RUNS_PATH,
+  TRY_PATH,
+} from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { showCheck } from "./check.tsx";
 import { CHECK_FORMS, Gallery, showCheckForm, submitTrial } from "./check_form.tsx";
 import { chartDays, chartSpan, countsText, OutcomeStrip, passRate, sumOf } from "./days.tsx";
-import { appliesWords, endOf, failingFrom, SeverityTag } from "./outcome.tsx";
-import { checkPath, NEW_CHECK_PATH, TRY_PATH } from "./paths.ts";
+import { appliesWords, endOf, failingFrom } from "./outcome.tsx";
 
 const showChecks: Handler = async (c, deps) => {
   const principal = c.get("principal");

@@ -1,4 +1,5 @@
 /** A monitor: its state and the reason, its schedule, its last days, its facts and its history. */
+import { Sign } from "./elements.tsx";
 import type { Child } from "hono/jsx";
 import {
   deadlinesOf,
@@ -12,7 +13,7 @@ import { DAY_MS } from "../../../domain/core/time.ts";
 import { countedText, dayText, durationText, listed } from "./format.ts";
 import { runPath } from "../layout/paths.ts";
 import type { KeyValue } from "./elements.tsx";
-import { Icon, type IconName } from "./icons.tsx";
+import type { IconName } from "./icons.tsx";
 import { Ago, At } from "./time.tsx";
 
 /**
@@ -64,10 +65,7 @@ export function MonitorStatus({ of, now }: { readonly of: Judged; readonly now: 
   const reason = monitor && reasonOf(monitor, last, now);
   return (
     <>
-      <span class={`st word st-${icon}`}>
-        <Icon name={icon} />
-        <span>{word}</span>
-      </span>
+      <Sign icon={icon} name={`word st-${icon}`}>{word}</Sign>
       {reason !== null && <small class="under">{reason}</small>}
     </>
   );
@@ -230,9 +228,7 @@ export function flipEntries(flips: readonly Flip[]) {
     return (
       <li>
         <At at={flip.at} />
-        <span class={`st st-${icon}`}>
-          <Icon name={icon} />
-        </span>
+        <Sign icon={icon} name={`st-${icon}`} />
         <span>{sentenceOf(flip, flips[i + 1])}</span>
       </li>
     );

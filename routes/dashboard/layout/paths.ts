@@ -92,3 +92,14 @@ export function queryText(pairs: Iterable<readonly [string, string | number | nu
   }
   return query.size === 0 ? "" : `?${query}`;
 }
+
+/** The form of a new check. It has two segments, so no check's page can have its path. */
+export const NEW_CHECK_PATH = `${CHECKS_PATH}/new/check`;
+
+/** Judges stored runs by the content of a form. */
+export const TRY_PATH = `${CHECKS_PATH}/new/trial`;
+
+/** Path of a check, or of one of its forms. */
+export function checkPath(slug: string, action: "" | "/edit" | "/delete" = "") {
+  return `${CHECKS_PATH}/${encodeURIComponent(slug)}${action}`;
+}

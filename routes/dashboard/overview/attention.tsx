@@ -5,23 +5,23 @@ import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { incidentEntry } from "../alerts/entries.tsx";
 import { openFor } from "../alerts/labels.tsx";
-import { checkPath } from "../checks/paths.ts";
-import { percent } from "../components/column_chart.tsx";
-import { Feed, type FeedEntry, Money, Section, STATUS_ICONS } from "../components/elements.tsx";
-import { countedText, durationText, formatCount, listed } from "../components/format.ts";
-import { MONITOR_LABELS } from "../components/monitor.tsx";
-import { FAILURES } from "../components/run_columns.tsx";
-import { Ago, At } from "../components/time.tsx";
 import {
   agentPath,
   AGENTS_PATH,
   ALERTS_PATH,
+  checkPath,
   CHECKS_PATH,
   queryText,
   runPath,
   RUNS_PATH,
   SPEND_PATH,
 } from "../layout/paths.ts";
+import { percent } from "../components/column_chart.tsx";
+import { Feed, type FeedEntry, Money, Section, STATUS_ICONS } from "../components/elements.tsx";
+import { countedText, durationText, formatCount, listed } from "../components/format.ts";
+import { MONITOR_LABELS } from "../components/monitor.tsx";
+import { FAILURES } from "../components/run_state.tsx";
+import { Ago, At } from "../components/time.tsx";
 import { nameOf } from "../runs/runs_view.ts";
 import { RUNNING_PATH } from "./metrics.tsx";
 import { type OverviewData, SHOWN } from "./overview_load.ts";

@@ -12,7 +12,7 @@ import {
   moneyText,
   percentText,
 } from "../components/format.ts";
-import { FAILURES } from "../components/run_columns.tsx";
+import { FAILURES } from "../components/run_state.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import type { OverviewData } from "./overview_load.ts";

@@ -5,7 +5,7 @@ import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { openCounts, sumOf } from "../alerts/frame.tsx";
-import { Empty, Tabs } from "../components/elements.tsx";
+import { Empty, Sign, Tabs } from "../components/elements.tsx";
 import {
   type CommandTarget,
   commandTarget,
@@ -14,7 +14,6 @@ import {
   SampleRuns,
   SAMPLES_ID,
 } from "../components/first_command.tsx";
-import { Icon } from "../components/icons.tsx";
 import { Ago } from "../components/time.tsx";
 import { type DashboardPage, post } from "../layout/page.ts";
 import { DASHBOARD_PATH, queryText, RUNS_PATH, SAMPLES_PATH, TEAMS_PATH } from "../layout/paths.ts";
@@ -137,9 +136,7 @@ function guideFor(target: CommandTarget, last: number | null, nowMs: number) {
         hx-sync={hasSamples ? `#${SAMPLES_ID}:drop` : undefined}
         role="status"
       >
-        <span class="st st-run">
-          <Icon name="run" />
-        </span>
+        <Sign icon="run" name="st-run" />
         Waiting for the first run. This page changes by itself.
       </p>
       {hasSamples && <SampleRuns of={target} />}

@@ -1,8 +1,9 @@
 /** The results of a run's checks as pills, failed ones first: each opens to its reason. */
 import type { CheckResult, CheckStatus } from "../../../domain/runs/check_result.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { checkPath } from "../checks/paths.ts";
-import { Outcome, SeverityTag } from "../checks/outcome.tsx";
+import { checkPath } from "../layout/paths.ts";
+import { SeverityTag } from "../alerts/labels.tsx";
+import { Outcome } from "../checks/outcome.tsx";
 import { Sign } from "../components/elements.tsx";
 
 /** Returns whether the checks of a closed run are still to be done. */

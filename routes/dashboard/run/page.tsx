@@ -14,26 +14,16 @@ import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { deleteNamedRun } from "../../api/deletions/deletions.ts";
 import { confirmedIn, ConfirmForm } from "../components/list_page.tsx";
 import { countedText, originOf } from "../components/format.ts";
-import { Copyable, Crumbs, DELETED } from "../components/elements.tsx";
-import { RunState } from "../components/run_columns.tsx";
+import { Crumbs, DELETED, Menu } from "../components/elements.tsx";
+import { RunState } from "../components/run_state.tsx";
 import { CheckResults } from "./checks.tsx";
 import { showComparison } from "./compare_page.tsx";
-import { CostSection } from "./cost.tsx";
 import { Facts } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
 import { renderRunNotFound } from "./not_found.tsx";
 import { listOf } from "./neighbours.ts";
 import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
-import {
-  FoldedSection,
-  Instants,
-  MetadataTable,
-  OutputSection,
-  Relatives,
-  RunLabelList,
-  Scores,
-  Stages,
-} from "./results.tsx";
+import { Results, RunLabelList } from "./results.tsx";
 import { loadRun } from "./run_load.ts";
 import { runView, type ViewProps } from "./run_view.ts";
 import { isFailure } from "./steps.ts";
@@ -112,7 +102,6 @@ function RunBody({ data, trace, isFollowed, origin }: BodyProps) {
     "hx-swap": "none",
     "hx-select-oob": "#facts,#steps,#results",
   };
-  const curl = `curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${run.id}"`;
   return (
     <>
       <div id="facts" class="run-facts" {...following}>
@@ -125,19 +114,7 @@ function RunBody({ data, trace, isFollowed, origin }: BodyProps) {
         <Waterfall data={data} trace={trace} />
         <StepPanel data={data} trace={trace} />
       </section>
-      <div id="results" class="results">
-        <OutputSection run={run} />
-        <Scores run={run} />
-        <CostSection {...data} />
-        <MetadataTable run={run} />
-        <Relatives {...data} />
-        <Stages run={run} />
-        <Instants run={run} />
-        <FoldedSection id="elsewhere" title="The same as JSON">
-          <p>Request it with a key of the team:</p>
-          <Copyable id="curl" text={curl} />
-        </FoldedSection>
-      </div>
+      <Results data={data} origin={origin} />
       <script src={assetPath("trace.js")} defer />
     </>
   );
@@ -163,17 +140,12 @@ function RunCrumbs({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data
             </span>
           </>
         )}
-        <details class="menu">
-          <summary class="btn icon small" aria-label="More actions">⋯</summary>
-          <div>
-            <a href={rawPath(run.id)}>Show the JSON</a>
-            {isAdmin ? <a href={`${runPath(run.id)}?confirm=delete`}>Delete this run…</a> : (
-              <p>
-                Deleting a run takes a key with the scope <code>admin</code>.
-              </p>
-            )}
-          </div>
-        </details>
+        <Menu button="btn icon small" label={["⋯", <span class="sr">More actions</span>]}>
+          <a href={rawPath(run.id)}>Show the JSON</a>
+          {isAdmin
+            ? <a href={`${runPath(run.id)}?confirm=delete`}>Delete this run…</a>
+            : <p>Deleting a run takes a key with the scope admin.</p>}
+        </Menu>
       </div>
     </div>
   );

@@ -5,15 +5,47 @@ import { retryAt, type StageProgress } from "../../../domain/runs/stages.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { KeyValues, LabelList, Money, Section, State, Status } from "../components/elements.tsx";
+import {
+  Copyable,
+  KeyValues,
+  LabelList,
+  Money,
+  Section,
+  State,
+  Status,
+} from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { At } from "../components/time.tsx";
 import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import type { RunData } from "./run_load.ts";
+import { CostSection } from "./cost.tsx";
 import { CHILDREN_LISTED, rawPath } from "./paths.ts";
 import { CopyButton, Fold, Output } from "./values.tsx";
 
 type RunProps = Pick<RunData, "run">;
+
+/** Output, scores, cost and the rest of a run below its timeline. */
+export function Results({ data, origin }: { readonly data: RunData; readonly origin: string }) {
+  const { run } = data;
+  return (
+    <div id="results" class="results">
+      <OutputSection run={run} />
+      <Scores run={run} />
+      <CostSection {...data} />
+      <MetadataTable run={run} />
+      <Relatives {...data} />
+      <Stages run={run} />
+      <Instants run={run} />
+      <FoldedSection id="elsewhere" title="The same as JSON">
+        <p>Request it with a key of the team:</p>
+        <Copyable
+          id="curl"
+          text={`curl -sS -u "$RUNLEDGER_KEY:" "${origin}/v1/runs/${run.id}"`}
+        />
+      </FoldedSection>
+    </div>
+  );
+}
 
 /** Shows the labels and the flags of a run. */
 export function RunLabelList({ run, traits }: Pick<RunData, "run" | "traits">) {
@@ -93,7 +125,7 @@ function flagsOf(run: RunRecord, traits: RunData["traits"]): readonly Flag[] {
 }
 
 /** Shows the output, if there is one. */
-export function OutputSection({ run: { id, output } }: RunProps) {
+function OutputSection({ run: { id, output } }: RunProps) {
   return output !== null && (
     <Section id="output" title="Output">
       <Output run={id} output={output} />
@@ -102,7 +134,7 @@ export function OutputSection({ run: { id, output } }: RunProps) {
 }
 
 /** Shows the scores, if there are any. */
-export function Scores({ run: { scores, addedScores } }: RunProps) {
+function Scores({ run: { scores, addedScores } }: RunProps) {
   const own = scores.map(([name, value]) => ({ name, value, source: "the run itself" }));
   const all: readonly (typeof own[number] & Partial<AddedScore>)[] = [...own, ...addedScores];
   const pairs = all.map(({ name, value, source, receivedAt: at }) =>
@@ -122,7 +154,7 @@ export function Scores({ run: { scores, addedScores } }: RunProps) {
 }
 
 /** Shows the metadata, if there is any. */
-export function MetadataTable({ run: { metadata } }: RunProps) {
+function MetadataTable({ run: { metadata } }: RunProps) {
   const pairs = (metadata ?? []).map(([key, value]) =>
     [key, value === null ? <i>removed by age</i> : String(value)] as const
   );
@@ -143,7 +175,7 @@ const STATES = {
 } as const;
 
 /** Shows the stages after the end of a run, unless all are done. */
-export function Stages({ run: { id, processing } }: RunProps) {
+function Stages({ run: { id, processing } }: RunProps) {
   // Stages that are done, or have nothing to do, are no news. Before the cost is done, it is not known
   // which of the others have.
   const known = processing[0]?.state === "done" ? processing : processing.slice(0, 1);
@@ -179,7 +211,7 @@ function Stage({ state, attempts, at, error }: StageProgress) {
 type FamilyProps = Pick<RunData, "run" | "family" | "relatives">;
 
 /** Shows the parent and the children of a run, if it has any. */
-export function Relatives({ run, family: { children, hasMore }, relatives }: FamilyProps) {
+function Relatives({ run, family: { children, hasMore }, relatives }: FamilyProps) {
   const parent = run.opening?.parentRunId;
   const ids = [...parent === undefined ? [] : [parent], ...children.slice(0, CHILDREN_LISTED)];
   const unlisted = children.length - CHILDREN_LISTED;
@@ -214,7 +246,7 @@ function Relative({ id, row }: { readonly id: string; readonly row: RunListRow |
 }
 
 /** Shows the exact instants and the trace of a run. */
-export function Instants({ run }: RunProps) {
+function Instants({ run }: RunProps) {
   const { trace, idleTimeoutSeconds: idle, idleTimeoutStatus } = run.opening ?? {};
   const timeOf = (at: number | null) =>
     at !== null && <time datetime={formatInstant(at)}>{formatInstant(at)}</time>;
@@ -244,6 +276,6 @@ export function Instants({ run }: RunProps) {
 type FoldedProps = PropsWithChildren<{ readonly id: string; readonly title: string }>;
 
 /** A panel that readers rarely need: it opens by its heading. */
-export function FoldedSection({ id, title, children }: FoldedProps) {
+function FoldedSection({ id, title, children }: FoldedProps) {
   return <Fold id={id} class="panel" summary={<h2>{title}</h2>}>{children}</Fold>;
 }

@@ -10,7 +10,7 @@ import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_quer
 import { parseRunsCursor } from "../../api/runs/run_list.ts";
 import type { Option } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
-import { FAILURES } from "../components/run_columns.tsx";
+import { FAILURES } from "../components/run_state.tsx";
 import { RUNS_PATH } from "../layout/paths.ts";
 
 /** A filter with the values to choose from. */

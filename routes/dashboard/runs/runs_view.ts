@@ -12,7 +12,7 @@ import {
 } from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { compactText, countedText, durationText, moneyText } from "../components/format.ts";
-import { STUCK_MS } from "../components/run_columns.tsx";
+import { STUCK_MS } from "../components/run_state.tsx";
 import { isFailure } from "../run/steps.ts";
 import { shortId } from "../run/title.ts";
 import { NOTE_KINDS, type RunNote, TRAIT_NOTES } from "./query.ts";

@@ -4,7 +4,7 @@ import { agentPath, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { Empty, Money } from "../components/elements.tsx";
 import { FirstCommand, pingCommand, SampleRuns } from "../components/first_command.tsx";
 import { Icon } from "../components/icons.tsx";
-import { RunState } from "../components/run_columns.tsx";
+import { RunState } from "../components/run_state.tsx";
 import { type Column, TableHead, TableRow } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import type { RunsData } from "./runs_load.ts";

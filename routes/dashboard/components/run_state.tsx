@@ -1,22 +1,10 @@
-/** Columns and states that lists of runs share. */
+/** States of runs that pages share. */
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { Money, Status } from "./elements.tsx";
+import { Status } from "./elements.tsx";
 import { durationText } from "./format.ts";
-import { type Column, numberColumn } from "./table.tsx";
 import { TimeContext } from "./time.tsx";
 import { useContext } from "hono/jsx";
 import { Icon } from "./icons.tsx";
-
-/** The duration and the cost. */
-export const FIGURE_COLUMNS: readonly Column<Pick<RunListRow, "durationMs" | "cost">>[] = [
-  {
-    head: "Took",
-    class: "num",
-    before: "took",
-    cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
-  },
-  numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
-];
 
 /** Time after which an open run counts as stuck. */
 export const STUCK_MS = 86_400_000;
