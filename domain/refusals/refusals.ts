@@ -80,3 +80,14 @@ export function addRefusals(older: Refusals, newer: Refusals, nowMs: number): Re
       .slice(0, REFUSAL_LIMITS.latest),
   };
 }
+
+/** Counts calls of today and yesterday (UTC); none if the last was more than 24 hours ago. */
+export function recentRefusals({ counts, latest: [newest] }: Refusals, nowMs: number) {
+  const recent = { rejected: 0, ignored: 0 };
+  if (newest === undefined || newest.at <= nowMs - DAY_MS) return recent;
+  const yesterday = dayOf(nowMs - DAY_MS);
+  for (const { day, code, count } of counts) {
+    if (day >= yesterday) recent[code === IGNORED_PARAMETER ? "ignored" : "rejected"] += count;
+  }
+  return recent;
+}

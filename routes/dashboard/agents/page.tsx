@@ -10,7 +10,7 @@ import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, Section, Tabs } from "../components/elements.tsx";
 import { FilterForm, NextPage } from "../components/list_page.tsx";
-import { commandTarget, FirstCommand, pingCommand } from "../components/first_command.tsx";
+import { commandTarget, FirstCommand } from "../components/first_command.tsx";
 import { formOf } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { AGENT_STATES, type AgentState, MONITOR_LABELS } from "../components/monitor.tsx";
@@ -141,7 +141,7 @@ async function emptyBoard(c: RequestContext, deps: AppDeps, query: BoardQuery) {
         <p>
           The first run that names an agent creates it{!archived && "; archived ones are hidden"}.
         </p>
-        <FirstCommand id="first" text={pingCommand(target)} target={target} />
+        <FirstCommand id="first" call="ping" target={target} />
       </Empty>
     );
   }

@@ -30,13 +30,9 @@ export function IncidentMark({ of }: { readonly of: Pick<IncidentFacts, "state" 
 
 /** A severity as a tag. */
 export function SeverityTag({ of }: { readonly of: Severity | CheckSeverity }) {
-  return <span class={SEVERITY_CLASSES[of]}>{of}</span>;
+  const colour = { critical: " bad", fail: " bad", warning: " warn", warn: " warn", info: "" }[of];
+  return <span class={`tag${colour}`}>{of}</span>;
 }
-
-const SEVERITY_CLASSES: Readonly<Record<Severity | CheckSeverity, string>> = {
-  ...{ critical: "tag bad", warning: "tag warn", info: "tag" },
-  ...{ fail: "tag bad", warn: "tag warn" },
-};
 
 /** Names the group of an incident, and links it to its agent or its runs; null for none. */
 export function groupFact(group: IncidentGroup): KeyValue {

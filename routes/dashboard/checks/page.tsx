@@ -6,7 +6,7 @@ import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { Done } from "../components/elements.tsx";
-import { checkCommand, commandTarget, FirstCommand } from "../components/first_command.tsx";
+import { commandTarget, FirstCommand } from "../components/first_command.tsx";
 import { countedText, dayText, formatCount } from "../components/format.ts";
 import { listPage } from "../components/list_page.tsx";
 import { formRoutes } from "../components/object_pages.tsx";
@@ -54,7 +54,7 @@ const showChecks: Handler = async (c, deps) => {
         "A check is an expression that is true for a good run. It judges each run when it ends, " +
         "and again when late events, new prices or scores arrive.",
         <>
-          <FirstCommand id="command" text={checkCommand(target)} target={target} scope="admin" />
+          <FirstCommand id="command" call="check" target={target} />
           {isAdmin && (
             <>
               <h2>Or begin with a template</h2>

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { developmentKey, type Scope } from "../../../domain/teams/credentials.ts";
+import { developmentKey } from "../../../domain/teams/credentials.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { clientOf } from "../../http/credential.ts";
@@ -34,27 +34,15 @@ export async function commandTarget(deps: AppDeps, c: RequestContext) {
   };
 }
 
-function curl({ origin, key }: CommandTarget, path: string, body = "", method = ""): string {
-  const user = key === null ? '"$RUNLEDGER_KEY:"' : `${key}:`;
-  const json = body === "" ? "" : ` -H "Content-Type: application/json" -d '${body}'`;
-  return `curl ${method}-u ${user} "${origin}/v1/${path}"${json}`;
-}
-
-/** A complete run in one call. */
-export function pingCommand(target: CommandTarget): string {
-  return curl(target, "ping?agent=hello");
-}
-
-/** A run with a model call, which costs something. */
-export function costCommand(target: CommandTarget): string {
-  const call = '"model":"gpt-4o","input_tokens":1200,"output_tokens":300';
-  return curl(target, "heartbeats", `{"agent":"hello","status":"ok",${call}}`);
-}
-
-/** A check of all runs. */
-export function checkCommand(target: CommandTarget): string {
-  return curl(target, "checks/cheap-enough", '{"expression":"cost_usd < 0.50"}', "-X PUT ");
-}
+/** Calls of the first commands: a complete run, a run that costs something, a check of all runs. */
+const CALLS = {
+  ping: ["ping?agent=hello"],
+  cost: [
+    "heartbeats",
+    '{"agent":"hello","status":"ok","model":"gpt-4o","input_tokens":1200,"output_tokens":300}',
+  ],
+  check: ["checks/cheap-enough", '{"expression":"cost_usd < 0.50"}', "-X PUT "],
+} satisfies Readonly<Record<string, readonly [path: string, body?: string, method?: string]>>;
 
 /** Id of the form of the sample runs: a page that polls waits for it. */
 export const SAMPLES_ID = "samples";
@@ -83,16 +71,15 @@ export function SampleRuns({ of }: { readonly of: CommandTarget }) {
   );
 }
 
-interface FirstCommandProps {
-  readonly id: string;
-  readonly text: string;
-  readonly target: CommandTarget;
-  /** The scope that the key must have. */
-  readonly scope?: Scope;
-}
-
 /** Shows a command, and where its key comes from. */
-export function FirstCommand({ id, text, target, scope = "ingest" }: FirstCommandProps) {
+export function FirstCommand({ id, call, target }: {
+  readonly id: string;
+  readonly call: keyof typeof CALLS;
+  readonly target: CommandTarget;
+}) {
+  const [path, body = "", method = ""] = CALLS[call];
+  const user = target.key === null ? '"$RUNLEDGER_KEY:"' : `${target.key}:`;
+  const json = body === "" ? "" : ` -H "Content-Type: application/json" -d '${body}'`;
   const creator = target.mayCreateKeys
     ? <a href={KEYS_PATH}>create one</a>
     : "a team member with the scope admin creates them";
@@ -102,12 +89,12 @@ export function FirstCommand({ id, text, target, scope = "ingest" }: FirstComman
         Paste this into a terminal.{" "}
         {target.key !== null ? "It works as it is: the key is yours." : (
           <>
-            <code>RUNLEDGER_KEY</code> must hold a key with the scope <code>{scope}</code>:{" "}
-            {creator}.
+            <code>RUNLEDGER_KEY</code> must hold a key with the scope{" "}
+            <code>{call === "check" ? "admin" : "ingest"}</code>: {creator}.
           </>
         )}
       </p>
-      <Copyable id={id} text={text} />
+      <Copyable id={id} text={`curl ${method}-u ${user} "${target.origin}/v1/${path}"${json}`} />
     </>
   );
 }

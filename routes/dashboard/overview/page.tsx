@@ -10,7 +10,6 @@ import {
   type CommandTarget,
   commandTarget,
   FirstCommand,
-  pingCommand,
   SampleRuns,
   SAMPLES_ID,
 } from "../components/first_command.tsx";
@@ -127,7 +126,7 @@ function guideFor(target: CommandTarget, last: number | null, nowMs: number) {
           <Ago at={last} now={nowMs} />. <a href={RUNS_PATH}>See all runs</a>
         </p>
       )}
-      <FirstCommand id="first-ping" text={pingCommand(target)} target={target} />
+      <FirstCommand id="first-ping" call="ping" target={target} />
       <p
         class="wait"
         hx-get={DASHBOARD_PATH}

@@ -1,9 +1,9 @@
 /** Rejected calls with the reason: the page `/dashboard/refusals`, and a notice that links to it. */
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
-import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import {
   IGNORED_PARAMETER,
+  recentRefusals,
   type Refusal,
   type RefusalCount,
 } from "../../../domain/refusals/refusals.ts";
@@ -82,21 +82,9 @@ const LATEST_COLUMNS: readonly Column<Refusal>[] = [
   { head: "X-Request-Id", cell: ({ requestId }) => <code>{requestId}</code> },
 ];
 
-/** Counts a team's calls of today and yesterday (UTC); none if the last was more than 24 hours ago. */
-export async function countRejected(
-  { refusals }: Pick<AppDeps, "refusals">,
-  team: TeamId,
-  nowMs: number,
-) {
-  const { counts, latest } = await refusals.read(team, nowMs);
-  const [newest] = latest;
-  if (newest === undefined || newest.at <= nowMs - DAY_MS) return { rejected: 0, ignored: 0 };
-  const yesterday = dayOf(nowMs - DAY_MS);
-  const recent = { rejected: 0, ignored: 0 };
-  for (const { day, code, count } of counts) {
-    if (day >= yesterday) recent[code === IGNORED_PARAMETER ? "ignored" : "rejected"] += count;
-  }
-  return recent;
+/** Counts a team's refused calls of today and yesterday. */
+export async function countRejected({ refusals }: AppDeps, team: TeamId, nowMs: number) {
+  return recentRefusals(await refusals.read(team, nowMs), nowMs);
 }
 
 /** Shows the banner if any call was rejected, or accepted with an ignored parameter. */

@@ -175,7 +175,7 @@ const STATES = {
 } as const;
 
 /** Shows the stages after the end of a run, unless all are done. */
-function Stages({ run: { id, processing } }: RunProps) {
+export function Stages({ run: { id, processing } }: RunProps) {
   // Stages that are done, or have nothing to do, are no news. Before the cost is done, it is not known
   // which of the others have.
   const known = processing[0]?.state === "done" ? processing : processing.slice(0, 1);

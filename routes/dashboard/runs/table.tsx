@@ -2,7 +2,7 @@
 import type { Child } from "hono/jsx";
 import { agentPath, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { Empty, Money } from "../components/elements.tsx";
-import { FirstCommand, pingCommand, SampleRuns } from "../components/first_command.tsx";
+import { FirstCommand, SampleRuns } from "../components/first_command.tsx";
 import { Icon } from "../components/icons.tsx";
 import { RunState } from "../components/run_state.tsx";
 import { type Column, TableHead, TableRow } from "../components/table.tsx";
@@ -115,7 +115,7 @@ export function EmptyList({ data: { query, page, target } }: { readonly data: Ru
   }
   return (
     <Empty title="No runs yet">
-      <FirstCommand id="first-run" text={pingCommand(target)} target={target} />
+      <FirstCommand id="first-run" call="ping" target={target} />
       <p>
         {live ? "It appears here automatically." : (
           <>

@@ -16,7 +16,7 @@ import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, Money, Tabs, Tiles } from "../components/elements.tsx";
-import { type CommandTarget, costCommand, FirstCommand } from "../components/first_command.tsx";
+import { type CommandTarget, FirstCommand } from "../components/first_command.tsx";
 import { formOf, FormProblem, type Texts } from "../components/form_fields.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 import { FilterForm } from "../components/list_page.tsx";
@@ -182,7 +182,7 @@ function NoRuns({ target, query }: NoRunsProps) {
     : (
       <Empty title={`Nothing ran ${span}`}>
         <p>Send a run with its tokens, and its cost is shown here a moment later.</p>
-        <FirstCommand id="first-cost" text={costCommand(target)} target={target} />
+        <FirstCommand id="first-cost" call="cost" target={target} />
       </Empty>
     );
 }
