@@ -72,7 +72,10 @@ async function walk({ h }: DemoWorld, key: string, from: readonly string[]): Pro
       if (to.hash !== "" && to.pathname + to.search === path) {
         assert(text.includes(`id="${to.hash.slice(1)}"`), `${path}: ${lead}`);
       }
-      if (name === "button" || tag.includes('method="post"')) reached.add(formOf(to, path));
+      // A button of a form that asks leads to a page or a file.
+      const asks = name === "button" && routeOf("GET", to.pathname) !== undefined;
+      const isForm = name === "button" || tag.includes('method="post"');
+      if (isForm && !asks) reached.add(formOf(to, path));
       else if (to.pathname.startsWith("/dashboard")) {
         queue.push(new URL(to.pathname + to.search, to));
       }
