@@ -63,7 +63,8 @@ journey("a user finds the most expensive call of a run", async ({ page }, world)
   await page.goto(`/dashboard/runs/${world.runs.parent}`);
   // One click, also where the call is on another page of the steps.
   await page.getByRole("link", { name: /^most expensive \$/ }).click();
-  const marked = page.getByRole("row").filter({ hasText: "most expensive" });
+  const mark = page.getByRole("img", { name: /most expensive/ });
+  const marked = page.getByRole("row").filter({ has: mark });
   await marked.and(page.locator("[aria-selected=true]")).waitFor();
   const step = page.getByRole("complementary", { name: "Selected step" });
   await step.getByText("Priced by").or(step.getByText("No price for")).first().waitFor();

@@ -18,6 +18,17 @@ const SCREENS: Readonly<Record<string, BrowserContextOptions>> = {
   },
 };
 
+/** Resolves once no colour has moved for 20 frames: those of the theme fade in when it loads. */
+const AT_REST = `new Promise((resolve) => {
+  let frames = 0;
+  const look = () => {
+    frames = document.getAnimations().length > 0 ? 0 : frames + 1;
+    if (frames > 20) resolve();
+    else requestAnimationFrame(look);
+  };
+  look();
+})`;
+
 browserTest("the reference shows the calls on each screen, accessibly", async (browser, t) => {
   await using h = await Harness.open();
   for (const [name, options] of Object.entries(SCREENS)) {
@@ -27,7 +38,7 @@ browserTest("the reference shows the calls on each screen, accessibly", async (b
       await page.goto("/docs");
       await page.getByRole("heading", { name: "Open a run" }).waitFor();
       await page.locator(`body.${options.colorScheme}-mode`).waitFor();
-      await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
+      await page.evaluate(AT_REST);
       assertEquals(await page.evaluate(OVERFLOW), []);
       assertEquals(await axe(page), []);
       await visitor.shot(`reference-${name}`, 900);
