@@ -82,7 +82,10 @@ export function addRefusals(older: Refusals, newer: Refusals, nowMs: number): Re
 }
 
 /** Counts calls of today and yesterday (UTC); none if the last was more than 24 hours ago. */
-export function recentRefusals({ counts, latest: [newest] }: Refusals, nowMs: number) {
+export function recentRefusals(
+  { counts, latest: [newest] }: Refusals,
+  nowMs: number,
+): { readonly rejected: number; readonly ignored: number } {
   const recent = { rejected: 0, ignored: 0 };
   if (newest === undefined || newest.at <= nowMs - DAY_MS) return recent;
   const yesterday = dayOf(nowMs - DAY_MS);

@@ -156,6 +156,7 @@ export interface EventsPage {
 
 /** A page of events with the position that it follows; null for the first page. */
 export interface PlacedPage extends EventsPage {
+  /** Position that it follows. */
   readonly after: EventPosition | null;
 }
 

@@ -106,7 +106,7 @@ function costNote({ run: { cost, status }, family, isStated }: RunData): Child {
   }
   if (isStated) return "stated by the agent";
   if (cost.state === "final") return null;
-  return status === "running" ? "so far" : "being aggregated";
+  return <span>{status === "running" ? "so far" : "being aggregated"}</span>;
 }
 
 /** Returns the attributes of the link to a marked step: the script selects one on this page in place. */
