@@ -113,7 +113,7 @@ async function loadSamplesInUse(): Promise<void> {
 /** Does the work that is due; a platform may stop the instance when this resolves. */
 async function work(): Promise<void> {
   const service = await started.promise;
-  await service.work(WORK_MS_MAX);
+  await service.workFor(WORK_MS_MAX);
 }
 
 /** Ends the process, because a newer version has changed the format of the ledger. */

@@ -2,11 +2,10 @@
 import { Deadlines, endsWithin } from "../runtime/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
-import { ABSENCE_MS } from "../domain/clock/due.ts";
+import { ABSENCE_MS } from "../domain/work/work.ts";
 import { parsePingMonitor } from "../domain/ingest/ping.ts";
 import { memo } from "../runtime/memo.ts";
-import { Clock } from "../jobs/clock.ts";
-import { DeliveryJob } from "../jobs/deliveries.ts";
+import { WorkLoop } from "../jobs/work_loop.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { ALWAYS } from "../runtime/loop.ts";
@@ -20,11 +19,12 @@ import { createCheckStore } from "../kv/checks/store.ts";
 import { createCheckTrialStore } from "../kv/checks/trial.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { createDeliveryStore } from "../kv/channels/deliveries.ts";
-import { createDeliveryQueue } from "../kv/channels/queue.ts";
+import { createChannelWork } from "../kv/channels/channel_work.ts";
+import { createReportWork } from "../kv/channels/reports.ts";
 import { createSealer, givenKey } from "../kv/channels/seal.ts";
 import { createChannelStore } from "../kv/channels/store.ts";
 import { createChannelTester } from "../kv/channels/tester.ts";
-import { createClockStore } from "../kv/clock/store.ts";
+import { createWorkStore } from "../kv/work/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
 import { createIncidentLooks } from "../kv/alerts/incident_looks.ts";
@@ -66,6 +66,7 @@ import { resolveHost } from "../outbound/http.ts";
 import { createSender } from "../outbound/sender.ts";
 import { createApp } from "../routes/app.ts";
 import { createDeliveryCounter, createMetrics } from "./metrics.ts";
+import type { Delivery } from "../domain/channels/delivery.ts";
 import type { ServiceOptions } from "./service_options.ts";
 
 /** Bytes of the settings that a ping asks for, or of the reason why they are invalid. */
@@ -115,12 +116,8 @@ export function createService(options: ServiceOptions) {
     hasMailServer: mailer !== null,
   });
   const sender = createSender({ egress, mailer, publicUrl, resolve: resolveHost });
-  const queue = createDeliveryQueue({
-    store,
-    random: () => new DataView(environment.random(4).buffer).getUint32(0) / 2 ** 32,
-    onChanged: ({ type, state }) => deliveryMetrics.count({ channel_type: type, outcome: state }),
-  });
-  const deliveries = new DeliveryJob({ queue, sender, open: channels.open, mailer, ...ofJob });
+  const countDelivery = ({ channelType, state }: Pick<Delivery, "channelType" | "state">) =>
+    deliveryMetrics.count({ channel_type: channelType, outcome: state });
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
@@ -132,8 +129,8 @@ export function createService(options: ServiceOptions) {
     failurePauseMs,
     ...ofJob,
   });
-  const clock = new Clock({
-    store: createClockStore(store, options.absenceMs ?? ABSENCE_MS),
+  const work = new WorkLoop({
+    store: createWorkStore(store, options.absenceMs ?? ABSENCE_MS),
     handlers: [
       createIdleHandler(store),
       createMonitorLooks({
@@ -145,6 +142,15 @@ export function createService(options: ServiceOptions) {
       createSilenceLooks({ store, changes: updater }),
       createIncidentLooks({ store, changes: updater }),
       createDeliveryHandler(store),
+      ...createChannelWork({
+        store,
+        sender,
+        open: channels.open,
+        random: () => new DataView(environment.random(4).buffer).getUint32(0) / 2 ** 32,
+        now,
+        onChanged: countDelivery,
+      }),
+      createReportWork(store, mailer),
     ],
     ...ofJob,
   });
@@ -201,8 +207,7 @@ export function createService(options: ServiceOptions) {
       open: channels.open,
       region,
       environment,
-      onEnded: ({ channelType, state }) =>
-        deliveryMetrics.count({ channel_type: channelType, outcome: state }),
+      onEnded: countDelivery,
     }),
     rateCards,
     reprices,
@@ -230,20 +235,19 @@ export function createService(options: ServiceOptions) {
   const finishJobs = async () => {
     if (lease !== null && !await lease.begins(LEASE_COMES_MS)) return;
     await worker.idle(true);
-    // What the clock closes is processed too.
-    await clock.idle();
+    // Runs that were closed are processed too, and messages about them are sent.
+    await work.idle();
     await worker.idle(true);
-    await Promise.all([notices.idle(), sweep.idle(), deliveries.idle()]);
+    await Promise.all([notices.idle(), sweep.idle(), work.idle()]);
   };
   return {
     app,
     credentials,
     refusals,
     worker,
-    clock,
+    work,
     sweep,
     notices,
-    deliveries,
     /**
      * Starts the worker, which also resumes work left by an earlier process. The sweep is started
      * separately.
@@ -252,16 +256,15 @@ export function createService(options: ServiceOptions) {
       store.workerSignal.listen(() => worker.wake());
       lease?.start();
       worker.start();
-      clock.start();
+      work.start();
       notices.start();
-      deliveries.start();
     },
     /**
      * Resolves when this instance has nothing left to do, or when another one holds the lease, but
      * after `ms` milliseconds at the latest. It keeps alive an instance that its platform stops
      * between calls.
      */
-    async work(ms: number) {
+    async workFor(ms: number) {
       const finished = Promise.all([finishJobs(), writeCounts()]);
       await endsWithin(ms, Promise.race([finished, stopping.promise]), timers);
     },
@@ -291,7 +294,7 @@ export function createService(options: ServiceOptions) {
 
   function stopJobs(): Promise<void> {
     stopping.resolve();
-    const jobs = [worker, clock, notices, deliveries, sweep];
+    const jobs = [worker, work, notices, sweep];
     return stopped ??= Promise.all(jobs.map((job) => job.stop())).then(() => lease?.stop());
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
-import { ABSENCE_MS } from "../domain/clock/due.ts";
+import { ABSENCE_MS } from "../domain/work/work.ts";
 import { MEMORY_MB } from "../runtime/memory.ts";
 import type { Sink } from "./request_log.ts";
 

@@ -3,7 +3,7 @@ import { Memory } from "../runtime/memory.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { createMonitor, nextDueAt } from "../domain/monitors/monitor.ts";
 import { keys } from "../kv/base/keys.ts";
-import { dueSet } from "../kv/clock/due_rows.ts";
+import { workSet } from "../kv/work/work_rows.ts";
 import { type OpenStore, openStore } from "../kv/open.ts";
 import type { KvSet } from "../kv/writer/write.ts";
 import { atMost, type Bar, type BenchOptions, say } from "./report.ts";
@@ -31,7 +31,7 @@ export async function bench({ folder }: BenchOptions): Promise<Bar[]> {
     const service = createBenchService(store, { log: say });
     const beginMs = performance.now();
     service.start();
-    await service.clock.idle();
+    await service.work.idle();
     const seconds = (performance.now() - beginMs) / 1_000;
     await service.stop();
     await store.close();
@@ -64,7 +64,7 @@ async function fill(store: OpenStore, teams: number): Promise<void> {
     }));
     const dueAt = nextDueAt(made, at, 0) ?? NaN;
     sets.push({ key: keys.monitor(team, name), value: { ...made, signals, dueAt } });
-    sets.push(dueSet({ at: dueAt, kind: "monitor", team, name }));
+    sets.push(workSet({ at: dueAt, kind: "monitor", team, name }));
     if ((n + 1) % MONITORS_PER_COMMIT > 0) continue;
     await store.writer.commit({ sets });
     sets = [];

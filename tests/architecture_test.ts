@@ -40,7 +40,7 @@ const PACKAGES: Record<string, RegExp> = {
 const ORDER: Record<string, readonly string[]> = {
   domain: [
     "core",
-    "clock",
+    "work",
     "teams",
     "config",
     "pricing",
@@ -61,7 +61,7 @@ const ORDER: Record<string, readonly string[]> = {
     "base",
     "writer",
     ".",
-    "clock",
+    "work",
     "teams",
     "rate_cards",
     "agents",

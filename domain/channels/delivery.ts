@@ -61,11 +61,6 @@ export interface Delivery {
   readonly nextAt: number | null;
   /** Delivery of the same channel and incident that must end first; null for none. */
   readonly after: string | null;
-  /**
-   * Other deliveries whose messages are sent with it in one request, in order; it alone is in the
-   * queue for all of them (decision 82).
-   */
-  readonly joined: readonly string[];
   /** End of the lease of a try, unix milliseconds; null while none is under way. */
   readonly leaseUntil: number | null;
 }

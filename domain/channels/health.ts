@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { WorkKind } from "../work/work.ts";
 import type { ChannelHealth, ChannelType } from "./channel.ts";
 import { type Outcome, retryAfterMsOf } from "./schedule.ts";
 
@@ -31,28 +32,22 @@ const SLOW_MS = 2_000;
 /** Lease of a try, milliseconds: longer than any try. */
 export const CLAIM_MS = 60_000;
 
+/** Kinds of work that send the messages of a channel. */
+export type ChannelWork = Extract<WorkKind, "channel" | "channel_slow">;
+
+/** Returns the kind of the next work of a channel: slow ones share few slots. */
+export function channelWork({ isSlow }: Pick<StoredHealth, "isSlow">): ChannelWork {
+  return isSlow ? "channel_slow" : "channel";
+}
+
 /** A try under way. */
 export interface TryClaim {
   /** Unique name of the claim. */
   readonly name: string;
-  /** The delivery, which may be sent with others. */
-  readonly delivery: string;
-  /** Begin of the try, unix milliseconds. */
-  readonly at: number;
   /** End of the lease, unix milliseconds. */
   readonly until: number;
-}
-
-/** A report to the owner that has not been sent. */
-export interface OwnerReport {
-  /** Words about it. */
-  readonly reason: string;
-  /** Creation, unix milliseconds. */
-  readonly createdAt: number;
-  /** Time of the next try, unix milliseconds. */
-  readonly at: number;
-  /** Number of tries. */
-  readonly attempts: number;
+  /** Kind of the row that ends the lease. */
+  readonly kind: ChannelWork;
 }
 
 /** State of a channel's deliveries as stored. */
@@ -67,10 +62,6 @@ export interface StoredHealth extends ChannelHealth {
   readonly isSlow: boolean;
   /** The try under way; null for none. */
   readonly claim: TryClaim | null;
-  /** Report to the owner that has not been sent; null for none. */
-  readonly report: OwnerReport | null;
-  /** Time of the last report, unix milliseconds; null for none. */
-  readonly reportedAt: number | null;
 }
 
 /** State of a channel without a try. */
@@ -84,8 +75,6 @@ export const NEW_HEALTH: StoredHealth = {
   notBefore: 0,
   isSlow: false,
   claim: null,
-  report: null,
-  reportedAt: null,
 };
 
 /** Returns whether a try is under way. A lease that is too long was taken before the clock was set back. */
@@ -142,28 +131,4 @@ export function withSuccess(health: StoredHealth, atMs: number): StoredHealth {
     failedAt: null,
     isSlow: false,
   };
-}
-
-/** Milliseconds between two reports to the owner about one channel. */
-const REPORT_PAUSE_MS = 86_400_000;
-
-/** Milliseconds before the second try of a report, doubled by each further one, and tries of one. */
-const REPORT_RETRY = { ms: 60_000, max: 10 } as const;
-
-/** Asks for a report to the owner, unless one is waiting or was sent in the last day. */
-export function withReport(health: StoredHealth, reason: string, atMs: number): StoredHealth {
-  const { report, reportedAt } = health;
-  if (report !== null) return health;
-  if (reportedAt !== null && Math.abs(atMs - reportedAt) < REPORT_PAUSE_MS) return health;
-  return { ...health, report: { reason, createdAt: atMs, at: atMs, attempts: 0 } };
-}
-
-/** Returns the state after a try of the report; another one follows a failure. */
-export function afterReport(health: StoredHealth, isSent: boolean, atMs: number): StoredHealth {
-  const report = health.report;
-  if (report === null) return health;
-  const attempts = report.attempts + 1;
-  if (isSent || attempts >= REPORT_RETRY.max) return { ...health, report: null, reportedAt: atMs };
-  const at = atMs + REPORT_RETRY.ms * 2 ** (attempts - 1);
-  return { ...health, report: { ...report, at, attempts } };
 }

@@ -7,12 +7,6 @@ import type { ChannelType } from "./channel.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Message } from "./message.ts";
 
-/** Types whose messages wait, to be joined with others (decision 82). */
-export const JOINING_TYPES: ReadonlySet<ChannelType> = new Set(["email", "slack", "mattermost"]);
-
-/** Milliseconds that such a message waits. */
-export const JOIN_MS = 10_000;
-
 /**
  * Creates a delivery that waits for its first try.
  *
@@ -26,7 +20,6 @@ export function newDelivery(
   message: Message,
   after: string | null,
 ): Delivery {
-  const waits = JOINING_TYPES.has(channel.type) ? JOIN_MS : 0;
   return {
     id,
     channel: channel.slug,
@@ -36,9 +29,8 @@ export function newDelivery(
     state: "waiting",
     tries: [],
     attempts: 0,
-    nextAt: message.at + waits,
+    nextAt: message.at,
     after,
-    joined: [],
     leaseUntil: null,
   };
 }

@@ -105,7 +105,6 @@ export function sentAgain(delivery: Delivery, nowMs: number): Delivery {
     attempts: 0,
     nextAt: nowMs,
     after: null,
-    joined: [],
     leaseUntil: null,
   };
 }

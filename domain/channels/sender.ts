@@ -13,7 +13,7 @@ export interface Envelope {
   readonly team: Pick<Team, "id" | "name">;
   /** Settings of the channel, with readable secrets. */
   readonly settings: OpenedChannelSettings;
-  /** Identifier of the first delivery: the receiver's key to drop repeats by. */
+  /** The receiver's key to drop repeats by: other messages have another one. */
   readonly id: string;
   /** Messages: exactly one for webhooks and PagerDuty, up to 20 for chat and mail. */
   readonly messages: readonly Message[];
@@ -42,7 +42,7 @@ export interface SendResult {
 /** Maximum milliseconds of one try. */
 export const SEND_MS_MAX = 15_000;
 
-/** Maximum messages that are joined in one request. */
+/** Maximum messages of one request. */
 export const JOINED_MAX = 20;
 
 /** Sends messages. */

@@ -31,7 +31,6 @@ export const KINDS_BEFORE_RUNS = [
   "incident",
   "delivery",
   "delivery_queue",
-  "delivery_due",
   "usage",
   "removed_usage",
   "removed_rollup",
@@ -47,14 +46,20 @@ export const KINDS_BEFORE_RUNS = [
   "sweep",
   "sweep_clock",
   "clock",
-  "due",
+  "work",
 ] as const;
 
 /** Kinds after the runs: an imported run must not change a monitor again. */
 export const KINDS_AFTER_RUNS = ["monitor", "flip"] as const;
 
+/** Kinds of exports of earlier versions alone: rows of the work queue. */
+export const EARLIER_KINDS = ["due", "delivery_due"] as const;
+
 /** One of {@link KINDS_BEFORE_RUNS} and {@link KINDS_AFTER_RUNS}. */
 export type RowKind = typeof KINDS_BEFORE_RUNS[number] | typeof KINDS_AFTER_RUNS[number];
+
+/** One of {@link EARLIER_KINDS}. */
+export type EarlierKind = typeof EARLIER_KINDS[number];
 
 const name = z.string().min(1);
 const instant = z.int();
@@ -90,7 +95,7 @@ const LINES = z.discriminatedUnion("kind", [
     version: name,
   }),
   z.strictObject({
-    kind: z.enum([...KINDS_BEFORE_RUNS, ...KINDS_AFTER_RUNS]),
+    kind: z.enum([...KINDS_BEFORE_RUNS, ...KINDS_AFTER_RUNS, ...EARLIER_KINDS]),
     key: z.array(z.union([z.string(), z.number(), z.boolean(), bytes])),
     value: z.unknown(),
   }),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Absence, type ClockTurn, excusedUntil } from "../clock/due.ts";
+import { type Absence, excusedUntil, type WorkTime } from "../work/work.ts";
 import { type Flip, type Monitor, type MonitorChange, withFlip } from "./row.ts";
 import { type CronSlots, expectedAfter, isStillExpected } from "./schedule.ts";
 import { windowFrom } from "./signals.ts";
@@ -49,7 +49,7 @@ export function nextDueAt(monitor: Monitor, nowMs: number, running: number): num
  * Looks at a monitor whose time has come: ends a pause, notes absences, and makes the monitor late
  * and down at the instants of the deadlines.
  */
-export function lookAt(monitor: Monitor, turn: ClockTurn): MonitorChange {
+export function lookAt(monitor: Monitor, turn: WorkTime): MonitorChange {
   const resumed = afterPause(monitor, turn.nowMs);
   const noted = afterAbsences(resumed.monitor, turn.absences);
   const judged = afterDeadlines(noted.monitor, Math.min(turn.nowMs, turn.summarizedToMs));

@@ -11,7 +11,7 @@ import type { Delivery } from "../../domain/channels/delivery.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { newDeliveryRows } from "../channels/delivery_rows.ts";
-import { dueKey, dueSet } from "../clock/due_rows.ts";
+import { workKey, workSet } from "../work/work_rows.ts";
 import { getAll, type Store } from "../store.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -64,11 +64,11 @@ export class CommitRows {
 
   /** Files a look at a group. */
   fileDue(rule: string, text: string, at: number): void {
-    this.#set(dueSet({ at, kind: "rule", team: this.#team, name: groupLook(rule, text) }));
+    this.#set(workSet({ at, kind: "rule", team: this.#team, name: groupLook(rule, text) }));
   }
 
   removeDue(rule: string, text: string, at: number): void {
-    this.#delete(dueKey({ at, kind: "rule", team: this.#team, name: groupLook(rule, text) }));
+    this.#delete(workKey({ at, kind: "rule", team: this.#team, name: groupLook(rule, text) }));
   }
 
   /** Writes an incident with its places in lists, and the messages about it. */
@@ -79,7 +79,7 @@ export class CommitRows {
     if (before === null) {
       this.#set({ key: keys.openIncident(team, id), value: severity });
       this.#set(incidentAtSet(team, incident));
-      this.#set(dueSet({ at: firstIncidentLookAt(openedAt), kind: "incident", team, name: id }));
+      this.#set(workSet({ at: firstIncidentLookAt(openedAt), kind: "incident", team, name: id }));
     }
     if (state === "resolved") this.#delete(keys.openIncident(team, id));
     const known = new Set(before?.runs);

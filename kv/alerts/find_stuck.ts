@@ -9,7 +9,7 @@ import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import { matches } from "../../domain/alerts/match.ts";
 import { OTHER_GROUP, OUTCOMES_MAX } from "../../domain/alerts/rule.ts";
 import type { AlertSignal } from "../../domain/alerts/signal.ts";
-import type { ClockTurn } from "../../domain/clock/due.ts";
+import type { WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Position } from "../base/entries.ts";
 import { readSummaries } from "../runs/heads.ts";
@@ -38,7 +38,7 @@ export class StuckFinder {
   }
 
   /** Finds stuck runs of the groups of a rule, and those that are closed or deleted. */
-  async find(team: TeamId, rule: RuleOf<"stuck">, turn: ClockTurn): Promise<Found> {
+  async find(team: TeamId, rule: RuleOf<"stuck">, turn: WorkTime): Promise<Found> {
     const { slug, settings } = rule;
     const name = `${team} ${slug}`;
     const pass = this.#passes.get(name);

@@ -12,20 +12,20 @@ import {
 } from "../../domain/alerts/erasure.ts";
 import { expiryOf } from "../../domain/alerts/expiry.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
-import type { ClockTurn, DueHandler, DueRow } from "../../domain/clock/due.ts";
+import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
-import { dueKey, dueSet } from "../clock/due_rows.ts";
+import { workKey, workSet } from "../work/work_rows.ts";
 import type { ChangeDeps, TeamRows } from "../monitors/team_changes.ts";
 import { getAll, getMany, getValue, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { decodeInstance, incidentSet, instanceSet, readIncident } from "./rows.ts";
 
 /** Creates the handler of due incidents. */
-export function createIncidentLooks(deps: ChangeDeps): DueHandler {
+export function createIncidentLooks(deps: ChangeDeps): WorkHandler {
   return {
     kind: "incident",
     async look(rows, turn) {
@@ -36,7 +36,7 @@ export function createIncidentLooks(deps: ChangeDeps): DueHandler {
 }
 
 /** Looks at an incident: its messages first, so that a crash repeats the look. */
-async function lookAt(deps: ChangeDeps, row: DueRow, turn: ClockTurn): Promise<void> {
+async function lookAt(deps: ChangeDeps, row: Work, turn: WorkTime): Promise<void> {
   const { store, changes } = deps;
   const { team, name: id } = row;
   const incident = await readIncident(store, team, id);
@@ -58,26 +58,26 @@ async function lookAt(deps: ChangeDeps, row: DueRow, turn: ClockTurn): Promise<v
 }
 
 /** Returns the rows of an incident after a look. */
-async function rowsOf(store: Store, row: DueRow, nowMs: number): Promise<TeamRows> {
+async function rowsOf(store: Store, row: Work, nowMs: number): Promise<TeamRows> {
   const { team, name: id } = row;
   const incident = await readIncident(store, team, id);
-  if (incident === null) return { sets: [], deletes: [dueKey(row)] };
+  if (incident === null) return { sets: [], deletes: [workKey(row)] };
   const { due, nextAt } = await expiryIn(store, team, incident, nowMs);
   if (due === "all") {
     const left = await rowsWithout(store, team, incident);
-    return { sets: left.sets, deletes: [...left.deletes, dueKey(row)] };
+    return { sets: left.sets, deletes: [...left.deletes, workKey(row)] };
   }
   const gone = await goneRuns(store, team, incident);
   const without = incidentWithoutRuns(incident, (run) => gone.has(run));
   const after = due === "error" ? withoutError(without) : without;
-  const sets: KvSet[] = [dueSet({ at: nextAt, kind: "incident", team, name: id })];
+  const sets: KvSet[] = [workSet({ at: nextAt, kind: "incident", team, name: id })];
   if (after !== incident) sets.push(incidentSet(team, after));
   const stored = await getValue(store, keys.alert(team, incident.rule, incident.groupText));
   const instance = decodeInstance(stored);
   if (instance !== null && instance.incident === id && gone.size > 0) {
     sets.push(instanceSet(team, instanceWithoutRuns(instance, (run) => gone.has(run))));
   }
-  return { sets, deletes: nextAt === row.at ? [] : [dueKey(row)] };
+  return { sets, deletes: nextAt === row.at ? [] : [workKey(row)] };
 }
 
 /** Returns the rows that remove an incident; its messages have their own retention. */

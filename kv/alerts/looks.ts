@@ -12,13 +12,13 @@ import { isOfRule } from "../../domain/alerts/instance.ts";
 import { type Look, lookOf } from "../../domain/alerts/look.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
 import type { AlertLook, AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
-import type { ClockTurn, DueHandler, DueRow } from "../../domain/clock/due.ts";
+import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
-import { dueKey, dueSet } from "../clock/due_rows.ts";
+import { workKey, workSet } from "../work/work_rows.ts";
 import { readConfig } from "../config/objects.ts";
 import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
 import { eachRow, getAll } from "../store.ts";
@@ -45,17 +45,17 @@ const LOOKS_PER_COMMIT = 50, SIGNALS_PER_COMMIT = 50;
 
 /** A row with what it asks for. */
 interface Asked {
-  readonly row: DueRow;
+  readonly row: Work;
   readonly look: Look | null;
 }
 
 /** Creates the handler of due rules. */
-export function createRuleLooks(deps: RuleLookDeps): DueHandler {
+export function createRuleLooks(deps: RuleLookDeps): WorkHandler {
   const looks = new RuleLooks(deps);
   return {
     kind: "rule",
     async look(rows, turn) {
-      const isGroup = ({ name }: DueRow) => lookOf(name)?.of === "group";
+      const isGroup = ({ name }: Work) => lookOf(name)?.of === "group";
       const { groups, others } = ROWS_PER_COMMIT;
       // A look that throws is tried again for fewer rows.
       for (
@@ -79,22 +79,22 @@ class RuleLooks {
   }
 
   /** Looks at what some rows of one team ask for, in one commit. */
-  async lookAt(rows: readonly DueRow[], turn: ClockTurn): Promise<void> {
+  async lookAt(rows: readonly Work[], turn: WorkTime): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;
     const { team } = first;
     await this.#deps.changes.changeInTurn(team, "clock", async () => {
       // Read first: some rows are filed without a turn, and one that is filed meanwhile stays.
       const others = rows.filter(({ name }) => lookOf(name)?.of !== "group");
-      const checks = await getAll(this.#deps.store, others.map(dueKey));
+      const checks = await getAll(this.#deps.store, others.map(workKey));
       return { result: null, rows: { ...await this.#plan(team, rows, turn), checks } };
     });
   }
 
   async #plan(
     team: TeamId,
-    rows: readonly DueRow[],
-    turn: ClockTurn,
+    rows: readonly Work[],
+    turn: WorkTime,
   ): Promise<TeamRows> {
     const { rules } = await readConfig(this.#deps.store, team);
     const signals: AlertSignal[] = [];
@@ -127,7 +127,7 @@ class RuleLooks {
   }
 
   /** Finds what a rule reports. */
-  async #find(team: TeamId, rule: Rule, look: Look, turn: ClockTurn): Promise<Found> {
+  async #find(team: TeamId, rule: Rule, look: Look, turn: WorkTime): Promise<Found> {
     const { store, rateCards } = this.#deps;
     const { nowMs } = turn;
     const group = look.of === "group" ? look.group : null;
@@ -164,7 +164,7 @@ function rowsOf(
   asked: readonly Asked[],
   { signals, looks = [] }: AlertWork,
   next: readonly NextLook[],
-  { nowMs }: ClockTurn,
+  { nowMs }: WorkTime,
 ): TeamRows {
   const alerts = {
     signals: signals.slice(0, SIGNALS_PER_COMMIT),
@@ -174,8 +174,8 @@ function rowsOf(
   const again = isAll ? [] : asked.map(({ row: { name } }) => ({ at: nowMs + 1, name }));
   return {
     alerts,
-    sets: [...next, ...again].map((row) => dueSet({ ...row, kind: "rule", team })),
-    deletes: asked.map(({ row }) => dueKey(row)),
+    sets: [...next, ...again].map((row) => workSet({ ...row, kind: "rule", team })),
+    deletes: asked.map(({ row }) => workKey(row)),
   };
 }
 

@@ -7,7 +7,7 @@ import { ruleFields } from "../../domain/alerts/rule_body.ts";
 import type { RuleSettings } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { RuleStore } from "../../domain/alerts/store.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import { createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../monitors/team_changes.ts";
 import { readOverflows } from "./rows.ts";
@@ -21,7 +21,7 @@ export function createRuleStore(deps: ObjectDeps): RuleStore {
     settle: ({ sent }) => Promise.resolve({ ok: true, value: sent }),
     auditFields: ruleFields,
     followUp: ({ team, slug, atMs }) => ({
-      sets: [dueSet({ at: atMs, kind: "rule", team, name: slug })],
+      sets: [workSet({ at: atMs, kind: "rule", team, name: slug })],
       deletes: [],
     }),
   });

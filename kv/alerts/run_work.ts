@@ -21,7 +21,7 @@ import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -113,7 +113,7 @@ export function runLookSets(
 ): KvSet[] {
   const sets = new Map<string, KvSet>();
   const file = (name: string, at: number, isAgain = false) => {
-    const set = dueSet({ at, kind: "rule", team, name });
+    const set = workSet({ at, kind: "rule", team, name });
     if (isAgain || !isFiled(set.key)) sets.set(keyText(set.key), set);
   };
   // The look at an earlier row may be over when this is stored.

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { DueHandler, DueRow } from "../../domain/clock/due.ts";
+import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { dueKey } from "../clock/due_rows.ts";
+import { workKey } from "../work/work_rows.ts";
 import type { ChangeDeps } from "../monitors/team_changes.ts";
 import { listRows, rowsAfter } from "../store.ts";
 import { readIncidents } from "./rows.ts";
@@ -16,7 +16,7 @@ import { readIncidents } from "./rows.ts";
 const INCIDENTS_PER_COMMIT = 100;
 
 /** Creates the handler of due silences. */
-export function createSilenceLooks(deps: ChangeDeps): DueHandler {
+export function createSilenceLooks(deps: ChangeDeps): WorkHandler {
   return {
     kind: "silence",
     async look(rows) {
@@ -37,7 +37,7 @@ export function createSilenceLooks(deps: ChangeDeps): DueHandler {
 function tellSome(
   { store, changes }: ChangeDeps,
   team: TeamId,
-  rows: readonly DueRow[],
+  rows: readonly Work[],
   after: Deno.KvKey | null,
 ): Promise<Deno.KvKey | null> {
   return changes.changeInTurn(team, "clock", async () => {
@@ -47,7 +47,7 @@ function tellSome(
     const heldBack = (await readIncidents(store, team, ids)).filter((each) => each.isHeldBack);
     const looks = heldBack.map(({ rule, groupText }) => ({ rule, group: groupText, at: null }));
     const isLast = open.length < INCIDENTS_PER_COMMIT;
-    const deletes = isLast ? rows.map(dueKey) : [];
+    const deletes = isLast ? rows.map(workKey) : [];
     return {
       result: isLast ? null : open.at(-1)?.key ?? null,
       rows: looks.length + deletes.length === 0

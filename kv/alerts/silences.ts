@@ -6,7 +6,7 @@
 import { silenceFields } from "../../domain/alerts/silence_body.ts";
 import type { SilencePut, SilenceSettings } from "../../domain/alerts/silence.ts";
 import type { SilenceStore } from "../../domain/alerts/store.ts";
-import { dueKey, dueSet } from "../clock/due_rows.ts";
+import { workKey, workSet } from "../work/work_rows.ts";
 import { createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../monitors/team_changes.ts";
 
@@ -29,8 +29,8 @@ export function createSilenceStore(deps: ObjectDeps): SilenceStore {
       const [old, end] = [before?.settings.untilMs, after?.settings.untilMs];
       const times = [...before === null ? [] : [atMs], ...end === undefined ? [] : [end]];
       return {
-        sets: [...new Set(times)].map((at) => dueSet({ ...due, at })),
-        deletes: old === undefined || times.includes(old) ? [] : [dueKey({ ...due, at: old })],
+        sets: [...new Set(times)].map((at) => workSet({ ...due, at })),
+        deletes: old === undefined || times.includes(old) ? [] : [workKey({ ...due, at: old })],
       };
     },
   });

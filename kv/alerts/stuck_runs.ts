@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ClockTurn, judgedAt } from "../../domain/clock/due.ts";
+import { judgedAt, type WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunLabels } from "../../domain/runs/run.ts";
 import type { Position } from "../base/entries.ts";
@@ -45,7 +45,7 @@ export async function findStuckRuns(
   team: TeamId,
   seconds: number,
   after: Position | null,
-  { nowMs, summarizedToMs, absences }: ClockTurn,
+  { nowMs, summarizedToMs, absences }: WorkTime,
 ): Promise<StuckRuns> {
   const limitMs = seconds * 1_000;
   const order = keys.runsBy(team, "status", "running");

@@ -8,7 +8,7 @@
  * @module
  */
 import { VERSION } from "../../domain/core/version.ts";
-import type { DueKind } from "../../domain/clock/due.ts";
+import { type Lane, WORK_KINDS, type WorkKind } from "../../domain/work/work.ts";
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
 import type { NoticeName } from "../../domain/teams/quota.ts";
 import type { Api } from "../../runtime/rate_limit.ts";
@@ -36,7 +36,7 @@ export type JobType = "deletion" | "reprice";
  * Number of the stored format. Each change of a stored shape raises it (R21);
  * `tests/unit/kv/shapes_test.ts` notices one.
  */
-export const LEDGER_FORMAT = 4;
+export const LEDGER_FORMAT = 5;
 
 /** First row of a ledger. */
 export interface LedgerFormat {
@@ -135,12 +135,22 @@ export const keys = {
   change: (team: TeamId, number: number, run: RunId) => ["change", team, number, run],
   /** The last turn of the clock, and its absences. */
   clock: () => ["clock"],
-  /** All rows of the due index, by time. */
-  dueRows: () => ["due"],
-  /** Rows of the due index up to a time, inclusive, unix milliseconds. */
-  dueTo: (toMs: number) => ({ start: ["due"], end: ["due", toMs, true] }),
-  /** A row of the due index: look at an object at `atMs`, unix milliseconds. */
-  due: (atMs: number, kind: DueKind, team: TeamId, name: string) => ["due", atMs, kind, team, name],
+  /** All rows of the work queue, or those of a lane, by time. */
+  work: (...lane: readonly Lane[]) => ["work", ...lane],
+  /** Rows of a lane up to a time, inclusive, unix milliseconds. */
+  workTo: (lane: Lane, toMs: number) => ({
+    start: ["work", lane],
+    end: ["work", lane, toMs, true],
+  }),
+  /** A row of the work queue: look at an object at `atMs`, unix milliseconds. */
+  workRow: (atMs: number, kind: WorkKind, team: TeamId, name: string) => [
+    "work",
+    WORK_KINDS[kind].lane,
+    atMs,
+    kind,
+    team,
+    name,
+  ],
   /** All runs with work that waits, by due time. */
   dueStages: () => ["due_stage"],
   /** A run whose next work waits until `atMs`, unix milliseconds. */
@@ -279,16 +289,16 @@ export const keyParts = {
   lane: (key: Deno.KvKey) => String(key[1]),
   /** Number of a block. */
   number: (key: Deno.KvKey) => Number(key.at(-1)),
-  /** Time, kind, team and name of a row of the due index. */
-  due: ([, at, kind, team, name]: Deno.KvKey) => ({
+  /** Time, kind, team and name of a row of the work queue. */
+  work: ([, , at, kind, team, name]: Deno.KvKey) => ({
     at: Number(at),
-    kind: kind as DueKind,
+    kind: kind as WorkKind,
     team: team as TeamId,
     name: String(name),
   }),
-  /** Time at which a run or a channel is due, unix milliseconds. */
+  /** Time at which a run is due, unix milliseconds. */
   dueMs: (key: Deno.KvKey) => Number(key[1]),
-  /** Team of a due run or channel. */
+  /** Team of a due run. */
   dueTeam: (key: Deno.KvKey) => key[2] as TeamId,
   /** UTC day of a roll-up, also of one of removed runs. */
   day: (key: Deno.KvKey) => String(key[3]),

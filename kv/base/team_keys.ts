@@ -138,11 +138,6 @@ export const teamKeys = {
   queuedDelivery: family<[team: TeamId, channel: string, atMs: number, id: string]>(
     "delivery_queue",
   ),
-  /** Times at which channels have something to send. */
-  dueChannels: () => ["delivery_due"],
-  /** Those up to a time, inclusive, unix milliseconds. */
-  dueChannelsTo: (toMs: number) => ({ start: ["delivery_due"], end: ["delivery_due", toMs, true] }),
-  dueChannel: family<[atMs: number, team: TeamId, channel: string]>("delivery_due"),
   /** State of a channel's deliveries. It changes with each of them that has not ended. */
   channelHealth: (team: TeamId, channel: string) => ["channel_health", team, channel],
   /** Times of a team's latest tests of channels. */

@@ -17,7 +17,7 @@ import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { type DeliveryLabels, waitingRows, wakeRow } from "./delivery_rows.ts";
+import { type DeliveryLabels, queueRows } from "./delivery_rows.ts";
 
 /** Rows of lists that one page reads: a page of rare deliveries may be short, with a next one. */
 const SCANNED_MAX = 1_000;
@@ -105,9 +105,8 @@ function resend(
       team,
       checks: [entry],
       sets: [
-        // Joined with others, it could be cancelled together with the end of its incident.
-        ...waitingRows(team, again),
-        wakeRow(team, again.channel, at),
+        { key: entry.key, value: again },
+        ...queueRows(team, again),
         ...auditRows({ ...audited, details }),
       ],
       deletes: [keys.deadDelivery(team, delivery.createdAt, id)],

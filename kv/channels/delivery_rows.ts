@@ -9,10 +9,11 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
-import type { MessageEvent } from "../../domain/channels/message.ts";
+import type { ChannelWork } from "../../domain/channels/health.ts";
 import { DELIVERY_DAYS } from "../../domain/channels/store.ts";
+import { DAY_MS } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import type { KvSet } from "../writer/write.ts";
 
 /** Times of due rows are multiples of it, milliseconds. */
@@ -26,16 +27,10 @@ export interface DeliveryLabels {
   readonly incident: string | null;
 }
 
-/** Fields of a waiting delivery that decide when it is sent. */
+/** The row of a waiting delivery in its channel's queue. */
 export interface QueuedDelivery {
-  /** Identifier of the incident. */
-  readonly incident: string | null;
-  /** Event of its message. */
-  readonly event: MessageEvent;
   /** Delivery that must end first; null for none. */
   readonly after: string | null;
-  /** True until the first try. */
-  readonly isFirst: boolean;
 }
 
 /** Returns the rows of new deliveries, for the commit of what they report. */
@@ -61,36 +56,38 @@ export function storedRows(team: TeamId, delivery: Delivery): KvSet[] {
 
 /** Returns the row of a waiting delivery in its channel's queue, and the row that wakes the channel. */
 export function queueRows(team: TeamId, delivery: Delivery): KvSet[] {
-  const { channel, nextAt, attempts } = delivery;
-  if (nextAt === null) return [];
-  return [...queuedRow(team, delivery, attempts === 0), wakeRow(team, channel, nextAt)];
-}
-
-/** Returns the rows of a delivery that waits on its own again, and joins no others. */
-export function waitingRows(team: TeamId, delivery: Delivery): KvSet[] {
-  return [
-    { key: keys.delivery(team, delivery.id), value: delivery },
-    ...queuedRow(team, delivery, false),
-  ];
+  const { channel, nextAt } = delivery;
+  return nextAt === null ? [] : [...queuedRow(team, delivery), wakeRow(team, channel, nextAt)];
 }
 
 /** Returns the row of a waiting delivery in its channel's queue. */
-export function queuedRow(team: TeamId, delivery: Delivery, isFirst: boolean): KvSet[] {
-  const { id, channel, nextAt, message: { incident, event }, after } = delivery;
+export function queuedRow(team: TeamId, { id, channel, nextAt, after }: Delivery): KvSet[] {
   if (nextAt === null) return [];
-  const value: QueuedDelivery = { incident: incident?.id ?? null, event, after, isFirst };
+  const value: QueuedDelivery = { after };
   return [{ key: keys.queuedDelivery(team, channel, nextAt, id), value }];
 }
 
 /** Returns the row that wakes a channel. Write one with each change of its settings. */
 export function wakeRow(team: TeamId, channel: string, atMs: number): KvSet {
-  const stepMs = Math.ceil(atMs / DUE_STEP_MS) * DUE_STEP_MS;
-  return { key: keys.dueChannel(stepMs, team, channel), value: true };
+  return channelRow("channel", team, channel, Math.ceil(atMs / DUE_STEP_MS) * DUE_STEP_MS);
 }
 
 /** Returns such a row for the next look at a channel; one that is due does not wait for a step. */
-export function lookRow(team: TeamId, channel: string, atMs: number, nowMs: number): KvSet {
-  return wakeRow(team, channel, atMs > nowMs ? atMs : nowMs - nowMs % DUE_STEP_MS);
+export function lookRow(
+  kind: ChannelWork,
+  team: TeamId,
+  channel: string,
+  atMs: number,
+  nowMs: number,
+): KvSet {
+  const stepMs = atMs > nowMs
+    ? Math.ceil(atMs / DUE_STEP_MS) * DUE_STEP_MS
+    : nowMs - nowMs % DUE_STEP_MS;
+  return channelRow(kind, team, channel, stepMs);
+}
+
+function channelRow(kind: ChannelWork, team: TeamId, name: string, at: number): KvSet {
+  return workSet({ at, kind, team, name });
 }
 
 /** Returns the rows of a delivery that has ended; failed ones have a list of their own. */
@@ -114,7 +111,12 @@ export function deliveryKeys(team: TeamId, delivery: Delivery): Deno.KvKey[] {
   ];
 }
 
-/** Returns the due row of the clock at which a delivery is removed. */
-export function expiryRow(team: TeamId, { id, createdAt }: Delivery): KvSet {
-  return dueSet({ at: createdAt + DELIVERY_DAYS * 86_400_000, kind: "delivery", team, name: id });
+/** Returns the time at which a delivery is removed, unix milliseconds. */
+export function expiryAt({ createdAt }: Pick<Delivery, "createdAt">): number {
+  return createdAt + DELIVERY_DAYS * DAY_MS;
+}
+
+/** Returns the row at which a delivery is removed. */
+export function expiryRow(team: TeamId, delivery: Delivery): KvSet {
+  return workSet({ at: expiryAt(delivery), kind: "delivery", team, name: delivery.id });
 }

@@ -19,7 +19,7 @@ import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import { readObject } from "../config/objects.ts";
 import { getEntry, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
@@ -95,7 +95,7 @@ function begin(
         { key: entry.key, value: [...times, at] },
         ...storedRows(team, delivery),
         // If this process ends meanwhile, the clock ends the test.
-        dueSet({ at: leaseUntil, kind: "delivery", team, name: id }),
+        workSet({ at: leaseUntil, kind: "delivery", team, name: id }),
         ...auditRows({ ...audit, details: { delivery: id } }),
       ],
     });

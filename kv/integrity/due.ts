@@ -28,8 +28,8 @@ export async function readDue(store: Store): Promise<Due> {
   const deadlines = new Map<TeamId, number>();
   const monitors = new Set<string>();
   const runs = new Set<string>();
-  for await (const { key } of eachRow(store, { prefix: keys.dueRows() })) {
-    const { kind, team, name } = keyParts.due(key);
+  for await (const { key } of eachRow(store, { prefix: keys.work() })) {
+    const { kind, team, name } = keyParts.work(key);
     if (kind === "idle") deadlines.set(team, (deadlines.get(team) ?? 0) + 1);
     if (kind === "monitor") monitors.add(`${team} ${name}`);
   }

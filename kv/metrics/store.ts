@@ -15,8 +15,7 @@ import {
 } from "../../domain/runs/stages.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
-import { nextDueMs } from "../clock/store.ts";
-import { nextDeliveryMs } from "../channels/queue.ts";
+import { LaneRows } from "../work/work_rows.ts";
 import { readBacklog } from "../runs/backlog.ts";
 import { eachRow, type Store } from "../store.ts";
 import type { WriterMetrics } from "../writer/metrics.ts";
@@ -75,12 +74,12 @@ async function readRows(store: Store) {
   const [backlog, dueMs, deadStages, openNotices, openIncidents, waiting, deliveryMs] =
     await Promise.all([
       readBacklog(store, ROWS_MAX),
-      nextDueMs(store),
+      new LaneRows(store, "settled").nextMs(),
       countDead(store),
       countRows(store, keys.openNotices()),
       countOpenIncidents(store),
       countRows(store, keys.deliveryQueues()),
-      nextDeliveryMs(store),
+      new LaneRows(store, "send").nextMs(),
     ]);
   return { backlog, dueMs, deadStages, openNotices, openIncidents, waiting, deliveryMs };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { AgentActivity } from "../../domain/agents/activity.ts";
-import { type ClockTurn, type DueHandler, type DueRow, judgedAt } from "../../domain/clock/due.ts";
+import { judgedAt, type Work, type WorkHandler, type WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
   addSignals,
@@ -41,7 +41,7 @@ type RunAt = { readonly at: number; readonly run: Signal["run"] };
 const MONITORS_PER_COMMIT = 80;
 
 /** Creates the handler of due monitors. */
-export function createMonitorLooks(deps: MonitorLookDeps): DueHandler {
+export function createMonitorLooks(deps: MonitorLookDeps): WorkHandler {
   return {
     kind: "monitor",
     async look(rows, turn) {
@@ -55,8 +55,8 @@ export function createMonitorLooks(deps: MonitorLookDeps): DueHandler {
 /** Looks at monitors of one team: in one commit, or in two if it would be too large. */
 async function lookAtSome(
   deps: MonitorLookDeps,
-  rows: readonly DueRow[],
-  turn: ClockTurn,
+  rows: readonly Work[],
+  turn: WorkTime,
 ): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;
@@ -75,8 +75,8 @@ async function lookAtSome(
 async function planLooks(
   deps: MonitorLookDeps,
   team: TeamId,
-  rows: readonly DueRow[],
-  turn: ClockTurn,
+  rows: readonly Work[],
+  turn: WorkTime,
 ): Promise<MonitorRows> {
   const { store } = deps;
   const monitors = await getAll(store, rows.map(({ name }) => keys.monitor(team, name)));
@@ -117,7 +117,7 @@ async function look(
   team: TeamId,
   before: Monitor,
   running: number,
-  turn: ClockTurn,
+  turn: WorkTime,
 ): Promise<MonitorChange> {
   const { signals, passed } = running === 0
     ? { signals: [], passed: before.overrunsAfter }
@@ -136,7 +136,7 @@ async function overrunsOf(
   { store, findOpenRuns }: MonitorLookDeps,
   team: TeamId,
   monitor: Monitor,
-  { nowMs, summarizedToMs, absences }: ClockTurn,
+  { nowMs, summarizedToMs, absences }: WorkTime,
 ): Promise<{ readonly signals: readonly Signal[]; readonly passed: Position | null }> {
   const { agent, settings: { maxRuntimeSeconds, graceSeconds }, state } = monitor;
   let passed = monitor.overrunsAfter;

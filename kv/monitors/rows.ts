@@ -10,7 +10,7 @@ import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { type Flip, type Monitor, type MonitorChange } from "../../domain/monitors/monitor.ts";
 import type { Monitors } from "../agents/agents.ts";
 import { keys } from "../base/keys.ts";
-import { dueKey, dueSet } from "../clock/due_rows.ts";
+import { workKey, workSet } from "../work/work_rows.ts";
 import { getAll, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import type { TeamRows } from "./team_changes.ts";
@@ -79,7 +79,7 @@ export function andThen(
 
 /** Returns the key of a monitor's row in the due index. */
 export function dueKeyOf(team: TeamId, agent: string, at: number): Deno.KvKey {
-  return dueKey({ at, kind: "monitor", team, name: agent });
+  return workKey({ at, kind: "monitor", team, name: agent });
 }
 
 /** A change of a stored monitor; `before` is null for a new one. */
@@ -99,7 +99,7 @@ export async function rowsOfChanges(
     const old = before?.dueAt ?? null;
     if (old === dueAt) continue;
     if (old !== null) deletes.push(dueKeyOf(team, agent, old));
-    if (dueAt !== null) sets.push(dueSet({ at: dueAt, kind: "monitor", team, name: agent }));
+    if (dueAt !== null) sets.push(workSet({ at: dueAt, kind: "monitor", team, name: agent }));
   }
   sets.push(...await flipRows(store, team, changes));
   return {

@@ -18,7 +18,7 @@ import type { RateRow } from "../../domain/pricing/rates.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import { getEntry, getMany, listRows, newRowName, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 
@@ -109,7 +109,7 @@ export function createRateWriter(store: Store, { now }: Pick<Environment, "now">
             { key: keys.rates(team), value: current === null ? count + 1 : count },
             ...auditRows({ at, team, actor: by, action: "rate.put", target: row.id, details }),
             // A model may have a price now.
-            dueSet({ at, kind: "rule", team, name: kindLook("unpriced") }),
+            workSet({ at, kind: "rule", team, name: kindLook("unpriced") }),
           ],
         });
         return committed === null ? LOST : { kind: "stored", rate };

@@ -16,7 +16,7 @@ import { keyParts, keys } from "../base/keys.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import type { RunAt, SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import { getMany, getValue, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import { type ExpiryEntry, expiryEntryOf } from "../../domain/retention/retention.ts";
@@ -86,7 +86,7 @@ async function removeRun(
         ...tombstone === null ? [] : inserted.map((key) => ({ key, value: tombstone })),
         ...isPurged ? [{ key: keys.purge(team, id), value: true }] : [],
         // The looks at its incidents remove it from them.
-        ...incidents.map((name) => dueSet({ at: nowMs, kind: "incident", team, name })),
+        ...incidents.map((name) => workSet({ at: nowMs, kind: "incident", team, name })),
       ],
       deletes: [
         ...tombstone === null ? inserted : [],

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { type ClockTurn, type DueHandler, type DueRow, judgedAt } from "../../domain/clock/due.ts";
+import { judgedAt, type Work, type WorkHandler, type WorkTime } from "../../domain/work/work.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import { idleCloseOf, idleDeadlineOf, idleTimeoutMsOf } from "../../domain/runs/idle.ts";
 import type { Opening } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
-import { dueKey, dueSet } from "../clock/due_rows.ts";
+import { workKey, workSet } from "../work/work_rows.ts";
 import type { Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
@@ -17,7 +17,7 @@ import { readDirectory } from "./batches.ts";
 import { readHeads, type SummarizedHead } from "./heads.ts";
 
 /** Creates the handler of runs that may be idle. */
-export function createIdleHandler(store: Store): DueHandler {
+export function createIdleHandler(store: Store): WorkHandler {
   return {
     kind: "idle",
     async look(rows, turn) {
@@ -34,16 +34,16 @@ export function createIdleHandler(store: Store): DueHandler {
 }
 
 /** A look that loses to another commit is repeated, because its row is still due. */
-async function look(run: SummarizedHead, row: DueRow, turn: ClockTurn): Promise<void> {
+async function look(run: SummarizedHead, row: Work, turn: WorkTime): Promise<void> {
   const { store, team, id, head: { parts }, ledger } = run;
   const deadline = parts.closing === null ? idleDeadlineOf(parts.opening, ledger) : null;
   const at = deadline === null ? null : judgedAt(deadline, 0, turn.absences);
-  const moved: Write = { team, deletes: [dueKey(row)] };
+  const moved: Write = { team, deletes: [workKey(row)] };
   if (at === null) return void await store.writer.commit(moved);
   if (at > turn.summarizedToMs) {
     // After an absence, events may arrive whose deadline is before the postponed one.
     const lookAt = Math.min(at, turn.nowMs + idleTimeoutMsOf(parts.opening as Opening));
-    return void await store.writer.commit({ ...moved, sets: [dueSet({ ...row, at: lookAt })] });
+    return void await store.writer.commit({ ...moved, sets: [workSet({ ...row, at: lookAt })] });
   }
   const close = idleCloseOf(parts.opening as Opening, ledger, await lastTsOf(run), at);
   await commitUnnoted(store, {

@@ -23,7 +23,7 @@ import {
 import type { Backoff } from "../../runtime/backoff.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
 import { FairQueue } from "../../runtime/fair_queue.ts";
 import { pendingName } from "../writer/pending_mark.ts";
@@ -177,7 +177,7 @@ async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Pro
 /** Returns the rows of a failure: of the next try, or of the look that reports that none follows. */
 function failureSets({ team, run }: PendingRun, failure: RunFailure): KvSet[] {
   const next = isDead(failure)
-    ? dueSet({ at: failure.at, kind: "rule", team, name: kindLook("service") })
+    ? workSet({ at: failure.at, kind: "rule", team, name: kindLook("service") })
     : { key: keys.dueStage(retryAt(failure), team, run), value: true };
   return [{ key: keys.runFailure(team, run), value: failure }, next];
 }

@@ -19,7 +19,7 @@ import type { JudgeLater } from "../checks/later.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import { Backoff } from "../../runtime/backoff.ts";
 import { DueRuns } from "../runs/run_work.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
@@ -172,7 +172,7 @@ function dueSets(run: SummarizedHead, after: RunSummary): KvSet[] {
   const at = idleDeadlineOf(head.parts.opening, ledger);
   const wasOpen = summary !== null && isOpenRun(summary) && !wasClosed(run);
   const isDue = at !== null && isOpenRun(after) && !wasOpen;
-  return isDue ? [dueSet({ at, kind: "idle", team, name: id })] : [];
+  return isDue ? [workSet({ at, kind: "idle", team, name: id })] : [];
 }
 
 /** Returns whether an idle close, which consumed the row, was reopened before it was summarized. */

@@ -14,7 +14,7 @@ import {
 } from "../../domain/teams/quota.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { dueSet } from "../clock/due_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import {
   countOf,
   eachRow,
@@ -113,7 +113,7 @@ async function write(
     sets: [
       { key, value: notice },
       ...(isOpen(notice) ? [{ key: index, value: true }] : []),
-      ...(expected === null ? [dueSet({ at, kind: "rule", team, name: kindLook("quota") })] : []),
+      ...(expected === null ? [workSet({ at, kind: "rule", team, name: kindLook("quota") })] : []),
     ],
     deletes: isOpen(notice) ? [] : [index],
   });

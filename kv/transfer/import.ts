@@ -8,6 +8,7 @@
  * @module
  */
 import {
+  type EarlierKind,
   type ExportLine,
   type LineOf,
   parseLine,
@@ -214,7 +215,7 @@ class Importer {
   }
 }
 
-function isAfterRuns({ kind }: LineOf<RowKind>): boolean {
+function isAfterRuns({ kind }: LineOf<RowKind | EarlierKind>): boolean {
   return kind === "monitor" || kind === "flip";
 }
 

@@ -6,16 +6,17 @@
 import type { AgentActivity } from "../../domain/agents/activity.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
-import type { LineOf, RowKind } from "../../domain/core/export_format.ts";
+import type { EarlierKind, LineOf, RowKind } from "../../domain/core/export_format.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 import { incidentAtSet } from "../alerts/rows.ts";
 import { packJson, unpackJson } from "../base/blob.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { endedRows, storedRows } from "../channels/delivery_rows.ts";
+import { endedRows, queuedRow, storedRows } from "../channels/delivery_rows.ts";
 import { PINGS_NAMED_MS } from "../runs/open_pings.ts";
 import { decodeRollup, encodeRollup, rollupKey } from "../spend/rollups.ts";
 import type { StoredCredential } from "../teams/credential_rows.ts";
+import { workSet } from "../work/work_rows.ts";
 import type { KvSet } from "../writer/write.ts";
 
 /** Families of keys that an import derives again. */
@@ -62,7 +63,7 @@ export const UNLISTED: ReadonlySet<unknown> = new Set([...DERIVED, ...LEFT_OUT])
 /** Returns the line of a row; null if an import derives the row. */
 export function rowLine(kind: RowKind, { key, value }: Deno.KvEntry<unknown>): string | null {
   // The run has its deadline.
-  if (kind === "due" && keyParts.due(key).kind === "idle") return null;
+  if (kind === "work" && keyParts.work(key).kind === "idle") return null;
   return JSON.stringify({
     kind,
     key: key.slice(1).map(toJson),
@@ -71,11 +72,29 @@ export function rowLine(kind: RowKind, { key, value }: Deno.KvEntry<unknown>): s
 }
 
 /** Returns the rows of a line. */
-export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind>): KvSet[] {
+export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind | EarlierKind>): KvSet[] {
+  const work = workOf(kind, parts);
+  if (work !== null) return [workSet(work, typeof json === "number" ? json : 0)];
   const key = [kind, ...parts.map(fromJson) as Deno.KvKeyPart[]];
   const value = fromJson(json);
   const expiry = kind === "open_pings" ? { expireIn: PINGS_NAMED_MS } : {};
   return [{ key, value: encoded(kind, value), ...expiry }, ...impliedRows(key, value)];
+}
+
+/** Returns the row of the work queue in a line, of any version; null for another line. */
+function workOf(kind: RowKind | EarlierKind, key: readonly unknown[]) {
+  switch (kind) {
+    case "work":
+      return keyParts.work(["work", ...key as Deno.KvKeyPart[]]);
+    case "due":
+      return keyParts.work(["work", "", ...key as Deno.KvKeyPart[]]);
+    case "delivery_due": {
+      const [at, team, name] = key as [number, TeamId, string];
+      return { at, kind: "channel", team, name } as const;
+    }
+    default:
+      return null;
+  }
 }
 
 /** Compressed rows are JSON in an export, and sums have names. */
@@ -93,7 +112,7 @@ function decoded(key: Deno.KvKey, value: unknown): unknown {
   }
 }
 
-function encoded(kind: RowKind, value: unknown): unknown {
+function encoded(kind: RowKind | EarlierKind, value: unknown): unknown {
   switch (kind) {
     case "agent_count":
       return new Deno.KvU64(BigInt(value as number));
@@ -124,7 +143,12 @@ function impliedRows(key: Deno.KvKey, value: unknown): KvSet[] {
     case "delivery": {
       const delivery = value as Delivery;
       const isLost = delivery.message.event !== "channel.test";
-      return [...storedRows(team, delivery), ...isLost ? endedRows(team, delivery) : []].slice(1);
+      return [
+        ...storedRows(team, delivery).slice(1),
+        ...isLost ? endedRows(team, delivery) : [],
+        // Earlier versions queued one delivery for several.
+        ...queuedRow(team, delivery),
+      ];
     }
     // Sums of removed runs are a part of the sums of all.
     case "removed_rollup": {

@@ -167,7 +167,7 @@ Deno.test("deliveries: an incident shows its messages with every try, and one is
     body: { type: "webhook", url: receiver.url, default: true },
   });
   const id = await openIncident(h);
-  await h.deliveries.idle();
+  await h.work.idle();
   const path = `/dashboard/alerts/incidents/${id}`;
   const { text } = await reader.get(path);
   assertMatch(textOf(text), /ops Webhook, opened Not delivered 1 try/);

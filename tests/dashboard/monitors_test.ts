@@ -33,7 +33,7 @@ async function put(h: Harness, agent: string, fields: Record<string, string> = H
 /** Moves the time, and looks at what is due. */
 async function pass(h: Harness, ms: number) {
   h.nowMs += ms;
-  await h.clock.idle();
+  await h.work.idle();
 }
 
 /** Opens a service whose clock the test moves in steps, which are no absences. */

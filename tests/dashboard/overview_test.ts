@@ -396,7 +396,7 @@ Deno.test("a run that was closed because it was idle is named on all pages, and 
   const reader = await signedIn(h);
   assertMatch(section(await seen(h, reader), "Needs attention"), /nothing failed in 24 hours/);
   h.nowMs += HOUR_MS;
-  await h.clock.idle();
+  await h.work.idle();
   const attention = attentionOf(await seen(h, reader));
   assertEquals(hrefsOf(attention), [`/dashboard/runs/${runId(1)}`]);
   assertMatch(

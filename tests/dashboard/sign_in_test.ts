@@ -249,7 +249,7 @@ ofInstance("a made-up session is looked up at most once, and writes nothing", as
   }
   assertEquals(reads.count, 1);
   // The clock's first turn has one.
-  await h.clock.idle();
+  await h.work.idle();
   const commits = h.store.writer.metrics.commits.stored;
   const out = await submit(h, "/dashboard/sign-out", {}, cookie("c1".repeat(32)));
   assertEquals(out.status, 303);

@@ -56,7 +56,7 @@ Deno.test("R35: without a finish the object is checked, also of a run that was i
   await h.post("/v1/runs", aRun(1, { idle_timeout_seconds: 60 }));
   await assertRefused();
   h.nowMs += 600_000;
-  await h.clock.idle();
+  await h.work.idle();
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).json.closed_by, "idle");
   await assertRefused();
   assertEquals((await h.post(PATH, aFinish())).status, 202);

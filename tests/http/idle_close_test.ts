@@ -15,7 +15,7 @@ async function advance(h: Harness, toMs: number): Promise<void> {
   while (h.nowMs < NOON + toMs) {
     h.nowMs = Math.min(h.nowMs + 59_000, NOON + toMs);
     await h.worker.idle();
-    await h.clock.idle();
+    await h.work.idle();
     await h.worker.idle();
   }
 }
@@ -127,8 +127,8 @@ Deno.test("idle: only `POST /v1/runs` sets a timeout, and a close before it ends
   assertEquals((await stateOf(h, 2)).slice(0, 2), ["success", "finish"]);
   assertEquals((await stateOf(h, 3)).slice(0, 2), ["running", null]);
   const due = await Array.fromAsync(
-    h.store.reader.list({ prefix: keys.dueRows() }),
-    ({ key }) => keyParts.due(key).kind,
+    h.store.reader.list({ prefix: keys.work() }),
+    ({ key }) => keyParts.work(key).kind,
   );
   assertEquals(due.filter((kind) => kind === "idle"), []);
   // A later opening changes nothing (R34).
@@ -141,12 +141,12 @@ Deno.test("idle: only `POST /v1/runs` sets a timeout, and a close before it ends
 Deno.test("idle: a deadline while the service was down is judged later", async () => {
   await using h = await Harness.open();
   await open(h, 1);
-  await h.clock.idle();
+  await h.work.idle();
   await h.restart(() => {
     h.nowMs = NOON + 600_000;
     return Promise.resolve();
   });
-  await h.clock.idle();
+  await h.work.idle();
   assertEquals(await stateOf(h, 1), ["running", null, null, "pending", 0]);
   await advance(h, 1_200_000 + LATE_MS);
   assertEquals(await stateOf(h, 1), ["timeout", "idle", 0, "final", 1]);
@@ -157,12 +157,12 @@ Deno.test("idle: a deadline while the service was down is judged later", async (
 Deno.test("idle: events after an absence set a deadline before the postponed one", async () => {
   await using h = await Harness.open();
   await open(h, 1);
-  await h.clock.idle();
+  await h.work.idle();
   await h.restart(() => {
     h.nowMs = NOON + 600_000;
     return Promise.resolve();
   });
-  await h.clock.idle();
+  await h.work.idle();
   await send(h, 1, 7);
   await advance(h, 660_000 + LATE_MS);
   assertEquals(await stateOf(h, 1), ["timeout", "idle", 7, "final", 1]);

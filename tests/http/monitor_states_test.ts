@@ -25,7 +25,7 @@ async function advance(h: Harness, seconds: number): Promise<void> {
   while (h.nowMs < endMs) {
     h.nowMs = Math.min(h.nowMs + 59_000, endMs);
     await h.worker.idle();
-    await h.clock.idle();
+    await h.work.idle();
   }
 }
 
@@ -171,7 +171,7 @@ ofInstance(
     await using h = await Harness.open();
     await h.post("/v1/heartbeats", { agent: "nightly" });
     await h.worker.idle();
-    await h.clock.idle();
+    await h.work.idle();
     const body = { schedule: { every_seconds: 300 }, grace_seconds: 120 };
     assertEquals((await h.request("PUT", PATH, { body })).status, 202);
     await h.restart(() => {
@@ -179,7 +179,7 @@ ofInstance(
       return Promise.resolve();
     });
     await h.worker.idle();
-    await h.clock.idle();
+    await h.work.idle();
     assertEquals((await h.getSettled(PATH)).json.state, "up");
   },
 );

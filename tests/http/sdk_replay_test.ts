@@ -92,7 +92,7 @@ Deno.test("SDK: a run that was closed because it was idle is opened again with 2
     // In two turns, because the clock takes a longer time without a turn for an absence.
     for (const ms of [40_000, 23_000]) {
       h.nowMs += ms;
-      await h.clock.idle();
+      await h.work.idle();
     }
     const closed = await sdk.record(n);
     assertEquals([closed.status, closed.closed_by], ["timeout", "idle"]);

@@ -128,11 +128,11 @@ class PastService implements AsyncDisposable {
 
   /** Lets the jobs do everything that is due. */
   async turn(): Promise<void> {
-    const { worker, clock, deliveries } = this.#service;
+    const { worker, work } = this.#service;
     await worker.idle();
-    await clock.idle();
+    await work.idle();
     await worker.idle();
-    await deliveries.idle();
+    await work.idle();
   }
 
   /** Sends a request; a refused one is a bug of the samples. */

@@ -16,7 +16,7 @@ const SETTLED_MS_MAX = 30_000, POLL_MS = 50;
 const CHANGED_BY_TIME: ReadonlySet<unknown> = new Set([
   "session",
   "clock",
-  "due",
+  "work",
   "monitor",
   "flip",
   "rollup_version",
@@ -28,7 +28,6 @@ const CHANGED_BY_TIME: ReadonlySet<unknown> = new Set([
   "delivery",
   "delivery_at",
   "dead_delivery",
-  "delivery_due",
   "delivery_queue",
   "channel_health",
 ]);

@@ -3,8 +3,10 @@ import { assertEquals } from "@std/assert";
 import type { OpenedChannelSettings } from "../../../domain/channels/channel.ts";
 import type { Sender } from "../../../domain/channels/sender.ts";
 import type { ChannelStore } from "../../../domain/channels/store.ts";
-import { DeliveryJob } from "../../../jobs/deliveries.ts";
-import { createDeliveryQueue } from "../../../kv/channels/queue.ts";
+import { WorkLoop } from "../../../jobs/work_loop.ts";
+import { createChannelWork } from "../../../kv/channels/channel_work.ts";
+import { createReportWork } from "../../../kv/channels/reports.ts";
+import { createWorkStore } from "../../../kv/work/store.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { checkAlerts, type Received, receivedOf, type Silenced } from "./alert_reads.ts";
 import { pass } from "./monitor_commands.ts";
@@ -81,28 +83,35 @@ export async function deliver(
   open: ChannelStore["open"],
   withinMs = Infinity,
 ): Promise<void> {
-  const queue = createDeliveryQueue({ store: world.store, random: () => 0, onChanged: () => {} });
-  const job = new DeliveryJob({
-    queue,
-    sender: {
-      send(envelope, ...rest) {
-        world.noteMessage(envelope);
-        return sender.send(envelope, ...rest);
-      },
-    },
-    open,
-    mailer: null,
+  const store = createWorkStore(world.store, Infinity);
+  const job = new WorkLoop({
+    store,
+    handlers: [
+      ...createChannelWork({
+        store: world.store,
+        sender: {
+          send(envelope, ...rest) {
+            world.noteMessage(envelope);
+            return sender.send(envelope, ...rest);
+          },
+        },
+        open,
+        random: () => 0,
+        now: () => world.nowMs,
+        onChanged: () => {},
+      }),
+      createReportWork(world.store, null),
+    ],
+    lanes: ["send"],
     now: () => world.nowMs,
     log: (line) => void world.log.push(line),
   });
-  job.start();
   const untilMs = world.nowMs + withinMs;
-  for (let dueMs = 0; dueMs <= untilMs; dueMs = await queue.nextDueMs() ?? Infinity) {
+  for (let dueMs = 0; dueMs <= untilMs; dueMs = await store.nextMs("send") ?? Infinity) {
     if (dueMs === Infinity) break;
     world.nowMs = Math.max(world.nowMs, dueMs);
-    await job.idle();
+    await job.round();
   }
-  await job.stop();
 }
 
 /** Returns what accepts each message and notes it. */

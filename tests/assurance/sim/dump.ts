@@ -27,7 +27,7 @@ const OTHER_FAMILIES = new Set([
   "audit_log",
   "receipt",
   "clock",
-  "due",
+  "work",
   "monitor",
   "flip",
   "config",

@@ -16,7 +16,7 @@ import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
 import type { Store } from "../../../kv/store.ts";
-import { createClockStore, nextDueMs } from "../../../kv/clock/store.ts";
+import { createWorkStore } from "../../../kv/work/store.ts";
 import { Random } from "../../../tools/random.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
@@ -183,10 +183,10 @@ export class World implements AsyncDisposable {
 
   /** Looks at all deadlines; returns the absences that the looks knew of. */
   async look(): Promise<readonly Absence[]> {
-    const { clock } = this.service;
+    const { work } = this.service;
     // Two holders of the lease for a moment do no harm.
-    const also = this.isShared && this.chance(1 / 4) ? [this.service.clock.round()] : [];
-    await Promise.all([clock.round(), ...also]);
+    const also = this.isShared && this.chance(1 / 4) ? [this.service.work.round()] : [];
+    await Promise.all([work.round(["settled"]), ...also]);
     return await this.absences();
   }
 
@@ -198,14 +198,14 @@ export class World implements AsyncDisposable {
 
   /** Returns the time of the next deadline, unix milliseconds; null for none. */
   nextDueMs(): Promise<number | null> {
-    return nextDueMs(this.store);
+    return createWorkStore(this.store, Infinity).nextMs("settled");
   }
 
   /** Moves the time as if the clock had turned each second since, with nothing due. */
   async passTo(toMs: number): Promise<void> {
     const turnMs = Math.max(this.nowMs, toMs - 1_000);
     this.nowMs = Math.max(this.nowMs, toMs);
-    await createClockStore(this.store, Infinity).noteTurn(turnMs, { waits: true, isFirst: false });
+    await createWorkStore(this.store, Infinity).noteTurn(turnMs, { waits: true, isFirst: false });
   }
 
   /** Sends a request to the fetch function. */

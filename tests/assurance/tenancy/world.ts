@@ -53,9 +53,9 @@ export class World implements AsyncDisposable {
     await Promise.all(calls.map(([member, step]) => this.#call(member, step)));
     await this.#harness.worker.idle();
     // Looks of alert rules; what they close is processed too.
-    await this.#harness.clock.idle();
+    await this.#harness.work.idle();
     await this.#harness.worker.idle();
-    await this.#harness.deliveries.idle();
+    await this.#harness.work.idle();
   }
 
   async #call(number: number, step: Step): Promise<void> {
@@ -140,7 +140,7 @@ function rowText(row: Deno.KvEntry<unknown>): string {
   if (key[0] === "alert") return `${inspect(key)} ${inspect(decodeInstance(value))}`;
   // A monitor is due by its creation or by a later arrival, whichever is stored first: a later
   // deadline moves no row.
-  if (key[0] === "due" && key[2] === "monitor") return inspect(key.toSpliced(1, 1));
+  if (key[0] === "work" && key[3] === "monitor") return inspect(key.toSpliced(2, 1));
   if (key[0] === "monitor") return `${inspect(key)} ${inspect({ ...value as object, dueAt: 0 })}`;
   if (key[0] === "credential") return `credential HASH ${inspect(value)}`;
   return `${inspect(key)} ${key[0] === "team_credential" ? "HASH" : inspect(value)}`;

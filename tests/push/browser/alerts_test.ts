@@ -74,7 +74,7 @@ browserTest("alerts: a message that was given up is sent again", async (browser)
     body: { type: "webhook", url: receiver.url, default: true },
   });
   await reportRuns(h, "billing", 3);
-  await h.deliveries.idle();
+  await h.work.idle();
   await using visitor = await BrowserSession.open(browser, h.url, PHONE);
   const { page } = visitor;
   const list = page.getByRole("region", { name: "Deliveries" });
@@ -97,7 +97,7 @@ browserTest("alerts: a message that was given up is sent again", async (browser)
   const sent = page.waitForResponse((response) => response.request().method() === "POST");
   await press(page, "button", "Send again to ops");
   await sent;
-  await h.deliveries.idle();
+  await h.work.idle();
   await page.goto(`${ALERTS}/deliveries`);
   await list.getByText("Delivered", { exact: true }).first().waitFor();
   assertEquals(await list.getByText("Not delivered", { exact: true }).count(), 0);

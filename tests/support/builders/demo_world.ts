@@ -242,7 +242,7 @@ async function monitors(h: Harness): Promise<void> {
   await put("issue-triage", 1, { kind: "cron", cron: "0 8 * * 1-5", tz: "Europe/Berlin" });
   await submit("issue-triage", "/pause", { length: "resume" });
   h.nowMs = NOON;
-  await h.clock.idle();
+  await h.work.idle();
 }
 
 /** Creates a channel that sends nothing, and a silence; returns the id of an open incident. */

@@ -11,7 +11,7 @@ import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { incidentAtSet, incidentSet, instanceSet } from "../../../kv/alerts/rows.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
-import { dueSet } from "../../../kv/clock/due_rows.ts";
+import { workSet } from "../../../kv/work/work_rows.ts";
 import type { Store } from "../../../kv/store.ts";
 import type { KvSet } from "../../../kv/writer/write.ts";
 
@@ -35,7 +35,7 @@ export async function storeIncident(
       ...state === "resolved" ? [] : [{ key: keys.openIncident(team, id), value: true }],
       ...state === "resolved" ? [] : firing(team, incident),
       ...runs.map((run: RunId) => ({ key: keys.runIncidents(team, run), value: [id] })),
-      dueSet({ at: firstIncidentLookAt(openedAt), kind: "incident", team, name: id }),
+      workSet({ at: firstIncidentLookAt(openedAt), kind: "incident", team, name: id }),
       ...newDeliveryRows(team, deliveries),
     ],
   });

@@ -46,7 +46,7 @@ export async function fillWorld(h: Harness): Promise<string> {
   h.nowMs = NOON;
   // The monitor is down before the next calls of its agent.
   await h.worker.idle();
-  await h.clock.idle();
+  await h.work.idle();
   await runs(h, post);
   await alerts(h, post);
   for (const id of [runId(4), runId(21)]) {
@@ -62,7 +62,7 @@ export async function fillWorld(h: Harness): Promise<string> {
   await h.sweep.sweepNow();
   await h.sweep.sweepNow();
   await h.worker.idle();
-  await h.deliveries.idle();
+  await h.work.idle();
   return key;
 }
 
@@ -140,7 +140,7 @@ async function alerts(h: Harness, post: Send): Promise<void> {
   for (const n of [17, 18, 19, 33]) {
     await post("/v1/heartbeats", aHeartbeat(n, { agent: "billing", status: "fail" }));
     await h.worker.idle();
-    await h.clock.idle();
+    await h.work.idle();
   }
   // The incident of a rule resolves, with a message after that of its beginning.
   await post("/v1/heartbeats", aHeartbeat(20, { agent: "billing" }));
@@ -148,7 +148,7 @@ async function alerts(h: Harness, post: Send): Promise<void> {
     await post("/v1/heartbeats", aHeartbeat(n, { agent: "shipping", status: "fail" }));
     await h.worker.idle();
   }
-  await h.clock.idle();
+  await h.work.idle();
 }
 
 /** Every answer that an export keeps, by path. */

@@ -7,7 +7,7 @@ import type { SilenceSettings } from "../../../domain/alerts/silence.ts";
 import type { RuleStore, SilenceStore } from "../../../domain/alerts/store.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { AllFacts, FactName } from "../../../domain/checks/program.ts";
-import type { Absence, DueHandler, DueRow } from "../../../domain/clock/due.ts";
+import type { Absence, Work, WorkHandler } from "../../../domain/work/work.ts";
 import type { ConfigKind } from "../../../domain/config/objects.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { RateCardStore } from "../../../domain/pricing/rate_card.ts";
@@ -25,7 +25,7 @@ import { createSilenceStore } from "../../../kv/alerts/silences.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";
 import { createJudgeLater, type JudgeLater, type RunChanges } from "../../../kv/checks/later.ts";
-import { dueSet } from "../../../kv/clock/due_rows.ts";
+import { workSet } from "../../../kv/work/work_rows.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { readHead } from "../../../kv/runs/heads.ts";
 import { createSpendStore } from "../../../kv/spend/rollups.ts";
@@ -42,7 +42,7 @@ export class AlertProcess extends StoreProcess {
   readonly rules: RuleStore;
   readonly silences: SilenceStore;
   readonly rateCards: RateCardStore;
-  readonly handlers: readonly DueHandler[];
+  readonly handlers: readonly WorkHandler[];
   readonly judge: JudgeLater;
 
   /** @param wrap replaces how judging changes runs, for races and faults */
@@ -197,7 +197,7 @@ export class AlertProcess extends StoreProcess {
   /** Files a look at a rule. */
   async file(name: string): Promise<void> {
     const row = { at: this.nowMs, kind: "rule", team: TEAM.id, name } as const;
-    await this.store.writer.commit({ sets: [dueSet(row)] });
+    await this.store.writer.commit({ sets: [workSet(row)] });
   }
 
   /** Moves the clock and looks at everything that is due, until nothing is. */
@@ -211,8 +211,8 @@ export class AlertProcess extends StoreProcess {
       if (handled.length === 0) return;
       for (const handler of handled) {
         const rows = due.filter(({ kind, team }) => kind === handler.kind && team === TEAM.id);
-        const distinct = new Map(rows.toReversed().map((row): [string, DueRow] => [row.name, row]));
-        await handler.look([...distinct.values()], turn);
+        const distinct = new Map(rows.toReversed().map((row): [string, Work] => [row.name, row]));
+        await handler.look([...distinct.values()], turn, new AbortController().signal);
       }
     }
   }

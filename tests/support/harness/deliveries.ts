@@ -4,16 +4,17 @@ import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { StoredHealth } from "../../../domain/channels/health.ts";
 import type { IncidentFacts, MessageEvent } from "../../../domain/channels/message.ts";
 import { newDelivery } from "../../../domain/channels/new_delivery.ts";
-import type { DeliveryCount, DeliveryQueue } from "../../../domain/channels/queue.ts";
 import type { Envelope, Sender, SendResult } from "../../../domain/channels/sender.ts";
 import type { Channel, ChannelTester } from "../../../domain/channels/store.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { DeliveryJob } from "../../../jobs/deliveries.ts";
+import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
 import { createChannelTester } from "../../../kv/channels/tester.ts";
-import { createDeliveryQueue } from "../../../kv/channels/queue.ts";
+import { type ChannelWorkDeps, createChannelWork } from "../../../kv/channels/channel_work.ts";
+import { createReportWork } from "../../../kv/channels/reports.ts";
+import { createWorkStore } from "../../../kv/work/store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { NOON } from "./harness.ts";
 import { TempStore } from "./temp_store.ts";
@@ -57,7 +58,7 @@ export class DeliveriesHarness implements AsyncDisposable {
   readonly sent: Sent[] = [];
   readonly log: string[] = [];
   readonly mails: Mail[] = [];
-  readonly counts: DeliveryCount[] = [];
+  readonly counts: { readonly type: string; readonly state: string }[] = [];
   /** Answers of each channel; it succeeds without one. */
   readonly receivers = new Map<string, Receiver>();
   /** False if secrets cannot be opened. */
@@ -65,7 +66,7 @@ export class DeliveriesHarness implements AsyncDisposable {
   readonly store: Store;
   readonly team: Team;
   readonly #temp: AsyncDisposable;
-  readonly #jobs: DeliveryJob[] = [];
+  readonly #jobs: WorkLoop[] = [];
   #ids = 0;
 
   private constructor(temp: AsyncDisposable, store: Store, team: Team) {
@@ -84,12 +85,9 @@ export class DeliveriesHarness implements AsyncDisposable {
     return new DeliveriesHarness(temp, store, team);
   }
 
-  queue(store = this.store): DeliveryQueue {
-    return createDeliveryQueue({
-      store,
-      random: () => 0.5,
-      onChanged: (count) => this.counts.push(count),
-    });
+  /** Returns the time of the next row of a channel, unix milliseconds; null for none. */
+  nextMs(): Promise<number | null> {
+    return createWorkStore(this.store, Infinity).nextMs("send");
   }
 
   readonly sender: Sender = {
@@ -126,13 +124,23 @@ export class DeliveriesHarness implements AsyncDisposable {
     },
   };
 
-  /** Starts a job. */
-  job(store = this.store): DeliveryJob {
-    const job = new DeliveryJob({
-      queue: this.queue(store),
-      sender: this.sender,
-      open: this.open,
-      mailer: this.mailer,
+  /** Starts a job on its store, with parts of a test in the place of its own. */
+  job(store = this.store, parts: Partial<ChannelWorkDeps> = {}): WorkLoop {
+    const job = new WorkLoop({
+      store: createWorkStore(store, Infinity),
+      handlers: [
+        ...createChannelWork({
+          store,
+          sender: this.sender,
+          open: this.open,
+          random: () => 0.5,
+          now: () => this.nowMs,
+          onChanged: ({ channelType, state }) => this.counts.push({ type: channelType, state }),
+          ...parts,
+        }),
+        createReportWork(store, this.mailer),
+      ],
+      lanes: ["send"],
       now: () => this.nowMs,
       log: (line) => this.log.push(line),
     });
@@ -198,10 +206,10 @@ export class DeliveriesHarness implements AsyncDisposable {
   }
 
   /** Moves the clock to each due time up to `untilMs` and waits for what happens then. */
-  async pass(job: DeliveryJob, untilMs: number): Promise<void> {
+  async pass(job: WorkLoop, untilMs: number): Promise<void> {
     await job.idle();
     for (;;) {
-      const nextMs = await this.queue().nextDueMs();
+      const nextMs = await this.nextMs();
       if (nextMs === null || nextMs > untilMs) break;
       this.nowMs = Math.max(this.nowMs, nextMs);
       await job.idle();
@@ -230,7 +238,7 @@ export class DeliveriesHarness implements AsyncDisposable {
   async waiting(): Promise<readonly [number, number]> {
     const count = async (prefix: Deno.KvKey) =>
       (await Array.fromAsync(this.store.reader.list({ prefix }))).length;
-    return [await count(keys.deliveryQueues()), await count(keys.dueChannels())];
+    return [await count(keys.deliveryQueues()), await count(keys.work("send"))];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -9,8 +9,7 @@ import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import type { RequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { Clock } from "../../../jobs/clock.ts";
-import type { DeliveryJob } from "../../../jobs/deliveries.ts";
+import type { WorkLoop } from "../../../jobs/work_loop.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
@@ -125,12 +124,8 @@ export class Harness implements AsyncDisposable {
     };
   }
 
-  get clock(): Clock {
-    return this.#first.service.clock;
-  }
-
-  get deliveries(): DeliveryJob {
-    return this.#first.service.deliveries;
+  get work(): WorkLoop {
+    return this.#first.service.work;
   }
 
   get worker(): Worker {

@@ -1,5 +1,5 @@
 /** A process that stores monitors and looks at them. */
-import type { Absence, ClockTurn, DueHandler, DueRow } from "../../../domain/clock/due.ts";
+import type { Absence, Work, WorkHandler, WorkTime } from "../../../domain/work/work.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
 import type { Flip, MonitorSettings } from "../../../domain/monitors/monitor.ts";
 import type { MonitorStore } from "../../../domain/monitors/store.ts";
@@ -32,7 +32,7 @@ export const MINUTE = 60_000, HOUR = 3_600_000;
 /** One process with monitors. */
 export class MonitorProcess extends StoreProcess {
   readonly monitors: MonitorStore;
-  readonly looks: DueHandler;
+  readonly looks: WorkHandler;
   readonly agents: AgentStore;
 
   constructor(store: Store) {
@@ -77,13 +77,15 @@ export class MonitorProcess extends StoreProcess {
 
   /** Looks at rows at a time. */
   async lookAt(
-    rows: readonly DueRow[],
+    rows: readonly Work[],
     nowMs: number,
     absences: readonly Absence[] = [],
   ): Promise<void> {
-    const turn: ClockTurn = { nowMs, absences, summarizedToMs: nowMs };
+    const turn: WorkTime = { nowMs, absences, summarizedToMs: nowMs };
     const teams = Map.groupBy(rows, ({ team }) => team);
-    for (const rows of teams.values()) await this.looks.look(rows, turn);
+    for (const rows of teams.values()) {
+      await this.looks.look(rows, turn, new AbortController().signal);
+    }
   }
 
   /** Returns an agent's flips, oldest first: instant after noon in minutes, states, reason. */

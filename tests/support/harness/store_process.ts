@@ -1,9 +1,9 @@
 /** A process on a store, without the rest of a service. */
 import type { Environment } from "../../../domain/core/environment.ts";
-import type { DueRow } from "../../../domain/clock/due.ts";
+import type { Work } from "../../../domain/work/work.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { keyParts } from "../../../kv/base/keys.ts";
+import { keyParts, keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { processAll, runsOf } from "../builders/stored_runs.ts";
@@ -39,11 +39,11 @@ export class StoreProcess {
   }
 
   /** Returns the rows of the due index up to a time. */
-  async due(toMs = Number.MAX_SAFE_INTEGER): Promise<DueRow[]> {
-    const range = { start: ["due"], end: ["due", toMs, true] };
+  async due(toMs = Number.MAX_SAFE_INTEGER): Promise<Work[]> {
+    const range = keys.workTo("settled", toMs);
     return await Array.fromAsync(
       this.store.reader.list<number>(range),
-      ({ key, value }) => ({ ...keyParts.due(key), failures: value }),
+      ({ key, value }) => ({ ...keyParts.work(key), failures: value }),
     );
   }
 

@@ -24,7 +24,7 @@ Deno.test("format: each running instance refuses calls and stops its jobs when a
   };
   const holder = await start();
   await using first = holder.instance;
-  await first.service.work(5_000);
+  await first.service.workFor(5_000);
   const other = await start();
   await using second = other.instance;
   for (const instance of [first, second]) await instance.call("GET", "/readyz");

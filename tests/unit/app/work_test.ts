@@ -44,7 +44,7 @@ Deno.test("work: it ends when a backlog is done, and all that was due", async ()
   // The work takes many more round trips than to read its result.
   kv.knobs.delayMs = 30;
   const startMs = performance.now();
-  await back.service.work(LONG_MS);
+  await back.service.workFor(LONG_MS);
   const rows = await keysOf(front);
   assertEquals(finalRuns(rows), 300);
   assert(performance.now() - startMs < LONG_MS / 2, "it waited");
@@ -65,7 +65,7 @@ Deno.test("work: it ends when the night is swept and all teams are checked for n
   // Each of the jobs takes many round trips.
   kv.knobs.delayMs = 20;
   await using back = await start(kv);
-  await back.service.work(LONG_MS);
+  await back.service.workFor(LONG_MS);
   const night = keys.sweep(nightOf(Date.now()));
   const [swept, checked] = await front.store.reader.getMany<[SweepReport, NoticeCheck]>([
     night,
@@ -79,11 +79,11 @@ Deno.test("work: it ends when the night is swept and all teams are checked for n
 Deno.test("work: it ends while another instance holds the lease, and leaves the work to it", async () => {
   await using kv = await KvServer.start();
   await using holder = await start(kv);
-  await holder.service.work(LONG_MS);
+  await holder.service.workFor(LONG_MS);
   await using other = await start(kv, { timers: hurried(100) });
   const reads = kv.counts.reads;
   const startMs = performance.now();
-  await other.service.work(100 * LONG_MS);
+  await other.service.workFor(100 * LONG_MS);
   const ms = performance.now() - startMs;
   assert(ms < LONG_MS / 2, "it waited for the lease");
   // It looks at the lease each 20 ms.
@@ -95,10 +95,10 @@ Deno.test("work: it ends in time while the store does not answer, and when the j
   await using instance = await start(kv, { timers: hurried(100) });
   kv.knobs.delayMs = 1_000;
   await close(instance, 1).catch(() => {});
-  await instance.service.work(100 * 100);
+  await instance.service.workFor(100 * 100);
   kv.knobs.delayMs = 0;
   const stopped = await start(kv);
-  const work = stopped.service.work(LONG_MS);
+  const work = stopped.service.workFor(LONG_MS);
   await stopped[Symbol.asyncDispose]();
   await work;
 });

@@ -42,7 +42,7 @@ function stored<S>(put: Parsed<PutObject<S>>): PutObject<S> {
 
 /** Times and names of the due rows of a kind. */
 async function due(temp: TempStore, wanted: string): Promise<[number, string][]> {
-  const rows = (await temp.keysBelow(keys.dueRows())).map(keyParts.due);
+  const rows = (await temp.keysBelow(keys.work())).map(keyParts.work);
   return rows.filter(({ kind }) => kind === wanted).map(({ at, name }) => [at - NOON, name]);
 }
 

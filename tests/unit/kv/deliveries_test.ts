@@ -1,12 +1,12 @@
 /** Lists of deliveries, sending them again, tests of channels, and removal. */
 import { assert, assertEquals } from "@std/assert";
 import type { DeliveriesQuery, DeliveryPlace } from "../../../domain/channels/store.ts";
-import { keys } from "../../../kv/base/keys.ts";
+import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { createDeliveryStore } from "../../../kv/channels/deliveries.ts";
 import { createDeliveryHandler, removeDeliveries } from "../../../kv/channels/removal.ts";
 import { Findings } from "../../../kv/integrity/findings.ts";
 import { verifyDeliveries } from "../../../kv/integrity/incidents.ts";
-import { createClockStore } from "../../../kv/clock/store.ts";
+import { createWorkStore } from "../../../kv/work/store.ts";
 import { DELIVERED, DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
@@ -152,11 +152,15 @@ Deno.test("channel test: a success repairs a broken channel, and what waits is s
   await h.pass(job, NOON + DAY + SECOND);
   assertEquals([(await h.health("ops"))?.state, h.sent.at(-1)?.id], ["ok", waiting]);
   // Rules about the service are judged at the break, at the repair, and at the failed delivery.
-  const due = await Array.fromAsync(h.store.reader.list({ prefix: keys.dueRows() }));
-  assertEquals(due.filter(({ key }) => key[2] === "rule").map(({ key }) => key[4]), [
-    "service",
-    "service",
-  ]);
+  const due = await Array.fromAsync(h.store.reader.list({ prefix: keys.work() }));
+  assertEquals(
+    due.map(({ key }) => keyParts.work(key)).filter(({ kind }) => kind === "rule")
+      .map(({ name }) => name),
+    [
+      "service",
+      "service",
+    ],
+  );
 });
 
 Deno.test("deliveries: the clock ends a test whose process has ended, and removes old ones", async () => {
@@ -165,11 +169,17 @@ Deno.test("deliveries: the clock ends a test whose process has ended, and remove
   const endless = Promise.withResolvers<typeof DELIVERED>();
   h.receivers.set("ops", () => endless.promise);
   const test = h.tester().test(h.team, "ops", { by: "key_1", at: NOON });
-  const clock = createClockStore(h.store, 60_000);
+  const work = createWorkStore(h.store, 60_000);
   const handler = createDeliveryHandler(h.store);
   const look = async (nowMs: number) => {
-    const rows = (await clock.due(nowMs, 100)).filter(({ kind }) => kind === "delivery");
-    if (rows.length > 0) await handler.look(rows, { nowMs, absences: [], summarizedToMs: nowMs });
+    const rows = (await work.take("settled", nowMs)).filter(({ kind }) => kind === "delivery");
+    if (rows.length > 0) {
+      await handler.look(
+        rows,
+        { nowMs, absences: [], summarizedToMs: nowMs },
+        new AbortController().signal,
+      );
+    }
     return rows.length;
   };
   while (h.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -187,7 +197,7 @@ Deno.test("deliveries: the clock ends a test whose process has ended, and remove
     (await Array.fromAsync(h.store.reader.list({ prefix: [family] }))).length;
   assertEquals(
     await Promise.all(
-      ["delivery", "delivery_at", "dead_delivery", "delivery_queue", "due"].map(left),
+      ["delivery", "delivery_at", "dead_delivery", "delivery_queue", "work"].map(left),
     ),
     [0, 0, 0, 0, 0],
   );

@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { TIERS } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { Clock } from "../../../jobs/clock.ts";
+import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { keyParts, keys, OWN_FORMAT } from "../../../kv/base/keys.ts";
-import { createClockStore } from "../../../kv/clock/store.ts";
+import { createWorkStore } from "../../../kv/work/store.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import type { IdleClose } from "../../../domain/runs/idle.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -38,7 +38,7 @@ Deno.test("idle closes: the integrity check finds a wrong close and a lost deadl
   }
   await h.worker.idle();
   h.nowMs = NOON + LOOK_MS;
-  await h.clock.idle();
+  await h.work.idle();
   await h.worker.idle();
   await h.post("/v1/runs", aRun(3, { idle_timeout_seconds: 60 }));
   await h.worker.idle();
@@ -63,7 +63,7 @@ Deno.test("idle closes: the integrity check finds a wrong close and a lost deadl
   assertEquals(await close({ receivedAt: NOON + 1 }), [
     `${what}: receivedAt ${NOON + TIMEOUT_MS}, not receivedAt ${NOON + 1}`,
   ]);
-  const [due] = await Array.fromAsync(h.store.reader.list({ prefix: keys.dueRows() }));
+  const [due] = await Array.fromAsync(h.store.reader.list({ prefix: keys.work() }));
   assert(due !== undefined);
   assertEquals(await damaged({ deletes: [due.key] }, due), [
     "deadlines of open runs: at least 1, not 0",
@@ -84,14 +84,14 @@ Deno.test("idle closes: two instances whose answers are lost close each run once
   await one.service.worker.idle();
   // Turns that are no absence.
   for (world.nowMs = NOON; world.nowMs < NOON + LOOK_MS; world.nowMs += LOOK_MS / 2) {
-    await one.service.clock.round();
+    await one.service.work.round();
   }
   let commits = 0;
   kv.knobs.answer = () => commits++ % 3 === 0 ? "lost" : "sent";
-  const round = ({ service }: Instance) => service.clock.round().catch(() => {});
+  const round = ({ service }: Instance) => service.work.round().catch(() => {});
   for (let rounds = 0; rounds < 5; rounds++) await Promise.all([round(one), round(two)]);
   kv.knobs.answer = () => "sent";
-  await two.service.clock.round();
+  await two.service.work.round();
   await one.service.worker.idle();
   const { runs } = await two.call("GET", "/v1/runs?limit=100");
   assertEquals(runs.length, ids.length);
@@ -101,8 +101,8 @@ Deno.test("idle closes: two instances whose answers are lost close each run once
     assertEquals(value, { status: "timeout", at: NOON, receivedAt: NOON + TIMEOUT_MS, seen: 0 });
   }
   const due = await Array.fromAsync(
-    two.store.reader.list({ prefix: keys.dueRows() }),
-    ({ key }) => keyParts.due(key).kind,
+    two.store.reader.list({ prefix: keys.work() }),
+    ({ key }) => keyParts.work(key).kind,
   );
   assertEquals(due.filter((kind) => kind === "idle"), []);
 });
@@ -110,13 +110,13 @@ Deno.test("idle closes: two instances whose answers are lost close each run once
 /** A team's runs without a service, whose clock the test drives. */
 class IdleHarness {
   readonly retention: RetentionHarness;
-  readonly #clock: Clock;
+  readonly #loop: WorkLoop;
 
   constructor(store: Store) {
     this.retention = new RetentionHarness(store);
     const handlers = [createIdleHandler(store)];
     const [now, log] = [() => this.retention.nowMs, (line: string) => assertEquals(line, "")];
-    this.#clock = new Clock({ store: createClockStore(store, TIMEOUT_MS), handlers, now, log });
+    this.#loop = new WorkLoop({ store: createWorkStore(store, TIMEOUT_MS), handlers, now, log });
   }
 
   async open(team: Team, n: number): Promise<void> {
@@ -128,7 +128,7 @@ class IdleHarness {
 
   async look(nowMs: number): Promise<void> {
     this.retention.nowMs = nowMs;
-    await this.#clock.round();
+    await this.#loop.round();
     await this.retention.work();
   }
 

@@ -13,7 +13,11 @@ Deno.test("idle race: a run reopened before its close is summarized is closed ag
   const here = new MonitorProcess(temp.store);
   const looks = createIdleHandler(temp.store);
   const look = async (nowMs: number) =>
-    await looks.look(await here.due(nowMs), { nowMs, absences: [], summarizedToMs: nowMs });
+    await looks.look(
+      await here.due(nowMs),
+      { nowMs, absences: [], summarizedToMs: nowMs },
+      new AbortController().signal,
+    );
   const read = () => readHead({ store: temp.store, team: TEAM.id, id: run(1) });
   const opening = { id: run(1), agent: "a", startedAt: NOON, idleTimeoutSeconds: 60 };
   await here.runs.open(TEAM, opening, NOON);

@@ -84,8 +84,8 @@ Deno.test("monitor rows: a postponed row and the monitor's own are one look", as
   assert(row !== undefined);
   const moved = { ...row, at: row.at + MINUTE };
   await temp.store.writer.commit({
-    deletes: [keys.due(row.at, "monitor", TEAM.id, "a")],
-    sets: [{ key: keys.due(moved.at, "monitor", TEAM.id, "a"), value: 1 }],
+    deletes: [keys.workRow(row.at, "monitor", TEAM.id, "a")],
+    sets: [{ key: keys.workRow(moved.at, "monitor", TEAM.id, "a"), value: 1 }],
   });
   assertEquals((await verifyStore(temp.store)).differences, []);
   await here.look(moved.at);
@@ -110,7 +110,7 @@ Deno.test("monitor rows: monitors with the longest names are looked at in commit
     await temp.store.writer.commit({
       sets: [
         { key: keys.monitor(TEAM.id, agent), value: { ...monitor, agent, signals } },
-        { key: keys.due(dueAt, "monitor", TEAM.id, agent), value: 0 },
+        { key: keys.workRow(dueAt, "monitor", TEAM.id, agent), value: 0 },
       ],
     });
   }
@@ -176,7 +176,7 @@ Deno.test("monitor rows: the integrity check finds damage", async (t) => {
   assert(monitor !== null && due !== undefined);
   assertEquals((await verifyStore(temp.store)).differences, []);
   const damages: Readonly<Record<string, readonly [Deno.KvKey, unknown]>> = {
-    "due row of monitor of agent a": [keys.due(due.at, "monitor", team, "a"), undefined],
+    "due row of monitor of agent a": [keys.workRow(due.at, "monitor", team, "a"), undefined],
     "monitor of agent gone": [keys.monitor(team, "gone"), {
       ...monitor,
       agent: "gone",

@@ -5,7 +5,7 @@ import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { metricsText } from "../../../runtime/metric_text.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { dueSet } from "../../../kv/clock/due_rows.ts";
+import { workSet } from "../../../kv/work/work_rows.ts";
 import { storeMetrics } from "../../../kv/metrics/store.ts";
 import { type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
@@ -82,7 +82,7 @@ Deno.test("the clock: the lag is the time since the oldest deadline, and 0 befor
     (await scrape(store, nowMs)).value("runledger_clock_lag_seconds");
   assertEquals(await lagAt(15_000), 0);
   const sets = [10_000, 12_000, 90_000].map((at) =>
-    dueSet({ at, kind: "monitor", team: TEAM, name: String(at) })
+    workSet({ at, kind: "monitor", team: TEAM, name: String(at) })
   );
   await store.writer.commit({ team: TEAM, sets });
   assertEquals([await lagAt(9_000), await lagAt(10_000), await lagAt(15_500)], [0, 0, 5.5]);

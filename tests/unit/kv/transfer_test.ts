@@ -84,7 +84,7 @@ Deno.test("export and import: to a shared KV and back to a file, all reads stay 
     "an import opens no incident, sends no message and judges nothing again",
     async () => {
       await h.worker.idle();
-      await h.clock.idle();
+      await h.work.idle();
       await h.worker.idle();
       assertEquals(await idsOf(h.store, "delivery"), messages);
       assertEquals(await idsOf(h.store, "incident"), incidents);

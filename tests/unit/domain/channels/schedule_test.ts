@@ -4,10 +4,8 @@ import type { ChannelType } from "../../../../domain/channels/channel.ts";
 import type { Delivery } from "../../../../domain/channels/delivery.ts";
 import {
   afterOutcome,
-  afterReport,
   NEW_HEALTH,
   type StoredHealth,
-  withReport,
   withSuccess,
 } from "../../../../domain/channels/health.ts";
 import { newDelivery } from "../../../../domain/channels/new_delivery.ts";
@@ -152,15 +150,4 @@ Deno.test("health: chat gets a message a second; a try of over 2 s is slow", () 
   assertEquals([paceOf("webhook"), paceOf("email"), paceOf("pagerduty")], [0, 0, 0]);
   const slow = { ...outcome("delivered", NOON), endMs: NOON + 2_001 };
   assert(afterOutcome(NEW_HEALTH, "webhook", slow).isSlow);
-});
-
-Deno.test("health: the owner is notified once a day about a channel", () => {
-  const told = withReport(NEW_HEALTH, "it is broken", NOON);
-  assertEquals(withReport(told, "again", NOON + 1), told);
-  const later = afterReport(told, false, NOON);
-  assertEquals([later.report?.attempts, later.report?.at], [1, NOON + 60_000]);
-  const sent = afterReport(later, true, NOON);
-  assertEquals([sent.report, sent.reportedAt], [null, NOON]);
-  assertEquals(withReport(sent, "again", NOON + DAY - 1).report, null);
-  assertEquals(withReport(sent, "again", NOON + DAY).report?.reason, "again");
 });

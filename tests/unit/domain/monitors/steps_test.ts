@@ -1,7 +1,7 @@
 /** Rules that hold after any steps of a monitor: late signals, looks, changes and absences. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Absence } from "../../../../domain/clock/due.ts";
+import type { Absence } from "../../../../domain/work/work.ts";
 import {
   addSignals,
   changeSettings,

@@ -81,7 +81,7 @@ Deno.test("erasure: no row names a deleted customer, but those that are document
   }
   const before = await rowsWith(temp.store, CUSTOMER);
   const families = new Set(before.map((key) => key.split(" ")[0]));
-  for (const family of ["alert", "incident", "delivery", "due", "config"]) {
+  for (const family of ["alert", "incident", "delivery", "work", "config"]) {
     assert(families.has(family), `${family} is not in ${[...families]}`);
   }
 

@@ -49,7 +49,7 @@ Deno.test("a good run of a team without instances changes no row of alerts and r
   await here.closeAll("g", 2);
   const rows = new Set((await temp.keysBelow([])).map(([first]) => first));
   assert(before.length > 0);
-  for (const first of ["alert", "alert_state", "incident", "due"]) assert(!rows.has(first), first);
+  for (const first of ["alert", "alert_state", "incident", "work"]) assert(!rows.has(first), first);
 });
 
 Deno.test("each agent has an incident of its own", async () => {

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Incident } from "../../../../domain/alerts/incident.ts";
 import type { Delivery } from "../../../../domain/channels/delivery.ts";
-import type { DueRow } from "../../../../domain/clock/due.ts";
+import type { Work } from "../../../../domain/work/work.ts";
 import type { Team } from "../../../../domain/teams/team.ts";
 import { createIncidentLooks } from "../../../../kv/alerts/incident_looks.ts";
 import { incidentSet, readIncident } from "../../../../kv/alerts/rows.ts";
@@ -31,10 +31,10 @@ async function failed(h: RetentionHarness): Promise<Team> {
   return team;
 }
 
-async function due(store: Store, toMs: number): Promise<DueRow[]> {
+async function due(store: Store, toMs: number): Promise<Work[]> {
   const rows = await Array.fromAsync(
-    store.reader.list<number>(keys.dueTo(toMs)),
-    ({ key, value }) => ({ ...keyParts.due(key), failures: value }),
+    store.reader.list<number>(keys.workTo("settled", toMs)),
+    ({ key, value }) => ({ ...keyParts.work(key), failures: value }),
   );
   return rows.filter(({ kind }) => kind === "incident");
 }
@@ -43,7 +43,7 @@ async function due(store: Store, toMs: number): Promise<DueRow[]> {
 async function look(h: RetentionHarness): Promise<void> {
   const looks = createIncidentLooks({ store: h.store, changes: new RunUpdater(h.store, null) });
   const turn = { nowMs: h.nowMs, absences: [], summarizedToMs: h.nowMs };
-  await looks.look(await due(h.store, h.nowMs), turn);
+  await looks.look(await due(h.store, h.nowMs), turn, new AbortController().signal);
 }
 
 async function read(h: RetentionHarness, team: Team) {

@@ -241,7 +241,9 @@ Deno.test("looks of two processes change nothing twice", async () => {
   const rows = await a.due(NOON);
   const turn = { nowMs: NOON, summarizedToMs: NOON, absences: [] };
   for (let round = 0; round < 3; round++) {
-    await Promise.all([a, b].map(({ handlers: [rules] }) => rules?.look(rows, turn)));
+    await Promise.all(
+      [a, b].map(({ handlers: [rules] }) => rules?.look(rows, turn, new AbortController().signal)),
+    );
   }
   assertEquals((await a.states()).sort(), [
     "cost =customer 1 1 open",

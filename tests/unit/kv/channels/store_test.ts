@@ -44,7 +44,7 @@ Deno.test("channels: each change wakes the channel, so that waiting deliveries s
   await using temp = await TempStore.open();
   const channels = channelsOf(temp, KEY);
   const made = (minutes: number) => ({ by: "key_1", at: NOON + minutes * 60_000 });
-  const woken = async () => (await temp.keysBelow(keys.dueChannels())).length;
+  const woken = async () => (await temp.keysBelow(keys.work("send"))).length;
   assert((await channels.put(TEAM, "ops", HOOK, null, made(1))).ok);
   assertEquals(await woken(), 1);
   assert((await channels.put(TEAM, "ops", HOOK, null, made(2))).ok);

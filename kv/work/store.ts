@@ -1,16 +1,22 @@
 /**
- * The clock's store: the due index, and the absences of the clock.
+ * The store of the work queue: its rows, and the absences of the loop of deadlines.
  *
  * @module
  */
 import { decodeTime } from "@std/ulid";
-import type { Absence, DueRow, NotedTurn } from "../../domain/clock/due.ts";
+import {
+  type Absence,
+  type Lane,
+  LANES,
+  type NotedTurn,
+  type Work,
+} from "../../domain/work/work.ts";
 import { STORAGE_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { PENDING_LANES } from "../../domain/runs/stages.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { findEntry, getAll, isAlive, listRows, type Store } from "../store.ts";
-import { dueKey, DueRows, dueSet } from "./due_rows.ts";
+import { LaneRows, workKey, workSet } from "./work_rows.ts";
 
 /** Maximum absences that are kept; the oldest are dropped. */
 const ABSENCES_MAX = 20;
@@ -18,10 +24,10 @@ const ABSENCES_MAX = 20;
 /** Longest time for which deadlines wait for calls to be summarized, milliseconds. */
 const SUMMARY_WAIT_MS_MAX = 300_000;
 
-/** Milliseconds by which a look that failed is postponed the first time, and at most. */
+/** Milliseconds by which work that failed is postponed the first time, and at most. */
 const POSTPONE_MS = { first: 60_000, max: 3_600_000 } as const;
 
-/** The last turn of the clock as stored. */
+/** The last turn of the loop of deadlines as stored. */
 interface StoredClock {
   /** Time of the turn, unix milliseconds. */
   readonly at: number;
@@ -31,43 +37,38 @@ interface StoredClock {
   readonly absences: readonly Absence[];
 }
 
-/** The store as used by the clock. */
-export type ClockStore = ReturnType<typeof createClockStore>;
+/** The store of the work queue. */
+export type WorkStore = ReturnType<typeof createWorkStore>;
 
 /**
- * Creates the clock's store.
+ * Creates the store.
  *
  * @param absenceMs milliseconds between two turns after which the time between them is an absence
  */
-export function createClockStore(store: Store, absenceMs: number) {
-  const rows = new DueRows(store);
+export function createWorkStore(store: Store, absenceMs: number) {
+  const lanes = Object.fromEntries(
+    LANES.map((lane) => [lane, new LaneRows(store, lane)]),
+  ) as Record<Lane, LaneRows>;
   return {
-    /**
-     * Returns rows due at `toMs`, at most `max`. Teams take turns; each team's earliest rows come
-     * first.
-     */
-    due: (toMs: number, max: number) => rows.take(toMs, max),
-    nextDueMs: () => nextDueMs(store),
-    /** Returns the time before which all calls are summarized; see `ClockTurn`. */
+    /** Returns rows of a lane due at `toMs`, each team's in order of time. */
+    take: (lane: Lane, toMs: number) => lanes[lane].take(toMs),
+    /** Returns the time of the next row of a lane, unix milliseconds; null if there is none. */
+    nextMs: (lane: Lane) => lanes[lane].nextMs(),
+    /** Returns the time before which all calls are summarized; see `WorkTime`. */
     summarizedToMs: (nowMs: number) => summarizedToMs(store, nowMs),
-    /** Postpones rows whose look failed: by 1 minute, doubling up to 60. */
-    postpone: (failed: readonly DueRow[], nowMs: number) => postpone(store, failed, nowMs),
+    /** Postpones rows whose work failed: by 1 minute, doubling up to 60. */
+    postpone: (failed: readonly Work[], nowMs: number) => postpone(store, failed, nowMs),
     /**
-     * Notes a turn of the clock. The time after a turn without waiting rows is no absence, unless
-     * another process notes the next one: rows that it finds were filed and not looked at.
+     * Notes a turn of the loop of deadlines. The time after a turn without waiting rows is no
+     * absence, unless another process notes the next one: rows that it finds were filed and not
+     * looked at.
      *
      * @returns the latest absences, including one that ends with this turn
      */
     noteTurn: (nowMs: number, turn: NotedTurn) => noteTurn(store, nowMs, turn, absenceMs),
-    /** Returns whether the store can read and write; if so, a failure was caused by the look. */
+    /** Returns whether the store can read and write; if so, a failure was caused by the work. */
     isAlive: () => isAlive(store),
   };
-}
-
-/** Returns the time of the next row of the due index, unix milliseconds; null if there is none. */
-export async function nextDueMs(store: Store): Promise<number | null> {
-  const [row] = await listRows(store, { prefix: keys.dueRows() }, { limit: 1 });
-  return row === undefined ? null : keyParts.due(row.key).at;
 }
 
 /** A commit that is still in progress adds its mark within the deadline of storage. */
@@ -81,8 +82,8 @@ async function summarizedToMs(store: Store, nowMs: number): Promise<number> {
 }
 
 /** A row that was moved or removed meanwhile stays so. */
-async function postpone(store: Store, rows: readonly DueRow[], nowMs: number): Promise<void> {
-  const entries = await getAll(store, rows.map(dueKey));
+async function postpone(store: Store, rows: readonly Work[], nowMs: number): Promise<void> {
+  const entries = await getAll(store, rows.map(workKey));
   await Promise.all(rows.map(async (row, i) => {
     const entry = entries[i];
     if (entry === undefined || entry.versionstamp === null) return;
@@ -92,7 +93,7 @@ async function postpone(store: Store, rows: readonly DueRow[], nowMs: number): P
       team: row.team,
       checks: [entry],
       deletes: [entry.key],
-      sets: [dueSet({ ...row, at }, row.failures + 1)],
+      sets: [workSet({ ...row, at }, row.failures + 1)],
     });
   }));
 }
@@ -104,7 +105,7 @@ function noteTurn(
   absenceMs: number,
 ): Promise<readonly Absence[]> {
   const key = keys.clock();
-  return untilCommitted("note a turn of the clock", async () => {
+  return untilCommitted("note a turn of the work queue", async () => {
     const entry = await findEntry<StoredClock>(store, key);
     const last = entry?.value;
     const stored = last?.absences ?? [];

@@ -1,0 +1,149 @@
+/**
+ * The work queue: work that waits for an instant, or for a slot.
+ *
+ * A row says only when to look and at what; the object itself says what to do. So a row that comes
+ * too early or twice is harmless, and an event that postpones a deadline moves no row: the handler
+ * files the row again (decision 50).
+ *
+ * @module
+ */
+import type { TeamId } from "../core/ids.ts";
+
+/**
+ * Lanes of the queue, each with a loop of its own, so that a slow kind never stands before another
+ * one. `send`: messages to receivers. `settled`: deadlines, which are judged once all calls before
+ * them are summarized (decision 51).
+ */
+export const LANES = ["send", "settled"] as const;
+
+/** One of {@link LANES}. */
+export type Lane = typeof LANES[number];
+
+/** The rules of a kind of work. */
+interface KindRules {
+  readonly lane: Lane;
+  /** Rows of one team that its handler takes at once. */
+  readonly batch: number;
+  /** Batches under way at once, and those of one team. */
+  readonly slots: { readonly all: number; readonly team: number };
+}
+
+/** Rules of kinds that commit many objects of a team at once. */
+const DEADLINES: KindRules = { lane: "settled", batch: 500, slots: { all: 16, team: 1 } };
+
+/**
+ * Kinds of work, each with one handler. `channel`: a channel with messages to send; `channel_slow`:
+ * one whose last try took long or failed; `channel_report`: a mail to the owner of a team whose last
+ * default channel does not work; `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an
+ * alert rule, or one of its groups; `silence`: a silence that ends; `incident` and `delivery`: one
+ * that expires.
+ */
+export const WORK_KINDS = {
+  channel: { lane: "send", batch: 1, slots: { all: 10, team: 5 } },
+  channel_slow: { lane: "send", batch: 1, slots: { all: 5, team: 2 } },
+  channel_report: { lane: "send", batch: 1, slots: { all: 2, team: 1 } },
+  idle: DEADLINES,
+  monitor: DEADLINES,
+  rule: DEADLINES,
+  silence: DEADLINES,
+  incident: DEADLINES,
+  delivery: DEADLINES,
+} as const satisfies Readonly<Record<string, KindRules>>;
+
+/** One of {@link WORK_KINDS}. */
+export type WorkKind = keyof typeof WORK_KINDS;
+
+/** A row of the queue. */
+export interface Work {
+  /** Time to look, unix milliseconds. */
+  readonly at: number;
+  /** Kind of the object. */
+  readonly kind: WorkKind;
+  /** Team of the object. */
+  readonly team: TeamId;
+  /** Name of the object: such as a run's id or an agent's slug. */
+  readonly name: string;
+  /** Number of looks that failed on their own. */
+  readonly failures: number;
+}
+
+/** Milliseconds between two turns of the loop, on a machine, after which it was absent. */
+export const ABSENCE_MS = 60_000;
+
+/** Time during which no look was possible, because no process did the background work. */
+export interface Absence {
+  /** Last turn before it, unix milliseconds. */
+  readonly fromMs: number;
+  /** First turn after it, unix milliseconds. */
+  readonly untilMs: number;
+}
+
+/** A turn of the loop of deadlines, as its store notes it. */
+export interface NotedTurn {
+  /** True if rows wait. */
+  readonly waits: boolean;
+  /** True for the first turn of a process, and for the first since it has the lease. */
+  readonly isFirst: boolean;
+}
+
+/** Times that handlers need. */
+export interface WorkTime {
+  /** Time at which the work began, unix milliseconds. */
+  readonly nowMs: number;
+  /** Latest absences, in order; a deadline inside one is postponed (decision 51). */
+  readonly absences: readonly Absence[];
+  /**
+   * Time before which all calls are summarized, unix milliseconds. Rows of deadlines up to it are
+   * taken, so a signal that waits to be summarized counts. A deadline after it waits for another
+   * look.
+   */
+  readonly summarizedToMs: number;
+}
+
+/** Does the work of one kind. */
+export interface WorkHandler {
+  readonly kind: WorkKind;
+  /**
+   * Looks at objects, and removes or files each row again in the commit of its effect. It may be
+   * called again for the same row. When it throws, it is called for each half of the rows; a single
+   * row that fails is postponed.
+   *
+   * @param rows due rows of one team, each object once
+   * @param stopping aborted when the process stops and the work has had its time to end
+   * @returns rows whose look failed on its own: the loop postpones them
+   */
+  look(
+    rows: readonly Work[],
+    time: WorkTime,
+    stopping: AbortSignal,
+  ): Promise<readonly Work[]>;
+}
+
+/** Longest absence whose length is added to a postponed deadline, milliseconds. */
+const POSTPONE_MS_MAX = 900_000;
+
+/** Returns the time up to which an absence excuses deadlines inside it, unix milliseconds. */
+export function excusedUntil({ fromMs, untilMs }: Absence): number {
+  return untilMs + Math.min(untilMs - fromMs, POSTPONE_MS_MAX);
+}
+
+/**
+ * Returns the time at which a deadline is judged: the deadline, unless it is inside an absence. Then
+ * clients get as long as the absence took, 15 minutes at most, and the grace (decision 51).
+ *
+ * @param deadlineMs unix milliseconds
+ * @param graceMs milliseconds
+ * @param absences in order
+ */
+export function judgedAt(
+  deadlineMs: number,
+  graceMs: number,
+  absences: readonly Absence[],
+): number {
+  let atMs = deadlineMs;
+  for (const absence of absences) {
+    if (atMs < absence.fromMs || atMs >= absence.untilMs) continue;
+    atMs = excusedUntil(absence) + graceMs;
+  }
+  return atMs;
+}

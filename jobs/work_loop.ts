@@ -1,0 +1,288 @@
+/**
+ * The loop of the work queue: does what is due, such as the look at an idle run, at the monitor of an
+ * agent, or at a channel with messages to send.
+ *
+ * Times are in the queue, so it reads work and never searches for it. Each lane has a loop of its
+ * own. Teams take turns, and the batches of a kind share slots, so that no receiver and no team holds
+ * up others. Deadlines are taken a little later than they are due: then every call that arrived
+ * before is summarized (decision 51). Work that fails is postponed alone.
+ */
+import {
+  type Absence,
+  type Lane,
+  LANES,
+  type Work,
+  WORK_KINDS,
+  type WorkHandler,
+  type WorkKind,
+  type WorkTime,
+} from "../domain/work/work.ts";
+import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
+import type { TeamId } from "../domain/core/ids.ts";
+import type { WorkStore } from "../kv/work/store.ts";
+import { endsWithin } from "../runtime/deadlines.ts";
+import { FairQueue } from "../runtime/fair_queue.ts";
+import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+
+export interface WorkLoopDeps extends JobDeps {
+  readonly store: WorkStore;
+  /** One handler for each kind. */
+  readonly handlers: readonly WorkHandler[];
+  /** Lanes that it works on; all when absent. */
+  readonly lanes?: readonly Lane[];
+}
+
+/** Milliseconds between looks at a lane without due rows. */
+const LOOK_MS: Readonly<Record<Lane, number>> = { send: 250, settled: 1_000 };
+
+/** Milliseconds after which rows are read again while others wait for slots. */
+const READ_MS = 1_000;
+
+/** Milliseconds between stored turns of the loop of deadlines. */
+const NOTE_MS = 5_000;
+
+/** Maximum milliseconds that the stop waits for work in progress before it is cancelled. */
+const STOP_MS = 2_000;
+
+/** Does the work of all lanes. Stop it before the store closes. */
+export class WorkLoop {
+  readonly #lanes: readonly LaneLoop[];
+
+  /** Creates a loop; `start` runs it. */
+  constructor(deps: WorkLoopDeps) {
+    this.#lanes = (deps.lanes ?? LANES).map((lane) => new LaneLoop(lane, deps));
+  }
+
+  start(): void {
+    for (const lane of this.#lanes) lane.start();
+  }
+
+  /** Resolves once everything that is due was done. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.idle()));
+  }
+
+  /** Ends the work in progress, within a short limit, and stops. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.stop()));
+  }
+
+  /** Does everything that is due in some lanes. For a loop that is not started. */
+  async round(lanes: readonly Lane[] = LANES): Promise<void> {
+    for (const each of this.#lanes) if (lanes.includes(each.lane)) await each.round();
+  }
+}
+
+/** Rows of one team and kind that are handled at once, each object once. */
+interface Batch {
+  readonly kind: WorkKind;
+  readonly team: TeamId;
+  readonly rows: readonly Work[];
+}
+
+/** Does the work of one lane. */
+class LaneLoop {
+  readonly lane: Lane;
+  readonly #deps: WorkLoopDeps;
+  readonly #handlers: ReadonlyMap<WorkKind, WorkHandler>;
+  readonly #loop: Loop;
+  readonly #stopping = new AbortController();
+  /** Batches under way. */
+  readonly #underWay = new Set<Batch>();
+  /** Batches that wait for slots, in order. */
+  #ready: readonly Batch[] = [];
+  #readAt = -Infinity;
+  #summarizedToMs = 0;
+  /** Resolves once a batch ends. */
+  #freed = Promise.withResolvers<void>();
+  /** The last stored turn, undefined if another process may have stored it. */
+  #noted: { readonly at: number; readonly waits: boolean } | undefined;
+  #absences: readonly Absence[] = [];
+
+  constructor(lane: Lane, deps: WorkLoopDeps) {
+    this.lane = lane;
+    this.#deps = deps;
+    this.#handlers = new Map(deps.handlers.map((handler) => [handler.kind, handler]));
+    this.#loop = new Loop(() => this.#step(), (error) => {
+      this.#logFailure(error);
+      return FAILURE_PAUSE_MS;
+    }, deps.turn);
+    // Another instance may have noted turns meanwhile.
+    deps.turn?.onBegin(() => this.#noted = undefined);
+  }
+
+  start(): void {
+    void this.#loop.start();
+  }
+
+  idle(): Promise<void> {
+    return this.#loop.idle();
+  }
+
+  async stop(): Promise<void> {
+    const timer = setTimeout(() => this.#stopping.abort(), STOP_MS);
+    await this.#loop.stop();
+    await this.#ended();
+    clearTimeout(timer);
+  }
+
+  async round(): Promise<void> {
+    while (await this.#turn() || this.#underWay.size > 0) await this.#ended();
+  }
+
+  async #ended(): Promise<void> {
+    while (this.#underWay.size > 0) await this.#freed.promise;
+  }
+
+  async #step(): Promise<void> {
+    if (await this.#turn()) return;
+    if (this.#underWay.size === 0) return await this.#loop.wait(LOOK_MS[this.lane]);
+    await endsWithin(LOOK_MS[this.lane], this.#freed.promise);
+  }
+
+  /** Starts due work; returns false if there was none, or no slot for it. */
+  async #turn(): Promise<boolean> {
+    const { store, now } = this.#deps;
+    if (this.#startReady()) return true;
+    const nowMs = now();
+    if (this.#ready.length > 0 && performance.now() - this.#readAt < READ_MS) return false;
+    const nextMs = await store.nextMs(this.lane);
+    if (this.lane === "settled") await this.#note(nowMs, nextMs !== null);
+    this.#ready = [];
+    if (nextMs === null || nextMs > nowMs) return false;
+    const toMs = this.lane === "settled" ? await store.summarizedToMs(nowMs) : nowMs;
+    const rows = await store.take(this.lane, toMs);
+    this.#summarizedToMs = toMs;
+    this.#readAt = performance.now();
+    const names = new Set([...this.#underWay].flatMap((batch) => batch.rows.map(nameOf)));
+    this.#ready = batchesOf(rows.filter((row) => !names.has(nameOf(row))));
+    return this.#startReady();
+  }
+
+  /** Starts the batches that have a slot; returns false if none has. */
+  #startReady(): boolean {
+    const counts = new Map<string, number>();
+    const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
+    const take = (batch: Batch) => {
+      add(batch.kind);
+      add(`${batch.kind} ${batch.team}`);
+    };
+    this.#underWay.forEach(take);
+    const hasSlot = ({ kind, team }: Batch) => {
+      const { slots } = WORK_KINDS[kind];
+      return (counts.get(kind) ?? 0) < slots.all &&
+        (counts.get(`${kind} ${team}`) ?? 0) < slots.team;
+    };
+    const waiting: Batch[] = [];
+    for (const batch of this.#ready) {
+      if (!hasSlot(batch)) {
+        waiting.push(batch);
+        continue;
+      }
+      take(batch);
+      void this.#run(batch);
+    }
+    const hasStarted = waiting.length < this.#ready.length;
+    this.#ready = waiting;
+    return hasStarted;
+  }
+
+  /** Does a batch in a slot. Never rejects. */
+  async #run(batch: Batch): Promise<void> {
+    this.#underWay.add(batch);
+    try {
+      await this.#do(batch.rows);
+    } catch (error) {
+      this.#logFailure(error);
+      // The rows are still due: without a pause they would be taken again at once.
+      if (!this.#loop.isStopped) await pause(FAILURE_PAUSE_MS);
+    } finally {
+      this.#underWay.delete(batch);
+      this.#freed.resolve();
+      this.#freed = Promise.withResolvers();
+    }
+  }
+
+  /** Does rows of one team and kind, and postpones those that fail. */
+  async #do(rows: readonly Work[]): Promise<void> {
+    const [first] = rows;
+    if (first === undefined) return;
+    const nowMs = this.#deps.now();
+    try {
+      const handler = this.#handlers.get(first.kind);
+      if (handler === undefined) throw new Error(`No handler of ${first.kind}`);
+      const time: WorkTime = {
+        nowMs,
+        absences: this.#absences,
+        summarizedToMs: this.#summarizedToMs,
+      };
+      const failed = await handler.look(rows, time, this.#stopping.signal);
+      await this.#postpone(failed, nowMs);
+    } catch (error) {
+      // The team's queue is full: no row is at fault.
+      if (error instanceof Overloaded) throw error;
+      if (isOfStore(error) && !await this.#deps.store.isAlive()) throw error;
+      if (rows.length === 1) return await this.#postpone(rows, nowMs, error);
+      const middle = rows.length >> 1;
+      await this.#do(rows.slice(0, middle));
+      await this.#do(rows.slice(middle));
+    }
+  }
+
+  async #postpone(rows: readonly Work[], nowMs: number, error?: unknown): Promise<void> {
+    for (const { kind, team, failures } of rows) {
+      if (failures === 0) this.#log(`Work of kind ${kind} of team ${team} was postponed`, error);
+    }
+    if (rows.length > 0) await this.#deps.store.postpone(rows, nowMs);
+  }
+
+  /** Stores the time of a turn, so that an absence shows after a restart. */
+  async #note(at: number, waits: boolean): Promise<void> {
+    const noted = this.#noted;
+    const isKnown = noted?.waits === waits && (!waits || Math.abs(at - noted.at) < NOTE_MS);
+    if (isKnown) return;
+    const turn = { waits, isFirst: noted === undefined };
+    this.#absences = await this.#deps.store.noteTurn(at, turn);
+    this.#noted = { at, waits };
+  }
+
+  #logFailure(error: unknown): void {
+    // The worker logs store failures.
+    if (error instanceof StorageUnavailable || error instanceof Overloaded) return;
+    this.#log("The work failed", error);
+  }
+
+  #log(what: string, error: unknown): void {
+    this.#deps.log(jobLine(this.#deps.now(), { work: what, lane: this.lane }, error));
+  }
+}
+
+function nameOf({ team, kind, name }: Work): string {
+  return `${team} ${kind} ${name}`;
+}
+
+/**
+ * Groups rows by team and kind, by teams in turn. Of an object with several rows the first one is
+ * kept; the others are due in a later turn.
+ */
+function batchesOf(rows: readonly Work[]): readonly Batch[] {
+  const distinct = [...new Map(rows.toReversed().map((row) => [nameOf(row), row])).values()];
+  const groups = Map.groupBy(distinct.reverse(), ({ team, kind }) => `${team} ${kind}`);
+  const teams = new FairQueue<Batch>();
+  for (const [first, ...others] of groups.values()) {
+    if (first === undefined) continue;
+    const { kind, team } = first;
+    const { batch } = WORK_KINDS[kind];
+    const group = [first, ...others];
+    for (let at = 0; at < group.length; at += batch) {
+      teams.push(team, { kind, team, rows: group.slice(at, at + batch) });
+    }
+  }
+  const batches: Batch[] = [];
+  teams.take((batch) => batches.push(batch) > 0);
+  return batches;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,230 @@
+/**
+ * Claims the next try of a channel that is due, or files its next look.
+ *
+ * A channel has one try at a time. The try is claimed in a commit before anything leaves, and its
+ * result is stored in another one. If that commit never happens, the claim ends after 60 s, and the
+ * same messages are sent again (decision 85).
+ *
+ * @module
+ */
+import type { Delivery } from "../../domain/channels/delivery.ts";
+import {
+  BROKEN_MS,
+  channelWork,
+  CLAIM_MS,
+  isBlocked,
+  isClaimed,
+  type StoredHealth,
+} from "../../domain/channels/health.ts";
+import { planTry, triedAtOnce } from "../../domain/channels/plan_try.ts";
+import { ended, RETRY_AFTER_MS_MAX } from "../../domain/channels/schedule.ts";
+import type { Channel } from "../../domain/channels/store.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { Work } from "../../domain/work/work.ts";
+import { keys } from "../base/keys.ts";
+import { getEntry, getMany, newRowName } from "../store.ts";
+import { workKey } from "../work/work_rows.ts";
+import type { KvSet } from "../writer/write.ts";
+import {
+  type QueueOf,
+  type QueueRow,
+  readDeliveries,
+  readQueue,
+  readWaits,
+} from "./delivery_queue.ts";
+import { endedRows, lookRow, queuedRow } from "./delivery_rows.ts";
+import { changeChannel, type ChannelChange, type ChannelPlan } from "./health.ts";
+
+/** A claimed try. */
+export interface Claim {
+  /** Unique name of the claim. */
+  readonly name: string;
+  readonly team: Team;
+  readonly channel: Channel;
+  /** Deliveries to send in one request, in order. */
+  readonly deliveries: readonly Delivery[];
+}
+
+/** First rows of a queue that one look reads in addition to those that one try sends. */
+const ROWS_BEHIND = 10;
+
+/** Deliveries that one commit ends: it fits the largest ones. */
+const ENDED_PER_COMMIT = 20;
+
+/** One look. */
+interface Looking extends QueueOf {
+  readonly nowMs: number;
+  readonly health: StoredHealth;
+  /** The row that caused it. */
+  readonly row: Work;
+  readonly due: Deno.KvEntryMaybe<unknown>;
+}
+
+interface Planned extends ChannelPlan<Claim | null> {
+  /** Deliveries that end without a try. */
+  readonly ended?: readonly Delivery[];
+}
+
+/**
+ * Claims the next try of a channel; null if none is due.
+ *
+ * @param onEnded called with the deliveries that have ended without a try
+ */
+export async function claimTry(
+  { store, team, channel }: QueueOf,
+  row: Work,
+  nowMs: number,
+  onEnded: (deliveries: readonly Delivery[]) => void,
+): Promise<Claim | null> {
+  let endedNow: readonly Delivery[] = [];
+  const claim = await changeChannel<Claim | null>(store, team, channel, async (health) => {
+    // Read before the queue: a delivery that is added meanwhile changes or adds a row.
+    const due = await getEntry(store, workKey(row));
+    endedNow = [];
+    if (due.versionstamp === null) return { result: null, change: null };
+    const planned = await plan({ store, team, channel, nowMs, health, row, due });
+    endedNow = planned.ended ?? [];
+    return planned;
+  });
+  onEnded(endedNow);
+  return claim;
+}
+
+async function plan(looking: Looking): Promise<Planned> {
+  const { store, health, nowMs, team: id, channel: slug } = looking;
+  if (health.claim !== null && isClaimed(health, nowMs)) {
+    return nothing(looking, health.claim.until);
+  }
+  const [teamEntry, configEntry] = await getMany(store, [
+    keys.team(id),
+    keys.configObject(id, "channel", slug),
+  ]);
+  const team = teamEntry?.value as Team | null;
+  const channel = configEntry?.value as Channel | null;
+  if (team === null || channel === null || !channel.settings.enabled) {
+    const rows = await readQueue(looking, ENDED_PER_COMMIT);
+    const isLast = rows.length < ENDED_PER_COMMIT;
+    return await planEnd(looking, rows, "cancelled", isLast, channel === null);
+  }
+  if (isBlocked(health)) {
+    const rows = await readQueue(looking, ENDED_PER_COMMIT);
+    const overdue = rows.filter(({ at }) => at + BROKEN_MS <= nowMs);
+    if (overdue.length > 0) return await planEnd(looking, overdue, "dead", false, false);
+    const [first] = rows;
+    if (health.state === "broken") {
+      return nothing(looking, first === undefined ? null : first.at + BROKEN_MS);
+    }
+  }
+  return await planClaim(looking, team, channel);
+}
+
+/** Plans the end of waiting deliveries without a try. */
+async function planEnd(
+  looking: Looking,
+  rows: readonly QueueRow[],
+  state: "cancelled" | "dead",
+  isLast: boolean,
+  isDeleted: boolean,
+): Promise<Planned> {
+  const { team, nowMs, health } = looking;
+  const deliveries = await readDeliveries(looking, rows.map(({ id }) => id));
+  const over = deliveries.map((delivery) => ended(delivery, state));
+  const after = isLast && isDeleted ? null : { ...health, claim: null };
+  return {
+    result: null,
+    ended: over,
+    change: changed(looking, isLast ? null : nowMs, after, {
+      sets: over.flatMap((delivery) => endedRows(team, delivery)),
+      deletes: rows.map(({ key }) => key),
+    }),
+  };
+}
+
+/** Claims the next try, if one is due. */
+async function planClaim(looking: Looking, team: Team, channel: Channel): Promise<Planned> {
+  const { health, nowMs, row } = looking;
+  const { notBefore } = health;
+  // A longer pause was set before the clock was set back.
+  if (notBefore > nowMs && notBefore <= nowMs + RETRY_AFTER_MS_MAX) {
+    return nothing(looking, notBefore);
+  }
+  const max = triedAtOnce(channel.settings.type);
+  const rows = await readQueue(looking, max + ROWS_BEHIND);
+  const { group, moved } = planTry(rows, await readWaits(looking, rows, nowMs), max, nowMs);
+  // The row said that the channel is not slow: another one waits for a slot of slow channels.
+  if (group.length > 0 && row.kind !== channelWork(health)) return nothing(looking, nowMs);
+  const [deliveries, later] = await Promise.all([
+    readDeliveries(looking, group),
+    readDeliveries(looking, [...moved.keys()]),
+  ]);
+  const movedRows = later.map((delivery) => ({
+    ...delivery,
+    nextAt: moved.get(delivery.id) ?? delivery.nextAt,
+  }));
+  const claimed = new Set(deliveries.map(({ id }) => id));
+  // A row whose delivery was removed is removed too; that of a claimed one stays until the result.
+  const isLeft = ({ id }: QueueRow) => moved.has(id) || (group.includes(id) && !claimed.has(id));
+  const rest = {
+    sets: movedRows.flatMap((value) => [
+      { key: keys.delivery(team.id, value.id), value },
+      ...queuedRow(team.id, value),
+    ]),
+    deletes: rows.filter(isLeft).map(({ key }) => key),
+  };
+  if (deliveries.length === 0) {
+    const waiting = rows.filter(({ id }) => !group.includes(id))
+      .map(({ id, at }) => moved.get(id) ?? at);
+    // After messages that wait for others there may be ones that are due.
+    const isMore = group.length > 0 || (moved.size > 0 && rows.length === max + ROWS_BEHIND);
+    const nextMs = isMore ? nowMs : earliest(waiting);
+    return { result: null, change: changed(looking, nextMs, { ...health, claim: null }, rest) };
+  }
+  const claim = { name: newRowName(), until: nowMs + CLAIM_MS, kind: channelWork(health) };
+  const sending = deliveries.map((delivery): Delivery => (
+    { ...delivery, state: "sending", leaseUntil: claim.until }
+  ));
+  return {
+    result: { name: claim.name, team, channel, deliveries: sending },
+    change: changed(looking, claim.until, { ...health, claim }, {
+      sets: [
+        ...rest.sets,
+        ...sending.map((value) => ({ key: keys.delivery(team.id, value.id), value })),
+      ],
+      deletes: rest.deletes,
+    }),
+  };
+}
+
+/** Returns a look that finds nothing to do before a time; null for never. */
+function nothing(looking: Looking, nextMs: number | null): Planned {
+  return { result: null, change: changed(looking, nextMs, looking.health) };
+}
+
+interface Rows {
+  readonly sets: readonly KvSet[];
+  readonly deletes: readonly Deno.KvKey[];
+}
+
+/** Returns the change that replaces the row by one at the next look; null for none. */
+function changed(
+  { team, channel, due, nowMs, health: before }: Looking,
+  nextMs: number | null,
+  health: StoredHealth | null,
+  { sets, deletes }: Rows = { sets: [], deletes: [] },
+): ChannelChange {
+  const next = nextMs === null
+    ? []
+    : [lookRow(channelWork(health ?? before), team, channel, nextMs, nowMs)];
+  const isNext = next.some(({ key }) => key.join() === due.key.join());
+  return {
+    health,
+    checks: [due],
+    sets: [...sets, ...next],
+    deletes: [...deletes, ...isNext ? [] : [due.key]],
+  };
+}
+
+/** Returns the earliest time; null for none. */
+export function earliest(times: readonly number[]): number | null {
+  return times.length === 0 ? null : Math.min(...times);
+}

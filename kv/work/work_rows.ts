@@ -1,0 +1,58 @@
+/**
+ * Rows of the work queue.
+ *
+ * @module
+ */
+import type { Lane, Work } from "../../domain/work/work.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import { listRows, type Store } from "../store.ts";
+import type { KvSet } from "../writer/write.ts";
+
+/** Rows of the earliest times that are read, and rows after them in which other teams are found. */
+const ROWS = { first: 500, ahead: 10_000 } as const;
+
+/** Returns the set that files a row. */
+export function workSet(row: Omit<Work, "failures">, failures = 0): KvSet {
+  return { key: workKey(row), value: failures };
+}
+
+/** Returns the key of a row. */
+export function workKey({ at, kind, team, name }: Omit<Work, "failures">): Deno.KvKey {
+  return keys.workRow(at, kind, team, name);
+}
+
+/** Reads the rows of a lane. */
+export class LaneRows {
+  readonly #store: Store;
+  readonly #lane: Lane;
+  /** Row after which the next read finds other teams; null to begin after the earliest rows. */
+  #ahead: Work | null = null;
+
+  constructor(store: Store, lane: Lane) {
+    this.#store = store;
+    this.#lane = lane;
+  }
+
+  /** Returns the time of the next row, unix milliseconds; null if there is none. */
+  async nextMs(): Promise<number | null> {
+    const [row] = await this.#read({ prefix: keys.work(this.#lane) }, 1);
+    return row === undefined ? null : row.at;
+  }
+
+  /** Takes rows that are due at `toMs`: the earliest ones, and rows after them in turn. */
+  async take(toMs: number): Promise<readonly Work[]> {
+    const { start, end } = keys.workTo(this.#lane, toMs);
+    const first = await this.#read({ start, end }, ROWS.first);
+    const last = first.at(-1);
+    if (last === undefined || first.length < ROWS.first) return first;
+    const after = this.#ahead !== null && this.#ahead.at > last.at ? this.#ahead : last;
+    const ahead = await this.#read({ start: [...workKey(after), true], end }, ROWS.ahead);
+    this.#ahead = ahead.length < ROWS.ahead ? null : ahead.at(-1) ?? null;
+    return [...first, ...ahead];
+  }
+
+  async #read(range: Deno.KvListSelector, limit: number): Promise<Work[]> {
+    const rows = await listRows<number>(this.#store, range, { limit });
+    return rows.map(({ key, value }) => ({ ...keyParts.work(key), failures: value }));
+  }
+}
