@@ -38,7 +38,7 @@ import { createMonitorStore } from "../kv/monitors/store.ts";
 import { findOpenRuns } from "../kv/run_list/open_runs.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
-import { createDeadStageStore } from "../kv/runs/run_work.ts";
+import { createDeadStageStore, createRunWork } from "../kv/runs/run_work.ts";
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
@@ -106,7 +106,7 @@ export function createService(options: ServiceOptions) {
     isShared: options.isShared ?? false,
     ...ofJob,
   });
-  const judge = createJudgeLater({ changes: updater, now });
+  const processing = createProcessingStore({ store, updater, now });
   const deliveryMetrics = createDeliveryCounter();
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const channels = createChannelStore({
@@ -121,7 +121,7 @@ export function createService(options: ServiceOptions) {
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
-    store: createProcessingStore({ store, updater, judge, now }),
+    store: processing,
     jobs: [reprices, deletions],
     onUpdated: (team) => notices.updated(team),
     lookMs: options.looks ?? lease !== null ? LOOK_MS : null,
@@ -151,7 +151,16 @@ export function createService(options: ServiceOptions) {
         onChanged: countDelivery,
       }),
       createReportWork(store, mailer),
+      createRunWork({
+        store,
+        project: processing.project,
+        judge: createJudgeLater({ changes: updater, now }),
+        onChanged: (team, runs) => updater.notifier.notify(team, runs),
+        now,
+        log,
+      }),
     ],
+    calls,
     ...ofJob,
   });
   const sweep = new SweepJob({
@@ -253,7 +262,7 @@ export function createService(options: ServiceOptions) {
      * separately.
      */
     start() {
-      store.workerSignal.listen(() => worker.wake());
+      store.workerSignal.listen({ worker: () => worker.wake(), work: () => work.wake() });
       lease?.start();
       worker.start();
       work.start();

@@ -30,10 +30,21 @@ export interface WorkLoopDeps extends JobDeps {
   readonly handlers: readonly WorkHandler[];
   /** Lanes that it works on; all when absent. */
   readonly lanes?: readonly Lane[];
+  /** Number of commits with work so far, which shows whether calls arrive. */
+  readonly calls?: () => number;
 }
 
 /** Milliseconds between looks at a lane without due rows. */
-const LOOK_MS: Readonly<Record<Lane, number>> = { send: 250, settled: 1_000 };
+const LOOK_MS: Readonly<Record<Lane, number>> = { send: 250, run: 500, settled: 1_000 };
+
+/** Lanes that rest while calls arrive. */
+const RESTING: ReadonlySet<Lane> = new Set(["run"]);
+
+/**
+ * Rest of such a lane, as a multiple of the time that a batch took, and at least `msMin`: it takes no
+ * more than a fifth of the time.
+ */
+const REST = { times: 4, msMin: 250 } as const;
 
 /** Milliseconds after which rows are read again while others wait for slots. */
 const READ_MS = 1_000;
@@ -67,6 +78,11 @@ export class WorkLoop {
     await Promise.all(this.#lanes.map((lane) => lane.stop()));
   }
 
+  /** Signals that a commit has filed rows that may be due. */
+  wake(): void {
+    for (const lane of this.#lanes) lane.wake();
+  }
+
   /** Does everything that is due in some lanes. For a loop that is not started. */
   async round(lanes: readonly Lane[] = LANES): Promise<void> {
     for (const each of this.#lanes) if (lanes.includes(each.lane)) await each.round();
@@ -92,6 +108,8 @@ class LaneLoop {
   /** Batches that wait for slots, in order. */
   #ready: readonly Batch[] = [];
   #readAt = -Infinity;
+  /** End of the rest, by the clock of the process. */
+  #restsTo = -Infinity;
   #summarizedToMs = 0;
   /** Resolves once a batch ends. */
   #freed = Promise.withResolvers<void>();
@@ -119,6 +137,10 @@ class LaneLoop {
     return this.#loop.idle();
   }
 
+  wake(): void {
+    if (this.lane !== "settled") this.#loop.waker.wake();
+  }
+
   async stop(): Promise<void> {
     const timer = setTimeout(() => this.#stopping.abort(), STOP_MS);
     await this.#loop.stop();
@@ -135,6 +157,8 @@ class LaneLoop {
   }
 
   async #step(): Promise<void> {
+    const restMs = this.#loop.isAwaited ? 0 : this.#restsTo - performance.now();
+    if (restMs > 0) return await this.#loop.rest(restMs);
     if (await this.#turn()) return;
     if (this.#underWay.size === 0) return await this.#loop.wait(LOOK_MS[this.lane]);
     await endsWithin(LOOK_MS[this.lane], this.#freed.promise);
@@ -190,6 +214,8 @@ class LaneLoop {
   /** Does a batch in a slot. Never rejects. */
   async #run(batch: Batch): Promise<void> {
     this.#underWay.add(batch);
+    const { calls = () => 0 } = this.#deps;
+    const [startMs, callsBefore] = [performance.now(), calls()];
     try {
       await this.#do(batch.rows);
     } catch (error) {
@@ -198,6 +224,11 @@ class LaneLoop {
       if (!this.#loop.isStopped) await pause(FAILURE_PAUSE_MS);
     } finally {
       this.#underWay.delete(batch);
+      if (RESTING.has(this.lane) && calls() > callsBefore) {
+        const endMs = performance.now();
+        const restMs = Math.max(REST.msMin, REST.times * (endMs - startMs));
+        this.#restsTo = Math.max(this.#restsTo, endMs + restMs);
+      }
       this.#freed.resolve();
       this.#freed = Promise.withResolvers();
     }

@@ -1,10 +1,10 @@
 /**
- * The worker: updates pending runs, and does the work that is due after finish.
+ * The worker: updates pending runs, and advances jobs.
  *
  * Closed runs go first, because a client waits for their cost, but open runs get a turn too. The
- * worker sleeps until it is woken: by a commit of this process, by the bell that the commit rings, by
- * the clock each minute, or because a run is due. Work that fails on its own is postponed, so it
- * does not block other work.
+ * worker sleeps until it is woken: by a commit of this process, by the bell that the commit rings, or
+ * because a run is tried again. Work that fails on its own is postponed, so it does not block other
+ * work.
  */
 import type { JobStore, TeamJob } from "../domain/core/jobs.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
@@ -16,7 +16,6 @@ import {
   type PendingRun,
 } from "../domain/runs/stages.ts";
 import { allDone, FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
-import { StageTurns } from "./stages.ts";
 import type { ProcessingStore } from "../kv/summaries/processing_store.ts";
 
 /**
@@ -67,7 +66,6 @@ const REST = { closed: 1, open: 6, msMax: 200 } as const;
 export class Worker {
   readonly #deps: WorkerDeps;
   readonly #loop: Loop;
-  readonly #stages: StageTurns;
   #restMs = 0;
   /** Callers for whom the worker does not rest. */
   #hurries = 0;
@@ -86,12 +84,6 @@ export class Worker {
       this.#logFailure("The worker failed and resumes after a pause", error);
       return deps.failurePauseMs ?? FAILURE_PAUSE_MS;
     }, deps.turn);
-    this.#stages = new StageTurns({
-      ...deps,
-      logFailure: (what, error) => this.#logFailure(what, error),
-      throwIfOfStore: (error) => this.#throwIfOfStore(error),
-      ended: () => this.#loop.waker.wake(),
-    });
   }
 
   /** Starts the worker, including work left by an earlier process. */
@@ -118,7 +110,6 @@ export class Worker {
   /** Finishes the work in progress and stops. */
   async stop(): Promise<void> {
     await this.#loop.stop();
-    await this.#stages.end();
   }
 
   async #step(): Promise<void> {
@@ -127,11 +118,10 @@ export class Worker {
   }
 
   async #sleep(): Promise<void> {
-    const dueMs = await this.#deps.store.nextDueMs();
-    const { lookMs = null, now } = this.#deps;
-    const untilDueMs = dueMs === null ? Infinity : Math.max(0, dueMs - now());
-    const waitMs = Math.min(untilDueMs, lookMs ?? Infinity);
-    await this.#loop.wait(waitMs === Infinity ? null : waitMs);
+    const { store, lookMs = null, now } = this.#deps;
+    const nextMs = store.nextTryMs();
+    if (nextMs === null) return await this.#loop.wait(lookMs);
+    await this.#loop.wait(Math.min(Math.max(0, nextMs - now()), lookMs ?? Infinity));
   }
 
   /** Does some work; returns false if there is none. */
@@ -145,11 +135,7 @@ export class Worker {
       // A client watches the job's progress, and the job waits for all earlier work.
       if (job.hasActiveJobs) this.#restMs = 0;
     }
-    if (moved && this.#stages.isResting) return true;
-    const isBegun = await this.#stages.begin();
-    // Their end, and any other work, wakes the worker.
-    if (isBegun && !moved) await this.#loop.waker.wait(this.#deps.lookMs ?? null);
-    return isBegun || moved;
+    return moved;
   }
 
   async #updatePending(): Promise<boolean> {
@@ -179,7 +165,7 @@ export class Worker {
   }
 
   /**
-   * Runs one step of a job. A job that fails on its own must not block other jobs or the stages.
+   * Runs one step of a job. A job that fails on its own must not block other jobs.
    */
   async #stepOn(job: Job): Promise<boolean> {
     try {

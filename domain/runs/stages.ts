@@ -159,24 +159,6 @@ export interface PendingBatch {
   ack(again?: readonly PendingRun[]): Promise<void>;
 }
 
-/** A row that says when to check a run; a superfluous one is harmless. */
-export interface DueRun extends PendingRun {
-  /** Due time, unix milliseconds. */
-  readonly dueMs: number;
-  /** Version of the row. */
-  readonly version: string;
-}
-
-/** Work on a run that is due. */
-export interface RunTask extends DueRun {
-  /** The work. */
-  readonly work: RunWork;
-  /** Failure of an earlier try; null for none. */
-  readonly failure: RunFailure | null;
-  /** Versions of the failure and the summary that the task is about; null for none. */
-  readonly versions: { readonly failure: string | null; readonly summary: string | null };
-}
-
 /** Work on a run that failed permanently. */
 export interface DeadStage extends PendingRun {
   /** Failure of the last try. */

@@ -11,10 +11,11 @@ import type { TeamId } from "../core/ids.ts";
 
 /**
  * Lanes of the queue, each with a loop of its own, so that a slow kind never stands before another
- * one. `send`: messages to receivers. `settled`: deadlines, which are judged once all calls before
- * them are summarized (decision 51).
+ * one. `send`: messages to receivers. `run`: work on runs that teams decide how long it takes, so it
+ * rests while calls arrive. `settled`: deadlines, which are judged once all calls before them are
+ * summarized (decision 51).
  */
-export const LANES = ["send", "settled"] as const;
+export const LANES = ["send", "run", "settled"] as const;
 
 /** One of {@link LANES}. */
 export type Lane = typeof LANES[number];
@@ -32,13 +33,14 @@ interface KindRules {
 const DEADLINES: KindRules = { lane: "settled", batch: 500, slots: { all: 16, team: 1 } };
 
 /**
- * Kinds of work, each with one handler. `channel`: a channel with messages to send; `channel_slow`:
+ * Kinds of work, each with one handler. `run`: a run that failed, or that is judged later; `channel`: a channel with messages to send; `channel_slow`:
  * one whose last try took long or failed; `channel_report`: a mail to the owner of a team whose last
  * default channel does not work; `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an
  * alert rule, or one of its groups; `silence`: a silence that ends; `incident` and `delivery`: one
  * that expires.
  */
 export const WORK_KINDS = {
+  run: { lane: "run", batch: 1, slots: { all: 4, team: 2 } },
   channel: { lane: "send", batch: 1, slots: { all: 10, team: 5 } },
   channel_slow: { lane: "send", batch: 1, slots: { all: 5, team: 2 } },
   channel_report: { lane: "send", batch: 1, slots: { all: 2, team: 1 } },

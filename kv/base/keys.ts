@@ -151,10 +151,6 @@ export const keys = {
     team,
     name,
   ],
-  /** All runs with work that waits, by due time. */
-  dueStages: () => ["due_stage"],
-  /** A run whose next work waits until `atMs`, unix milliseconds. */
-  dueStage: (atMs: number, team: TeamId, run: RunId) => ["due_stage", atMs, team, run],
   /** All failures of work. */
   failures: () => ["failed"],
   /** Failures of the work on a team's runs. */
@@ -296,10 +292,6 @@ export const keyParts = {
     team: team as TeamId,
     name: String(name),
   }),
-  /** Time at which a run is due, unix milliseconds. */
-  dueMs: (key: Deno.KvKey) => Number(key[1]),
-  /** Team of a due run. */
-  dueTeam: (key: Deno.KvKey) => key[2] as TeamId,
   /** UTC day of a roll-up, also of one of removed runs. */
   day: (key: Deno.KvKey) => String(key[3]),
   /** Part after the team: an agent's slug, a month, a day's version, a dimension of the index. */

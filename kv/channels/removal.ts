@@ -8,7 +8,6 @@ import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import { ended, hasEnded } from "../../domain/channels/schedule.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { groupsOf } from "../base/groups.ts";
-import { keys } from "../base/keys.ts";
 import { workKey } from "../work/work_rows.ts";
 import type { Store } from "../store.ts";
 import { deliveryKeys, expiryAt, expiryRow, storedRows } from "./delivery_rows.ts";

@@ -5,14 +5,13 @@
  */
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { checksOf, judge, neededFacts } from "../../domain/checks/judge.ts";
-import { FairSlots } from "../../runtime/fair_slots.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
-import type { DueRun } from "../../domain/runs/stages.ts";
+import type { Work } from "../../domain/work/work.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { dueKey } from "../runs/run_work.ts";
+import { workKey } from "../work/work_rows.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { closedRunOf, readFacts, type RunToJudge } from "./facts.ts";
@@ -45,24 +44,12 @@ export interface JudgeDeps {
   readonly now: () => number;
 }
 
-/** Runs that are judged at once: each may hold {@link EVENT_BYTES_MAX} of events in memory. */
-const SLOTS = { all: 4, team: 2, waiting: 1_000, teamWaiting: 1_000 } as const;
-
 /** Judges a run that is due; it may be called again for the same run. */
-export type JudgeLater = (due: DueRun) => Promise<void>;
+export type JudgeLater = (row: Work) => Promise<void>;
 
 /** Creates the function that judges a run which awaits it: a projection judges the others. */
 export function createJudgeLater(deps: JudgeDeps): JudgeLater {
-  const slots = new FairSlots(SLOTS);
-  const never = new AbortController().signal;
-  return async (due) => {
-    const release = await slots.take(due.team, never);
-    try {
-      await untilCommitted("judge a run", () => judgeRun(deps, due));
-    } finally {
-      release();
-    }
-  };
+  return (row) => untilCommitted("judge a run", () => judgeRun(deps, row));
 }
 
 /** A run, and the checks that judge it. */
@@ -72,17 +59,18 @@ interface Judging {
 }
 
 /** Judges a run as it is now; `LOST` if it changed meanwhile. */
-async function judgeRun(deps: JudgeDeps, due: DueRun): Promise<void | typeof LOST> {
-  const judging = await readJudging(deps, due);
+async function judgeRun(deps: JudgeDeps, row: Work): Promise<void | typeof LOST> {
+  const judging = await readJudging(deps, row);
   if (judging === null) return;
   const results = judging.checks.length === 0 ? null : await resultsOf(deps, judging);
   let isSame = true;
-  await deps.changes.change(due.team, [due.run], (run) => {
+  const [team, id] = [row.team, row.name as RunId];
+  await deps.changes.change(team, [id], (run) => {
     // Each other change of a run, also of its payload, stores its summary again.
     isSame = isJudgeable(run) && versionOf(run) === versionOf(judging.run);
     if (!isSame || run.summary === null) return null;
     const { awaitsChecks: _, ...after } = run.summary;
-    const rows = { sets: [], deletes: [dueKey(due), keys.runFailure(due.team, due.run)] };
+    const rows = { sets: [], deletes: [workKey(row), keys.runFailure(team, id)] };
     return { run, before: run.summary, after, judged: results, rows };
   });
   if (!isSame) return LOST;
@@ -94,10 +82,10 @@ async function judgeRun(deps: JudgeDeps, due: DueRun): Promise<void | typeof LOS
  */
 async function readJudging(
   { changes }: JudgeDeps,
-  { team, run: id }: DueRun,
+  { team, name }: Work,
 ): Promise<Judging | null> {
   let judging: Judging | null = null;
-  await changes.change(team, [id], (run, { checks }) => {
+  await changes.change(team, [name as RunId], (run, { checks }) => {
     judging = isJudgeable(run) ? { run, checks: checksOf(run, checks, placeInSample) } : null;
     return null;
   });

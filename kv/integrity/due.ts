@@ -32,9 +32,7 @@ export async function readDue(store: Store): Promise<Due> {
     const { kind, team, name } = keyParts.work(key);
     if (kind === "idle") deadlines.set(team, (deadlines.get(team) ?? 0) + 1);
     if (kind === "monitor") monitors.add(`${team} ${name}`);
-  }
-  for await (const { key } of eachRow(store, { prefix: keys.dueStages() })) {
-    runs.add(pendingName(keyParts.dueTeam(key), keyParts.run(key)));
+    if (kind === "run") runs.add(pendingName(team, name as RunId));
   }
   return { deadlines, monitors, runs };
 }

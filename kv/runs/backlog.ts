@@ -52,6 +52,6 @@ export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Bac
   };
   return {
     runs: { closed: await countLane("closed"), open: await countLane("open") },
-    stages: await countWork(keys.dueStages(), () => 1, ({ key }) => keyParts.dueMs(key)),
+    stages: await countWork(keys.work("run"), () => 1, ({ key }) => keyParts.work(key).at),
   };
 }

@@ -8,177 +8,153 @@
  * @module
  */
 import { kindLook } from "../../domain/alerts/look.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import { isOfStore } from "../../domain/core/errors.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
   DEAD_STAGES_LISTED_MAX,
   type DeadStage,
-  type DueRun,
   failureAfter,
   isDead,
   type PendingRun,
   retryAt,
   type RunFailure,
-  type RunTask,
+  type RunWork,
 } from "../../domain/runs/stages.ts";
-import type { Backoff } from "../../runtime/backoff.ts";
+import type { Work, WorkHandler } from "../../domain/work/work.ts";
+import { type JobDeps, jobLine } from "../../runtime/loop.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { workSet } from "../work/work_rows.ts";
-import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
-import { FairQueue } from "../../runtime/fair_queue.ts";
+import { workKey, workSet } from "../work/work_rows.ts";
+import { eachRow, getEntry, getMany, listRows, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet } from "../writer/write.ts";
-
-/** Due rows per read. */
-const ROWS_PER_READ = 500;
 
 /** Maximum failures of a team that are read: few of them are dead. */
 const FAILURES_READ_MAX = 500;
 
-/** Takes rows of runs that are due, and notes what became of their work. */
-export class DueRuns {
-  readonly #store: Store;
-  readonly #backoff: Backoff;
-  readonly #now: () => number;
-  /** Row after which the next read begins; null for the first read. */
-  #after: Deno.KvKey | null = null;
-
-  /** Creates a reader; runs in backoff are passed over. */
-  constructor(store: Store, backoff: Backoff, now: () => number) {
-    this.#store = store;
-    this.#backoff = backoff;
-    this.#now = now;
-  }
-
-  /** Takes up to `max` runs that are due at `nowMs`. Teams take turns among the rows of one read. */
-  async take(nowMs: number, max: number): Promise<readonly DueRun[]> {
-    // Rows in backoff may fill complete reads: rows after them must not wait.
-    for (let isFullPass = this.#after === null;;) {
-      const rows = await dueRows(this.#store, ROWS_PER_READ, this.#after);
-      const last = rows.at(-1);
-      const isEnd = rows.length < ROWS_PER_READ || (last?.dueMs ?? 0) > nowMs;
-      this.#after = isEnd || last === undefined ? null : dueKey(last);
-      const due = rows.filter((row) => row.dueMs <= nowMs && !this.#backoff.has(nameOf(row)));
-      if (due.length > 0) return inTurns(due, max);
-      if (isEnd && isFullPass) return [];
-      isFullPass ||= isEnd;
-    }
-  }
-
-  /** Returns when the next run is due; null if none is. */
-  async nextDueMs(): Promise<number | null> {
-    let after: Deno.KvKey | null = null;
-    while (true) {
-      const rows = await dueRows(this.#store, after === null ? 1 : ROWS_PER_READ, after);
-      const next = rows.find((row) => !this.#backoff.has(nameOf(row)));
-      const last = rows.at(-1);
-      if (next !== undefined || last === undefined) return next?.dueMs ?? null;
-      after = dueKey(last);
-    }
-  }
-
-  /** Returns what a due run needs; null if it waits for a later row, or for an operator. */
-  async begin(row: DueRun): Promise<RunTask | null> {
-    const { team, run } = row;
-    const read = [keys.runFailure(team, run), keys.summary(team, run)];
-    const [failed, summary] = await getMany(this.#store, read);
-    const failure = (failed?.value ?? null) as RunFailure | null;
-    if (failure !== null && (isDead(failure) || retryAt(failure) > row.dueMs)) {
-      const write = { team, checks: [dueCheck(row)], deletes: [dueKey(row)] };
-      await this.#store.writer.commit(write);
-      return null;
-    }
-    const work = failure?.work ?? "checks";
-    // A run that failed is read again: a head in memory may lack the part that cannot be read.
-    if (work === "cost") this.#store.heads.forget(nameOf(row));
-    const versions = {
-      failure: failed?.versionstamp ?? null,
-      summary: summary?.versionstamp ?? null,
-    };
-    return { ...row, work, failure, versions };
-  }
-
-  /**
-   * Removes the row of a task that succeeded, unless it was set again: the run began again.
-   *
-   * A failure that the work left is obsolete. It goes first, and the next turn finds out what else
-   * the run waits for.
-   */
-  async complete(task: RunTask): Promise<void> {
-    const { team, run, versions } = task;
-    const read = [keys.runFailure(team, run), dueKey(task)];
-    const [failed, due] = await getMany(this.#store, read);
-    const isLeft = versions.failure !== null && failed?.versionstamp === versions.failure;
-    const entry = isLeft ? failed : due?.versionstamp === task.version ? due : undefined;
-    if (entry !== undefined) {
-      await this.#store.writer.commit({ team, checks: [entry], deletes: [entry.key] });
-    }
-    this.#backoff.done(nameOf(task));
-  }
-
-  /** Records that a task failed, unless its run changed since: then the row stays due. */
-  async fail(task: RunTask, error: unknown): Promise<void> {
-    const { team, run, work, versions } = task;
-    // A clock that was set back must not file the row again that is deleted.
-    const failure = failureAfter(task.failure, work, error, Math.max(this.#now(), task.dueMs));
-    await this.#store.writer.commit({
-      team,
-      checks: [
-        dueCheck(task),
-        { key: keys.runFailure(team, run), versionstamp: versions.failure },
-        { key: keys.summary(team, run), versionstamp: versions.summary },
-      ],
-      sets: failureSets(task, failure),
-      deletes: [dueKey(task)],
-    });
-    this.#backoff.done(nameOf(task));
-  }
-
-  /** Records that the cost of a run could not be computed. */
-  async costFailed(run: PendingRun, error: unknown): Promise<void> {
-    const nowMs = this.#now();
-    await change(this.#store, run, (last) => failureAfter(last, "cost", error, nowMs));
-    this.#store.heads.forget(nameOf(run));
-  }
+/** Dependencies of the work. */
+export interface RunWorkDeps extends JobDeps {
+  readonly store: Store;
+  /** Updates the summary of a run whose projection failed. */
+  readonly project: (team: TeamId, runs: readonly RunId[]) => Promise<void>;
+  /** Judges a run by its checks, as it is now; does nothing if it awaits none. */
+  readonly judge: (row: Work) => Promise<void>;
+  /** Called with a run whose work has ended or failed. */
+  readonly onChanged: (team: TeamId, runs: readonly RunId[]) => void;
 }
 
-/** Takes rows of teams in turn. */
-function inTurns(rows: readonly DueRun[], max: number): DueRun[] {
-  const taken: DueRun[] = [];
-  const lanes = new FairQueue<DueRun>();
-  for (const row of rows) lanes.push(row.team, row);
-  lanes.take((row) => taken.length < max && taken.push(row) > 0);
-  return taken;
+/** Work on a run that is due. */
+interface RunTask {
+  readonly row: Work;
+  /** The row as it was read: it may be filed again meanwhile. */
+  readonly due: Deno.AtomicCheck;
+  readonly work: RunWork;
+  /** Failure of an earlier try; null for none. */
+  readonly failure: RunFailure | null;
+  /** Versions of the failure and the summary that the task is about. */
+  readonly seen: { readonly failure: Deno.AtomicCheck; readonly summary: Deno.AtomicCheck };
 }
 
-function nameOf({ team, run }: PendingRun): string {
-  return pendingName(team, run);
+/** Creates the handler of runs that are due. */
+export function createRunWork(deps: RunWorkDeps): WorkHandler {
+  return {
+    kind: "run",
+    async look(rows) {
+      for (const row of rows) await workOn(deps, row);
+      return [];
+    },
+  };
 }
 
-/** Returns the key of a due row. */
-export function dueKey({ dueMs, team, run }: Omit<DueRun, "version">): Deno.KvKey {
-  return keys.dueStage(dueMs, team, run);
+/** Does what a run waits for; a failure is stored, and retried later or given up. */
+async function workOn(deps: RunWorkDeps, row: Work): Promise<void> {
+  const { store, project, judge, onChanged, now, log } = deps;
+  const [team, run] = [row.team, row.name as RunId];
+  const task = await begin(store, row);
+  if (task === null) return;
+  try {
+    if (task.work === "cost") await project(team, [run]);
+    else await judge(row);
+  } catch (error) {
+    if (isOfStore(error)) throw error;
+    log(jobLine(now(), { work: `Stage ${task.work} of a run of team ${team} failed` }, error));
+    await fail(store, task, error ?? new Error("Failed without a reason"), now());
+    return onChanged(team, [run]);
+  }
+  await complete(store, task);
+  onChanged(team, [run]);
 }
 
-function dueCheck(row: DueRun): Deno.AtomicCheck {
-  return { key: dueKey(row), versionstamp: row.version };
+/** Returns what a due run needs; null if it waits for a later row, or for an operator. */
+async function begin(store: Store, row: Work): Promise<RunTask | null> {
+  const [team, run] = [row.team, row.name as RunId];
+  const [due, failed, summary] = await getMany(store, [
+    workKey(row),
+    keys.runFailure(team, run),
+    keys.summary(team, run),
+  ]);
+  if (due === undefined || due.versionstamp === null) return null;
+  if (failed === undefined || summary === undefined) return null;
+  const failure = failed.value as RunFailure | null;
+  if (failure !== null && (isDead(failure) || retryAt(failure) > row.at)) {
+    await store.writer.commit({ team, checks: [due], deletes: [due.key] });
+    return null;
+  }
+  const work = failure?.work ?? "checks";
+  // A run that failed is read again: a head in memory may lack the part that cannot be read.
+  if (work === "cost") store.heads.forget(pendingName(team, run));
+  return { row, due, work, failure, seen: { failure: failed, summary } };
 }
 
-async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Promise<DueRun[]> {
-  const rows = await listRows(store, rowsAfter(keys.dueStages(), after), { limit: max });
-  return rows.map(({ key, versionstamp }) => ({
-    dueMs: keyParts.dueMs(key),
-    team: keyParts.dueTeam(key),
-    run: keyParts.run(key),
-    version: versionstamp,
-  }));
+/**
+ * Removes the row of a task that succeeded, unless it was set again: the run began again.
+ *
+ * A failure that the work left is obsolete. It goes first, and the next turn finds out what else the
+ * run waits for.
+ */
+async function complete(store: Store, { row: { team }, due, seen }: RunTask): Promise<void> {
+  const [failed, row] = await getMany(store, [seen.failure.key, due.key]);
+  const isLeft = seen.failure.versionstamp !== null &&
+    failed?.versionstamp === seen.failure.versionstamp;
+  const entry = isLeft ? failed : row?.versionstamp === due.versionstamp ? row : undefined;
+  if (entry === undefined) return;
+  await store.writer.commit({ team, checks: [entry], deletes: [entry.key] });
+}
+
+/** Records that a task failed, unless its run changed since: then the row stays due. */
+async function fail(store: Store, task: RunTask, error: unknown, nowMs: number): Promise<void> {
+  const { row, due, work, seen } = task;
+  // A clock that was set back must not file the row again that is deleted.
+  const failure = failureAfter(task.failure, work, error, Math.max(nowMs, row.at));
+  await store.writer.commit({
+    team: row.team,
+    checks: [due, seen.failure, seen.summary],
+    sets: failureSets({ team: row.team, run: row.name as RunId }, failure),
+    deletes: [due.key],
+  });
+}
+
+/** Records that the cost of a run could not be computed. */
+export async function costFailed(
+  store: Store,
+  run: PendingRun,
+  error: unknown,
+  nowMs: number,
+): Promise<void> {
+  await change(store, run, (last) => failureAfter(last, "cost", error, nowMs));
+  store.heads.forget(pendingName(run.team, run.run));
+}
+
+/** Returns the row at which the work on a run is due. */
+export function runWorkRow({ team, run }: PendingRun, at: number): KvSet {
+  return workSet({ at, kind: "run", team, name: run });
 }
 
 /** Returns the rows of a failure: of the next try, or of the look that reports that none follows. */
 function failureSets({ team, run }: PendingRun, failure: RunFailure): KvSet[] {
   const next = isDead(failure)
     ? workSet({ at: failure.at, kind: "rule", team, name: kindLook("service") })
-    : { key: keys.dueStage(retryAt(failure), team, run), value: true };
+    : runWorkRow({ team, run }, retryAt(failure));
   return [{ key: keys.runFailure(team, run), value: failure }, next];
 }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { DueRun, PendingLane, PendingRun, RunTask } from "../../domain/runs/stages.ts";
+import type { PendingLane, PendingRun } from "../../domain/runs/stages.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
@@ -15,13 +15,12 @@ import {
   isSameExpiryEntry,
 } from "../../domain/retention/retention.ts";
 import { judgeAtOnce, type Judgement } from "../checks/at_once.ts";
-import type { JudgeLater } from "../checks/later.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 import type { EntryToAdd } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { workSet } from "../work/work_rows.ts";
 import { Backoff } from "../../runtime/backoff.ts";
-import { DueRuns } from "../runs/run_work.ts";
+import { costFailed, runWorkRow } from "../runs/run_work.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
@@ -38,8 +37,6 @@ export interface ProcessingDeps {
   readonly store: Store;
   /** Shared by all code that changes runs in this process. */
   readonly updater: RunUpdater;
-  /** Judges runs that await it. */
-  readonly judge: JudgeLater;
   /** Returns unix milliseconds. */
   readonly now: () => number;
 }
@@ -48,7 +45,7 @@ export interface ProcessingDeps {
 export type ProcessingStore = ReturnType<typeof createProcessingStore>;
 
 export function createProcessingStore(
-  { store, updater, judge, now }: ProcessingDeps,
+  { store, updater, now }: ProcessingDeps,
 ) {
   // The version up to which each run is projected: most marks of a run are read together.
   const projected = createByteCache<string, string>({
@@ -67,7 +64,6 @@ export function createProcessingStore(
     const closed = queues.closed.takeFinished(max);
     return [...closed, ...queues.open.takeFinished(max - closed.length)];
   };
-  const due = new DueRuns(store, backoff, now);
   return {
     /** Takes at most `runsMax` pending runs of a lane, fairly distributed over teams. */
     takePending: (lane: PendingLane, runsMax: number) => queues[lane].take(runsMax),
@@ -84,29 +80,9 @@ export function createProcessingStore(
       return updater.project(team, ids, oldest, { plan, done, deletes });
     },
     /** Records that a run's cost could not be computed; it is retried later, or given up. */
-    projectFailed: (run: PendingRun, error: unknown) => due.costFailed(run, error),
-    /** Returns rows of runs that are due, fairly distributed over teams. */
-    takeDue: (nowMs: number, max: number) => due.take(nowMs, max),
-    async nextDueMs() {
-      const next = [await due.nextDueMs(), backoff.nextMs()].filter((ms) => ms !== null);
-      return next.length === 0 ? null : Math.min(...next);
-    },
-    /** Returns what a run needs; null if it waits for a later row, or for an operator. */
-    begin: (row: DueRun) => due.begin(row),
-    /** Judges a run by its checks, as it is now; does nothing if it awaits none. */
-    judge,
-    /** Removes what is left of a task that succeeded. */
-    async complete(task: RunTask) {
-      await due.complete(task);
-      updater.notifier.notify(task.team, [task.run]);
-    },
-    /** Records a failure; the work is retried later, or given up. */
-    async fail(task: RunTask, error: unknown) {
-      await due.fail(task, error);
-      updater.notifier.notify(task.team, [task.run]);
-    },
-    /** Postpones a run that can be neither read nor written. */
-    postpone: ({ team, run }: PendingRun) => backoff.add(pendingName(team, run)),
+    projectFailed: (run: PendingRun, error: unknown) => costFailed(store, run, error, now()),
+    /** Returns when runs that cannot be projected are tried again; null if there are none. */
+    nextTryMs: () => backoff.nextMs(),
     /** Returns the usual milliseconds of a commit. */
     commitMs: () => store.writer.commitMs,
     /** Returns whether the store can read and write; if so, a failure was caused by the run. */
@@ -141,7 +117,7 @@ export async function planProjection(
     ...judgedBy(judgement),
     rows: {
       sets: [
-        ...awaitsChecks ? [{ key: keys.dueStage(nowMs, team, id), value: true }] : [],
+        ...awaitsChecks ? [runWorkRow({ team, run: id }, nowMs)] : [],
         ...dueSets(run, after),
       ],
       deletes: mayHaveFailed ? [keys.runFailure(team, id)] : [],

@@ -16,6 +16,7 @@ import { endedRows, queuedRow, storedRows } from "../channels/delivery_rows.ts";
 import { PINGS_NAMED_MS } from "../runs/open_pings.ts";
 import { decodeRollup, encodeRollup, rollupKey } from "../spend/rollups.ts";
 import type { StoredCredential } from "../teams/credential_rows.ts";
+import type { Work } from "../../domain/work/work.ts";
 import { workSet } from "../work/work_rows.ts";
 import type { KvSet } from "../writer/write.ts";
 
@@ -40,7 +41,6 @@ const DERIVED = [
   "open_incident",
   "delivery_at",
   "dead_delivery",
-  "due_stage",
   "failed",
 ] as const;
 
@@ -62,8 +62,8 @@ export const UNLISTED: ReadonlySet<unknown> = new Set([...DERIVED, ...LEFT_OUT])
 
 /** Returns the line of a row; null if an import derives the row. */
 export function rowLine(kind: RowKind, { key, value }: Deno.KvEntry<unknown>): string | null {
-  // The run has its deadline.
-  if (kind === "work" && keyParts.work(key).kind === "idle") return null;
+  // The run has its deadline, and says what it waits for.
+  if (kind === "work" && isOfRun(keyParts.work(key))) return null;
   return JSON.stringify({
     kind,
     key: key.slice(1).map(toJson),
@@ -79,6 +79,10 @@ export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind | Earli
   const value = fromJson(json);
   const expiry = kind === "open_pings" ? { expireIn: PINGS_NAMED_MS } : {};
   return [{ key, value: encoded(kind, value), ...expiry }, ...impliedRows(key, value)];
+}
+
+function isOfRun({ kind }: Pick<Work, "kind">): boolean {
+  return kind === "idle" || kind === "run";
 }
 
 /** Returns the row of the work queue in a line, of any version; null for another line. */

@@ -22,6 +22,7 @@ import type { ScoreSum } from "../../domain/runs/scores.ts";
 import { encodeBatch } from "../base/codec.ts";
 import { encodeLedger, encodeSums } from "../base/codec_sums.ts";
 import { keys } from "../base/keys.ts";
+import { runWorkRow } from "../runs/run_work.ts";
 import { addToRow, type DirectoryRow } from "../runs/batches.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { blobWrite } from "../store.ts";
@@ -171,7 +172,7 @@ export function importedUpdate(planned: RunUpdate, line: LineOf<"run">): RunUpda
   if (after === null) return planned;
   const { listed, finalAt: _, ...summary } = after;
   const awaits = line.awaits_checks === true;
-  const due = { key: keys.dueStage(line.final_at ?? 0, team, id), value: true };
+  const due = runWorkRow({ team, run: id }, line.final_at ?? 0);
   const checks = line.checks as unknown as readonly CheckResult[];
   return {
     ...planned,

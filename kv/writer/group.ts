@@ -8,7 +8,7 @@ import { encodePending } from "./pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import type { BackEnd, WriteSize } from "../base/limits.ts";
 import { newRowName } from "../base/names.ts";
-import type { Write } from "./write.ts";
+import type { KvSet, Write } from "./write.ts";
 
 /** Parts of a size, each with its own limit. */
 const PARTS = ["checks", "mutations", "bytes", "keyBytes"] as const;
@@ -43,6 +43,8 @@ export class Group<Member extends { readonly write: Write; readonly size: WriteS
   readonly #limits: BackEnd;
   /** True if any write changed a run. */
   hasMarks = false;
+  /** True if any write filed work that may be due: deadlines wait for others anyway. */
+  hasWork = false;
   // The mutations are reserved for the rows of pending marks, one per lane.
   readonly #size = { checks: 0, mutations: PENDING_LANES.length as number, bytes: 0, keyBytes: 0 };
 
@@ -56,6 +58,7 @@ export class Group<Member extends { readonly write: Write; readonly size: WriteS
     for (const part of PARTS) this.#size[part] += member.size[part];
     this.members.push(member);
     this.hasMarks ||= (member.write.pending?.length ?? 0) > 0;
+    this.hasWork ||= member.write.sets?.some(isDueWork) ?? false;
     return true;
   }
 
@@ -125,4 +128,8 @@ function bytesOf(value: unknown): number {
   let bytes = 8;
   for (const [name, part] of Object.entries(value)) bytes += name.length + 4 + bytesOf(part);
   return bytes;
+}
+
+function isDueWork({ key: [family, lane] }: KvSet): boolean {
+  return family === "work" && lane !== "settled";
 }

@@ -1,18 +1,26 @@
 /**
- * Wakes the worker when a commit leaves it work to do.
+ * Wakes the worker and the work loop when a commit leaves them something to do.
  *
- * A commit wakes the worker of its own process at once, and rings the bell. The pending set is the
- * source of truth: without a bell the worker looks for work each half second.
+ * A commit wakes those of its own process at once, and rings the bell. Rows are the truth: without a
+ * bell both look for work by themselves.
  *
  * @module
  */
 import type { Bell } from "./bell.ts";
 
-/** Signals the worker. */
+/** Callbacks of a signal. */
+export interface Wakes {
+  /** Called after a commit with pending marks. */
+  readonly worker?: () => void;
+  /** Called after a commit that filed work that may be due. */
+  readonly work?: () => void;
+}
+
+/** Signals the worker and the work loop. */
 export class WorkerSignal {
   /** Null where the runtime has no queue of its own in memory. */
   readonly bell: Bell | null;
-  #wake: () => void = () => {};
+  #wakes: Wakes = {};
   #raised = 0;
 
   /** Creates a signal that wakes nothing yet. */
@@ -20,13 +28,16 @@ export class WorkerSignal {
     this.bell = bell;
   }
 
-  /** Sets the callback for each signal. */
-  listen(wake: () => void): void {
-    this.#wake = wake;
-    this.bell?.listen(wake);
+  /** Sets the callbacks; a ring of the bell calls both. */
+  listen(wakes: Wakes): void {
+    this.#wakes = wakes;
+    this.bell?.listen(() => {
+      wakes.worker?.();
+      wakes.work?.();
+    });
   }
 
-  /** Number of signals; shows whether requests arrive. */
+  /** Number of commits with pending marks; shows whether requests arrive. */
   get raised(): number {
     return this.#raised;
   }
@@ -35,6 +46,12 @@ export class WorkerSignal {
   raise(): void {
     this.#raised++;
     this.bell?.ring();
-    this.#wake();
+    this.#wakes.worker?.();
+  }
+
+  /** Wakes the work loop after a commit with rows of the work queue is on disk. */
+  raiseWork(): void {
+    this.bell?.ring();
+    this.#wakes.work?.();
   }
 }

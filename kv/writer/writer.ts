@@ -223,6 +223,7 @@ export class GroupWriter {
       );
       if (version === null) return await this.#sortOut(group.members);
       if (group.hasMarks) this.#deps.workerSignal.raise();
+      if (group.hasWork) this.#deps.workerSignal.raiseWork();
       for (const pending of group.members) this.#settle(pending, version);
     } catch (error) {
       // The outcome is unknown for every write in the group.

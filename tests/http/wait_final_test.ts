@@ -25,7 +25,7 @@ Deno.test("wait=final: the response is sent once the cost is final, with everyth
 
 Deno.test("wait=final: where no bell rings, the worker finds a finish by itself", async () => {
   await using h = await Harness.open({ looks: true });
-  h.store.workerSignal.listen(() => {});
+  h.store.workerSignal.listen({});
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish());
   assertEquals((await h.get(`${PATH}?wait=final&timeout=10`)).json.cost.state, "final");

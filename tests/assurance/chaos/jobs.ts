@@ -81,7 +81,7 @@ async function removePoison(store: OpenStore, team: TeamId): Promise<string> {
   const { key, value } = await store.reader.get<RunFailure>(keys.runFailure(team, POISONED));
   assert(value?.work === "cost" && value.tries > 0, "the poisoned run was never attempted");
   const deletes: Deno.KvKey[] = [key];
-  for (const prefix of [keys.run(team, POISONED), keys.dueStages()]) {
+  for (const prefix of [keys.run(team, POISONED), keys.work("run")]) {
     for await (const { key } of store.reader.list({ prefix })) {
       if (key.includes(POISONED)) deletes.push(key);
     }

@@ -12,7 +12,6 @@ import type { ConfigKind } from "../../../domain/config/objects.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { RateCardStore } from "../../../domain/pricing/rate_card.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
-import type { DueRun } from "../../../domain/runs/stages.ts";
 import type { FinishStatus } from "../../../domain/runs/run.ts";
 import { newNotice, type NoticePercent } from "../../../domain/teams/quota.ts";
 import { createIncidentLooks } from "../../../kv/alerts/incident_looks.ts";
@@ -255,18 +254,12 @@ export class AlertProcess extends StoreProcess {
     for (const row of await this.dueRuns()) await this.complete(row);
   }
 
-  /** Returns the runs that are due. */
-  dueRuns(): Promise<readonly DueRun[]> {
-    return this.pipeline.takeDue(this.nowMs, 100);
-  }
-
-  /** Does the work on a run as the worker does. */
-  async complete(row: DueRun): Promise<void> {
-    const task = await this.pipeline.begin(row);
-    if (task === null) return;
-    if (task.work === "cost") await this.pipeline.project(task.team, [task.run]);
-    else await this.judge(task);
-    await this.pipeline.complete(task);
+  /** Does the work on a run; `after` is called after it was judged. */
+  complete(row: Work, after = () => Promise.resolve()): Promise<void> {
+    return this.workOn(row, async (row) => {
+      await this.judge(row);
+      await after();
+    });
   }
 
   /** Returns the states of the stages of run number `n`. */

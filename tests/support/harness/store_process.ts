@@ -6,6 +6,9 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { createJudgeLater, type JudgeLater } from "../../../kv/checks/later.ts";
+import { createRunWork } from "../../../kv/runs/run_work.ts";
+import { createWorkStore } from "../../../kv/work/store.ts";
 import { processAll, runsOf } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { processingOf } from "./stores.ts";
@@ -38,7 +41,29 @@ export class StoreProcess {
     return processAll(this.store, this.pipeline);
   }
 
-  /** Returns the rows of the due index up to a time. */
+  /** Returns the runs whose work is due. */
+  dueRuns(nowMs = this.nowMs): Promise<readonly Work[]> {
+    return createWorkStore(this.store, Infinity).take("run", nowMs);
+  }
+
+  /** Does the work on a run as the work loop does. */
+  async workOn(
+    row: Work,
+    judge: JudgeLater = createJudgeLater({ changes: this.updater, now: this.now }),
+  ): Promise<void> {
+    const handler = createRunWork({
+      store: this.store,
+      project: this.pipeline.project,
+      judge,
+      onChanged: () => {},
+      now: this.now,
+      log: (line) => this.log.push(line),
+    });
+    const time = { nowMs: this.nowMs, absences: [], summarizedToMs: this.nowMs };
+    await handler.look([row], time, new AbortController().signal);
+  }
+
+  /** Returns the rows of deadlines up to a time. */
   async due(toMs = Number.MAX_SAFE_INTEGER): Promise<Work[]> {
     const range = keys.workTo("settled", toMs);
     return await Array.fromAsync(

@@ -7,7 +7,6 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
-import { createJudgeLater } from "../../../kv/checks/later.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
@@ -63,6 +62,5 @@ export function processingOf(
   now: () => number,
   updater: RunUpdater = new RunUpdater(store, null),
 ): ProcessingStore {
-  const judge = createJudgeLater({ changes: updater, now });
-  return createProcessingStore({ store, updater, judge, now });
+  return createProcessingStore({ store, updater, now });
 }

@@ -3,7 +3,11 @@ import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { processingOf as stagesOfRun } from "../../../domain/runs/stages.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
+import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
+import { createJudgeLater } from "../../../kv/checks/later.ts";
+import { createRunWork } from "../../../kv/runs/run_work.ts";
+import { createWorkStore, type WorkStore } from "../../../kv/work/store.ts";
 import { decodeSums } from "../../../kv/base/codec_sums.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
@@ -19,20 +23,62 @@ export interface WorkerHarnessOptions {
   readonly hasBell?: boolean;
   /** Replaces methods of the worker's store, for faults. */
   readonly wrap?: (store: ProcessingStore) => ProcessingStore;
+  /** Replaces the judging of a run; it may call `judge`. */
+  readonly judge?: (run: RunId, judge: () => Promise<void>) => Promise<void>;
+  /** Replaces methods of the work loop's store. */
+  readonly work?: Partial<WorkStore>;
 }
 
 /** A worker, not started yet, that its store's commits wake. Always `await using`. */
 export class WorkerHarness extends StoreProcess implements AsyncDisposable {
   declare readonly store: OpenStore;
   readonly worker: Worker;
+  /** Does the work on runs. */
+  readonly loop: WorkLoop;
   /** Expected states of the stages without work once the cost is final. */
   readonly skipped = ["checks skipped 0", "alerts skipped 0", "judge skipped 0"];
 
   private constructor(readonly temp: TempStore, readonly options: WorkerHarnessOptions) {
     super(temp.store);
     const { wrap = (store) => store } = options;
-    this.worker = this.another(wrap(this.pipeline));
-    temp.store.workerSignal.listen(() => this.worker.wake());
+    const pipeline = wrap(this.pipeline);
+    this.worker = this.another(pipeline);
+    const judge = createJudgeLater({ changes: this.updater, now: this.now });
+    const { judge: replaced = (_, judge) => judge(), work } = options;
+    const log = (line: string) => void this.log.push(line);
+    const handler = createRunWork({
+      store: temp.store,
+      project: pipeline.project,
+      judge: (row) => replaced(row.name as RunId, () => judge(row)),
+      onChanged: () => {},
+      now: this.now,
+      log,
+    });
+    this.loop = new WorkLoop({
+      store: { ...createWorkStore(temp.store, Infinity), ...work },
+      handlers: [handler],
+      lanes: ["run"],
+      now: this.now,
+      log,
+    });
+    temp.store.workerSignal.listen({
+      worker: () => this.worker.wake(),
+      work: () => this.loop.wake(),
+    });
+  }
+
+  /** Starts the worker and the work on runs. */
+  start(): void {
+    this.worker.start();
+    this.loop.start();
+  }
+
+  /** Resolves once all that is due was done. */
+  async idle(): Promise<void> {
+    for (let n = 0; n < 2; n++) {
+      await this.worker.idle();
+      await this.loop.idle();
+    }
   }
 
   static async open(options: WorkerHarnessOptions = {}): Promise<WorkerHarness> {
@@ -55,7 +101,7 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
   /** Moves the clock and lets the worker check for work. */
   async after(ms: number): Promise<void> {
     this.nowMs += ms;
-    await this.worker.idle();
+    await this.idle();
   }
 
   /** Returns the stages of a run: name, state, attempts. */
@@ -80,7 +126,7 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.worker.stop();
+    await Promise.all([this.worker.stop(), this.loop.stop()]);
     await this.temp[Symbol.asyncDispose]();
   }
 }

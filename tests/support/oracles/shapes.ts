@@ -7,7 +7,7 @@ import { STORED_SHAPES } from "../../../kv/base/codec_shape.ts";
 import type { Store } from "../../../kv/store.ts";
 
 /** Families that processes write about themselves, at times of their own. */
-const OF_PROCESSES = new Set(["lease", "receipt", "probe", "rate_bucket", "dirty", "due_stage"]);
+const OF_PROCESSES = new Set(["lease", "receipt", "probe", "rate_bucket", "dirty"]);
 
 /** Families with a part of the key that names the row. */
 const NAMED: Readonly<Record<string, number>> = { run: 3, events: 3, config: 2, due: 2 };

@@ -21,7 +21,6 @@ const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]
   run_by: [5, 1],
   expiry: [4, 1],
   change: [3, 1],
-  due_stage: [3, 2],
   failed: [3, 1],
   check_failure: [4, 1],
 };
@@ -56,7 +55,8 @@ export async function strayRows(store: Store): Promise<string[]> {
   for await (const row of rowsOf(store)) {
     const { key, value } = row;
     if (key[0] === "purge" || key[0] === "deletion_count") stray.push(key);
-    const at = RUN_AND_TEAM[String(key[0])];
+    const isWork = key[0] === "work" && key[3] === "run";
+    const at = isWork ? [5, 4] as const : RUN_AND_TEAM[String(key[0])];
     if (at === undefined) continue;
     const name = `${String(key[at[1]])} ${String(key[at[0]])}`;
     const run = runs.get(name) ?? new StoredRun();

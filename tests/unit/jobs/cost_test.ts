@@ -14,8 +14,8 @@ Deno.test("cost: a run that cannot be aggregated does not delay the others of it
   await using shop = await WorkerHarness.open({ wrap: breaking(run(3), () => true) });
   await Promise.all([1, 2, 3, 4, 5].map((n) => finish(shop.runs, n)));
   assertEquals((await shop.temp.keysBelow(["dirty"])).length < 5, true, "they share a row");
-  shop.worker.start();
-  await shop.worker.idle();
+  shop.start();
+  await shop.idle();
   for (const n of [1, 2, 4, 5]) {
     assertEquals(await shop.stagesOf(run(n)), ["cost done 1", ...shop.skipped]);
   }
@@ -31,8 +31,8 @@ Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts,
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => broken) });
   await open(shop.runs, 1);
   await finish(shop.runs, 1);
-  shop.worker.start();
-  await shop.worker.idle();
+  shop.start();
+  await shop.idle();
   // Its opening and close are separate marks and were attempted immediately.
   const [first = ""] = await shop.stagesOf(run(1));
   let attempts = Number(first.split(" ").at(-1));
@@ -54,19 +54,19 @@ Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts,
   broken = false;
   assertEquals(await revived(shop, 2), false);
   assertEquals(await revived(shop, 1), true);
-  await shop.worker.idle();
+  await shop.idle();
   assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
   assertEquals(await Array.fromAsync(deadStages(shop.store)), []);
   assertEquals(await revived(shop, 1), false);
   assertEquals(await shop.sumsAddUp(), 1);
-  assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
+  assertEquals(await shop.temp.keysBelow(["work", "run"]), []);
   assertEquals(await shop.temp.keysBelow(["failed"]), []);
 });
 
 Deno.test("cost: a revived stage has all its attempts again", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
-  shop.worker.start();
+  shop.start();
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
   assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
   await revived(shop, 1);
@@ -77,12 +77,12 @@ Deno.test("cost: a revived stage has all its attempts again", async () => {
 Deno.test("cost: new data for a failing run does not shorten its backoff", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
-  shop.worker.start();
-  await shop.worker.idle();
+  shop.start();
+  await shop.idle();
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
   shop.nowMs += STAGE_BACKOFF_MS / 2;
   await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
-  await shop.worker.idle();
+  await shop.idle();
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
   // When the first backoff would have ended, the second has not.
   await shop.after(STAGE_BACKOFF_MS);
@@ -94,11 +94,11 @@ Deno.test("cost: new data for a failing run does not shorten its backoff", async
 Deno.test("cost: a failure that is noted after another worker's success goes", async () => {
   await using shop = await WorkerHarness.open();
   await finish(shop.runs, 1);
-  shop.worker.start();
-  await shop.worker.idle();
+  shop.start();
+  await shop.idle();
   await shop.pipeline.projectFailed({ team: TEAM.id, run: run(1) }, new Error("too late"));
   await shop.after(STAGE_BACKOFF_MS);
   assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
   assertEquals(await shop.temp.keysBelow(["failed"]), []);
-  assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
+  assertEquals(await shop.temp.keysBelow(["work", "run"]), []);
 });

@@ -7,6 +7,7 @@ import {
   type WorkHandler,
   type WorkTime,
 } from "../../../domain/work/work.ts";
+import { stub } from "@std/testing/mock";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { Memory } from "../../../runtime/memory.ts";
@@ -274,6 +275,41 @@ Deno.test("work: of two processes on one KV, one handles each row", async () => 
     await first.close();
     await second.close();
   }
+});
+
+Deno.test("work: a lane of long work rests four times as long as it takes while calls arrive", async () => {
+  await using temp = await TempStore.open();
+  const { now } = performance;
+  let passedMs = 0;
+  using _clock = stub(performance, "now", () => now.call(performance) + passedMs);
+  await file(temp.store, [{ name: "a", kind: "run" }, { name: "b", kind: "run", at: NOON + 2 }]);
+  const times: number[] = [];
+  const both = Promise.withResolvers<void>();
+  const loop = new WorkLoop({
+    store: createWorkStore(temp.store, MINUTE),
+    handlers: [{
+      kind: "run",
+      look: async (rows) => {
+        times.push(performance.now());
+        passedMs += 100;
+        await temp.store.writer.commit({ deletes: rows.map(workKey) });
+        times.push(performance.now());
+        if (times.length === 4) both.resolve();
+        return [];
+      },
+    }],
+    lanes: ["run"],
+    // One arrives during each batch.
+    calls: () => times.length,
+    // The second row is due after the first was done.
+    now: () => NOON + times.length,
+    log: (line) => assertEquals(line, "no line"),
+  });
+  loop.start();
+  await both.promise;
+  await loop.stop();
+  const [, firstEnd = 0, secondStart = 0] = times;
+  assert(secondStart - firstEnd >= 395, `${secondStart - firstEnd} ms`);
 });
 
 Deno.test("work: a deadline inside an absence is judged later, any other at its time", () => {

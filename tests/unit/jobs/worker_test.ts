@@ -1,6 +1,6 @@
 /** The worker on real files: priorities, durability and shutdown. */
 import { processingOf } from "../../support/harness/stores.ts";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { PendingRun } from "../../../domain/runs/stages.ts";
@@ -60,9 +60,10 @@ Deno.test("worker: a signal during its work is not lost", async () => {
     wrap: (store) => ({
       ...store,
       // The last read before it sleeps: it has already seen that nothing is pending.
-      nextDueMs: async () => {
-        if (++looked === 1) await gate.pass();
-        return await store.nextDueMs();
+      takePending: async (lane, runsMax) => {
+        const batch = await store.takePending(lane, runsMax);
+        if (lane === "open" && ++looked === 1) await gate.pass();
+        return batch;
       },
     }),
   });
@@ -142,7 +143,7 @@ Deno.test("worker: if the store fails the marks stay, and the worker resumes aft
     <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
     (...args: Args): Promise<T> =>
       failures-- > 0 ? Promise.reject(new StorageUnavailable("disk I/O error")) : method(...args);
-  for (const name of ["takePending", "project", "takeDue", "nextDueMs"] as const) {
+  for (const name of ["takePending", "project"] as const) {
     failures = 3;
     await using shop = await WorkerHarness.open({
       failurePauseMs: 1,
@@ -261,40 +262,6 @@ Deno.test("worker: endless closed runs do not starve open ones", async () => {
   assert(turn > 0 && turn <= 4, `turn ${turn} of ${batches.length}`);
 });
 
-Deno.test("worker: endless closed runs do not starve stages, which take a fifth of the time", async () => {
-  const { now } = performance;
-  let passedMs = 0;
-  performance.now = () => now.call(performance) + passedMs;
-  const turns: string[] = [];
-  try {
-    await using shop = await WorkerHarness.open({
-      wrap: (store) => ({
-        ...store,
-        takePending: (lane, runsMax) =>
-          turns.length > 40
-            ? store.takePending(lane, runsMax)
-            : Promise.resolve({ runs: [{ team: TEAM.id, run: run(1) }], isEmpty: false, ack }),
-        project: () => {
-          turns.push("p");
-          return Promise.resolve(void (passedMs += 100));
-        },
-        takeDue: () => {
-          turns.push("s");
-          passedMs += 100;
-          return Promise.resolve([]);
-        },
-      }),
-    });
-    shop.worker.start();
-    await shop.worker.idle();
-  } finally {
-    performance.now = now;
-  }
-  assertMatch(turns.join(""), /^ps(?:p{3,5}s){5}/);
-});
-
-const ack = () => Promise.resolve();
-
 for (const [commitMs, sizes] of [[5, [196, 98, 49, 24]], [100, [196, 196, 196, 196]]] as const) {
   Deno.test(`worker: turns of 300 ms get smaller only near a store: commits take ${commitMs} ms`, async () => {
     const batches: PendingRun[][] = [];
@@ -338,12 +305,12 @@ Deno.test("worker: an unreadable run is deferred, and all others continue", asyn
   const revisionOf = async (n: number) =>
     (await readRun(shop.runs, TEAM, run(n), null, 1))?.summary?.revision;
   await Promise.all(Array.from({ length: 20 }, (_, n) => finish(shop.runs, n)));
-  shop.worker.start();
-  await shop.worker.idle();
+  shop.start();
+  await shop.idle();
   for (let n = 0; n < 20; n++) assertEquals(await revisionOf(n), n === 7 ? undefined : 1);
   // Later runs are not delayed. After three attempts the run backs off.
   await finish(shop.runs, 30);
-  await shop.worker.idle();
+  await shop.idle();
   assertEquals([await revisionOf(30), tries], [1, 3]);
   await shop.after(1_000);
   await shop.after(1_000);

@@ -60,8 +60,8 @@ Deno.test("stages and notices: pending, their age, given up and unsent are repor
   const { store } = temp;
   const run = runId(1) as RunId;
   const sets = [
-    keys.dueStage(10_000, TEAM, run),
-    keys.dueStage(90_000, TEAM, run),
+    keys.workRow(10_000, "run", TEAM, run),
+    keys.workRow(90_000, "run", TEAM, run),
     keys.openNotice({ team: TEAM, month: "2026-11", percent: 80 }),
     keys.openNotice({ team: TEAM, month: "2026-11", percent: 100 }),
   ].map((key) => ({ key, value: true }));

@@ -15,7 +15,7 @@ const FINAL_MS_MAX = 5_000;
 Deno.test("worker signal: a commit that changes a run wakes this process's worker immediately", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
-  temp.store.workerSignal.listen(() => wakes++);
+  temp.store.workerSignal.listen({ worker: () => void wakes++ });
   await finish(runsOf(temp.store), 1);
   assertEquals([wakes, temp.store.workerSignal.raised], [1, 1]);
 });
@@ -23,7 +23,7 @@ Deno.test("worker signal: a commit that changes a run wakes this process's worke
 Deno.test("worker signal: writes that change no run send no signal", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
-  temp.store.workerSignal.listen(() => wakes++);
+  temp.store.workerSignal.listen({ worker: () => void wakes++ });
   await temp.store.writer.commit({ sets: [{ key: ["item"], value: 1 }] });
   assertEquals(wakes, 0);
 });
@@ -31,7 +31,7 @@ Deno.test("worker signal: writes that change no run send no signal", async () =>
 Deno.test("worker signal: a write that lost its check sends no signal", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
-  temp.store.workerSignal.listen(() => wakes++);
+  temp.store.workerSignal.listen({ worker: () => void wakes++ });
   const lost = await temp.store.writer.commit({
     checks: [{ key: ["item"], versionstamp: "00000000000000000001" }],
     sets: [{ key: ["item"], value: 1 }],
@@ -57,7 +57,7 @@ Deno.test("R42: a finish is final within a second by the bell alone, and the clo
   const { bell } = h.store.workerSignal;
   assert(bell !== null);
   // The direct wake is switched off.
-  h.store.workerSignal.listen(() => {});
+  h.store.workerSignal.listen({});
   bell.listen(() => h.worker.wake());
   h.worker.start();
   await h.worker.idle();

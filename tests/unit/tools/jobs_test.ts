@@ -16,6 +16,7 @@ async function killCost(h: Harness, n: number): Promise<void> {
   await h.post("/v1/runs", aRun(n));
   await h.post(`/v1/runs/${runId(n)}/finish`, aFinish());
   await h.worker.idle();
+  await h.work.idle();
   const pipeline = processingOf(h.store, () => NOON);
   const run = { team: h.team.id, run: runId(n) as RunId };
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await pipeline.projectFailed(run, FAILURE);
@@ -37,6 +38,7 @@ Deno.test("jobs: with nothing pending and nothing dead it says so, with exit cod
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
+  await h.work.idle();
   const { code, text } = await run(h);
   assertEquals(code, 0);
   assertEquals(text.split("\n"), [
@@ -54,8 +56,8 @@ Deno.test("jobs: pending runs are counted by lane, with the time of the oldest",
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
-  const due = keys.dueStage(NOON + 1, h.team.id, runId(1) as RunId);
-  await h.store.writer.commit({ sets: [{ key: due, value: true }] });
+  const due = keys.workRow(NOON + 1, "run", h.team.id, runId(1));
+  await h.store.writer.commit({ sets: [{ key: due, value: 0 }] });
   const { code, text } = await run(h);
   assertEquals(code, 0);
   const [closed = "", open = "", stages] = text.split("\n");
@@ -88,6 +90,7 @@ Deno.test("jobs: the running service completes a retried run, others stay dead",
   // As the timer does each minute.
   h.worker.wake();
   await h.worker.idle();
+  await h.work.idle();
   assertEquals(await isDead(h, 1), false);
   assertEquals(await isDead(h, 2), true);
   assertStringIncludes((await run(h)).text, "1 dead");
@@ -100,6 +103,7 @@ Deno.test("jobs: all dead stages are retried together; a second retry reports th
   assertEquals((await run(h, "--redrive=all")).code, 0);
   h.worker.wake();
   await h.worker.idle();
+  await h.work.idle();
   assertEquals([await isDead(h, 1), await isDead(h, 2)], [false, false]);
   const again = await run(h, "--redrive=all");
   assertEquals([again.code, again.text], [0, "No dead stages: nothing to retry."]);
@@ -140,5 +144,6 @@ Deno.test("jobs: as a task next to the running service it lists and retries", as
   h.nowMs = Math.max(NOON, Date.now());
   h.worker.wake();
   await h.worker.idle();
+  await h.work.idle();
   assertEquals(await isDead(h, 1), false);
 });

@@ -182,7 +182,7 @@ Deno.test("results: what must be read is judged later, and the results stay unti
   assertEquals([revision, checks], [2, { notPassed: 0 }]);
   const states = (await stagesOf(store, 1)).map(({ state }) => state);
   assertEquals(states, ["done", "pending", "skipped", "skipped"]);
-  assertEquals((await process.pipeline.takeDue(NOON, 10)).map(({ run }) => run), [run(1)]);
+  assertEquals((await process.dueRuns(NOON)).map(({ name }) => name), [run(1)]);
   await assertVerified(store);
 });
 
@@ -243,19 +243,18 @@ Deno.test("results: an added score begins the checks again, if one of them names
   await process.put("check", "scored", aCheck("scores.quality > 0.5"));
   await score(2);
   await process.work();
-  const [row, ...others] = await process.pipeline.takeDue(process.nowMs, 10);
+  const [row, ...others] = await process.dueRuns();
   assert(row !== undefined);
-  const task = await process.pipeline.begin(row);
-  assertEquals([task?.work, others], ["checks", []]);
-  assert(task !== null);
-  // While it is judged, another score begins it again at the same revision.
-  await score(3);
-  await process.work();
-  await process.pipeline.complete(task);
-  const [again] = await process.pipeline.takeDue(process.nowMs, 10);
+  assertEquals(others, []);
+  await process.workOn(row, async () => {
+    // While it is judged, another score begins it again at the same revision.
+    await score(3);
+    await process.work();
+  });
+  const [again] = await process.dueRuns();
   assert(again !== undefined);
   await createJudgeLater({ changes: process.updater, now: () => process.nowMs })(again);
-  assertEquals(await process.pipeline.takeDue(process.nowMs, 10), []);
+  assertEquals(await process.dueRuns(), []);
   assertEquals(await outcomesOf(store, 1), [
     "cheap pass",
     "good pass",
