@@ -104,6 +104,7 @@ export interface WorkTime {
 
 /** Does the work of one kind. */
 export interface WorkHandler {
+  /** Kind of the work. */
   readonly kind: WorkKind;
   /**
    * Looks at objects, and removes or files each row again in the commit of its effect. It may be
