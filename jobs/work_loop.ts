@@ -68,9 +68,11 @@ export class WorkLoop {
     for (const lane of this.#lanes) lane.start();
   }
 
-  /** Resolves once everything that is due was done. */
-  async idle(): Promise<void> {
-    await Promise.all(this.#lanes.map((lane) => lane.idle()));
+  /** Resolves once everything that is due in some lanes was done. */
+  async idle(lanes: readonly Lane[] = LANES): Promise<void> {
+    await Promise.all(
+      this.#lanes.filter(({ lane }) => lanes.includes(lane)).map((lane) => lane.idle()),
+    );
   }
 
   /** Ends the work in progress, within a short limit, and stops. */

@@ -30,7 +30,7 @@ const WIRE = {
   state: "waiting",
   attempts: [{ at: at(), status: 500, ms: 12, error: "HTTP 500", answer: "<h1>" }],
   created_at: at(),
-  next_at: at(10_000),
+  next_at: at(0),
   test: false,
 };
 

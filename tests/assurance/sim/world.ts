@@ -165,10 +165,10 @@ export class World implements AsyncDisposable {
   async settle(): Promise<void> {
     const { nowMs } = this;
     for (let round = 0; round < SETTLE_ROUNDS; round++) {
-      const { service: { worker }, store } = this.#any();
+      const { service, store } = this.#any();
       // Two holders of the lease for a moment do no harm.
-      const also = this.isShared && this.chance(1 / 4) ? [this.service.worker.idle()] : [];
-      await Promise.all([worker.idle(), ...also]);
+      const also = this.isShared && this.chance(1 / 4) ? [processed(this.service)] : [];
+      await Promise.all([processed(service), ...also]);
       const pending = store.reader.list({ prefix: ["dirty"] }, { limit: 1 });
       if ((await Array.fromAsync(pending)).length === 0) break;
       this.nowMs += RETRY_PAUSE_MS_MAX;
@@ -178,14 +178,14 @@ export class World implements AsyncDisposable {
 
   /** Lets the worker do what it can now. */
   async work(): Promise<void> {
-    await this.service.worker.idle();
+    await processed(this.service);
   }
 
   /** Looks at all deadlines; returns the absences that the looks knew of. */
   async look(): Promise<readonly Absence[]> {
     const { work } = this.service;
     // Two holders of the lease for a moment do no harm.
-    const also = this.isShared && this.chance(1 / 4) ? [this.service.work.round()] : [];
+    const also = this.isShared && this.chance(1 / 4) ? [this.service.work.round(["settled"])] : [];
     await Promise.all([work.round(["settled"]), ...also]);
     return await this.absences();
   }
@@ -278,7 +278,7 @@ export class World implements AsyncDisposable {
     // Only the worker runs, and no commit wakes it.
     service.worker.start();
     // Finish an earlier process's work before the first call, not at a random time.
-    await service.worker.idle();
+    await processed(service);
     return { store, service, stop };
   }
 
@@ -289,4 +289,11 @@ export class World implements AsyncDisposable {
       await Deno.remove(this.#folder, { recursive: true });
     }
   }
+}
+
+/** Lets a service update runs and do the work on them that is due. */
+async function processed({ worker, work }: Service): Promise<void> {
+  await worker.idle();
+  await work.round(["run"]);
+  await worker.idle();
 }

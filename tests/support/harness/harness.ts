@@ -128,8 +128,19 @@ export class Harness implements AsyncDisposable {
     return this.#first.service.work;
   }
 
-  get worker(): Worker {
-    return this.#first.service.worker;
+  /** The worker; it is idle once the work on runs is done too. */
+  get worker(): Pick<Worker, "start" | "stop" | "wake" | "idle"> {
+    const { worker, work } = this.#first.service;
+    return {
+      start: () => worker.start(),
+      stop: () => worker.stop(),
+      wake: () => worker.wake(),
+      idle: async () => {
+        await worker.idle();
+        await work.idle(["run"]);
+        await worker.idle();
+      },
+    };
   }
 
   /** The refusals of the first instance; a flush is one of all. */
