@@ -97,7 +97,7 @@ Deno.test("after kill -9 the next process closes the idle runs that are left, ea
       }
       const due = await Array.fromAsync(store.reader.list({ prefix: keys.work() }));
       // The incident of so many timeouts expires one day.
-      assertEquals(due.filter(({ key: [, , kind] }) => kind !== "incident"), []);
+      assertEquals(due.filter(({ key: [, , , kind] }) => kind !== "incident"), []);
       await assertClean(store);
     });
   });
