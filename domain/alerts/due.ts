@@ -1,5 +1,5 @@
 /**
- * When the clock looks at a group that fires.
+ * When the work loop looks at a group that fires.
  *
  * @module
  */

@@ -15,7 +15,7 @@ const NAME_BYTES_MAX = 256;
 
 const encoder = new TextEncoder();
 
-/** A group, with the text that keys and rows of the due index name it by. */
+/** A group, with the text that keys and rows of the work queue name it by. */
 export interface Group {
   /** The text: `=` and the name; empty for all else, such as runs without a customer. */
   readonly text: string;

@@ -35,7 +35,7 @@ export interface AlertInstance extends Group {
   readonly incident: string | null;
   /** Number of its bad outcomes that a user resolved: they open no other incident. */
   readonly resolvedCount: number;
-  /** Time of its row in the due index, unix milliseconds; null for none. */
+  /** Time of its row in the work queue, unix milliseconds; null for none. */
   readonly dueAt: number | null;
   /** True if a commit was full, so that the clock is to change the incident. */
   readonly isPending: boolean;

@@ -1,5 +1,5 @@
 /**
- * Names of the rows of the due index at which the clock looks at alert rules.
+ * Names of the rows of the work queue at which the work loop looks at alert rules.
  *
  * A commit that makes a look necessary files a row with one of these names. The look reads what is
  * true then, so a row that comes too early or twice is harmless.

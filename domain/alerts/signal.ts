@@ -49,7 +49,7 @@ export interface AlertSignal {
   readonly error: string | null;
 }
 
-/** A group of a rule that the clock looks at, because a row of the due index is due. */
+/** A group of a rule that the work loop looks at, because a row of the work queue is due. */
 export interface AlertLook {
   /** Slug of the rule. */
   readonly rule: string;

@@ -100,7 +100,7 @@ export interface Monitor extends SignalWindow {
   readonly absentUntil: number | null;
   /** Pause in force; null for none. */
   readonly pause: MonitorPause | null;
-  /** Time of its row in the due index, unix milliseconds; null for none. */
+  /** Time of its row in the work queue, unix milliseconds; null for none. */
   readonly dueAt: number | null;
   /** Position in the agent's runs up to which overruns are counted; null for none. */
   readonly overrunsAfter: { readonly at: number; readonly run: string } | null;

@@ -18,7 +18,7 @@ import type { KvSet } from "../writer/write.ts";
 import { type AlertState, incidentAtSet, incidentSet, instanceSet } from "./rows.ts";
 
 /**
- * Rows after which no further incident changes in a commit: the clock makes those changes. One more
+ * Rows after which no further incident changes in a commit: the loop makes those changes. One more
  * incident has at most 20 runs, and 20 channels with five rows each.
  */
 const ROWS_MAX = 150;

@@ -17,7 +17,7 @@ import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 import { decodeInstance } from "./rows.ts";
 
-/** A row of the due index to file. */
+/** A row of the work queue to file. */
 export interface NextLook {
   readonly at: number;
   readonly name: string;

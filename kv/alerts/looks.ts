@@ -1,5 +1,5 @@
 /**
- * Looks at alert rules, as the clock asks for.
+ * Looks at alert rules, as the work loop asks for.
  *
  * A row names a kind of rules, a rule, or a group of a rule. A look at a rule finds what calls do not
  * report: spend over a limit, stuck runs, the quota, troubles of the service, new prices. It also ends

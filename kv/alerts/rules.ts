@@ -12,7 +12,7 @@ import { createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../monitors/team_changes.ts";
 import { readOverflows } from "./rows.ts";
 
-/** Creates the store of rules. The clock looks at what a changed rule leaves open. */
+/** Creates the store of rules. The work loop looks at what a changed rule leaves open. */
 export function createRuleStore(deps: ObjectDeps): RuleStore {
   const rules = createConfigStore<RuleSettings>(deps, {
     kind: "rule",

@@ -1,5 +1,5 @@
 /**
- * Work of changed runs for alerts: their signals, and the rows at which the clock looks at rules that
+ * Work of changed runs for alerts: their signals, and the rows at which the loop looks at rules that
  * no outcome of a run reports.
  *
  * @module
@@ -99,7 +99,7 @@ function changeOf({ run: { id, ledger }, before, after }: RunUpdate): RunChange 
 }
 
 /**
- * Returns the rows at which the clock looks at the spend of changed groups, and at runs that were
+ * Returns the rows at which the loop looks at the spend of changed groups, and at runs that were
  * opened. Rows that come too early are harmless.
  *
  * @param isFiled returns whether this process has filed a row that is not due yet

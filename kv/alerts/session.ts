@@ -255,7 +255,7 @@ export class AlertSession {
     this.#rows.write(incident, before, deliveries);
   }
 
-  /** Stores an instance with its row in the due index, or removes it if it is `ok`. */
+  /** Stores an instance with its row in the work queue, or removes it if it is `ok`. */
   #keep({ rule, instance }: Changing, before: AlertInstance | null): void {
     if (!isKept(instance, rule)) {
       if (before !== null) this.#remove(before);

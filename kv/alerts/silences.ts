@@ -11,7 +11,7 @@ import { createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../monitors/team_changes.ts";
 
 /**
- * Creates the store of silences. The clock sends what a silence held back: at its end, and at once
+ * Creates the store of silences. The loop sends what a silence held back: at its end, and at once
  * when it is changed or deleted, because it may mute less then.
  */
 export function createSilenceStore(deps: ObjectDeps): SilenceStore {

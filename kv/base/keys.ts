@@ -133,7 +133,7 @@ export const keys = {
   changes: (team: TeamId) => ["change", team],
   /** The latest change of a run, or its deletion. */
   change: (team: TeamId, number: number, run: RunId) => ["change", team, number, run],
-  /** The last turn of the clock, and its absences. */
+  /** The last turn of the work loop, and its absences. */
   clock: () => ["clock"],
   /** All rows of the work queue, or those of a lane, by time. */
   work: (...lane: readonly Lane[]) => ["work", ...lane],

@@ -94,7 +94,7 @@ function begin(
       sets: [
         { key: entry.key, value: [...times, at] },
         ...storedRows(team, delivery),
-        // If this process ends meanwhile, the clock ends the test.
+        // If this process ends meanwhile, the work loop ends the test.
         workSet({ at: leaseUntil, kind: "delivery", team, name: id }),
         ...auditRows({ ...audit, details: { delivery: id } }),
       ],

@@ -3,7 +3,7 @@
  * one of them.
  *
  * Each change is committed in turn with the changes of the team's runs, with its audit entry, the
- * next version of the team's configuration, and rows of the due index for what follows from it.
+ * next version of the team's configuration, and rows of the work queue for what follows from it.
  *
  * @module
  */

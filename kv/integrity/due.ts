@@ -37,7 +37,7 @@ export async function readDue(store: Store): Promise<Due> {
   return { deadlines, monitors, runs };
 }
 
-/** Returns whether a run is open and will be idle, so that the due index must have a row of it. */
+/** Returns whether a run is open and will be idle, so that the work queue must have a row of it. */
 export function hasIdleDeadline({ ledger, head: { parts } }: SummarizedHead): boolean {
   return parts.closing === null && idleDeadlineOf(parts.opening, ledger) !== null;
 }
@@ -65,7 +65,7 @@ export async function verifyWork(
 }
 
 /**
- * Verifies the monitors of a team: each is of an agent, with its row in the due index, and no flip is
+ * Verifies the monitors of a team: each is of an agent, with its row in the work queue, and no flip is
  * left of a deleted one. Their states are not recomputed: they depend on outcomes of runs that may be
  * deleted.
  *
@@ -83,7 +83,7 @@ export async function verifyMonitors(
     monitors.add(agent);
     if (!agents.has(agent)) findings.presence(what, false, true);
     if (!isReadable(value, agent)) findings.note(what, "readable", "not readable");
-    // The clock postpones a row whose look failed, so the row may be later than the monitor says.
+    // The loop postpones a row whose look failed, so the row may be later than the monitor says.
     else if (value.dueAt !== null) {
       findings.presence(`due row of ${what}`, true, due.monitors.has(`${team} ${agent}`));
     }

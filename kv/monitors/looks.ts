@@ -1,5 +1,5 @@
 /**
- * Looks at monitors whose deadline has come, as the clock asks for (decision 109).
+ * Looks at monitors whose deadline has come, as the work loop asks for (decision 109).
  *
  * @module
  */
@@ -85,7 +85,7 @@ async function planLooks(
   const leftOver: Deno.KvKey[] = [];
   for (const [i, { at, name }] of rows.entries()) {
     const before = (monitors[i]?.value ?? null) as Monitor | null;
-    // The clock postponed it, or the monitor was deleted: the look at it is this one.
+    // The work loop postponed it, or the monitor was deleted: the look at it is this one.
     if (at !== before?.dueAt) leftOver.push(dueKeyOf(team, name, at));
     if (before === null) continue;
     const open = running.get(name) ?? 0;
@@ -126,7 +126,7 @@ async function look(
     ? { monitor: before, flips: [] }
     : addSignals(before, signals, deps.store.cronSlots);
   const { monitor, flips } = andThen(counted, (monitor) => lookAt(monitor, turn));
-  // The clock takes a row once all calls before it are summarized, so it may be due already.
+  // The work loop takes a row once all calls before it are summarized, so it may be due already.
   const dueAt = nextDueAt(monitor, turn.summarizedToMs, running);
   return { monitor: { ...monitor, dueAt, overrunsAfter: passed }, flips };
 }

@@ -1,5 +1,5 @@
 /**
- * Rows of monitors: the monitor, its flips, and its row in the due index. One commit changes all of
+ * Rows of monitors: the monitor, its flips, and its row in the work queue. One commit changes all of
  * them under the version of the team's roll-ups, so each deadline causes one change.
  *
  * @module
@@ -77,7 +77,7 @@ export function andThen(
   return { monitor, flips: [...change.flips, ...flips] };
 }
 
-/** Returns the key of a monitor's row in the due index. */
+/** Returns the key of a monitor's row in the work queue. */
 export function dueKeyOf(team: TeamId, agent: string, at: number): Deno.KvKey {
   return workKey({ at, kind: "monitor", team, name: agent });
 }

@@ -38,7 +38,7 @@ export interface TeamChanges {
   /**
    * Plans and commits a change of a team, in turn with the changes of its runs.
    *
-   * @param by a call is planned within its deadline, which includes the wait for its turn; the clock
+   * @param by a call is planned within its deadline, which includes the wait for its turn; the loop
    * waits as long as it takes
    * @param plan reads what it changes; called again after a conflict with another process
    * @throws {StorageUnavailable} when the store fails, or the call takes too long

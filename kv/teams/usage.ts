@@ -97,7 +97,7 @@ async function read(store: Store, name: NoticeName): Promise<ReadNotice | null> 
 }
 
 /**
- * Writes a notice and its index row; null on a conflict. For a new one the clock looks at the alert
+ * Writes a notice and its index row; null on a conflict. For a new one the loop looks at the alert
  * rules about the quota.
  */
 async function write(
