@@ -62,15 +62,15 @@ const showAuditLog: Handler = async (c, { auditLog, credentials }) => {
   ];
   // A date field cannot show the time of an instant.
   const days = { from: texts.from?.slice(0, 10) ?? "", to: texts.to?.slice(0, 10) ?? "" };
-  const { text, choice } = formOf({ ...texts, ...days }, null);
+  const { day, choice } = formOf({ ...texts, ...days }, null);
   const view = listPage({
     title: "Audit",
     filters: (
       <FilterForm action={paths.AUDIT_LOG_PATH}>
         {!isOperator && choice("who", "Who", actors)}
         {choice("what", "What", [["", "anything"], ...OBJECTS])}
-        {text("from", "From (UTC)", { type: "date" })}
-        {text("to", "To (day included)", { type: "date" })}
+        {day("from", "From (UTC)")}
+        {day("to", "To (day included)")}
       </FilterForm>
     ),
     table: {
