@@ -1,5 +1,5 @@
 /**
- * When the work loop looks at a group that fires.
+ * Times at which the work loop checks a group that fires.
  *
  * @module
  */

@@ -139,7 +139,7 @@ function monitorTexts(known: Known, version: number | "" = ""): Texts {
   };
 }
 
-/** Parses the texts of the form as the API parses the body that they stand for. */
+/** Parses the texts of the form as the API parses its body. */
 function parseTexts(texts: Texts) {
   const { kind, every, cron, tz, enabled } = texts;
   const schedule = kind === "cron" ? { cron, tz: tz || "UTC" } : { every };

@@ -1,4 +1,4 @@
-/** The form of a channel, one for each type, and the API's call that it stands for. */
+/** The form of a channel, one for each type, and the API's call that it makes. */
 import type { Child } from "hono/jsx";
 import {
   ALL_EVENTS,

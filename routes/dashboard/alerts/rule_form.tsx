@@ -1,4 +1,4 @@
-/** The form of a rule, one for each kind, and the API's call that it stands for. */
+/** The form of a rule, one for each kind, and the API's call that it makes. */
 import type { Child } from "hono/jsx";
 import * as rules from "../../../domain/alerts/rule.ts";
 import { FITTING, parseRule, ruleFields } from "../../../domain/alerts/rule_body.ts";

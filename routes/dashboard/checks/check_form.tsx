@@ -1,4 +1,4 @@
-/** The form of a check, next to its language, and the API's calls that it stands for. */
+/** The form of a check, next to its language, and the API's calls that it makes. */
 import type { Child } from "hono/jsx";
 import {
   type Check,

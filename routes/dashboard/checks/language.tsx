@@ -3,7 +3,7 @@ import type { FactName } from "../../../domain/checks/program.ts";
 import { Section } from "../components/elements.tsx";
 import { REFERENCE_PATH } from "../layout/paths.ts";
 
-/** Names, and what they stand for. */
+/** Names with their meaning. */
 const NAMES: Readonly<Record<FactName, string>> = {
   status: "success, failed, timeout or cancelled",
   kind: "run or heartbeat",
