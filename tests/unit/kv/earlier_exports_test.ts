@@ -1,0 +1,31 @@
+/** Lines of exports of 0.1.0 whose rows are stored in another way since. */
+import { assertEquals } from "@std/assert";
+import { newDelivery } from "../../../domain/channels/new_delivery.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { rowsOf } from "../../../kv/transfer/rows.ts";
+import { NOON } from "../../support/harness/harness.ts";
+
+const TEAM = "team" as TeamId;
+
+Deno.test("import: deadlines and due channels of earlier exports are rows of the work queue", () => {
+  assertEquals(rowsOf({ kind: "due", key: [NOON, "monitor", TEAM, "backup"], value: 3 }), [
+    { key: keys.workRow(NOON, "monitor", TEAM, "backup"), value: 3 },
+  ]);
+  assertEquals(rowsOf({ kind: "delivery_due", key: [NOON, TEAM, "ops"], value: true }), [
+    { key: keys.workRow(NOON, "channel", TEAM, "ops"), value: 0 },
+  ]);
+  const [row] = rowsOf({ kind: "work", key: ["send", NOON, "channel", TEAM, "ops"], value: 0 });
+  assertEquals(row?.key, keys.workRow(NOON, "channel", TEAM, "ops"));
+});
+
+Deno.test("import: a waiting delivery has a place of its own, also one that was joined to another", () => {
+  const message = { event: "incident.opened", at: NOON, incident: null } as const;
+  const delivery = newDelivery("whd_eu_1", { slug: "chat", type: "slack" }, message, null);
+  const placesOf = (value: unknown) =>
+    rowsOf({ kind: "delivery", key: [TEAM, delivery.id], value })
+      .map(({ key }) => key).filter(([family]) => family === "delivery_queue");
+  const waiting = { ...delivery, joined: [], nextAt: NOON };
+  assertEquals(placesOf(waiting), [keys.queuedDelivery(TEAM, "chat", NOON, delivery.id)]);
+  assertEquals(placesOf({ ...waiting, state: "delivered", nextAt: null }), []);
+});
