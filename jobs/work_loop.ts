@@ -177,10 +177,11 @@ class LaneLoop {
     this.#ready = [];
     if (nextMs === null || nextMs > nowMs) return false;
     const toMs = this.lane === "settled" ? await store.summarizedToMs(nowMs) : nowMs;
+    // Listed before the read: a batch that ends meanwhile has rows in it that are already done.
+    const names = new Set([...this.#underWay].flatMap((batch) => batch.rows.map(nameOf)));
     const rows = await store.take(this.lane, toMs);
     this.#summarizedToMs = toMs;
     this.#readAt = performance.now();
-    const names = new Set([...this.#underWay].flatMap((batch) => batch.rows.map(nameOf)));
     this.#ready = batchesOf(rows.filter((row) => !names.has(nameOf(row))));
     return this.#startReady();
   }
