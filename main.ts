@@ -4,7 +4,7 @@ import { Memory } from "./runtime/memory.ts";
 import { createRequestLimits } from "./runtime/rate_limit.ts";
 import { TIMERS } from "./runtime/deadlines.ts";
 import { LendableTurn } from "./runtime/loop.ts";
-import { sealKeysOf } from "./kv/channels/seal_file.ts";
+import { sealKeysOf } from "./kv/channels/seal.ts";
 import { isShared } from "./kv/location.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { FLUSH_MS_MAX, LineLog } from "./app/request_log.ts";

@@ -20,7 +20,7 @@ import { createCheckTrialStore } from "../kv/checks/trial.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { createDeliveryStore } from "../kv/channels/deliveries.ts";
 import { createChannelWork } from "../kv/channels/channel_work.ts";
-import { createReportWork } from "../kv/channels/reports.ts";
+import { createReportWork } from "../kv/channels/health.ts";
 import { createSealer, givenKey } from "../kv/channels/seal.ts";
 import { createChannelStore } from "../kv/channels/store.ts";
 import { createChannelTester } from "../kv/channels/tester.ts";

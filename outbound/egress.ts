@@ -14,7 +14,7 @@ import {
   type Network,
   parseAddress,
   parseNetwork,
-} from "../domain/channels/addresses.ts";
+} from "../domain/channels/channel.ts";
 import type { EgressPolicy } from "../domain/channels/sender.ts";
 
 /** The policy, with the rule for the addresses of a host name. */

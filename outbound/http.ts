@@ -8,10 +8,11 @@
  */
 import { Buffer } from "node:buffer";
 import { lookup } from "node:dns/promises";
-import http from "node:http";
 import { connect, type ConnectionOptions } from "node:tls";
-import { isPublic, parseAddress } from "../domain/channels/addresses.ts";
+import { isPublic, parseAddress } from "../domain/channels/channel.ts";
 import { type Egress, hostOf } from "./egress.ts";
+
+import http from "node:http";
 
 /** Returns the addresses of a host name. */
 export type Resolve = (name: string) => Promise<readonly string[]>;

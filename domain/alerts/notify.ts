@@ -5,9 +5,8 @@
  * @module
  */
 import { wants } from "../channels/channel.ts";
-import type { Delivery } from "../channels/delivery.ts";
+import { type Delivery, newDelivery } from "../channels/delivery.ts";
 import type { IncidentFacts, MessageEvent } from "../channels/message.ts";
-import { newDelivery } from "../channels/new_delivery.ts";
 import type { Channel } from "../channels/store.ts";
 import type { Incident } from "./incident.ts";
 import { isMuted } from "./match.ts";

@@ -64,3 +64,31 @@ export interface Delivery {
   /** End of the lease of a try, unix milliseconds; null while none is under way. */
   readonly leaseUntil: number | null;
 }
+
+/**
+ * Creates a delivery that waits for its first try.
+ *
+ * @param id identifier, `whd_…`
+ * @param after delivery to the same channel about the same incident that must end first; null for
+ * none
+ */
+export function newDelivery(
+  id: string,
+  channel: { readonly slug: string; readonly type: ChannelType },
+  message: Message,
+  after: string | null,
+): Delivery {
+  return {
+    id,
+    channel: channel.slug,
+    channelType: channel.type,
+    message,
+    createdAt: message.at,
+    state: "waiting",
+    tries: [],
+    attempts: 0,
+    nextAt: message.at,
+    after,
+    leaseUntil: null,
+  };
+}

@@ -1,11 +1,12 @@
 /**
- * The schedule of tries, and the state of a delivery after each of them (decisions 86 and 87).
+ * The schedule of tries: which deliveries of a channel's queue are sent next, and together
+ * (decisions 82 and 85), and the state of a delivery after each try (decisions 86 and 87).
  *
  * @module
  */
 import type { ChannelType } from "./channel.ts";
 import type { Delivery, DeliveryTry } from "./delivery.ts";
-import type { SendResult } from "./sender.ts";
+import { JOINED_MAX, type SendResult } from "./sender.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
@@ -113,4 +114,55 @@ function withTry(tries: readonly DeliveryTry[], last: DeliveryTry): readonly Del
   const all = [...tries, last];
   const { first, latest } = TRIES_KEPT;
   return all.length <= first + latest ? all : [...all.slice(0, first), ...all.slice(-latest)];
+}
+
+/** Types whose messages are sent together: all that the channel has queued, in one. */
+const JOINING_TYPES: ReadonlySet<ChannelType> = new Set(["email", "slack", "mattermost"]);
+
+/** Maximum messages of one try. */
+export function triedAtOnce(type: ChannelType): number {
+  return JOINING_TYPES.has(type) ? JOINED_MAX : 1;
+}
+
+/** A waiting delivery of a channel. */
+export interface QueueEntry {
+  /** Identifier. */
+  readonly id: string;
+  /** Earliest time of its next try, unix milliseconds. */
+  readonly at: number;
+  /** Delivery that must end first; null for none. */
+  readonly after: string | null;
+}
+
+/** The next step for the first entries of a queue. */
+export interface TryPlan {
+  /** Deliveries to send in one request, in order; empty if none is due. */
+  readonly group: readonly string[];
+  /** Deliveries that wait for another one, with the time of their next look, unix milliseconds. */
+  readonly moved: ReadonlyMap<string, number>;
+}
+
+/**
+ * Plans the next try of a channel.
+ *
+ * @param entries first entries of the queue, in order
+ * @param waitsUntil returns the time of the next try of a delivery, unix milliseconds; null once it
+ * has ended. A delivery that waits for it is looked at after that time
+ * @param max maximum deliveries of the try
+ */
+export function planTry(
+  entries: readonly QueueEntry[],
+  waitsUntil: (id: string) => number | null,
+  max: number,
+  nowMs: number,
+): TryPlan {
+  const moved = new Map<string, number>();
+  const group: string[] = [];
+  for (const { id, at, after } of entries) {
+    if (at > nowMs || group.length === max) break;
+    const untilMs = after === null || group.includes(after) ? null : waitsUntil(after);
+    if (untilMs === null) group.push(id);
+    else moved.set(id, Math.max(untilMs, nowMs) + 1);
+  }
+  return { group, moved };
 }

@@ -22,10 +22,15 @@ import { keys } from "../base/keys.ts";
 import { getEntry, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { type Claim, claimTry, earliest } from "./claim.ts";
-import { type QueueOf, readDeliveries, readQueue } from "./delivery_queue.ts";
-import { endedRows, lookRow, queuedRow } from "./delivery_rows.ts";
-import { changeChannel } from "./health.ts";
-import { brokenRows, NEEDS_SECRET, reportRows, troubleRows } from "./reports.ts";
+import {
+  endedRows,
+  lookRow,
+  queuedRow,
+  type QueueOf,
+  readDeliveries,
+  readQueue,
+} from "./delivery_rows.ts";
+import { brokenRows, changeChannel, NEEDS_SECRET, reportRows, troubleRows } from "./health.ts";
 
 export interface ChannelWorkDeps {
   readonly store: Store;

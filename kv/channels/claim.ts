@@ -16,8 +16,7 @@ import {
   isClaimed,
   type StoredHealth,
 } from "../../domain/channels/health.ts";
-import { planTry, triedAtOnce } from "../../domain/channels/plan_try.ts";
-import { ended, RETRY_AFTER_MS_MAX } from "../../domain/channels/schedule.ts";
+import { ended, planTry, RETRY_AFTER_MS_MAX, triedAtOnce } from "../../domain/channels/schedule.ts";
 import type { Channel } from "../../domain/channels/store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Work } from "../../domain/work/work.ts";
@@ -26,13 +25,15 @@ import { getEntry, getMany, newRowName } from "../store.ts";
 import { workKey } from "../work/work_rows.ts";
 import type { KvSet } from "../writer/write.ts";
 import {
+  endedRows,
+  lookRow,
+  queuedRow,
   type QueueOf,
   type QueueRow,
   readDeliveries,
   readQueue,
   readWaits,
-} from "./delivery_queue.ts";
-import { endedRows, lookRow, queuedRow } from "./delivery_rows.ts";
+} from "./delivery_rows.ts";
 import { changeChannel, type ChannelChange, type ChannelPlan } from "./health.ts";
 
 /** A claimed try. */

@@ -1,5 +1,5 @@
 /**
- * Rows of deliveries.
+ * Rows of deliveries and of the queues of channels.
  *
  * A delivery that waits has a row in its channel's queue, and a due row wakes the channel. So a
  * channel with many waiting deliveries costs other channels nothing. Due rows of one channel within
@@ -12,9 +12,11 @@ import type { Delivery } from "../../domain/channels/delivery.ts";
 import type { ChannelWork } from "../../domain/channels/health.ts";
 import { DELIVERY_DAYS } from "../../domain/channels/store.ts";
 import { DAY_MS } from "../../domain/core/time.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { workSet } from "../work/work_rows.ts";
 import type { KvSet } from "../writer/write.ts";
+import { hasEnded, type QueueEntry } from "../../domain/channels/schedule.ts";
+import { getAll, listRows, type Store } from "../store.ts";
 
 /** Times of due rows are multiples of it, milliseconds. */
 const DUE_STEP_MS = 250;
@@ -119,4 +121,56 @@ export function expiryAt({ createdAt }: Pick<Delivery, "createdAt">): number {
 /** Returns the row at which a delivery is removed. */
 export function expiryRow(team: TeamId, delivery: Delivery): KvSet {
   return workSet({ at: expiryAt(delivery), kind: "delivery", team, name: delivery.id });
+}
+
+/** A channel, whose queue is read. */
+export interface QueueOf {
+  readonly store: Store;
+  readonly team: TeamId;
+  /** Slug. */
+  readonly channel: string;
+}
+
+/** A row of a queue. */
+export interface QueueRow extends QueueEntry {
+  readonly key: Deno.KvKey;
+}
+
+/** Reads the first rows of a queue. */
+export async function readQueue(
+  { store, team, channel }: QueueOf,
+  limit: number,
+): Promise<QueueRow[]> {
+  const prefix = keys.deliveryQueue(team, channel);
+  const rows = await listRows<QueuedDelivery>(store, { prefix }, { limit });
+  return rows.map(({ key, value: { after } }) => ({
+    key,
+    at: keyParts.position(key),
+    id: keyParts.id(key),
+    after,
+  }));
+}
+
+/** Reads deliveries; removed ones are left out. */
+export async function readDeliveries(
+  { store, team }: Pick<QueueOf, "store" | "team">,
+  ids: readonly string[],
+): Promise<Delivery[]> {
+  const entries = await getAll(store, ids.map((id) => keys.delivery(team, id)));
+  return entries.flatMap(({ value }) => value === null ? [] : [value as Delivery]);
+}
+
+/**
+ * Returns the times until which deliveries have to wait, by the delivery that must end before them.
+ */
+export async function readWaits(
+  queue: QueueOf,
+  rows: readonly QueueRow[],
+  nowMs: number,
+): Promise<(id: string) => number | null> {
+  const ids = new Set(rows.flatMap(({ after }) => after === null ? [] : [after]));
+  const earlier = await readDeliveries(queue, [...ids]);
+  const waiting = earlier.filter((delivery) => !hasEnded(delivery));
+  const times = new Map(waiting.map(({ id, nextAt }) => [id, nextAt ?? nowMs]));
+  return (id) => times.get(id) ?? null;
 }

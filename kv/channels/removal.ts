@@ -10,9 +10,8 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { groupsOf } from "../base/groups.ts";
 import { workKey } from "../work/work_rows.ts";
 import type { Store } from "../store.ts";
-import { deliveryKeys, expiryAt, expiryRow, storedRows } from "./delivery_rows.ts";
+import { deliveryKeys, expiryAt, expiryRow, readDeliveries, storedRows } from "./delivery_rows.ts";
 import { changeChannel } from "./health.ts";
-import { readDeliveries } from "./delivery_queue.ts";
 
 /** Deliveries that one commit removes. */
 const REMOVED_PER_COMMIT = 50;

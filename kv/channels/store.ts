@@ -22,13 +22,7 @@ import { type ConfigRow, isObject } from "../config/objects.ts";
 import { change, createConfigStore, type ObjectChange } from "../config/store.ts";
 import type { ObjectDeps } from "../monitors/team_changes.ts";
 import { getAll, type Store } from "../store.ts";
-import {
-  ChannelSecrets,
-  noKey,
-  openSettings,
-  type Sealing,
-  sealSettings,
-} from "./secret_settings.ts";
+import { ChannelSecrets, noKey, openSettings, type Sealing, sealSettings } from "./seal.ts";
 import { HOUR_MS } from "../../domain/core/time.ts";
 
 /** Dependencies of the store. */

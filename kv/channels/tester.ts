@@ -4,9 +4,8 @@
  * @module
  */
 import type { OpenedChannelSettings } from "../../domain/channels/channel.ts";
-import type { Delivery } from "../../domain/channels/delivery.ts";
+import { type Delivery, newDelivery } from "../../domain/channels/delivery.ts";
 import { CLAIM_MS, withSuccess } from "../../domain/channels/health.ts";
-import { newDelivery } from "../../domain/channels/new_delivery.ts";
 import { afterTry, type Outcome, tryOf } from "../../domain/channels/schedule.ts";
 import { SEND_MS_MAX, type Sender, type SendResult } from "../../domain/channels/sender.ts";
 import {
@@ -24,8 +23,7 @@ import { readObject } from "../config/objects.ts";
 import { getEntry, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { storedRows, wakeRow } from "./delivery_rows.ts";
-import { changeChannel } from "./health.ts";
-import { troubleRows } from "./reports.ts";
+import { changeChannel, troubleRows } from "./health.ts";
 
 /** Dependencies of the tester. */
 export interface TesterDeps {

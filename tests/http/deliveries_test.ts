@@ -1,7 +1,6 @@
 /** Deliveries over the API: list, read, send again, and the test of a channel. */
 import { assertEquals } from "@std/assert";
-import type { DeliveryTry } from "../../domain/channels/delivery.ts";
-import { newDelivery } from "../../domain/channels/new_delivery.ts";
+import { type DeliveryTry, newDelivery } from "../../domain/channels/delivery.ts";
 import type { ChannelTester, DeliveriesQuery, DeliveryStore } from "../../domain/channels/store.ts";
 import { idOfNumber, incidentFacts } from "../support/builders/incidents.ts";
 import { at } from "../support/builders/requests.ts";

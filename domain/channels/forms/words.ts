@@ -11,7 +11,6 @@ import { durationOf, formatInstant } from "../../core/time.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Team } from "../../teams/team.ts";
 import type { IncidentFacts, Message, ResolvedBy } from "../message.ts";
-import { incidentUrl } from "./incident_json.ts";
 
 /** Values that all forms need in addition to messages. */
 export interface FormContext {
@@ -144,4 +143,13 @@ export function errorOf({ error }: IncidentFacts, { includeError }: FormContext)
 /** Formats an instant for people, in UTC. */
 export function minuteOf(ms: number): string {
   return `${formatInstant(ms).slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/**
+ * Returns the address of an incident's page; null without an origin.
+ *
+ * @param publicUrl origin of links
+ */
+export function incidentUrl(id: string, publicUrl: string | null): string | null {
+  return publicUrl && `${publicUrl}/dashboard/alerts/incidents/${encodeURIComponent(id)}`;
 }

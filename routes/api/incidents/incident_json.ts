@@ -6,13 +6,14 @@ import {
   type AcknowledgementJson,
   type IncidentJson,
   incidentJson,
-} from "../../../domain/channels/forms/incident_json.ts";
+} from "../../../domain/channels/forms/webhook.ts";
 import {
   INCIDENT_STATES,
   type IncidentGroup,
   RESOLVED_BY,
   SEVERITIES,
 } from "../../../domain/channels/message.ts";
+
 import * as shape from "../../openapi/wire.ts";
 
 const incidentState = shape.oneOfValue("IncidentState", INCIDENT_STATES);

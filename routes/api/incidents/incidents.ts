@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { noteBody, parseNote } from "../../../domain/alerts/note_body.ts";
 import { INCIDENTS_PER_PAGE, type IncidentsQuery } from "../../../domain/alerts/store.ts";
-import { incidentJson } from "../../../domain/channels/forms/incident_json.ts";
+import { incidentJson } from "../../../domain/channels/forms/webhook.ts";
 import { INCIDENT_STATES, SEVERITIES } from "../../../domain/channels/message.ts";
 import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
 import { notFound, type Parsed } from "../../../domain/core/errors.ts";

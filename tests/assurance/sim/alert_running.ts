@@ -5,7 +5,7 @@ import type { Sender } from "../../../domain/channels/sender.ts";
 import type { ChannelStore } from "../../../domain/channels/store.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { createChannelWork } from "../../../kv/channels/channel_work.ts";
-import { createReportWork } from "../../../kv/channels/reports.ts";
+import { createReportWork } from "../../../kv/channels/health.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { checkAlerts, type Received, receivedOf, type Silenced } from "./alert_reads.ts";

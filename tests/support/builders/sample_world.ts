@@ -1,6 +1,6 @@
 /** A service with the sample runs of `deno task dev --demo`, at the tests' noon. */
 import { Memory } from "../../../runtime/memory.ts";
-import { sealKeysOf } from "../../../kv/channels/seal_file.ts";
+import { sealKeysOf } from "../../../kv/channels/seal.ts";
 import { parseLocation } from "../../../kv/location.ts";
 import { openStore } from "../../../kv/open.ts";
 import { loadSamples } from "../../../tools/demo/load.ts";

@@ -1,9 +1,8 @@
 /** Channels of one team on a store, with receivers that tests script and a clock that they move. */
 import type { ChannelSettings, OpenedChannelSettings } from "../../../domain/channels/channel.ts";
-import type { Delivery } from "../../../domain/channels/delivery.ts";
+import { type Delivery, newDelivery } from "../../../domain/channels/delivery.ts";
 import type { StoredHealth } from "../../../domain/channels/health.ts";
 import type { IncidentFacts, MessageEvent } from "../../../domain/channels/message.ts";
-import { newDelivery } from "../../../domain/channels/new_delivery.ts";
 import type { Envelope, Sender, SendResult } from "../../../domain/channels/sender.ts";
 import type { Channel, ChannelTester } from "../../../domain/channels/store.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
@@ -13,7 +12,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
 import { createChannelTester } from "../../../kv/channels/tester.ts";
 import { type ChannelWorkDeps, createChannelWork } from "../../../kv/channels/channel_work.ts";
-import { createReportWork } from "../../../kv/channels/reports.ts";
+import { createReportWork } from "../../../kv/channels/health.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { NOON } from "./harness.ts";

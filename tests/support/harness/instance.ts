@@ -9,7 +9,7 @@ import { createRequestLimits, type RequestLimits } from "../../../runtime/rate_l
 import type { Team } from "../../../domain/teams/team.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
-import { sealKeysOf } from "../../../kv/channels/seal_file.ts";
+import { sealKeysOf } from "../../../kv/channels/seal.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";

@@ -1,7 +1,7 @@
 /** Slow receivers and long queues of some channels hold up no others, and cost few reads. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import { newDelivery } from "../../../domain/channels/new_delivery.ts";
+import { newDelivery } from "../../../domain/channels/delivery.ts";
 import type { SendResult } from "../../../domain/channels/sender.ts";
 import type { Store } from "../../../kv/store.ts";
 import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";

@@ -1,6 +1,6 @@
 /** Lines of exports of 0.1.0 whose rows are stored in another way since. */
 import { assertEquals } from "@std/assert";
-import { newDelivery } from "../../../domain/channels/new_delivery.ts";
+import { newDelivery } from "../../../domain/channels/delivery.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { rowsOf } from "../../../kv/transfer/rows.ts";

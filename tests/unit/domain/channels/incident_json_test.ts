@@ -1,7 +1,7 @@
 /** The JSON of incidents, which webhooks and the API share. */
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { incidentJson } from "../../../../domain/channels/forms/incident_json.ts";
+import { incidentJson } from "../../../../domain/channels/forms/webhook.ts";
 import { at, runId } from "../../../support/builders/requests.ts";
 import { idOfNumber, incidentFacts } from "../../../support/builders/incidents.ts";
 import { NOON } from "../../../support/harness/harness.ts";

@@ -1,8 +1,7 @@
 /** Sealed secrets: each opens at its own place, with its own key, and nowhere else. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { TeamId } from "../../../../domain/core/ids.ts";
-import { createSealer, givenKey } from "../../../../kv/channels/seal.ts";
-import { keyFile, sealKeysOf } from "../../../../kv/channels/seal_file.ts";
+import { createSealer, givenKey, keyFile, sealKeysOf } from "../../../../kv/channels/seal.ts";
 import { withFolder } from "../../../support/harness/temp_store.ts";
 import { PLATFORM_KV } from "../../../../kv/location.ts";
 
