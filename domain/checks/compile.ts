@@ -5,10 +5,7 @@
  */
 import { type Parsed, refuse } from "../core/errors.ts";
 import { GOT_CHARS_MAX } from "../runs/check_result.ts";
-import { codeOf } from "./language/code.ts";
-import { estimate } from "./language/estimate.ts";
 import { cutVisibly, pathsOf, showGot } from "./language/got.ts";
-import { countParts } from "./language/loops.ts";
 import {
   charge,
   type Code,
@@ -26,7 +23,8 @@ import { checkPattern, isReady } from "./language/pattern.ts";
 import { type FactName, type Patterns, type Program, STEPS_MAX, type Verdict } from "./program.ts";
 import { read } from "./language/read.ts";
 import { assumed, FULL, UNBOUNDED } from "./language/sizes.ts";
-import { partsOf, type Term } from "./language/term.ts";
+import type { Term, TermOf } from "./language/term.ts";
+import { codeOf, countParts, estimate } from "./language/walk.ts";
 import type { Check, CompiledCheck } from "./check.ts";
 
 /**
@@ -108,7 +106,7 @@ function outcome(
 
 function addNames(term: Term, names: Set<FactName>): void {
   if (term.kind === "fact") names.add(term.name);
-  for (const part of partsOf(term)) addNames(part, names);
+  for (const part of term.parts) addNames(part, names);
 }
 
 /** Bytes of a part of an expression, roughly. */
@@ -116,12 +114,12 @@ const PART_BYTES = 400;
 
 /** Returns the bytes that a term takes in memory, roughly. */
 function bytesOf(term: Term): number {
-  return partsOf(term).reduce((sum, part) => sum + bytesOf(part), PART_BYTES);
+  return term.parts.reduce((sum, part) => sum + bytesOf(part), PART_BYTES);
 }
 
 /** Returns the calls of `finds` in a term. */
-function patternsOf(term: Term): Extract<Term, { readonly kind: "finds" }>[] {
-  const inner = partsOf(term).flatMap(patternsOf);
+function patternsOf(term: Term): TermOf<"finds">[] {
+  const inner = term.parts.flatMap(patternsOf);
   return term.kind === "finds" ? [...inner, term] : inner;
 }
 

@@ -6,8 +6,8 @@
 import { cutText, printable } from "../../core/text.ts";
 import { GOT_CHARS_MAX } from "../../runs/check_result.ts";
 import type { FactName, Facts } from "../program.ts";
-import { isObject } from "./operators.ts";
-import { partsOf, type Term } from "./term.ts";
+import { isObject } from "./names.ts";
+import type { Term } from "./term.ts";
 
 /** Maximum characters of one value. */
 const VALUE_CHARS_MAX = 60;
@@ -31,7 +31,7 @@ export function pathsOf(root: Term): readonly Path[] {
   const visit = (term: Term) => {
     const path = pathOf(term);
     if (path !== null) paths.set(path.text, paths.get(path.text) ?? path);
-    else for (const part of partsOf(term)) visit(part);
+    else for (const part of term.parts) visit(part);
   };
   visit(root);
   return [...paths.values()];
@@ -39,14 +39,14 @@ export function pathsOf(root: Term): readonly Path[] {
 
 function pathOf(term: Term): Path | null {
   if (term.kind === "fact") return { text: term.name, fact: term.name, keys: [] };
-  if (term.kind === "field" || term.kind === "has") {
-    const owner = pathOf(term.of);
-    return owner === null ? null : { ...longer(owner, term.key) };
+  const [of, at] = term.parts;
+  const isField = term.kind === "field" || term.kind === "has";
+  if (of === undefined || !isField && !(term.kind === "operation" && term.name === "[]")) {
+    return null;
   }
-  if (term.kind !== "index" || term.at.kind !== "value") return null;
-  const { value } = term.at;
-  const owner = pathOf(term.of);
-  return owner === null || typeof value !== "number" ? null : longer(owner, value);
+  const owner = pathOf(of);
+  if (owner === null || isField) return owner && isField ? longer(owner, term.key) : null;
+  return at?.kind === "value" && typeof at.value === "number" ? longer(owner, at.value) : null;
 }
 
 function longer({ text, fact, keys }: Path, key: string | number): Path {

@@ -114,6 +114,12 @@ export function wrongKind(text: string, expected: string, value: unknown): Failu
   return new Failure("wrong_type", message);
 }
 
+/** Returns a value that must be true or false. */
+export function truth(value: unknown, text: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw wrongKind(text, "true or false", value);
+}
+
 /** Shortens a part of an expression for a message. */
 export function shorten(text: string): string {
   const line = text.replace(/\s+/g, " ");

@@ -77,3 +77,8 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return "null";
   return Array.isArray(value) ? "a list" : "an object";
 }
+
+/** Returns whether a value is an object with fields, which a list is not. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -13,7 +13,8 @@ import { EXPRESSION_CHARS_MAX } from "../check.ts";
 import { Misuse } from "./misuse.ts";
 import { FACT_TYPES, FIELD_TYPES, typeInWords } from "./names.ts";
 import { reservedWord, wrongSyntax } from "./syntax.ts";
-import { FUNCTIONS, LOOPS } from "./term.ts";
+import { FUNCTIONS } from "./operations.ts";
+import { LOOPS } from "./term.ts";
 
 /** Maximum parts of an expression, and how deep they nest. */
 export const EXPRESSION_LIMITS = { nodesMax: 200, depthMax: 16 } as const;
@@ -164,7 +165,7 @@ function hint(name: string, known: readonly string[]): string {
 function wrongCall(isMethod: boolean, args: readonly unknown[], words: string, at: number): Misuse {
   const name = String(args[0]);
   if (name === "has") return new Misuse(HAS, at, HAS_FORM);
-  const isKnown = Object.hasOwn(FUNCTIONS, name) || (LOOPS as readonly string[]).includes(name);
+  const isKnown = FUNCTIONS.includes(name) || (LOOPS as readonly string[]).includes(name);
   if (name !== "finds" && !isKnown) return unknownFunction(name, at);
   const form = FORMS[name] ?? `items.${name}(item, item == 1)`;
   const types = /\((.*)\)'$/.exec(words)?.[1] ?? "";
@@ -191,7 +192,7 @@ const FORMS: Readonly<Record<string, string>> = {
 export function unknownFunction(name: string, at: number): Misuse {
   const message = `Unknown function "${printable(name)}"`;
   if (name === "matches") return new Misuse(message, at, "Write finds(text, pattern)");
-  return new Misuse(message, at, hint(name, ["finds", "has", ...Object.keys(FUNCTIONS), ...LOOPS]));
+  return new Misuse(message, at, hint(name, ["finds", "has", ...FUNCTIONS, ...LOOPS]));
 }
 
 function wrongTypes(words: string, at: number): Misuse {

@@ -9,16 +9,8 @@ import { Misuse } from "./misuse.ts";
 import { FACT_TYPES, FIELD_TYPES } from "./names.ts";
 import { type SourceNode, unknownField, unknownFunction } from "./parse.ts";
 import { patternOf } from "./pattern.ts";
-import {
-  BINARY,
-  type BinaryOperator,
-  type FunctionName,
-  FUNCTIONS,
-  type Literal,
-  type LoopName,
-  LOOPS,
-  type Term,
-} from "./term.ts";
+import { FUNCTIONS, type OperationName, OPERATIONS } from "./operations.ts";
+import { type Literal, type LoopName, LOOPS, type Term } from "./term.ts";
 
 /** Maximum loops inside one another. */
 export const LOOPS_NESTED_MAX = 2;
@@ -50,47 +42,55 @@ export function read(root: SourceNode): Term {
 
 function termOf(node: Node, place: Place): Term {
   const text = node.input.slice(node.start, node.end);
+  const partsOf = (nodes: readonly Node[], inner = place) =>
+    nodes.map((part) => termOf(part, inner));
   switch (node.op) {
     case "value":
-      return { text, kind: "value", value: literalOf(node.args, node.start) };
+      return { text, kind: "value", value: literalOf(node.args, node.start), parts: [] };
     case "id":
-      return { text, ...nameOf(node.args, node.start, place) };
+      return { text, ...nameOf(node.args, node.start, place), parts: [] };
     case ".":
-      return { text, kind: "field", ...fieldOf(node, place) };
-    case "[]":
-      return indexOf(node, text, place);
+      return fieldOf("field", text, node.args, isScalar(node.checkedType?.name), place);
+    case "[]": {
+      const [owner, at] = node.args;
+      if (at.op === "value" && typeof at.args === "string") {
+        return fieldOf("field", text, [owner, at.args], isScalar(node.checkedType?.name), place);
+      }
+      return { text, kind: "operation", name: node.op, parts: partsOf(node.args) };
+    }
     case "!_":
     case "-_":
-      return { text, kind: node.op === "!_" ? "not" : "minus", of: termOf(node.args, place) };
+      return { text, kind: "operation", name: node.op, parts: partsOf([node.args]) };
     case "&&":
     case "||":
-      return { text, kind: node.op === "&&" ? "and" : "or", ...pairOf(node.args, place) };
-    case "?:": {
-      const [test, left, right] = node.args;
-      return { text, kind: "choose", test: termOf(test, place), ...pairOf([left, right], place) };
-    }
-    case "list": {
-      const items = node.args.map((item) => termOf(item, deeper(node, place)));
-      return { text, kind: "list", items };
-    }
+    case "?:":
+      return { text, kind: node.op, parts: partsOf(node.args) };
+    case "list":
+      return { text, kind: "list", parts: partsOf(node.args, deeper(node, place)) };
     case "map": {
       const inner = deeper(node, place);
-      const entries = node.args.map(([key, value]) => [keyOf(key), termOf(value, inner)] as const);
-      return { text, kind: "map", entries };
+      const parts = node.args.flatMap(([key, value]) => [keyOf(key), termOf(value, inner)]);
+      return { text, kind: "object", parts };
     }
     case "call":
     case "rcall":
       return callOf(node, text, place);
   }
-  if (!(BINARY as readonly string[]).includes(node.op)) {
+  if (!Object.hasOwn(OPERATIONS, node.op)) {
     throw new Misuse(`"${node.op}" is not allowed`, node.start);
   }
-  const sides = pairOf(node.args as readonly [Node, Node], place);
-  return { text, kind: "binary", op: node.op as BinaryOperator, ...sides };
+  const parts = partsOf(node.args as readonly Node[]);
+  return { text, kind: "operation", name: node.op as OperationName, parts };
 }
 
-function pairOf([left, right]: readonly [Node, Node], place: Place): { left: Term; right: Term } {
-  return { left: termOf(left, place), right: termOf(right, place) };
+function fieldOf(
+  kind: "field" | "has",
+  text: string,
+  [owner, key]: readonly [Node, string],
+  isScalar: boolean,
+  place: Place,
+): Term {
+  return { text, kind, key, isScalar, parts: [termOf(owner, place)] };
 }
 
 function literalOf(value: unknown, at: number): Literal {
@@ -116,22 +116,8 @@ function nameOf(
   throw new Misuse(`"${name}" is a type, not a value`, at);
 }
 
-function fieldOf(node: Node & { readonly op: "." }, place: Place) {
-  const [owner, key] = node.args;
-  return { of: termOf(owner, place), key, isScalar: isScalar(node) };
-}
-
-function indexOf(node: Node & { readonly op: "[]" }, text: string, place: Place): Term {
-  const [owner, at] = node.args;
-  const of = termOf(owner, place);
-  if (at.op === "value" && typeof at.args === "string") {
-    return { text, kind: "field", of, key: at.args, isScalar: isScalar(node) };
-  }
-  return { text, kind: "index", of, at: termOf(at, place) };
-}
-
-function isScalar({ checkedType }: Node): boolean {
-  return checkedType !== undefined && SCALARS.includes(checkedType.name);
+function isScalar(type: string | undefined): boolean {
+  return type !== undefined && SCALARS.includes(type);
 }
 
 /**
@@ -159,7 +145,7 @@ function deeper({ start }: Node, { variables, literals }: Place): Place {
 
 function keyOf(node: Node): Term {
   if (node.op === "value" && typeof node.args === "string") {
-    return { text: "", kind: "value", value: node.args };
+    return { text: "", kind: "value", value: node.args, parts: [] };
   }
   throw new Misuse("A key must be a text in quotes", node.start);
 }
@@ -175,23 +161,18 @@ function callOf(node: Node & { readonly op: "call" | "rcall" }, text: string, pl
   }
   const [first, second] = given;
   if (!isMethod && name === "has" && first?.op === ".") {
-    const type = typeIn(first);
-    return { text, kind: "has", ...fieldOf(first, place), isScalar: SCALARS.includes(type) };
+    return fieldOf("has", text, first.args, isScalar(typeIn(first)), place);
   }
   if (!isMethod && name === "finds" && first !== undefined && second !== undefined) {
     if (second.op !== "value" || typeof second.args !== "string") {
       throw new Misuse("The pattern must be a text in quotes", second.start);
     }
     const pattern = patternOf(second.args, second.start);
-    return { text, kind: "finds", of: termOf(first, place), pattern, at: second.start };
+    return { text, kind: "finds", pattern, at: second.start, parts: [termOf(first, place)] };
   }
-  if (Object.hasOwn(FUNCTIONS, name) && FUNCTIONS[name as FunctionName] === given.length) {
-    return {
-      text,
-      kind: "call",
-      name: name as FunctionName,
-      of: given.map((part) => termOf(part, place)),
-    };
+  if (FUNCTIONS.includes(name) && OPERATIONS[name as OperationName].takes === given.length) {
+    const parts = given.map((part) => termOf(part, place));
+    return { text, kind: "operation", name: name as OperationName, parts };
   }
   throw unknownFunction(name, node.start);
 }
@@ -204,7 +185,6 @@ function loopOf(
   { variables, literals }: Place,
 ): Term {
   const slot = variables.length;
-  const [test, result] = name !== "map" || rest.length > 1 ? rest : [undefined, ...rest];
   if (over === undefined || variable?.op !== "id") {
     throw new Misuse(`"${name}" needs a name for the item`, start);
   }
@@ -213,13 +193,15 @@ function loopOf(
     throw new Misuse(message, start, "Split it into several checks");
   }
   const inner = { variables: [...variables, variable.args], literals };
+  const parts = [termOf(over, { variables, literals }), ...rest.map((part) => termOf(part, inner))];
+  const isMapped = name === "map";
   return {
     text,
     kind: "loop",
     name,
-    over: termOf(over, { variables, literals }),
     slot,
-    test: test === undefined ? null : termOf(test, inner),
-    result: result === undefined ? null : termOf(result, inner),
+    isTested: !isMapped || rest.length > 1,
+    isMapped,
+    parts,
   };
 }

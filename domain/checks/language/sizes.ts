@@ -77,3 +77,17 @@ function sizeOf(root: unknown): Size {
   }
   return { items, chars, steps };
 }
+
+/** Returns the larger of two sizes in each way. */
+export function larger(one: Size, other: Size): Size {
+  return {
+    items: Math.max(one.items, other.items),
+    chars: Math.max(one.chars, other.chars),
+    steps: Math.max(one.steps, other.steps),
+  };
+}
+
+/** Multiplies, without a result that is no number for none of what is unbounded. */
+export function times(count: number, steps: number): number {
+  return count === 0 ? 0 : count * steps;
+}
