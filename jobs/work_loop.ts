@@ -35,10 +35,15 @@ export interface WorkLoopDeps extends JobDeps {
 }
 
 /** Milliseconds between looks at a lane without due rows. */
-const LOOK_MS: Readonly<Record<Lane, number>> = { send: 250, run: 500, settled: 1_000 };
+const LOOK_MS: Readonly<Record<Lane, number>> = {
+  send: 250,
+  run: 500,
+  back: 1_000,
+  settled: 1_000,
+};
 
 /** Lanes that rest while calls arrive. */
-const RESTING: ReadonlySet<Lane> = new Set(["run"]);
+const RESTING: ReadonlySet<Lane> = new Set(["run", "back"]);
 
 /**
  * Rest of such a lane, as a multiple of the time that a batch took, and at least `msMin`: it takes no

@@ -12,10 +12,10 @@ import type { TeamId } from "../core/ids.ts";
 /**
  * Lanes of the queue, each with a loop of its own, so that a slow kind never stands before another
  * one. `send`: messages to receivers. `run`: work on runs that teams decide how long it takes, so it
- * rests while calls arrive. `settled`: deadlines, which are judged once all calls before them are
- * summarized (decision 51).
+ * rests while calls arrive. `back`: work that nobody waits for, which rests as well. `settled`:
+ * deadlines, which are judged once all calls before them are summarized (decision 51).
  */
-export const LANES = ["send", "run", "settled"] as const;
+export const LANES = ["send", "run", "back", "settled"] as const;
 
 /** One of {@link LANES}. */
 export type Lane = typeof LANES[number];
