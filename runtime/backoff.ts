@@ -5,15 +5,10 @@
  *
  * @module
  */
+import { retryAt } from "../domain/work/work.ts";
 
 /** Maximum names; beyond it, the oldest is dropped and so retried early. */
 const NAMES_MAX = 1_000;
-
-/** Attempts before the first pause: most failures are transient. */
-const TRIES_AT_ONCE = 3;
-
-/** Milliseconds of the first and the longest pause; each doubles the previous one. */
-const PAUSE_MS = { first: 1_000, max: 300_000 } as const;
 
 interface Pause {
   readonly untilMs: number;
@@ -36,10 +31,8 @@ export class Backoff {
     this.#pauses.delete(name);
     const [oldest] = this.#pauses.keys();
     if (oldest !== undefined && this.#pauses.size >= NAMES_MAX) this.#pauses.delete(oldest);
-    const pauseMs = tries < TRIES_AT_ONCE
-      ? 0
-      : Math.min(PAUSE_MS.max, PAUSE_MS.first * 2 ** (tries - TRIES_AT_ONCE));
-    this.#pauses.set(name, { untilMs: this.#now() + pauseMs, tries });
+    const untilMs = retryAt("soon", tries, this.#now());
+    if (untilMs !== "dead") this.#pauses.set(name, { untilMs, tries });
   }
 
   /** Returns whether the work is in backoff. */

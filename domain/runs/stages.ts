@@ -7,6 +7,7 @@ import type { CheckResult } from "./check_result.ts";
 import type { RunHead } from "./cost.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
 import type { RunId, TeamId } from "../core/ids.ts";
+import { RETRIES, retryAt } from "../work/work.ts";
 
 /** All stages, in order (contract 6). */
 export const STAGES = ["cost", "checks", "alerts", "judge"] as const;
@@ -49,12 +50,6 @@ export interface RunFailure {
   readonly error: string;
 }
 
-/** Maximum attempts before a stage is given up. */
-export const STAGE_ATTEMPTS_MAX = 8;
-
-/** Milliseconds before the second attempt; each further delay doubles. */
-export const STAGE_BACKOFF_MS = 1_000;
-
 /** Maximum characters stored of an error message. */
 export const STAGE_ERROR_CHARS_MAX = 500;
 
@@ -76,12 +71,12 @@ export function failureAfter(
 
 /** Returns whether work is given up. */
 export function isDead({ tries }: Pick<RunFailure, "tries">): boolean {
-  return tries >= STAGE_ATTEMPTS_MAX;
+  return tries >= RETRIES.run.triesMax;
 }
 
-/** Returns the earliest time of the next try, unix milliseconds. */
-export function retryAt({ tries, at }: Pick<RunFailure, "tries" | "at">): number {
-  return tries === 0 ? at : at + STAGE_BACKOFF_MS * 2 ** (tries - 1);
+/** Returns the earliest time of the next try, unix milliseconds; `dead` if the work is given up. */
+export function nextTryAt({ tries, at }: Pick<RunFailure, "tries" | "at">): number | "dead" {
+  return retryAt("run", tries, at);
 }
 
 /** Parts of a stored run that its stages follow from. */

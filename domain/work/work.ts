@@ -20,6 +20,44 @@ export const LANES = ["send", "run", "back", "settled"] as const;
 /** One of {@link LANES}. */
 export type Lane = typeof LANES[number];
 
+/** Waits between the tries of work that fails, milliseconds. */
+interface Retry {
+  /** Failed tries without a wait: most failures are transient. */
+  readonly atOnce: number;
+  /** The first wait; each further one doubles. */
+  readonly firstMs: number;
+  /** The longest wait. */
+  readonly maxMs: number;
+  /** Tries after which the work is given up. */
+  readonly triesMax: number;
+}
+
+/**
+ * All schedules of retries but that of messages, which receivers know (decision 87). `run`: work on
+ * a run that fails by itself; `soon`: runs that can be neither projected nor recorded as failed, and
+ * jobs; `later`: other work of the queue.
+ */
+export const RETRIES = {
+  run: { atOnce: 0, firstMs: 1_000, maxMs: Infinity, triesMax: 8 },
+  soon: { atOnce: 2, firstMs: 1_000, maxMs: 300_000, triesMax: Infinity },
+  later: { atOnce: 0, firstMs: 60_000, maxMs: 3_600_000, triesMax: Infinity },
+} as const satisfies Readonly<Record<string, Retry>>;
+
+/** One of {@link RETRIES}. */
+export type RetryName = keyof typeof RETRIES;
+
+/**
+ * Returns the time of the next try, unix milliseconds; `dead` if the work is given up.
+ *
+ * @param tries failed tries so far
+ * @param nowMs time of the last one
+ */
+export function retryAt(retry: RetryName, tries: number, nowMs: number): number | "dead" {
+  const { atOnce, firstMs, maxMs, triesMax }: Retry = RETRIES[retry];
+  if (tries >= triesMax) return "dead";
+  return tries <= atOnce ? nowMs : nowMs + Math.min(maxMs, firstMs * 2 ** (tries - atOnce - 1));
+}
+
 /** The rules of a kind of work. */
 interface KindRules {
   readonly lane: Lane;

@@ -15,8 +15,8 @@ import {
   type DeadStage,
   failureAfter,
   isDead,
+  nextTryAt,
   type PendingRun,
-  retryAt,
   type RunFailure,
   type RunWork,
 } from "../../domain/runs/stages.ts";
@@ -96,7 +96,8 @@ async function begin(store: Store, row: Work): Promise<RunTask | null> {
   if (due === undefined || due.versionstamp === null) return null;
   if (failed === undefined || summary === undefined) return null;
   const failure = failed.value as RunFailure | null;
-  if (failure !== null && (isDead(failure) || retryAt(failure) > row.at)) {
+  const tryAt = failure === null ? row.at : nextTryAt(failure);
+  if (tryAt === "dead" || tryAt > row.at) {
     await store.writer.commit({ team, checks: [due], deletes: [due.key] });
     return null;
   }
@@ -152,9 +153,10 @@ export function runWorkRow({ team, run }: PendingRun, at: number): KvSet {
 
 /** Returns the rows of a failure: of the next try, or of the look that reports that none follows. */
 function failureSets({ team, run }: PendingRun, failure: RunFailure): KvSet[] {
-  const next = isDead(failure)
+  const tryAt = nextTryAt(failure);
+  const next = tryAt === "dead"
     ? workSet({ at: failure.at, kind: "rule", team, name: kindLook("service") })
-    : runWorkRow({ team, run }, retryAt(failure));
+    : runWorkRow({ team, run }, tryAt);
   return [{ key: keys.runFailure(team, run), value: failure }, next];
 }
 

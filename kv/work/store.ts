@@ -9,6 +9,7 @@ import {
   type Lane,
   LANES,
   type NotedTurn,
+  retryAt,
   type Work,
 } from "../../domain/work/work.ts";
 import { STORAGE_DEADLINE_MS } from "../../domain/core/limits.ts";
@@ -23,9 +24,6 @@ const ABSENCES_MAX = 20;
 
 /** Longest time for which deadlines wait for calls to be summarized, milliseconds. */
 const SUMMARY_WAIT_MS_MAX = 300_000;
-
-/** Milliseconds by which work that failed is postponed the first time, and at most. */
-const POSTPONE_MS = { first: 60_000, max: 3_600_000 } as const;
 
 /** The last turn of the loop of deadlines as stored. */
 interface StoredClock {
@@ -87,8 +85,8 @@ async function postpone(store: Store, rows: readonly Work[], nowMs: number): Pro
   await Promise.all(rows.map(async (row, i) => {
     const entry = entries[i];
     if (entry === undefined || entry.versionstamp === null) return;
-    const { first, max } = POSTPONE_MS;
-    const at = nowMs + Math.min(max, first * 2 ** row.failures);
+    const at = retryAt("later", row.failures + 1, nowMs);
+    if (at === "dead") return;
     await store.writer.commit({
       team: row.team,
       checks: [entry],

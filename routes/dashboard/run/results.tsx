@@ -1,7 +1,7 @@
 /** Parts of a run's page: labels and flags, output, scores, metadata, relatives, stages, instants. */
 import type { PropsWithChildren } from "hono/jsx";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { retryAt, type StageProgress } from "../../../domain/runs/stages.ts";
+import { nextTryAt, type StageProgress } from "../../../domain/runs/stages.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
@@ -197,7 +197,8 @@ export function Stages({ run: { id, processing } }: RunProps) {
 
 function Stage({ state, attempts, at, error }: StageProgress) {
   const [icon, word] = STATES[state];
-  const retry = state === "retrying" && <At at={retryAt({ tries: attempts, at })} />;
+  const tryAt = state === "retrying" ? nextTryAt({ tries: attempts, at }) : "dead";
+  const retry = tryAt !== "dead" && <At at={tryAt} />;
   return (
     <State icon={icon} name={word}>
       since <At at={at} />

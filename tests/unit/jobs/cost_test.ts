@@ -1,6 +1,6 @@
 /** The cost of a run that fails: retries, and giving up without delaying others. */
 import { assert, assertEquals } from "@std/assert";
-import { STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../../domain/runs/stages.ts";
+import { RETRIES } from "../../../domain/work/work.ts";
 import { deadStages, revive } from "../../../kv/runs/run_work.ts";
 import { aCall, finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -37,8 +37,8 @@ Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts,
   const [first = ""] = await shop.stagesOf(run(1));
   let attempts = Number(first.split(" ").at(-1));
   assert(attempts >= 1 && attempts <= 2, first);
-  for (; attempts < STAGE_ATTEMPTS_MAX; attempts++) {
-    const pauseMs = STAGE_BACKOFF_MS * 2 ** (attempts - 1);
+  for (; attempts < RETRIES.run.triesMax; attempts++) {
+    const pauseMs = RETRIES.run.firstMs * 2 ** (attempts - 1);
     await shop.after(pauseMs - 1);
     assertEquals((await shop.stagesOf(run(1)))[0], `cost retrying ${attempts}`, "too early");
     await shop.after(1);
@@ -67,7 +67,7 @@ Deno.test("cost: a revived stage has all its attempts again", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
   shop.start();
-  for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
+  for (let i = 0; i < RETRIES.run.triesMax; i++) await shop.after(RETRIES.run.firstMs * 2 ** i);
   assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
   await revived(shop, 1);
   await shop.after(0);
@@ -80,14 +80,14 @@ Deno.test("cost: new data for a failing run does not shorten its backoff", async
   shop.start();
   await shop.idle();
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
-  shop.nowMs += STAGE_BACKOFF_MS / 2;
+  shop.nowMs += RETRIES.run.firstMs / 2;
   await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
   await shop.idle();
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
   // When the first backoff would have ended, the second has not.
-  await shop.after(STAGE_BACKOFF_MS);
+  await shop.after(RETRIES.run.firstMs);
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
-  await shop.after(STAGE_BACKOFF_MS);
+  await shop.after(RETRIES.run.firstMs);
   assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 3");
 });
 
@@ -97,7 +97,7 @@ Deno.test("cost: a failure that is noted after another worker's success goes", a
   shop.start();
   await shop.idle();
   await shop.pipeline.projectFailed({ team: TEAM.id, run: run(1) }, new Error("too late"));
-  await shop.after(STAGE_BACKOFF_MS);
+  await shop.after(RETRIES.run.firstMs);
   assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
   assertEquals(await shop.temp.keysBelow(["failed"]), []);
   assertEquals(await shop.temp.keysBelow(["work", "run"]), []);

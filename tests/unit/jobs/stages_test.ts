@@ -1,12 +1,9 @@
 /** Checks that are judged later: retries, and giving up without delaying others. */
+import { RETRIES } from "../../../domain/work/work.ts";
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, ScoreId } from "../../../domain/core/ids.ts";
-import {
-  type RunFailure,
-  STAGE_ATTEMPTS_MAX,
-  STAGE_BACKOFF_MS,
-} from "../../../domain/runs/stages.ts";
+import { type RunFailure } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { deadStages, revive } from "../../../kv/runs/run_work.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
@@ -47,7 +44,7 @@ function revived({ store, nowMs }: WorkerHarness, n: number): Promise<boolean> {
 
 /** Lets a worker try until it has given up. */
 async function untilDead(shop: WorkerHarness): Promise<void> {
-  for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
+  for (let i = 0; i < RETRIES.run.triesMax; i++) await shop.after(RETRIES.run.firstMs * 2 ** i);
 }
 
 /** Opens a worker that has given up the checks of run 1. */
@@ -105,7 +102,7 @@ Deno.test("checks: none judges before the close, also after the cost failed once
   await shop.idle();
   assertEquals((await shop.temp.keysBelow(["failed"])).length, 1);
   broken = false;
-  await shop.after(STAGE_BACKOFF_MS);
+  await shop.after(RETRIES.run.firstMs);
   await shop.after(86_400_000);
   assertEquals([judged, await shop.stagesOf(run(1))], [[], []]);
   await noWork(shop);
@@ -133,11 +130,11 @@ Deno.test("checks: a run that fails is retried, and others do not wait", async (
   assertEquals(await checksOf(shop, 1), "checks retrying 1");
   assertEquals(await checksOf(shop, 2), "checks done 1");
   assertEquals((await stagesOf(shop.store, 1))[1]?.error, "TypeError: no answer");
-  await shop.after(STAGE_BACKOFF_MS - 1);
+  await shop.after(RETRIES.run.firstMs - 1);
   assertEquals(await checksOf(shop, 1), "checks retrying 1", "too early");
   await shop.after(1);
   assertEquals(await checksOf(shop, 1), "checks retrying 2");
-  await shop.after(2 * STAGE_BACKOFF_MS);
+  await shop.after(2 * RETRIES.run.firstMs);
   assertEquals(await checksOf(shop, 1), "checks done 1");
   assertEquals(ran.filter((id) => id === run(1)).length, 3);
   await noWork(shop);
@@ -226,7 +223,7 @@ for (const isGivenUp of [false, true]) {
     const key = keys.runFailure(TEAM.id, run(1));
     assertEquals((await shop.store.reader.get<RunFailure>(key)).value?.work, "cost");
     [isBroken, isScoreBroken] = [false, false];
-    await shop.after(STAGE_BACKOFF_MS);
+    await shop.after(RETRIES.run.firstMs);
     await shop.idle();
     assertEquals(await checksOf(shop, 1), "checks done 1");
     await shop.after(86_400_000);

@@ -2,7 +2,7 @@
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { STAGE_ATTEMPTS_MAX } from "../../../domain/runs/stages.ts";
+import { RETRIES } from "../../../domain/work/work.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { jobs } from "../../../tools/jobs.ts";
 import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
@@ -19,7 +19,7 @@ async function killCost(h: Harness, n: number): Promise<void> {
   await h.work.idle();
   const pipeline = processingOf(h.store, () => NOON);
   const run = { team: h.team.id, run: runId(n) as RunId };
-  for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await pipeline.projectFailed(run, FAILURE);
+  for (let i = 0; i < RETRIES.run.triesMax; i++) await pipeline.projectFailed(run, FAILURE);
 }
 
 /** Returns whether a run's cost is given up. */

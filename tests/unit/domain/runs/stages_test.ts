@@ -1,4 +1,5 @@
 /** The stages of a run follow from its summary, its results, its incidents and its failure. */
+import { RETRIES } from "../../../../domain/work/work.ts";
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { CheckResult } from "../../../../domain/runs/check_result.ts";
@@ -7,12 +8,10 @@ import type { Closing, Opening } from "../../../../domain/runs/run.ts";
 import {
   failureAfter,
   isDead,
+  nextTryAt,
   type ProcessedRun,
   processingOf,
-  retryAt,
   type RunFailure,
-  STAGE_ATTEMPTS_MAX,
-  STAGE_BACKOFF_MS,
   STAGE_ERROR_CHARS_MAX,
   STAGES,
 } from "../../../../domain/runs/stages.ts";
@@ -115,17 +114,17 @@ Deno.test("stages: a failure that is over does not show", () => {
 
 Deno.test("failures: each one doubles the backoff, and the last allowed attempt gives up", () => {
   let failure: RunFailure | null = null;
-  for (let tries = 1; tries < STAGE_ATTEMPTS_MAX; tries++) {
+  for (let tries = 1; tries < RETRIES.run.triesMax; tries++) {
     failure = failureAfter(failure, "checks", new TypeError("no answer"), 100);
     assertEquals(failure, { work: "checks", tries, at: 100, error: "TypeError: no answer" });
-    assertEquals(retryAt(failure), 100 + STAGE_BACKOFF_MS * 2 ** (tries - 1));
+    assertEquals(nextTryAt(failure), 100 + RETRIES.run.firstMs * 2 ** (tries - 1));
     assertEquals(isDead(failure), false);
   }
   failure = failureAfter(failure, "checks", "just text", 100);
   assertEquals([failure.tries, failure.error, isDead(failure)], [8, "just text", true]);
   // Other work has tries of its own, and a retry by hand is due at once.
   assertEquals(failureAfter(failure, "cost", "x", 200).tries, 1);
-  assertEquals(retryAt({ ...failure, tries: 0, at: 900 }), 900);
+  assertEquals(nextTryAt({ ...failure, tries: 0, at: 900 }), 900);
 });
 
 Deno.test("failures: an error's text is shortened, and any thrown value is reported", () => {
