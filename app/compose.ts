@@ -12,7 +12,7 @@ import { ALWAYS } from "../runtime/loop.ts";
 import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
-import { createMaking } from "../kv/alerts/making.ts";
+import { createStamps } from "../domain/alerts/stamp.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
 import { createJudgeLater } from "../kv/checks/later.ts";
 import { createCheckStore } from "../kv/checks/store.ts";
@@ -89,7 +89,7 @@ export function createService(options: ServiceOptions) {
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
-  const updater = new RunUpdater(store, createMaking(region, environment));
+  const updater = new RunUpdater(store, createStamps(region, environment));
   /** Dependencies of the stores of a team's objects. */
   const objects = { store, changes: updater, region, environment };
   const spend = createSpendStore(store);

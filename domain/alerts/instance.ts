@@ -79,7 +79,7 @@ function limitsOf(text: string, settings: RuleSettings): Thresholds | null {
 }
 
 /** Returns whether an instance is to be stored. */
-export function isKept(instance: AlertInstance, { settings }: Rule): boolean {
+export function isStored(instance: AlertInstance, { settings }: Rule): boolean {
   return hasPlace(instance) ||
     needsRow(instance.outcomes, limitsOf(instance.text, settings));
 }

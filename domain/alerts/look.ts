@@ -28,8 +28,8 @@ export function kindLook(kind: RuleKind): string {
   return `${KIND}${kind}`;
 }
 
-/** Returns the name of a look at a group of a rule. */
-export function groupLook(rule: string, group: string): string {
+/** Returns the name of a group of a rule, and of a look at it. */
+export function groupName(rule: string, group: string): string {
   return `${rule}${SEPARATOR}${group}`;
 }
 

@@ -12,6 +12,7 @@ import type { Incident } from "./incident.ts";
 import { isMuted } from "./match.ts";
 import type { Rule } from "./rule.ts";
 import type { Silence } from "./silence.ts";
+import type { Stamp } from "./stamp.ts";
 import { withEntry } from "./timeline.ts";
 
 /** Settings that decide where messages are sent. */
@@ -20,14 +21,6 @@ export interface Recipients {
   readonly channels: readonly Channel[];
   /** All silences. */
   readonly silences: readonly Silence[];
-}
-
-/** Instant, and new identifiers. */
-export interface Making {
-  /** Unix milliseconds. */
-  readonly nowMs: number;
-  /** Generates an identifier with a prefix. */
-  readonly newId: (prefix: "inc" | "whd") => string;
 }
 
 /** An incident after a change, with the messages about it. */
@@ -57,15 +50,15 @@ export function announce(
   incident: Incident,
   rule: Rule,
   recipients: Recipients,
-  making: Making,
+  stamp: Stamp,
 ): Notified {
-  const { nowMs } = making;
+  const { nowMs } = stamp;
   const isSilenced = isSilencedNow(incident, recipients, nowMs);
   const channels = channelsOf(rule, recipients).filter(({ slug, settings }) =>
     wants(settings, eventFor(incident, slug))
   );
   const noted = { ...incident, isSilenced, isHeldBack: isSilenced };
-  if (!isSilenced) return send(noted, channels, (slug) => eventFor(incident, slug), making);
+  if (!isSilenced) return send(noted, channels, (slug) => eventFor(incident, slug), stamp);
   const slugs = channels.map(({ slug }) => slug);
   if (slugs.length === 0) return { incident: noted, deliveries: [] };
   const entry = { at: nowMs, what: "silenced", channels: slugs } as const;
@@ -84,13 +77,13 @@ export function announceChange(
   incident: Incident,
   event: "incident.acknowledged" | "incident.resolved",
   { channels }: Recipients,
-  making: Making,
+  stamp: Stamp,
 ): Notified {
   const notified = channels.filter(({ slug, settings }) =>
     incident.deliveries[slug] !== undefined && wants(settings, event) &&
     (event === "incident.resolved" || ACKNOWLEDGED_TYPES.has(settings.type))
   );
-  return send({ ...incident, isHeldBack: false }, notified, () => event, making);
+  return send({ ...incident, isHeldBack: false }, notified, () => event, stamp);
 }
 
 /** Types of channels that are notified of acknowledgements. */
@@ -119,7 +112,7 @@ function send(
   incident: Incident,
   channels: readonly Channel[],
   eventOf: (channel: string) => MessageEvent,
-  { nowMs, newId }: Making,
+  { nowMs, newId }: Stamp,
 ): Notified {
   if (channels.length === 0) return { incident, deliveries: [] };
   const slugs = channels.map(({ slug }) => slug);

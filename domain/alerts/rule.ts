@@ -114,6 +114,19 @@ export interface RuleOverflow {
   readonly groups: number;
 }
 
+/** Numbers of the instances of a rule. */
+export interface RuleCounts {
+  /** Instances with a row. */
+  readonly instances: number;
+  /** Instances with an incident, or that wait for it. */
+  readonly firing: number;
+  /** Groups that share one incident; null for none. */
+  readonly overflow: RuleOverflow | null;
+}
+
+/** Numbers of a team's instances, by the rule's slug; a rule without any is left out. */
+export type TeamCounts = Readonly<Record<string, RuleCounts>>;
+
 /** Maximum rules of a kind that count what one run or monitor reports: the first by slug. */
 export const RULES_PER_SIGNAL_MAX = 10;
 

@@ -7,14 +7,15 @@ import type { ResolvedBy } from "../channels/message.ts";
 import type { MadeBy } from "../teams/team.ts";
 import type { Incident } from "./incident.ts";
 import { type AlertInstance, stateOf } from "./instance.ts";
-import { announce, announceChange, type Making, type Notified, type Recipients } from "./notify.ts";
+import { announce, announceChange, type Notified, type Recipients } from "./notify.ts";
 import type { Tally } from "./outcomes.ts";
 import type { Rule, RuleCondition } from "./rule.ts";
+import type { Stamp } from "./stamp.ts";
 import { withEntry } from "./timeline.ts";
 import { titleOf } from "./title.ts";
 
 /** An instance with its incident after a change; `notified` is null if no incident changes. */
-export interface Settled {
+export interface Update {
   /** The instance after the change. */
   readonly instance: AlertInstance;
   /** The event; null for none. */
@@ -24,7 +25,7 @@ export interface Settled {
 }
 
 /** Context of a change. */
-export interface Settling extends Making {
+export interface UpdateContext extends Stamp {
   /** The rule. */
   readonly rule: Rule;
   /** Channels and silences. */
@@ -40,27 +41,27 @@ export interface Settling extends Making {
  *
  * @param incident its incident; null for none
  */
-export function settle(
+export function updateIncident(
   before: AlertInstance,
   incident: Incident | null,
-  settling: Settling,
-): Settled {
+  context: UpdateContext,
+): Update {
   const instance: AlertInstance = { ...before, isPending: false };
-  const tally = stateOf(instance, settling.rule);
+  const tally = stateOf(instance, context.rule);
   if (!tally.isFiring) {
     const ended: AlertInstance = { ...instance, incident: null, resolvedCount: 0 };
     if (incident === null) return { instance: ended, change: null, notified: null };
-    const by = settling.isPaused === true ? "paused" : "condition";
-    const notified = resolved(incident, by, tally.changedAt, settling.recipients, settling);
+    const by = context.isPaused === true ? "paused" : "condition";
+    const notified = resolved(incident, by, tally.changedAt, context.recipients, context);
     return { instance: ended, change: "resolved", notified };
   }
   const count = tally.count - instance.resolvedCount;
   if (incident !== null) {
-    const notified = repeated(instance, incident, tally, count, settling);
+    const notified = repeated(instance, incident, tally, count, context);
     return { instance, change: notified && "repeated", notified };
   }
   if (count <= 0) return { instance, change: null, notified: null };
-  const notified = opened(instance, tally, count, settling);
+  const notified = opened(instance, tally, count, context);
   const id = notified.incident.id;
   return { instance: { ...instance, incident: id }, change: "opened", notified };
 }
@@ -69,9 +70,9 @@ function opened(
   { group, text, rule: slug, ruleVersion }: AlertInstance,
   tally: Tally,
   count: number,
-  settling: Settling,
+  context: UpdateContext,
 ): Notified {
-  const { nowMs, newId, rule, recipients, error = null } = settling;
+  const { nowMs, newId, rule, recipients, error = null } = context;
   const { condition, severity } = rule.settings;
   const facts = factsFrom({ group, text }, tally, count, rule);
   const incident: Incident = {
@@ -83,7 +84,7 @@ function opened(
     timeline: [{ at: nowMs, what: "opened", count }],
     ...{ deliveries: {}, notifiedAt: null, notifiedCount: 0, isHeldBack: false },
   };
-  return announce(incident, rule, recipients, settling);
+  return announce(incident, rule, recipients, context);
 }
 
 /** Returns an incident with what happened since; null if nothing did. It writes no message. */
@@ -92,7 +93,7 @@ function repeated(
   incident: Incident,
   tally: Tally,
   count: number,
-  { error, nowMs, rule }: Settling,
+  { error, nowMs, rule }: UpdateContext,
 ): Notified | null {
   const facts = factsFrom({ group, text }, tally, count, rule);
   const before = new Set(incident.runs);
@@ -154,10 +155,10 @@ export function resolved(
   resolvedBy: ResolvedBy,
   atMs: number,
   recipients: Recipients,
-  making: Making,
+  stamp: Stamp,
   made: { readonly by: string; readonly note: string | null } | null = null,
 ): Notified {
-  const { nowMs } = making;
+  const { nowMs } = stamp;
   const { by, note } = made ?? { by: null, note: null };
   const timeline = withEntry(incident.timeline, {
     at: nowMs,
@@ -173,7 +174,7 @@ export function resolved(
     resolvedBy,
     timeline,
   };
-  return announceChange(ended, "incident.resolved", recipients, making);
+  return announceChange(ended, "incident.resolved", recipients, stamp);
 }
 
 /** Acknowledges an open incident. */
@@ -182,7 +183,7 @@ export function acknowledged(
   note: string | null,
   { at, by }: MadeBy,
   recipients: Recipients,
-  making: Making,
+  stamp: Stamp,
 ): Notified {
   const timeline = withEntry(incident.timeline, { at, what: "acknowledged", by, note });
   const known: Incident = {
@@ -191,5 +192,5 @@ export function acknowledged(
     acknowledged: { by, at, note },
     timeline,
   };
-  return announceChange(known, "incident.acknowledged", recipients, making);
+  return announceChange(known, "incident.acknowledged", recipients, stamp);
 }

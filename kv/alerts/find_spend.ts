@@ -4,7 +4,7 @@
  * @module
  */
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
-import { groupLook } from "../../domain/alerts/look.ts";
+import { groupName } from "../../domain/alerts/look.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
 import { spendPeriodOf } from "../../domain/alerts/spend_period.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
@@ -61,7 +61,7 @@ export async function findSpend(
   const before = new Set(known.map(({ text }) => text));
   const ended = over.filter(([group]) => before.has(group));
   const begun = over.filter(([group]) => !before.has(group));
-  const name = text === null ? slug : groupLook(slug, text);
+  const name = text === null ? slug : groupName(slug, text);
   const next = isMore || ended.length > 0 ? [{ at: nowMs + 1, name }] : [];
   const signals = begun.map(([, { subject, cost }]) => {
     const value = Number(dollarsText(cost));

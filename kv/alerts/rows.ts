@@ -3,28 +3,23 @@
  *
  * @module
  */
+import type { AlertChange } from "../../domain/alerts/decide.ts";
+import { firstIncidentLookAt } from "../../domain/alerts/expiry.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
-import type { RuleOverflow } from "../../domain/alerts/rule.ts";
+import { groupName } from "../../domain/alerts/look.ts";
+import type { RuleOverflow, TeamCounts } from "../../domain/alerts/rule.ts";
 import type { Severity } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { packBlob, unpackBlob } from "../base/blob.ts";
 import { keys } from "../base/keys.ts";
+import { newDeliveryRows } from "../channels/delivery_rows.ts";
 import { getAll, getValue, type Store } from "../store.ts";
+import { workKey, workSet } from "../work/work_rows.ts";
 import type { KvSet } from "../writer/write.ts";
 
-/** Numbers of the instances of a rule. */
-export interface RuleState {
-  /** Instances with a row. */
-  readonly instances: number;
-  /** Instances with an incident, or that wait for it. */
-  readonly firing: number;
-  /** Groups that share one incident; null for none. */
-  readonly overflow: RuleOverflow | null;
-}
-
-/** Numbers of a team's instances, by the rule's slug; a rule without any is left out. */
-export type AlertState = Readonly<Record<string, RuleState>>;
+/** Maximum incidents that a run names: the latest. */
+const INCIDENTS_PER_RUN_MAX = 100;
 
 /** Immutable fields of an incident that lists are filtered by, in its row by time. */
 export interface IncidentLabels {
@@ -39,7 +34,7 @@ export async function readOverflows(
   store: Store,
   team: TeamId,
 ): Promise<ReadonlyMap<string, RuleOverflow>> {
-  const state = await getValue<AlertState>(store, keys.alertState(team)) ?? {};
+  const state = await getValue<TeamCounts>(store, keys.alertState(team)) ?? {};
   return new Map(
     Object.entries(state).flatMap(([slug, { overflow }]) =>
       overflow === null ? [] : [[slug, overflow] as const]
@@ -91,6 +86,44 @@ export function incidentAtSet(team: TeamId, incident: Incident): KvSet {
   const { id, openedAt, rule, group: { agent = null }, severity } = incident;
   const labels: IncidentLabels = { rule, agent, severity };
   return { key: keys.incidentAt(team, openedAt, id), value: labels };
+}
+
+/** Returns the rows that a change of a team's alerts sets and deletes. */
+export function changeRows(
+  team: TeamId,
+  before: TeamCounts,
+  { instances, incidents, deliveries, due, counts, incidentsOfRuns }: AlertChange,
+  named: readonly Deno.KvEntryMaybe<unknown>[],
+): { readonly sets: readonly KvSet[]; readonly deletes: readonly Deno.KvKey[] } {
+  const sets: KvSet[] = counts === before ? [] : [{ key: keys.alertState(team), value: counts }];
+  const deletes: Deno.KvKey[] = [];
+  for (const { before, after } of instances.values()) {
+    if (after !== null) sets.push(instanceSet(team, after));
+    else if (before !== null) deletes.push(keys.alert(team, before.rule, before.text));
+  }
+  for (const { rule, group, at, isFiled } of due) {
+    const row = { at, kind: "rule", team, name: groupName(rule, group) } as const;
+    if (isFiled) sets.push(workSet(row));
+    else deletes.push(workKey(row));
+  }
+  for (const { incident, isNew } of incidents.values()) {
+    const { id, openedAt, severity, state } = incident;
+    const openKey = keys.openIncident(team, id);
+    sets.push(incidentSet(team, incident));
+    if (isNew) {
+      const at = firstIncidentLookAt(openedAt);
+      sets.push(incidentAtSet(team, incident), workSet({ at, kind: "incident", team, name: id }));
+    }
+    if (state === "resolved") deletes.push(openKey);
+    else if (isNew) sets.push({ key: openKey, value: severity });
+  }
+  const runs = [...incidentsOfRuns.values()].map((added, i): KvSet => {
+    const { key, value } = named[i] as Deno.KvEntryMaybe<readonly string[]>;
+    // Ids begin with their time.
+    const all = [...new Set([...value ?? [], ...added])].sort();
+    return { key, value: all.slice(-INCIDENTS_PER_RUN_MAX) };
+  });
+  return { sets: [...sets, ...newDeliveryRows(team, deliveries), ...runs], deletes };
 }
 
 function encoded(value: AlertInstance | Incident): Uint8Array {

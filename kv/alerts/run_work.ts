@@ -6,7 +6,7 @@
  */
 import { checkSignals } from "../../domain/alerts/check_signals.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
-import { groupLook } from "../../domain/alerts/look.ts";
+import { groupName } from "../../domain/alerts/look.ts";
 import { matches } from "../../domain/alerts/match.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
 import {
@@ -25,7 +25,7 @@ import { workSet } from "../work/work_rows.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet } from "../writer/write.ts";
-import type { TeamAlerts } from "./state.ts";
+import type { TeamAlerts } from "./read.ts";
 
 /** Milliseconds within which changes of a group's spend share a look. */
 const SPEND_STEP_MS = 2_000;
@@ -50,13 +50,13 @@ export function runSignals(
 
 /** Returns the signals of how runs ended, what they cost, and of models without a price. */
 function endSignals(
-  { config: { byKind }, state }: TeamAlerts,
+  { config: { byKind }, counts }: TeamAlerts,
   updates: readonly RunUpdate[],
 ): AlertSignal[] {
   const failed = byKind.get("run_failed") ?? [];
   const cost = byKind.get("run_cost") ?? [];
   const isUnpriced = byKind.has("unpriced");
-  const hasInstances = failed.some(({ slug }) => state[slug] !== undefined);
+  const hasInstances = failed.some(({ slug }) => counts[slug] !== undefined);
   const hasBad = failed.length > 0 && updates.some(({ after }) => closeOutcomeOf(after) === "bad");
   const areClosesCounted = hasBad || hasInstances;
   const signals: AlertSignal[] = [];
@@ -75,13 +75,13 @@ function endSignals(
 
 /** Returns the signals of what checks said. */
 function judgedSignals(
-  { config: { byKind }, state }: TeamAlerts,
+  { config: { byKind }, counts }: TeamAlerts,
   updates: readonly RunUpdate[],
   results: ChangedResults,
 ): AlertSignal[] {
   const rules = byKind.get("check_failed") ?? [];
   if (rules.length === 0 || results.size === 0) return [];
-  const hasInstances = rules.some(({ slug }) => state[slug] !== undefined);
+  const hasInstances = rules.some(({ slug }) => counts[slug] !== undefined);
   const isCounted = hasInstances || results.values().some(({ after }) => after?.some(isNotPassed));
   if (!isCounted) return [];
   return updates.flatMap((update) => {
@@ -139,7 +139,7 @@ function spendLooks({ slug, settings }: Rule, updates: readonly RunUpdate[]): Se
     const subject = subjectOf(summary);
     if (!matches(settings.match, subject)) return;
     const isModel = settings.groupBy === "model";
-    names.add(isModel ? slug : groupLook(slug, groupOf(settings.groupBy, subject).text));
+    names.add(isModel ? slug : groupName(slug, groupOf(settings.groupBy, subject).text));
   };
   for (const { before, after } of updates) {
     const [old, now] = [before?.contribution?.cost ?? 0n, after?.contribution?.cost ?? 0n];

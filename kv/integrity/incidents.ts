@@ -7,9 +7,10 @@
  */
 import type { Incident } from "../../domain/alerts/incident.ts";
 import { hasPlace } from "../../domain/alerts/instance.ts";
+import type { TeamCounts } from "../../domain/alerts/rule.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
 import { INCIDENT_STATES } from "../../domain/channels/message.ts";
-import { type AlertState, decodeIncident, decodeInstance } from "../alerts/rows.ts";
+import { decodeIncident, decodeInstance } from "../alerts/rows.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { eachRow, getAll, getValue } from "../store.ts";
 import { NONE, readImplied, type TeamCheck } from "./findings.ts";
@@ -73,7 +74,7 @@ async function verifyInstances(
   unresolved: ReadonlySet<string>,
 ): Promise<void> {
   const left = new Set(unresolved);
-  const state = await getValue<AlertState>(store, keys.alertState(team)) ?? {};
+  const state = await getValue<TeamCounts>(store, keys.alertState(team)) ?? {};
   const none = { instances: 0, firing: 0 };
   const counts = new Map(Object.keys(state).map((rule) => [rule, { ...none }]));
   for await (const { key, value } of eachRow(store, { prefix: keys.alerts(team) })) {

@@ -13,7 +13,7 @@ import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
 import { LabeledCounter } from "../../runtime/metric_text.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import type { AlertConfig } from "../alerts/state.ts";
+import type { PreparedConfig } from "../alerts/read.ts";
 import { groupsOf } from "../base/groups.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
@@ -59,7 +59,7 @@ const DELETES_SIZE = sizeOf({
  */
 export type PlanUpdate = (
   run: SummarizedHead,
-  config: AlertConfig,
+  config: PreparedConfig,
 ) => RunUpdate | null | Promise<RunUpdate | null>;
 
 /** Receives the runs that a commit covered, and the summaries that it stored under a version. */

@@ -8,7 +8,7 @@ import { agentRunOf } from "../../domain/agents/activity.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
-import { nothingFor, planAlerts } from "../alerts/fold.ts";
+import { nothingFor, planAlerts } from "../alerts/plan.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
@@ -61,7 +61,7 @@ export async function buildRunWrite(
     : await planAlerts(caches.alerts, team, known.version, { signals }, agents);
   const looks = caches.alerts === null
     ? []
-    : runLookSets(team, known, changes, caches.alerts.making().nowMs, (key) =>
+    : runLookSets(team, known, changes, caches.alerts.stamps().nowMs, (key) =>
       filed.has(keyText(key)));
   const entries = await entriesOf(store, team, current, changes, feed, alerts.counted);
   const removed = await removedRunSets({ store, team }, changes);

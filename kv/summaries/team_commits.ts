@@ -4,12 +4,11 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import type { Making } from "../../domain/alerts/notify.ts";
+import type { StampSource } from "../../domain/alerts/stamp.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { ActivityCache } from "../agents/agents.ts";
-import { nothingFor, planAlerts } from "../alerts/fold.ts";
-import type { AlertDeps } from "../alerts/session.ts";
-import { AlertCache } from "../alerts/state.ts";
+import { type AlertDeps, nothingFor, planAlerts } from "../alerts/plan.ts";
+import { AlertCache } from "../alerts/read.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BACK_ENDS } from "../base/limits.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
@@ -39,7 +38,7 @@ export interface TeamCaches {
   /** Configuration of teams, and their alerts. */
   readonly configs: AlertCache;
   /** Null if runs change without alerts. */
-  readonly alerts: (AlertDeps & { readonly cache: AlertCache }) | null;
+  readonly alerts: AlertDeps | null;
   /** Looks at rules that are filed and not due yet. */
   readonly filed: LRUCache<string, true>;
 }
@@ -49,15 +48,15 @@ export class TeamCommits implements TeamChanges {
   protected readonly caches: TeamCaches;
   protected readonly locks = new KeyedMutex();
 
-  /** @param making time and identifiers of incidents; null to change runs without alerts */
-  constructor(store: Store, making: (() => Making) | null) {
+  /** @param stamps time and identifiers of incidents; null to change runs without alerts */
+  constructor(store: Store, stamps: StampSource | null) {
     const configs = new AlertCache(store);
     this.caches = {
       store,
       configs,
       rollups: new RollupCache(store),
       agents: new ActivityCache(store),
-      alerts: making && { store, making, cache: configs },
+      alerts: stamps && { store, stamps, cache: configs },
       filed: new LRUCache({ max: LOOKS_MAX }),
     };
   }

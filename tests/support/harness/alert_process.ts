@@ -4,6 +4,7 @@ import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
 import type { AlertWork } from "../../../domain/alerts/signal.ts";
 import type { SilenceSettings } from "../../../domain/alerts/silence.ts";
+import { createStamps } from "../../../domain/alerts/stamp.ts";
 import type { RuleStore, SilenceStore } from "../../../domain/alerts/store.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { AllFacts, FactName } from "../../../domain/checks/program.ts";
@@ -16,7 +17,6 @@ import type { FinishStatus } from "../../../domain/runs/run.ts";
 import { newNotice, type NoticePercent } from "../../../domain/teams/quota.ts";
 import { createIncidentLooks } from "../../../kv/alerts/incident_looks.ts";
 import { createRuleLooks } from "../../../kv/alerts/looks.ts";
-import { createMaking } from "../../../kv/alerts/making.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import { createRuleStore } from "../../../kv/alerts/rules.ts";
 import { createSilenceLooks } from "../../../kv/alerts/silence_looks.ts";
@@ -46,7 +46,7 @@ export class AlertProcess extends StoreProcess {
 
   /** @param wrap replaces how judging changes runs, for races and faults */
   constructor(store: Store, wrap: (changes: RunChanges) => RunChanges = (changes) => changes) {
-    super(store, (environment) => createMaking("eu", environment));
+    super(store, (environment) => createStamps("eu", environment));
     const deps = { store, changes: this.updater };
     const config = { ...deps, region: "eu", environment: this.environment } as const;
     this.rules = createRuleStore(config);

@@ -13,7 +13,7 @@ import { processAll, runsOf } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { processingOf } from "./stores.ts";
 
-type Making = ConstructorParameters<typeof RunUpdater>[1];
+type Stamps = ConstructorParameters<typeof RunUpdater>[1];
 
 /** One process with its own caches and a clock that the test moves. Two on one store act as two. */
 export class StoreProcess {
@@ -29,9 +29,9 @@ export class StoreProcess {
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   };
 
-  /** @param makingOf what makes alerts of runs; nothing by default */
-  constructor(readonly store: Store, makingOf: (environment: Environment) => Making = () => null) {
-    this.updater = new RunUpdater(store, makingOf(this.environment));
+  /** @param stampsOf what makes alerts of runs; nothing by default */
+  constructor(readonly store: Store, stampsOf: (environment: Environment) => Stamps = () => null) {
+    this.updater = new RunUpdater(store, stampsOf(this.environment));
     this.runs = runsOf(store);
     this.pipeline = processingOf(store, this.now, this.updater);
   }

@@ -5,7 +5,7 @@ import { DEFAULT_RULES } from "../../../domain/alerts/rules.ts";
 import { parseRule } from "../../../domain/alerts/rule_body.ts";
 import type { PutObject } from "../../../domain/config/objects.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
-import type { AlertState } from "../../../kv/alerts/rows.ts";
+import type { TeamCounts } from "../../../domain/alerts/rule.ts";
 import { createRuleStore } from "../../../kv/alerts/rules.ts";
 import { createSilenceStore } from "../../../kv/alerts/silences.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
@@ -137,7 +137,7 @@ Deno.test("rules: groups that share an incident are shown", async () => {
   await using temp = await TempStore.open();
   const { rules } = storesOf(temp.store);
   const overflow = { since: NOON, groups: 3 };
-  const state: AlertState = {
+  const state: TeamCounts = {
     dear: { instances: 1_001, firing: 1_001, overflow },
     failures: { instances: 1, firing: 0, overflow: null },
   };

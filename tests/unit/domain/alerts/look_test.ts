@@ -1,6 +1,6 @@
 /** Names of looks, and periods of spend. */
 import { assertEquals } from "@std/assert";
-import { groupLook, kindLook, lookOf } from "../../../../domain/alerts/look.ts";
+import { groupName, kindLook, lookOf } from "../../../../domain/alerts/look.ts";
 import { RULE_KINDS } from "../../../../domain/alerts/rule.ts";
 import { spendPeriodOf } from "../../../../domain/alerts/spend_period.ts";
 import { formatInstant, parseInstant } from "../../../../domain/core/time.ts";
@@ -8,8 +8,8 @@ import { formatInstant, parseInstant } from "../../../../domain/core/time.ts";
 Deno.test("looks: each name asks for one look", () => {
   for (const kind of RULE_KINDS) assertEquals(lookOf(kindLook(kind)), { of: "kind", kind });
   assertEquals(lookOf("quota"), { of: "rule", rule: "quota" });
-  assertEquals(lookOf(groupLook("a.b", "x *y z")), { of: "group", rule: "a.b", group: "x *y z" });
-  assertEquals(lookOf(groupLook("a", "")), { of: "group", rule: "a", group: "" });
+  assertEquals(lookOf(groupName("a.b", "x *y z")), { of: "group", rule: "a.b", group: "x *y z" });
+  assertEquals(lookOf(groupName("a", "")), { of: "group", rule: "a", group: "" });
   assertEquals(lookOf("*nothing"), null);
 });
 

@@ -7,7 +7,7 @@ import { groupOf } from "../../../../domain/alerts/group.ts";
 import type { Incident, TimelineEntry } from "../../../../domain/alerts/incident.ts";
 import {
   type AlertInstance,
-  isKept,
+  isStored,
   newInstance,
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
@@ -18,7 +18,7 @@ import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
 import type { Silence } from "../../../../domain/alerts/silence.ts";
 import { withEntry } from "../../../../domain/alerts/timeline.ts";
 import { titleOf } from "../../../../domain/alerts/title.ts";
-import { acknowledged, resolved, settle } from "../../../../domain/alerts/transition.ts";
+import { acknowledged, resolved, updateIncident } from "../../../../domain/alerts/transition.ts";
 
 const THREE_FAILURES: RuleCondition = {
   kind: "run_failed",
@@ -94,7 +94,7 @@ class Story {
   signal(n: number, outcome: AlertSignal["outcome"], isPaused = false): string | null {
     this.instance = withSignal(this.instance, this.rule, signal(n, outcome));
     const open = this.instance.incident === null ? null : this.incident;
-    const { instance, change, notified } = settle(this.instance, open, {
+    const { instance, change, notified } = updateIncident(this.instance, open, {
       ...this.making(n),
       rule: this.rule,
       recipients: this.recipients,
@@ -129,7 +129,7 @@ Deno.test("an incident opens, counts on and is resolved, with its messages in or
     [story.incident?.state, story.incident?.resolvedBy, story.incident?.resolvedAt],
     ["resolved", "condition", 5],
   );
-  assertEquals(isKept(story.instance, story.rule), true);
+  assertEquals(isStored(story.instance, story.rule), true);
   assertEquals(story.sent, [
     "ops incident.opened after null",
     "ops incident.resolved after whd_2",
@@ -171,7 +171,7 @@ Deno.test("a paused monitor resolves at once", () => {
     const { instance } = story;
     const missed = { ...signal(n, outcome, "missed"), kind: "missed", key: "nightly" } as const;
     story.instance = withSignal(instance, story.rule, missed);
-    return settle(story.instance, story.incident, {
+    return updateIncident(story.instance, story.incident, {
       ...{ ...story.making(n), rule: story.rule, recipients: story.recipients },
       isPaused: outcome === "paused",
     });

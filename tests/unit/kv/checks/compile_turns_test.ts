@@ -1,6 +1,6 @@
 /** Compiling the checks of a team lets other work go on. */
 import { assert, assertEquals } from "@std/assert";
-import { AlertCache } from "../../../../kv/alerts/state.ts";
+import { AlertCache } from "../../../../kv/alerts/read.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";

@@ -6,6 +6,7 @@
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { resultSignals } from "../../domain/alerts/check_signals.ts";
+import type { EarlierOutcomes } from "../../domain/alerts/decide.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { matches } from "../../domain/alerts/match.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
@@ -23,14 +24,6 @@ import { getAll, type Store } from "../store.ts";
 /** Latest runs by start that are read of an order. */
 const RUNS_MAX = 100;
 
-/** A group without an instance, and its first bad outcome. */
-export interface NewGroup {
-  readonly rule: Rule;
-  readonly subject: SignalSubject;
-  /** Arrival of its first bad outcome, unix milliseconds. */
-  readonly fromMs: number;
-}
-
 /** A run with its summary. */
 type SummarizedRun = readonly [RunId, RunSummary];
 
@@ -43,7 +36,7 @@ type SummarizedRun = readonly [RunId, RunSummary];
 export async function laterOutcomes(
   store: Store,
   team: TeamId,
-  { rule, subject, fromMs }: NewGroup,
+  { rule, subject, fromMs }: EarlierOutcomes,
   excluded: ReadonlySet<RunId>,
 ): Promise<readonly AlertSignal[]> {
   const { groupBy, match, condition } = rule.settings;

@@ -7,13 +7,17 @@
  *
  * @module
  */
+import type { AlertChange, LackingRows } from "../../domain/alerts/decide.ts";
+import type { Incident } from "../../domain/alerts/incident.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
-import type { Rule, RuleKind } from "../../domain/alerts/rule.ts";
+import type { TeamCounts } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
+import type { AlertSignal } from "../../domain/alerts/signal.ts";
+import type { AlertConfig } from "../../domain/alerts/touched.ts";
 import type { Check, CompiledCheck } from "../../domain/checks/check.ts";
 import { compiledCheck } from "../../domain/checks/compile.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
   type ByteCache,
   BYTES_PER_CHAR,
@@ -24,14 +28,16 @@ import { keys } from "../base/keys.ts";
 import { bytesOfDay, type CheckDays } from "../checks/day_counts.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
 import { getAll, getMany, type Store } from "../store.ts";
-import { type AlertState, decodeInstance } from "./rows.ts";
+import { laterOutcomes } from "./earlier_outcomes.ts";
+import { decodeIncident, decodeInstance } from "./rows.ts";
+import { readError } from "./run_errors.ts";
+import { wereUnpriced } from "./unpriced_calls.ts";
 
 /** Bytes of a team without its rows, of an object besides its texts, and of an instance. */
 const TEAM_BYTES = 400, OBJECT_BYTES = 1_000, INSTANCE_BYTES = 600, OUTCOME_BYTES = 250;
 
 /** The configuration of a team: its objects, enabled rules by kind, and enabled checks, compiled. */
-export interface AlertConfig extends Omit<TeamConfig, "checks"> {
-  readonly byKind: ReadonlyMap<RuleKind, readonly Rule[]>;
+export interface PreparedConfig extends AlertConfig, Omit<TeamConfig, "checks"> {
   /** Enabled checks, by slug. */
   readonly checks: readonly CompiledCheck[];
   /** Identifiers of all checks. */
@@ -44,23 +50,13 @@ export interface AlertConfig extends Omit<TeamConfig, "checks"> {
 export interface TeamAlerts {
   /** Version of the team's roll-ups at which all of this is current. */
   readonly version: string | null;
-  readonly config: AlertConfig;
-  readonly state: AlertState;
-  /** Instances by rule and group; null for none. */
+  readonly config: PreparedConfig;
+  /** Numbers of instances. */
+  readonly counts: TeamCounts;
+  /** Instances by the name of their group; null for none. */
   readonly instances: SizedMap<AlertInstance | null>;
   /** Counts of check results. */
   readonly checkDays: CheckDays;
-}
-
-/** Changed rows, to cache. */
-export type AlertChanges = Pick<TeamAlerts, "state"> & {
-  /** Changed instances by rule and group; null for a removed one. */
-  readonly changed: ReadonlyMap<string, AlertInstance | null>;
-};
-
-/** Returns the name of an instance within its team. */
-export function instanceName(rule: string, group: string): string {
-  return `${rule} ${group}`;
 }
 
 /** Version of a team that must be read again; the store has none like it. */
@@ -97,11 +93,11 @@ export class AlertCache {
   async of(team: TeamId, version: string | null): Promise<TeamAlerts> {
     const known = this.#get(team);
     if (known !== undefined && known.version === version) return known;
-    const [config, state] = await getMany(this.#store, [keys.config(team), keys.alertState(team)]);
+    const [config, counts] = await getMany(this.#store, [keys.config(team), keys.alertState(team)]);
     const loaded: TeamAlerts = {
       version,
       config: await this.#configOf(team, config?.value as number | null ?? 0, known?.config),
-      state: state?.value as AlertState | null ?? {},
+      counts: counts?.value as TeamCounts | null ?? {},
       ...noRows(),
     };
     this.#set(team, loaded);
@@ -116,15 +112,15 @@ export class AlertCache {
   }
 
   /** Notes that a commit has changed the version, and these rows alone. */
-  remember(team: TeamId, before: string | null, after: string, changes?: AlertChanges): void {
+  remember(team: TeamId, before: string | null, after: string, change?: AlertChange): void {
     const known = this.#get(team);
     if (known === undefined || known.version !== before) return;
     // A team that exceeds its share loses its cached rows.
     const { bytes } = known.instances;
     const isLarge = bytes + known.checkDays.bytes > this.#teams.maxEntrySize / 2;
     const next = { ...known, ...isLarge ? noRows() : {} };
-    for (const [name, instance] of changes?.changed ?? []) next.instances.set(name, instance);
-    this.#set(team, { ...next, version: after, state: changes?.state ?? known.state });
+    for (const [name, { after }] of change?.instances ?? []) next.instances.set(name, after);
+    this.#set(team, { ...next, version: after, counts: change?.counts ?? known.counts });
   }
 
   #get(team: TeamId): TeamAlerts | undefined {
@@ -137,27 +133,11 @@ export class AlertCache {
     else if (this.#large?.team === team) this.#large = null;
   }
 
-  /** Reads instances that are not cached, so that all of these are. */
-  async load(
-    team: TeamId,
-    { instances }: TeamAlerts,
-    wanted: readonly { readonly rule: string; readonly group: string }[],
-  ): Promise<void> {
-    const missing = wanted.filter(({ rule, group }) => !instances.has(instanceName(rule, group)));
-    const found = await getAll(
-      this.#store,
-      missing.map(({ rule, group }) => keys.alert(team, rule, group)),
-    );
-    for (const [i, { rule, group }] of missing.entries()) {
-      instances.set(instanceName(rule, group), decodeInstance(found[i]?.value));
-    }
-  }
-
   async #configOf(
     team: TeamId,
     version: number,
-    known: AlertConfig | undefined,
-  ): Promise<AlertConfig> {
+    known: PreparedConfig | undefined,
+  ): Promise<PreparedConfig> {
     if (version === 0) return DEFAULT_CONFIG;
     if (known?.version === version) return known;
     const config = await readConfig(this.#store, team);
@@ -172,7 +152,7 @@ export class AlertCache {
  */
 async function compiledChecks(
   { checks }: TeamConfig,
-  known: AlertConfig | undefined,
+  known: PreparedConfig | undefined,
   patterns: Patterns,
 ): Promise<readonly CompiledCheck[]> {
   const nameOf = ({ id, version }: Pick<Check, "id" | "version">) => `${id} ${version}`;
@@ -187,7 +167,7 @@ async function compiledChecks(
   return compiled;
 }
 
-function prepared(config: TeamConfig, checks: readonly CompiledCheck[]): AlertConfig {
+function prepared(config: TeamConfig, checks: readonly CompiledCheck[]): PreparedConfig {
   const enabled = config.rules.filter(({ settings }) => settings.enabled);
   const byKind = Map.groupBy(enabled, ({ settings }) => settings.condition.kind);
   const programs = checks.reduce((sum, { program }) => sum + program.bytes, 0);
@@ -216,4 +196,45 @@ function noRows(): Pick<TeamAlerts, "instances" | "checkDays"> {
     ),
     checkDays: new SizedMap(bytesOfDay),
   };
+}
+
+/** Rows of a decision that grow until it lacks none. */
+export interface GrowingRows {
+  readonly instances: Map<string, AlertInstance | null>;
+  readonly incidents: Map<string, Incident | null>;
+  readonly earlier: Map<string, readonly AlertSignal[]>;
+  readonly unpriced: Map<string, boolean>;
+  readonly errors: Map<RunId, string | null>;
+}
+
+/**
+ * Reads the rows that a decision lacks.
+ *
+ * @param rows receives them
+ * @param changing runs that the commit changes
+ */
+export async function readLacking(
+  store: Store,
+  team: TeamId,
+  rows: GrowingRows,
+  lacking: LackingRows,
+  changing: ReadonlySet<RunId>,
+): Promise<void> {
+  const [groups, ids] = [[...lacking.instances], [...lacking.incidents]];
+  const stored = await getAll(store, [
+    ...groups.map(([, { rule, group }]) => keys.alert(team, rule, group)),
+    ...ids.map((id) => keys.incident(team, id)),
+  ]);
+  const values = stored.map(({ value }) => value);
+  for (const [i, [name]] of groups.entries()) rows.instances.set(name, decodeInstance(values[i]));
+  for (const [i, id] of ids.entries()) {
+    rows.incidents.set(id, decodeIncident(values[groups.length + i]));
+  }
+  for (const [name, group] of lacking.earlier) {
+    rows.earlier.set(name, await laterOutcomes(store, team, group, changing));
+  }
+  for (const [name, signals] of lacking.unpriced) {
+    rows.unpriced.set(name, await wereUnpriced(store, team, signals));
+  }
+  for (const run of lacking.errors) rows.errors.set(run, await readError(store, team, run));
 }
