@@ -28,8 +28,8 @@ export const MEMORY_SHARES = {
   recent_ids: 25,
   /** Roll-ups of days without changes. */
   rollup_days: 25,
-  /** Roll-ups and positions of teams whose runs are being aggregated. */
-  rollup_teams: 30,
+  /** Rows of teams whose runs are being aggregated: roll-ups, agents' activity, monitors. */
+  team_rows: 30,
   /** Rate cards and the model names looked up on them. */
   rate_cards: 25,
   /** Recently verified credentials and their last use. */
@@ -38,8 +38,10 @@ export const MEMORY_SHARES = {
   alerts: 10,
   /** Compiled patterns, parsed cron lines, and monitors that pings ask for. */
   memos: 10,
-  /** Active agents and the totals of their runs. */
-  agents: 15,
+  /** Active agents. */
+  agents: 7,
+  /** Versions up to which runs are projected. */
+  projected: 8,
   /** Request-rate and byte-rate buckets of teams. */
   rate_buckets: 20,
   /** Request metrics of each team. */

@@ -62,6 +62,7 @@ const ORDER: Record<string, readonly string[]> = {
     "writer",
     ".",
     "work",
+    "team",
     "teams",
     "rate_cards",
     "agents",

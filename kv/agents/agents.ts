@@ -18,12 +18,6 @@ import {
   subtractAgentRun,
 } from "../../domain/agents/activity.ts";
 import type { Monitor } from "../../domain/monitors/monitor.ts";
-import {
-  type ByteCache,
-  BYTES_PER_CHAR,
-  createByteCache,
-  SizedMap,
-} from "../../runtime/byte_cache.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/deadline.ts";
@@ -33,14 +27,18 @@ import { ALL_ENTRIES, listEntries } from "../entries.ts";
 import { listAgents } from "./list.ts";
 import { changeAgent, type CommitArchive, recordOf, type StoredAgent } from "./rows.ts";
 import type { KnownAgents } from "./known_agents.ts";
-import { getAll, getMany, getValue, type Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import { getMany, getValue, type Store } from "../store.ts";
+import {
+  type RowFamily,
+  type TeamKey,
+  teamKey,
+  type TeamRows,
+  type TeamSet,
+  teamSet,
+} from "../team/rows.ts";
 
-/** Fraction of the memory share of agents; the rest is for known agents. */
-const ACTIVITIES_PART = 0.5;
-
-/** Bytes of a team without its rows, and of the parts of a row without its slug. */
-const TEAM_BYTES = 200, ACTIVITY_BYTES = 300, MONITOR_BYTES = 1_000, SIGNAL_BYTES = 160;
+/** Bytes in memory of an activity, of a monitor without its signals, and of a signal. */
+const ACTIVITY_BYTES = 300, MONITOR_BYTES = 1_000, SIGNAL_BYTES = 160;
 
 /**
  * Creates the store of agents. No run is read.
@@ -79,14 +77,26 @@ export interface AgentChange {
 
 /** Rows of an agent that change with its runs; null for one that is not stored. */
 export interface AgentRow {
-  readonly activity: AgentActivity | null;
+  readonly activity: AgentActivity;
   readonly monitor: Monitor | null;
 }
 
-/** Monitors by agent; null for a deleted one. */
-export type Monitors = ReadonlyMap<string, Monitor | null>;
+const ACTIVITIES: RowFamily<AgentActivity> = {
+  decode: (stored) => stored as AgentActivity,
+  encode: (activity) => activity,
+  bytesOf: () => ACTIVITY_BYTES,
+};
 
-const NO_MONITORS: Monitors = new Map();
+const MONITORS: RowFamily<Monitor> = {
+  decode: (stored) => stored as Monitor,
+  encode: (monitor) => monitor,
+  bytesOf: ({ signals }) => MONITOR_BYTES + signals.length * SIGNAL_BYTES,
+};
+
+/** Returns the key of an agent's monitor among the rows of its team. */
+export function monitorRow(team: TeamId, slug: string): TeamKey<Monitor> {
+  return teamKey(MONITORS, keys.monitor(team, slug));
+}
 
 /** A change of agents' activity, ready to commit. */
 export interface ActivityChange {
@@ -94,156 +104,57 @@ export interface ActivityChange {
   readonly agents: ReadonlyMap<string, AgentRow>;
   /** Returns the latest arrival of an agent's calls before the change, unix milliseconds. */
   readonly seenBefore: (slug: string) => number;
-  /** Sets of the commit, which also checks the version of the team's roll-ups. */
-  readonly sets: NonNullable<Write["sets"]>;
-  /** Updates the cache after the commit, with its version and the monitors that it changed. */
-  readonly remember: (version: string, monitors?: Monitors) => void;
+  readonly rows: readonly TeamSet[];
 }
 
-/** Cached agents of a team. */
-interface TeamAgents {
-  /** Version of the team's roll-ups at which the rows are current. */
-  readonly version: string | null;
-  /** Rows by slug. */
-  readonly rows: SizedMap<AgentRow>;
+/** Applies changes of runs to their agents' activity. */
+export async function changeActivity(
+  store: Store,
+  rows: TeamRows,
+  team: TeamId,
+  changes: readonly AgentChange[],
+): Promise<ActivityChange> {
+  const slugs = [...new Set(changes.map(agentOf))];
+  const activityRow = (slug: string) => teamKey(ACTIVITIES, keys.agentActivity(team, slug));
+  const keyed = slugs.map(activityRow);
+  const [stored, monitors] = await Promise.all([
+    rows.getAll(keyed),
+    rows.getAll(slugs.map((slug) => monitorRow(team, slug))),
+  ]);
+  const before = new Map(slugs.map((slug, i) => [slug, stored[i] ?? null]));
+  const changed = new Map<string, AgentActivity>();
+  const unsure = new Set<string>();
+  for (const change of changes) {
+    const slug = agentOf(change);
+    const current = changed.get(slug) ?? before.get(slug) ?? null;
+    if (change.after !== null && startsEarlier(current, change.after)) unsure.add(slug);
+    const activity = count(current, change);
+    if (activity.lastRun === null) unsure.add(slug);
+    changed.set(slug, activity);
+  }
+  for (const slug of unsure) {
+    const ofAgent = changes.filter((change) => agentOf(change) === slug);
+    const lastRun = await findLastRun(store, team, slug, ofAgent);
+    changed.set(slug, { ...changed.get(slug) as AgentActivity, lastRun });
+  }
+  const agents = new Map<string, AgentRow>();
+  const sets = Array.from(changed, ([slug, activity], i) => {
+    agents.set(slug, { activity, monitor: monitors[i] ?? null });
+    return teamSet(keyed[i] as TeamKey<AgentActivity>, activity);
+  });
+  return { agents, seenBefore: (slug) => before.get(slug)?.lastSeen ?? 0, rows: sets };
 }
 
-/**
- * Caches agents' activity and monitors, so that a change of runs needs no read of them.
- *
- * The version of a team's roll-ups covers these rows too: every commit that changes one changes it.
- */
-export class ActivityCache {
-  readonly #store: Store;
-  readonly #teams: ByteCache<TeamId, TeamAgents>;
-
-  constructor(store: Store) {
-    this.#store = store;
-    this.#teams = createByteCache({
-      memory: store.memory,
-      share: "agents",
-      part: ACTIVITIES_PART,
-      bytesOf: ({ rows }, team) => TEAM_BYTES + rows.bytes + BYTES_PER_CHAR * team.length,
-    });
-  }
-
-  /**
-   * Applies changes of runs to their agents' activity.
-   *
-   * @param version version of the team's roll-ups, read before the runs
-   */
-  async change(
-    team: TeamId,
-    version: string | null,
-    changes: readonly AgentChange[],
-  ): Promise<ActivityChange> {
-    const rows = this.#rowsUnder(team, version);
-    await this.#load(team, rows, new Set(changes.map(agentOf)));
-    const changed = new Map<string, AgentActivity>();
-    const unsure = new Set<string>();
-    for (const change of changes) {
-      const slug = agentOf(change);
-      const current = changed.get(slug) ?? rows.get(slug)?.activity ?? null;
-      if (change.after !== null && startsEarlier(current, change.after)) unsure.add(slug);
-      const activity = count(current, change);
-      if (activity.lastRun === null) unsure.add(slug);
-      changed.set(slug, activity);
-    }
-    for (const slug of unsure) await this.#findLastRun(team, slug, changed, changes);
-    const sets = Array.from(changed, ([slug, value]) => ({
-      key: keys.agentActivity(team, slug),
-      value,
-    }));
-    const agents = new Map<string, AgentRow>();
-    for (const [slug, activity] of changed) {
-      agents.set(slug, { activity, monitor: rows.get(slug)?.monitor ?? null });
-    }
-    return {
-      agents,
-      seenBefore: (slug) => rows.get(slug)?.activity?.lastSeen ?? 0,
-      sets,
-      remember: (now, monitors = NO_MONITORS) =>
-        this.#remember(team, now, rows, withMonitors(rows, agents, monitors)),
-    };
-  }
-
-  /** Finds an agent's last run after the known one was deleted or got an earlier start. */
-  async #findLastRun(
-    team: TeamId,
-    slug: string,
-    changed: Map<string, AgentActivity>,
-    changes: readonly AgentChange[],
-  ): Promise<void> {
-    const activity = changed.get(slug);
-    if (activity === undefined) return;
-    const of = changes.filter((change) => agentOf(change) === slug);
-    const ids = of.flatMap(({ before, after }) => (after ?? before)?.id ?? []);
-    const stored = await lastRunOf(this.#store, team, slug, new Set(ids));
-    const lastRun = of.reduce(
-      (last, { after }) => laterRun(last, after && lastRunAs(after)),
-      stored,
-    );
-    changed.set(slug, { ...activity, lastRun });
-  }
-
-  #rowsUnder(team: TeamId, version: string | null): TeamAgents["rows"] {
-    const known = this.#teams.get(team);
-    if (known !== undefined && known.version === version) return known.rows;
-    const rows = newRows();
-    this.#teams.set(team, { version, rows });
-    return rows;
-  }
-
-  async #load(
-    team: TeamId,
-    rows: TeamAgents["rows"],
-    wanted: ReadonlySet<string>,
-  ): Promise<void> {
-    const missing = [...wanted].filter((slug) => !rows.has(slug));
-    const found = await getAll(this.#store, [
-      ...missing.map((slug) => keys.agentActivity(team, slug)),
-      ...missing.map((slug) => keys.monitor(team, slug)),
-    ]);
-    for (const [i, slug] of missing.entries()) {
-      const activity = (found[i]?.value ?? null) as AgentActivity | null;
-      const monitor = (found[missing.length + i]?.value ?? null) as Monitor | null;
-      rows.set(slug, { activity, monitor });
-    }
-  }
-
-  #remember(
-    team: TeamId,
-    version: string,
-    known: TeamAgents["rows"],
-    changed: ReadonlyMap<string, AgentRow>,
-  ): void {
-    // A team that exceeds its share loses all its cached rows.
-    const rows = known.bytes > this.#teams.maxEntrySize / 2 ? newRows() : known;
-    for (const [slug, row] of changed) rows.set(slug, row);
-    this.#teams.set(team, { version, rows });
-  }
-}
-
-function newRows(): TeamAgents["rows"] {
-  return new SizedMap(({ activity, monitor }) =>
-    (activity === null ? 0 : ACTIVITY_BYTES) +
-    (monitor === null ? 0 : MONITOR_BYTES + monitor.signals.length * SIGNAL_BYTES)
-  );
-}
-
-/** Returns changed rows with their changed monitors, and the cached rows of other monitors. */
-function withMonitors(
-  cached: TeamAgents["rows"],
-  agents: ReadonlyMap<string, AgentRow>,
-  monitors: Monitors,
-): ReadonlyMap<string, AgentRow> {
-  if (monitors.size === 0) return agents;
-  const changed = new Map(agents);
-  for (const [slug, monitor] of monitors) {
-    const row = agents.get(slug) ?? cached.get(slug);
-    if (row !== undefined) changed.set(slug, { ...row, monitor });
-  }
-  return changed;
+/** Finds an agent's last run after the known one was deleted or got an earlier start. */
+async function findLastRun(
+  store: Store,
+  team: TeamId,
+  slug: string,
+  changes: readonly AgentChange[],
+): Promise<LastRun | null> {
+  const ids = changes.flatMap(({ before, after }) => (after ?? before)?.id ?? []);
+  const stored = await lastRunOf(store, team, slug, new Set(ids));
+  return changes.reduce((last, { after }) => laterRun(last, after && lastRunAs(after)), stored);
 }
 
 /** Returns whether the last run got an earlier start, so that another run may be the last. */

@@ -10,8 +10,8 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { Memory } from "../../runtime/memory.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 
-/** Fractions of the memory share of agents; the rest is for their activity. */
-const AGENTS_PART = 0.4, TEAMS_PART = 0.1;
+/** Fractions of the memory share of agents. */
+const AGENTS_PART = 0.8, TEAMS_PART = 0.2;
 
 /** Bytes of a team's entry without its strings. */
 const TEAM_BYTES = 100;

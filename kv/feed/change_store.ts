@@ -14,7 +14,7 @@ import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import { listEntries } from "../entries.ts";
 import { readSummaries, type TeamAt } from "../runs/heads.ts";
-import { lastChangeOf } from "../spend/rollup_cache.ts";
+import { lastChangeOf } from "../team/rows.ts";
 import { getAll, getValue, type Store } from "../store.ts";
 import type { ChangeNotifier } from "./change_notifier.ts";
 

@@ -8,18 +8,19 @@ import { missedSignals } from "../../domain/alerts/missed_signals.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { type Flip, type Monitor, type MonitorChange } from "../../domain/monitors/monitor.ts";
-import type { Monitors } from "../agents/agents.ts";
+import { monitorRow } from "../agents/agents.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/work_rows.ts";
 import { getAll, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
+import { type TeamSet, teamSet } from "../team/rows.ts";
 import type { TeamRows } from "./team_changes.ts";
 
 /** Rows of changed monitors, for one commit. */
-export type MonitorRows = TeamRows & { readonly monitors: Monitors };
+export type MonitorRows = TeamRows & { readonly rows: readonly TeamSet[] };
 
 /** No change of a monitor. */
-export const NO_ROWS: MonitorRows = { sets: [], deletes: [], monitors: new Map() };
+export const NO_ROWS: MonitorRows = { sets: [], deletes: [], rows: [] };
 
 /**
  * Maximum flips of one instant; of more the latest are kept. A clock that is set back gives all flips
@@ -95,7 +96,6 @@ export async function rowsOfChanges(
   const deletes: Deno.KvKey[] = [];
   for (const { before, monitor } of changes) {
     const { agent, dueAt } = monitor;
-    sets.push({ key: keys.monitor(team, agent), value: monitor });
     const old = before?.dueAt ?? null;
     if (old === dueAt) continue;
     if (old !== null) deletes.push(dueKeyOf(team, agent, old));
@@ -105,7 +105,7 @@ export async function rowsOfChanges(
   return {
     sets,
     deletes,
-    monitors: new Map(changes.map(({ monitor }) => [monitor.agent, monitor])),
+    rows: changes.map(({ monitor }) => teamSet(monitorRow(team, monitor.agent), monitor)),
     alerts: {
       signals: changes.flatMap(({ monitor, flips }) => missedSignals(monitor.agent, flips)),
     },

@@ -24,6 +24,8 @@ import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows } from "../store.ts";
+import { monitorRow } from "../agents/agents.ts";
+import { teamSet } from "../team/rows.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { ARCHIVED_PAUSE } from "./archive.ts";
 import { pauseFields, settingsFields } from "./audit_fields.ts";
@@ -224,7 +226,7 @@ async function remove(
         const flips = await listRows(store, range, { limit: FLIPS_PER_COMMIT + 1 });
         const deletes = flips.slice(0, FLIPS_PER_COMMIT).map(({ key }) => key);
         if (flips.length > deletes.length) {
-          return { result: "more", rows: { sets: [], deletes, monitors: new Map() } };
+          return { result: "more", rows: { sets: [], deletes } };
         }
         return { result: monitor, rows: removal(monitor, deletes) };
       },
@@ -240,10 +242,9 @@ async function remove(
       sets: auditRows({ ...entry, action: "monitor.deleted" }),
       deletes: [
         ...flips,
-        keys.monitor(team, agent),
         ...dueAt === null ? [] : [dueKeyOf(team, agent, dueAt)],
       ],
-      monitors: new Map([[agent, null]]),
+      rows: [teamSet(monitorRow(team, agent), null)],
       alerts: { signals: deletedSignals(agent, monitor.state, made.at) },
     };
   }

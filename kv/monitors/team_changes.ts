@@ -9,14 +9,14 @@
 import type { AlertWork } from "../../domain/alerts/signal.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region, TeamId } from "../../domain/core/ids.ts";
-import type { Monitors } from "../agents/agents.ts";
 import type { Store } from "../store.ts";
+import type { TeamSet } from "../team/rows.ts";
 import type { Write } from "../writer/write.ts";
 
 /** Rows of one commit. */
 export interface TeamRows extends Required<Pick<Write, "sets" | "deletes">> {
-  /** Changed monitors, null for a deleted one; absent for none. */
-  readonly monitors?: Monitors;
+  /** Changed rows of the kinds that commits write through to memory; absent for none. */
+  readonly rows?: readonly TeamSet[];
   /** Causes of changes to incidents; absent for none. The same commit changes them. */
   readonly alerts?: AlertWork;
   /** Read versions of rows that are changed without a turn. */

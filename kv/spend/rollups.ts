@@ -19,6 +19,7 @@ import { keyParts, keys } from "../base/keys.ts";
 import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec_shape.ts";
 import { throwIfEnded } from "../base/read_scope.ts";
 import { getAll, listRows, type Store } from "../store.ts";
+import { type RowFamily, type TeamKey, teamKey } from "../team/rows.ts";
 import { createQueries } from "./queries.ts";
 import { keyPart } from "../base/index_parts.ts";
 import type { Memory } from "../../runtime/memory.ts";
@@ -59,6 +60,17 @@ const MEASURES = storedShape(
 /** Returns the key of a row. */
 export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
   return keys.rollup(team, group.kind, day, keyPart(group));
+}
+
+const ROLLUPS: RowFamily<RollupRow> = {
+  decode: (stored, key) => decodeRollup(keyParts.day(key), stored as Uint8Array),
+  encode: encodeRollup,
+  bytesOf: bytesOfRow,
+};
+
+/** Returns the key of a row among the rows of its team. */
+export function rollupRow(team: TeamId, row: RollupRow): TeamKey<RollupRow> {
+  return teamKey(ROLLUPS, rollupKey(team, row));
 }
 
 /** Encodes a row's group and measures; its day is in the key. */

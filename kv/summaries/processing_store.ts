@@ -29,9 +29,6 @@ import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet } from "../writer/write.ts";
 import type { OnCommitted, PlanUpdate, RunUpdater } from "./run_updater.ts";
 
-/** Part of the roll-ups' memory share for the versions of runs. */
-const SEEN_PART = 0.25;
-
 /** Dependencies of the worker's store. */
 export interface ProcessingDeps {
   readonly store: Store;
@@ -50,8 +47,7 @@ export function createProcessingStore(
   // The version up to which each run is projected: most marks of a run are read together.
   const projected = createByteCache<string, string>({
     memory: store.memory,
-    share: "rollup_teams",
-    part: SEEN_PART,
+    share: "projected",
     bytesOf: (version, name) => BYTES_PER_CHAR * (version.length + name.length),
   });
   const isProjected = (name: string, version: string) => version <= (projected.get(name) ?? "");

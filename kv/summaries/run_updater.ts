@@ -22,7 +22,7 @@ import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
-import type { TeamRollups } from "../spend/rollup_cache.ts";
+import type { TeamRows } from "../team/rows.ts";
 import { sizeOf } from "../writer/group.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { buildRunWrite, type Summaries } from "./run_write.ts";
@@ -145,7 +145,7 @@ export class RunUpdater extends TeamCommits {
     const changeAll = async () => {
       // Reads the version first: later reads are at least as new. While only commits of this process
       // change the version, no other process has changed a summary.
-      let rollups = await this.caches.rollups.of(team);
+      let rows = await this.caches.rows.of(team);
       let ahead: Promise<readonly SummarizedHead[]> | null = null;
       let group = ids.slice(0, this.#runsPerCommit(team));
       for (let at = group.length; group.length > 0; at += group.length) {
@@ -155,14 +155,16 @@ export class RunUpdater extends TeamCommits {
         ahead = next.length === 0 ? null : read(next);
         // If this commit throws, the runs read ahead are not awaited.
         ahead?.catch(() => {});
-        const after = await this.#commit(team, rollups, runs, steps);
-        rollups = after ?? await untilCommitted("change runs", async () => {
-          this.caches.rollups.forget(team);
-          const current = await this.caches.rollups.of(team);
-          const runs = await readHeads({ store: this.caches.store, team }, group);
-          return await this.#commit(team, current, runs, steps) ?? LOST;
-        });
-        if (after === null) ahead = null;
+        const isCommitted = await this.#commit(team, rows, runs, steps);
+        if (!isCommitted) {
+          ahead = null;
+          rows = await untilCommitted("change runs", async () => {
+            this.caches.rows.forget(team);
+            const current = await this.caches.rows.of(team);
+            const runs = await readHeads({ store: this.caches.store, team }, group);
+            return await this.#commit(team, current, runs, steps) ? current : LOST;
+          });
+        }
         group = next;
       }
     };
@@ -191,38 +193,37 @@ export class RunUpdater extends TeamCommits {
   /**
    * Commits the updates of runs that were read under a version.
    *
-   * @returns the roll-ups under the new version, or null after a conflict
+   * @returns false after a conflict
    */
   async #commit(
     team: TeamId,
-    rollups: TeamRollups,
+    rows: TeamRows,
     runs: readonly SummarizedHead[],
     steps: UpdateSteps,
-  ): Promise<TeamRollups | null> {
+  ): Promise<boolean> {
     const changes: RunUpdate[] = [];
-    const { config } = await this.caches.configs.of(team, rollups.version);
+    const { config } = await this.caches.configs.of(team, rows.version);
     // Plans run in sequence, because each may read many events.
     for (const run of runs) {
       const planned = steps.plan(run, config);
       const change = planned instanceof Promise ? await planned : planned;
       if (change !== null) changes.push(change);
     }
-    let after = rollups;
     let stored = "";
     let committed: Summaries = new Map();
     if (changes.length > 0) {
       const { write, summaries, remember } = await buildRunWrite(
         this.caches,
         team,
-        rollups,
+        rows,
         changes,
       );
       const size = sizeOf(write);
       if (changes.length > 1 && this.#isTooLarge(size)) {
         const half = runs.length >> 1;
         this.#runsThatFit.set(team, Math.max(1, half));
-        const between = await this.#commit(team, rollups, runs.slice(0, half), steps);
-        return between && await this.#commit(team, between, runs.slice(half), steps);
+        return await this.#commit(team, rows, runs.slice(0, half), steps) &&
+          await this.#commit(team, rows, runs.slice(half), steps);
       }
       const hasRoom = !this.#isTooLarge(addCounts(size, DELETES_SIZE));
       const deletes = hasRoom ? steps.deletes?.(DELETES_MAX) ?? [] : [];
@@ -230,18 +231,19 @@ export class RunUpdater extends TeamCommits {
         ...write,
         deletes: [...write.deletes, ...deletes],
       });
-      if (version === null) return null;
+      if (version === null) return false;
       for (const { status } of changes.flatMap(({ judged }) => judged ?? [])) {
         this.judged.count({ status });
       }
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
-      after = remember(version);
+      remember(version);
+      this.caches.rows.keep(team, rows);
       this.notifier.notify(team, changes.map(({ run }) => run.id));
       committed = summaries;
     }
     steps.done(runs, committed, stored);
-    return after;
+    return true;
   }
 
   #runsPerCommit(team: TeamId): number {

@@ -8,6 +8,7 @@ import { agentRunOf } from "../../domain/agents/activity.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
+import { changeActivity } from "../agents/agents.ts";
 import { nothingFor, planAlerts } from "../alerts/plan.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
@@ -19,9 +20,9 @@ import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
 import { signalRows } from "../monitors/signals.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
-
-import { removedRunSets, type TeamRollups } from "../spend/rollup_cache.ts";
+import { changeRollups, removedRunSets } from "../spend/rollup_changes.ts";
 import type { Store } from "../store.ts";
+import { storedRows, type TeamRows } from "../team/rows.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet, Write } from "../writer/write.ts";
 import type { TeamCaches } from "./team_commits.ts";
@@ -39,19 +40,20 @@ export type Summaries = ReadonlyMap<RunId, RunSummary>;
 export async function buildRunWrite(
   caches: TeamCaches,
   team: TeamId,
-  current: TeamRollups,
+  current: TeamRows,
   planned: readonly RunUpdate[],
 ) {
-  const { agents: agentCache, configs, filed, rollups: rollupCache, store } = caches;
+  const { configs, filed, store } = caches;
   const known = await configs.of(team, current.version);
   const { config: { checkIds: existing }, checkDays: days } = known;
   const results = await planResults(store, team, { existing, days }, planned);
   const { updates: changes } = results;
   const feed = feedChange(team, changes, results.judged, current.lastChange);
   const differences = differencesOf(changes.map(contributionChangeOf));
-  const rollups = await rollupCache.change(team, current, differences, feed.lastChange);
-  const agents = await agentCache.change(team, current.version, changes.flatMap(agentChangeOf));
+  const rollups = await changeRollups(current, team, differences);
+  const agents = await changeActivity(store, current, team, changes.flatMap(agentChangeOf));
   const monitors = await signalRows(store, team, agents.agents, changes);
+  const changedRows = [...rollups.rows, ...agents.rows, ...monitors.rows];
   const signals = [
     ...runSignals(known, changes, results.results),
     ...monitors.alerts?.signals ?? [],
@@ -66,24 +68,33 @@ export async function buildRunWrite(
   const entries = await entriesOf(store, team, current, changes, feed, alerts.counted);
   const removed = await removedRunSets({ store, team }, changes);
   const rows = changes.map((change) => change.rows);
-  const changed = [rollups, agents, monitors, alerts, results, feed, entries, ...rows];
+  const stored = storedRows(changedRows);
+  const changed = [stored, rollups, monitors, alerts, results, feed, entries, ...rows];
+  const versionKey = keys.rollupVersion(team);
   return {
     write: {
       team,
-      checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
+      checks: [
+        { key: versionKey, versionstamp: current.version },
+        ...rows.flatMap(({ checks = [] }) => checks),
+      ],
       sums: rows.flatMap(({ sums = [] }) => sums),
-      sets: [...changed.flatMap(({ sets }) => sets), ...looks, ...removed],
-      deletes: [rollups, monitors, alerts, results, entries, ...rows]
+      sets: [
+        { key: versionKey, value: feed.lastChange },
+        ...changed.flatMap(({ sets }) => sets),
+        ...looks,
+        ...removed,
+      ],
+      deletes: [stored, monitors, alerts, results, entries, ...rows]
         .flatMap(({ deletes }) => deletes),
     } satisfies Write,
     summaries: entries.summaries,
-    /** Updates the caches after the commit, and returns the roll-ups under its version. */
-    remember: (version: string): TeamRollups => {
-      agents.remember(version, monitors.monitors);
+    /** Updates the caches after the commit. */
+    remember: (version: string) => {
       results.remember();
       alerts.remember(current.version, version);
       for (const { key } of looks) filed.set(keyText(key), true);
-      return rollups.remember(version);
+      current.written(version, feed.lastChange, changedRows);
     },
   };
 }
@@ -96,7 +107,7 @@ export async function buildRunWrite(
 async function entriesOf(
   store: Store,
   team: TeamId,
-  { lastChange }: TeamRollups,
+  { lastChange }: TeamRows,
   changes: readonly RunUpdate[],
   feed: FeedChange,
   counted: ReadonlySet<RunId>,

@@ -6,16 +6,17 @@
 import { LRUCache } from "lru-cache";
 import type { StampSource } from "../../domain/alerts/stamp.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { ActivityCache } from "../agents/agents.ts";
 import { type AlertDeps, nothingFor, planAlerts } from "../alerts/plan.ts";
 import { AlertCache } from "../alerts/read.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
+import { keys } from "../base/keys.ts";
 import { BACK_ENDS } from "../base/limits.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import type { TeamChanges, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
 import type { SumsAdjustment } from "../runs/run_update.ts";
-import { changeRemovedSums, RollupCache } from "../spend/rollup_cache.ts";
+import { changeRemovedSums, changeRollups } from "../spend/rollup_changes.ts";
 import type { Store } from "../store.ts";
+import { storedRows, TeamRowCache } from "../team/rows.ts";
 import { keyText, sizeOf } from "../writer/group.ts";
 import type { Write } from "../writer/write.ts";
 
@@ -33,8 +34,7 @@ const LOOKS_MAX = 10_000;
 /** Caches of rows that are current under one version of a team's roll-ups; all commits share them. */
 export interface TeamCaches {
   readonly store: Store;
-  readonly rollups: RollupCache;
-  readonly agents: ActivityCache;
+  readonly rows: TeamRowCache;
   /** Configuration of teams, and their alerts. */
   readonly configs: AlertCache;
   /** Null if runs change without alerts. */
@@ -54,8 +54,7 @@ export class TeamCommits implements TeamChanges {
     this.caches = {
       store,
       configs,
-      rollups: new RollupCache(store),
-      agents: new ActivityCache(store),
+      rows: new TeamRowCache(store),
       alerts: stamps && { store, stamps, cache: configs },
       filed: new LRUCache({ max: LOOKS_MAX }),
     };
@@ -95,38 +94,44 @@ export class TeamCommits implements TeamChanges {
     team: TeamId,
     plan: () => Promise<TurnPlan<Result>>,
   ): Promise<Result | typeof LOST> {
-    const { agents: agentCache, alerts: alertDeps, configs, rollups: rollupCache, store } =
-      this.caches;
-    const current = await rollupCache.of(team);
+    const { alerts: alertDeps, configs, rows: rowCache, store } = this.caches;
+    const current = await rowCache.of(team);
     const planned = await plan();
     const { rows, adjustment: { rows: differences, sums } = { rows: [], sums: [] } } = planned;
     if (rows === null) return planned.result;
-    const rollups = await rollupCache.change(team, current, differences);
-    const agents = await agentCache.change(team, current.version, []);
+    const rollups = await changeRollups(current, team, differences);
+    const changedRows = [...rollups.rows, ...rows.rows ?? []];
+    const stored = storedRows(changedRows);
     const removed = differences.length === 0
       ? NO_ROWS
       : await changeRemovedSums({ store, team }, differences);
     const alerts = alertDeps === null || rows.alerts === undefined
       ? nothingFor(configs, team)
       : await planAlerts(alertDeps, team, current.version, rows.alerts);
+    const key = keys.rollupVersion(team);
+    const changed = [stored, removed, rows, alerts];
     const write = withoutSet({
       team,
-      checks: [...rollups.checks, ...rows.checks ?? []],
+      checks: [{ key, versionstamp: current.version }, ...rows.checks ?? []],
       sums,
-      sets: [...rollups.sets, ...removed.sets, ...rows.sets, ...alerts.sets],
-      deletes: [...rollups.deletes, ...removed.deletes, ...rows.deletes, ...alerts.deletes],
+      sets: [
+        { key, value: current.lastChange },
+        ...rollups.sets,
+        ...changed.flatMap(({ sets }) => sets),
+      ],
+      deletes: changed.flatMap(({ deletes }) => deletes),
     });
     if (planned.tooLarge !== undefined && isTooLarge(write)) return planned.tooLarge;
     const version = await store.writer.commit(write);
     if (version === null) {
-      rollupCache.forget(team);
+      rowCache.forget(team);
       return LOST;
     }
-    agents.remember(version, rows.monitors ?? new Map());
     alerts.remember(current.version, version);
     // The cache does not know the rows of the plan.
     if ([...rows.sets.map(({ key }) => key), ...rows.deletes].some(isCached)) configs.forget(team);
-    rollups.remember(version);
+    current.written(version, current.lastChange, changedRows);
+    rowCache.keep(team, current);
     planned.onCommitted?.(version);
     return planned.result;
   }

@@ -34,7 +34,8 @@ const sendHeartbeats: Drive = async (h, key, team) => {
 
 /** Calls that fill each cache, in order; caches without an entry are filled by other calls. */
 const CACHES: Partial<Record<MemoryShare, Drive>> = {
-  rollup_teams: sendHeartbeats,
+  team_rows: sendHeartbeats,
+  projected: async () => {},
   agents: async () => {},
   alerts: async () => {},
   credentials: async () => {},

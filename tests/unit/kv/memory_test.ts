@@ -9,11 +9,12 @@ import { RequestMetrics } from "../../../runtime/request_metrics.ts";
 import type { RollupGroup, RollupRow } from "../../../domain/spend/rollup.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
-import { RollupCache } from "../../../kv/spend/rollup_cache.ts";
+import { changeRollups } from "../../../kv/spend/rollup_changes.ts";
 import { decodeRollup, encodeRollup, RollupDays } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
-import { ActivityCache } from "../../../kv/agents/agents.ts";
+import { changeActivity } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
+import { TeamRowCache } from "../../../kv/team/rows.ts";
 import { LastUses } from "../../../kv/teams/last_uses.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { runId } from "../../support/builders/requests.ts";
@@ -84,12 +85,14 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
   ],
   ["days of long names", "rollup_days", ({ memory }) => fillDays(memory, (n) => customer(long(n)))],
   ["days of many long names", "rollup_days", ({ memory }) => fillDays(memory, cell)],
-  ["roll-ups of teams", "rollup_teams", async (store) => {
-    const cache = new RollupCache(store);
+  ["roll-ups of teams", "team_rows", async (store) => {
+    const cache = new TeamRowCache(store);
     for (let team = 0; team < 20; team++) {
-      const rows = Array.from({ length: 50 }, (_, n) => stored(cell(n), n));
-      const change = await cache.change(teamOf(team), await cache.of(teamOf(team)), rows);
-      change.remember("00000000000000010000");
+      const differences = Array.from({ length: 50 }, (_, n) => stored(cell(n), n));
+      const rows = await cache.of(teamOf(team));
+      const change = await changeRollups(rows, teamOf(team), differences);
+      rows.written("00000000000000010000", 0, change.rows);
+      cache.keep(teamOf(team), rows);
     }
     return cache;
   }],
@@ -101,8 +104,8 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     }
     return Promise.resolve(knownAgents);
   }],
-  ["what agents' runs add up to", "agents", async (store) => {
-    const cache = new ActivityCache(store);
+  ["totals of agents' runs", "team_rows", async (store) => {
+    const cache = new TeamRowCache(store);
     for (let team = 0; team < 10; team++) {
       const changes = Array.from({ length: 200 }, (_, n) => ({
         before: null,
@@ -115,8 +118,10 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
           receivedAt: NOON + n,
         },
       }));
-      const change = await cache.change(teamOf(team), "00000000000000010000", changes);
-      change.remember("00000000000000020000");
+      const rows = await cache.of(teamOf(team));
+      const change = await changeActivity(store, rows, teamOf(team), changes);
+      rows.written("00000000000000020000", 0, change.rows);
+      cache.keep(teamOf(team), rows);
     }
     return cache;
   }],

@@ -4,7 +4,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { openUnlocked } from "../../../kv/open.ts";
-import { RollupCache } from "../../../kv/spend/rollup_cache.ts";
+import { changeRollups } from "../../../kv/spend/rollup_changes.ts";
+import { storedRows, TeamRowCache } from "../../../kv/team/rows.ts";
 import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
 import { SEED } from "../../support/harness/seed.ts";
@@ -24,9 +25,10 @@ function ran(agent: string, day: string, runs = 1): RollupRow {
 
 /** Adds deltas as a worker does. */
 async function change(store: Store, { id: team }: Team, rows: readonly RollupRow[]): Promise<void> {
-  const cache = new RollupCache(store);
-  const { checks, sets, deletes } = await cache.change(team, await cache.of(team), rows);
-  assert(await store.writer.commit({ team, checks, sets, deletes }) !== null);
+  const current = await new TeamRowCache(store).of(team);
+  const changed = await changeRollups(current, team, rows);
+  const { sets, deletes } = storedRows(changed.rows);
+  assert(await store.writer.commit({ team, sets: [...sets, ...changed.sets], deletes }) !== null);
 }
 
 /** The same store, recording every range of roll-ups read, by first and last day. */
