@@ -44,7 +44,7 @@ export interface AlertRows {
   readonly instances: ReadonlyMap<string, AlertInstance | null>;
   /** Incidents by id. */
   readonly incidents: ReadonlyMap<string, Incident | null>;
-  /** Signals that arrived after the first bad one of a new group, by its name. */
+  /** Latest signals that were counted of a group, by its name. */
   readonly earlier: ReadonlyMap<string, readonly AlertSignal[]>;
   /** Names of groups; true if all their models were called without a price before. */
   readonly unpriced: ReadonlyMap<string, boolean>;
@@ -54,11 +54,11 @@ export interface AlertRows {
   readonly seenBefore?: ((agent: string) => number) | undefined;
 }
 
-/** Outcomes of a group that were counted before a bad one that arrived earlier. */
-export interface EarlierOutcomes {
+/** A group of which the signals that were counted are read, because a bad one may have come late. */
+export interface LateGroup {
   readonly rule: Rule;
   readonly subject: SignalSubject;
-  /** Arrival of the bad one, unix milliseconds. */
+  /** Arrival of the close of the bad one, unix milliseconds. */
   readonly fromMs: number;
 }
 
@@ -67,7 +67,7 @@ export interface LackingRows {
   /** Groups by name. */
   readonly instances: Map<string, Pick<AlertLook, "rule" | "group">>;
   readonly incidents: Set<string>;
-  readonly earlier: Map<string, EarlierOutcomes>;
+  readonly earlier: Map<string, LateGroup>;
   readonly unpriced: Map<string, readonly AlertSignal[]>;
   readonly errors: Set<RunId>;
 }
@@ -192,7 +192,7 @@ class Decision {
     if (known === null && (bad.length === 0 || this.#isSilent(group))) return;
     if (known !== null || !this.#isFull()) {
       const earlier = this.#earlierOf(group, known?.knownFrom ?? Infinity);
-      if (earlier === undefined || this.#count(group, [...earlier, ...group.signals])) return;
+      if (earlier === undefined || this.#count(group, group.signals, earlier)) return;
     }
     const { nowMs } = this.#stamp;
     // The shared group ends a day after it was last found, however long the trouble has been there.
@@ -220,8 +220,8 @@ class Decision {
   }
 
   /**
-   * Returns the outcomes that were counted before a bad one that arrived earlier; undefined if they
-   * are to be read.
+   * Returns the outcomes that were counted before a bad one that arrived earlier, and those before
+   * it: without a row, a group knows none. Undefined if they are to be read.
    *
    * @param knownFrom arrival from which the instance has all outcomes, unix milliseconds
    */
@@ -243,18 +243,21 @@ class Decision {
   /**
    * Counts signals of a group.
    *
+   * @param earlier signals that were counted before
    * @returns false if too many groups of the rule fire, so that this one shares another's incident
    */
   #count(
     { rule, text, group }: Pick<Touched, "rule" | "text" | "group">,
     signals: readonly AlertSignal[],
+    earlier: readonly AlertSignal[] = [],
   ): boolean {
     const stored = this.#current(rule, text);
     const before = stored ?? newInstance(rule, { text, group });
     let instance = before;
     let isPaused = false;
     const isInRow = thresholdsOf(rule.settings) !== null;
-    for (const signal of signals) {
+    const all = [...earlier, ...signals];
+    for (const signal of all) {
       const after = withSignal(instance, rule, signal);
       if (after === instance) continue;
       instance = after;
@@ -262,9 +265,10 @@ class Decision {
       if (isInRow && signal.run !== null) this.#counted.add(signal.run);
     }
     if (instance === before) return true;
-    const bad = signals.filter((signal) => outcomeFor(rule, signal) === "bad");
-    const knownFrom = Math.min(before.knownFrom, ...bad.map(({ at }) => at));
-    instance = { ...instance, knownFrom };
+    const isBad = (signal: AlertSignal) => outcomeFor(rule, signal) === "bad";
+    const firstAt = Math.min(...signals.filter(isBad).map(({ at }) => at));
+    const bad = all.filter((signal) => isBad(signal) && signal.at >= firstAt);
+    instance = { ...instance, knownFrom: Math.min(before.knownFrom, firstAt) };
     if (this.#isOneTooMany(rule, instance)) {
       if (stored !== null) this.#remove(stored);
       return false;

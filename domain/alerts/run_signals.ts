@@ -7,7 +7,7 @@
 import type { RunId } from "../core/ids.ts";
 import { dollarsText, picodollarsOf } from "../pricing/money.ts";
 import { isRest, isSameModel, type ModelUsage } from "../runs/model_usage.ts";
-import type { RunSummary } from "../runs/summary.ts";
+import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
 import { matches } from "./match.ts";
 import { IMPORT_SECONDS, type Rule, RULES_PER_SIGNAL_MAX } from "./rule.ts";
 import type { AlertSignal, SignalSubject } from "./signal.ts";
@@ -44,15 +44,9 @@ export function closeSignals({ id, before, after }: RunChange): AlertSignal[] {
   if (isMoved) signals.push(signalOf("run_failed", id, before, "none"));
   if (now === null || after === null) return signals;
   if (!isMoved && old !== null && before !== null && isSameClose(before, after)) return signals;
-  const signal = goodSignalOf(id, after);
-  signals.push({ ...signal, outcome: now });
+  const detail = after.contribution?.labels.status ?? null;
+  signals.push({ ...signalOf("run_failed", id, after, now), detail });
   return signals;
-}
-
-/** Returns the signal of a close as a good one. */
-export function goodSignalOf(id: RunId, summary: RunSummary): AlertSignal {
-  const detail = summary.contribution?.labels.status ?? null;
-  return { ...signalOf("run_failed", id, summary, "good"), detail };
 }
 
 /**
@@ -109,7 +103,7 @@ export function signalOf(
   run: RunId,
   summary: RunSummary,
   outcome: AlertSignal["outcome"],
-  at = summary.times?.receivedAt ?? 0,
+  at = closeArrivalOf(summary),
 ): AlertSignal {
   const subject = subjectOf(summary);
   return {
@@ -145,7 +139,7 @@ export function isImported(
 
 function isSameClose(before: RunSummary, after: RunSummary): boolean {
   return before.contribution?.labels.status === after.contribution?.labels.status &&
-    before.times?.receivedAt === after.times?.receivedAt;
+    closeArrivalOf(before) === closeArrivalOf(after);
 }
 
 /** Returns whether signals of a run stay about the same. */

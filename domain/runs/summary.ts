@@ -56,7 +56,7 @@ export interface RunSummary {
    * Start by the client's clock, and arrival of the later of opening and close (of an idle close, its
    * deadline), unix milliseconds; null until the opening arrives.
    */
-  readonly times: Pick<Opening, "startedAt" | "receivedAt"> | null;
+  readonly times: RunTimes | null;
   /** Position in lists, and the list attributes other than labels. */
   readonly listed: {
     /** Kind of call that opened it; `run` until the opening arrives. */
@@ -101,6 +101,19 @@ export interface RunSummary {
    * The commit that stores their results removes it.
    */
   readonly awaitsChecks?: true;
+}
+
+/** Times of a run whose opening has arrived, unix milliseconds. */
+export interface RunTimes extends Pick<Opening, "startedAt"> {
+  /** Arrival of the opening or the close, whichever is later. */
+  readonly receivedAt: number;
+  /** Arrival of the close if the opening came later; absent otherwise. */
+  readonly closedAt?: number;
+}
+
+/** Returns when the close of a run arrived, unix milliseconds; while it is open, its opening. */
+export function closeArrivalOf({ times }: Pick<RunSummary, "times">): number {
+  return times?.closedAt ?? times?.receivedAt ?? 0;
 }
 
 /** List fields that no other part of a summary holds. */
@@ -166,7 +179,13 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
     seen,
     revision,
     contribution: sortedAt === undefined ? null : { day: dayOf(sortedAt), ...sums },
-    times: opening && { startedAt: opening.startedAt, receivedAt },
+    times: opening && {
+      startedAt: opening.startedAt,
+      receivedAt,
+      ...closing === null || closing.receivedAt === receivedAt
+        ? {}
+        : { closedAt: closing.receivedAt },
+    },
     listed: {
       kind,
       // A run without an opening keeps its position when retention removes its parts.

@@ -1,72 +1,107 @@
 /**
- * Reads what a new instance must know: runs that arrived after its first bad outcome, but were counted
- * before it. While a group has no instance, they are not kept.
+ * Reads the outcomes of a group that were counted before, when a bad one of an earlier close arrives.
+ * While a group has no instance, they are not kept.
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { resultSignals } from "../../domain/alerts/check_signals.ts";
-import type { EarlierOutcomes } from "../../domain/alerts/decide.ts";
+import type { LateGroup } from "../../domain/alerts/decide.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { matches } from "../../domain/alerts/match.ts";
-import type { Rule } from "../../domain/alerts/rule.ts";
-import { closeOutcomeOf, goodSignalOf, subjectOf } from "../../domain/alerts/run_signals.ts";
+import { OUTCOMES_MAX, type Rule } from "../../domain/alerts/rule.ts";
+import { closeSignals, subjectOf } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
-import type { RunSummary } from "../../domain/runs/summary.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { RUN_KINDS } from "../../domain/runs/flags.ts";
+import { closeArrivalOf, type RunSummary } from "../../domain/runs/summary.ts";
 import { decodeResults } from "../base/codec_checks.ts";
+import type { Position } from "../base/entries.ts";
 import { agentPart, customerPart, featurePart } from "../base/index_parts.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { ALL_ENTRIES, listEntries } from "../entries.ts";
+import { type EntryPage, EntryReader } from "../entry_reader.ts";
 import { readSummaries } from "../runs/heads.ts";
 import { getAll, type Store } from "../store.ts";
 
 /** Latest runs by start that are read of an order. */
 const RUNS_MAX = 100;
 
-/** A run with its summary. */
-type SummarizedRun = readonly [RunId, RunSummary];
+/** Latest changes of the team that are read: at once, and at most. */
+const CHANGES = { perRead: 50, max: 500 } as const;
 
 /**
- * Returns signals of a group that arrived since its first bad outcome: of `run_failed` the good ones,
- * of `check_failed` also bad ones, because runs are not judged in the order of their arrival.
+ * Returns the latest signals of a group, in order of the arrivals of the closes; none if no close of
+ * the group arrived after that of the bad outcome.
+ *
+ * Runs are found by their latest change, so also those that started long ago, and by their start.
  *
  * @param excluded runs that are changing
  */
-export async function laterOutcomes(
+export async function earlierOutcomes(
   store: Store,
   team: TeamId,
-  { rule, subject, fromMs }: EarlierOutcomes,
+  { rule, subject, fromMs }: LateGroup,
   excluded: ReadonlySet<RunId>,
 ): Promise<readonly AlertSignal[]> {
-  const { groupBy, match, condition } = rule.settings;
-  const pages = await Promise.all(
-    ordersOf(team, rule, subject).map((order) =>
-      listEntries(store, order, ALL_ENTRIES, { limit: RUNS_MAX, reverse: true })
-    ),
-  );
-  const ids = pages.flatMap(({ entries }) => entries.map(({ run }) => run))
-    .filter((run) => !excluded.has(run));
+  const { groupBy, match } = rule.settings;
   const { text } = groupOf(groupBy, subject);
-  const runs = [...await readSummaries({ store, team }, ids)].filter(([, summary]) => {
+  const isCounted = ([id, summary]: readonly [RunId, RunSummary]) => {
     const own = subjectOf(summary);
-    return (summary.times?.receivedAt ?? 0) >= Math.max(fromMs, rule.updatedAt) &&
+    return !excluded.has(id) && closeArrivalOf(summary) >= rule.updatedAt &&
       matches(match, own) && groupOf(groupBy, own).text === text;
-  });
-  return condition.kind === "check_failed"
-    ? await judgedOf(store, team, runs, rule)
-    : runs.filter(([, summary]) => closeOutcomeOf(summary) === "good")
-      .map(([id, summary]) => goodSignalOf(id, summary));
+  };
+  const { changed, isAll } = await changedSince(store, team, fromMs);
+  const isLater = (summary: RunSummary) => closeArrivalOf(summary) >= fromMs;
+  if (isAll && !changed.some((run) => isLater(run[1]) && isCounted(run))) return [];
+  const started = await latestStarted(store, team, rule, subject);
+  const runs = new Map([...changed, ...started].filter(isCounted));
+  const signals = await signalsOf(store, team, rule, runs);
+  return signals.toSorted((a, b) => a.at - b.at).slice(-OUTCOMES_MAX);
 }
 
-/** Returns what the stored results of runs mean for a rule. */
-async function judgedOf(
+/**
+ * Reads the runs that changed last, until all closes of a read arrived before an instant.
+ *
+ * @returns `isAll` if it ended there
+ */
+async function changedSince(store: Store, team: TeamId, fromMs: number) {
+  const reader = new EntryReader(store, keys.changes(team), { end: null, reverse: true });
+  const changed: [RunId, RunSummary][] = [];
+  let last: Position | null = null;
+  for (let read = 0; read < CHANGES.max; read += CHANGES.perRead) {
+    const { entries }: EntryPage = await reader.read(last, CHANGES.perRead);
+    const page = await readSummaries({ store, team }, entries.map(({ run }) => run));
+    changed.push(...page);
+    last = entries.at(-1) ?? null;
+    const isOver = page.values().every((summary) => closeArrivalOf(summary) < fromMs);
+    if (isOver || entries.length < CHANGES.perRead) return { changed, isAll: true };
+  }
+  return { changed, isAll: false };
+}
+
+/** Reads the latest runs by start of the orders that hold the runs of a group. */
+async function latestStarted(store: Store, team: TeamId, rule: Rule, subject: SignalSubject) {
+  const options = { limit: RUNS_MAX, reverse: true };
+  const pages = await Promise.all(
+    ordersOf(team, rule, subject).map((order) => listEntries(store, order, ALL_ENTRIES, options)),
+  );
+  const runs = pages.flatMap(({ entries }) => entries.map(({ run }) => run));
+  return await readSummaries({ store, team }, runs);
+}
+
+/** Returns what the closes of runs, or their stored results, mean for a rule. */
+async function signalsOf(
   store: Store,
   team: TeamId,
-  runs: readonly SummarizedRun[],
   rule: Rule,
+  runs: ReadonlyMap<RunId, RunSummary>,
 ): Promise<readonly AlertSignal[]> {
-  const judged = runs.filter(([, { checks }]) => checks !== undefined);
+  if (rule.settings.condition.kind === "run_failed") {
+    return [...runs].flatMap(([id, after]) =>
+      closeSignals({ id, before: null, after, latestAt: null })
+    );
+  }
+  const judged = [...runs].filter(([, { checks }]) => checks !== undefined);
   const rows = await getAll(store, judged.map(([id]) => keys.checkResults(team, id)));
   const results = new Map(rows.map(({ key, value }) => [keyParts.headRow(key).run, value]));
   return judged.flatMap(([id, summary]) =>
@@ -77,7 +112,7 @@ async function judgedOf(
 /** Returns the orders in the index that hold the runs of a group, and others. */
 function ordersOf(
   team: TeamId,
-  { settings: { groupBy, condition } }: Rule,
+  { settings: { groupBy } }: Rule,
   { agent, customer, feature }: SignalSubject,
 ): readonly Deno.KvKey[] {
   if (groupBy === "agent" && agent !== null) return [keys.runsBy(team, groupBy, agentPart(agent))];
@@ -87,7 +122,5 @@ function ordersOf(
   if (groupBy === "feature" && feature !== null) {
     return [keys.runsBy(team, groupBy, featurePart(feature))];
   }
-  return condition.kind === "run_failed"
-    ? [keys.runsBy(team, "status", "success")]
-    : RUN_KINDS.map((kind) => keys.runsBy(team, "kind", kind));
+  return RUN_KINDS.map((kind) => keys.runsBy(team, "kind", kind));
 }

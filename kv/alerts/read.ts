@@ -28,7 +28,7 @@ import { keys } from "../base/keys.ts";
 import { bytesOfDay, type CheckDays } from "../checks/day_counts.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
 import { getAll, getMany, type Store } from "../store.ts";
-import { laterOutcomes } from "./earlier_outcomes.ts";
+import { earlierOutcomes } from "./earlier_outcomes.ts";
 import { decodeIncident, decodeInstance } from "./rows.ts";
 import { readError } from "./run_errors.ts";
 import { wereUnpriced } from "./unpriced_calls.ts";
@@ -231,7 +231,7 @@ export async function readLacking(
     rows.incidents.set(id, decodeIncident(values[groups.length + i]));
   }
   for (const [name, group] of lacking.earlier) {
-    rows.earlier.set(name, await laterOutcomes(store, team, group, changing));
+    rows.earlier.set(name, await earlierOutcomes(store, team, group, changing));
   }
   for (const [name, signals] of lacking.unpriced) {
     rows.unpriced.set(name, await wereUnpriced(store, team, signals));

@@ -65,6 +65,7 @@ const SUMMARY = storedShape("summary", {
   },
   revision: "plain",
   contribution: { ...RUN_SUMS, day: "plain" },
+  // Few runs have a `closedAt`, which is stored by name.
   times: { startedAt: "plain", receivedAt: "plain" },
   listed: { kind: "plain", at: "plain", has: "plain" },
   shown: {

@@ -66,17 +66,18 @@ function judgedOf(run: string, stored: Run, params: Fields): GroupOutcome | null
   return { key: run, at: closed.at, what: isBad ? "bad" : "good", run };
 }
 
-/** Returns how a run closed, and when all of it had arrived; null for an import. */
+/** Returns how a run closed, and when its close arrived; null for an import. */
 function closedOf(stored: Run): { readonly status: string; readonly at: number } | null {
   const { opening, closing } = asClosed(stored);
   if (opening === undefined || closing === undefined) return null;
-  const at = Math.max(opening.received_at, closing.received_at);
-  return isImport(closing, at) ? null : { status: closing.status, at };
+  const knownAt = Math.max(opening.received_at, closing.received_at);
+  if (isImport(closing, knownAt)) return null;
+  return { status: closing.status, at: closing.received_at };
 }
 
 /**
- * A run counts when it is closed and opened, whichever arrives last; an import or a run of another
- * status does not.
+ * A run counts at the arrival of its close, also if its opening arrives later; an import or a run of
+ * another status does not.
  */
 function failureOf(run: string, stored: Run, { statuses }: Fields): GroupOutcome | null {
   const closed = closedOf(stored);

@@ -1,7 +1,9 @@
 /** Signals of runs: the instances, incidents and messages that their commits make. */
 import { assert, assertEquals } from "@std/assert";
 import type { Delivery } from "../../../../domain/channels/delivery.ts";
-import { run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
+import type { RuleSettings } from "../../../../domain/alerts/rule.ts";
+import { THREE_FAILURES } from "../../../support/builders/alert_rules.ts";
+import { open, run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
@@ -87,6 +89,52 @@ Deno.test("a success that arrived later but was processed before counts", async 
   assertEquals(await here.open(), []);
   await here.closeAll("bb", 5);
   assertEquals(await here.open(), ["failures =a 3: 6,5,4"]);
+});
+
+Deno.test("an outcome counts at the arrival of its close, also if its opening comes later", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  const finish = (n: number, status: "failed" | "success") =>
+    here.runs.finish(TEAM, run(n), { status, finishedAt: NOON + n }, NOON + n);
+  const openLate = async (n: number) => {
+    here.nowMs++;
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON }, here.nowMs);
+    await here.work();
+  };
+  here.nowMs = NOON + 10;
+  await here.close(1, "failed");
+  await finish(2, "failed");
+  await finish(3, "success");
+  await here.close(4, "failed");
+  await here.close(5, "failed");
+  await here.work();
+  assertEquals(await here.open(), ["failures =a 3: 5,4,1"]);
+  await openLate(2);
+  assertEquals(await here.open(), ["failures =a 4: 5,4,2,1"]);
+  await openLate(3);
+  assertEquals(await here.open(), []);
+  here.nowMs = NOON + 20;
+  await here.close(6, "failed");
+  await here.work();
+  assertEquals(await here.open(), ["failures =a 3: 6,5,4"]);
+});
+
+Deno.test("a bad outcome that comes late meets closes of runs that started long ago", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  const condition = { ...THREE_FAILURES.condition, consecutive: 1 } as RuleSettings["condition"];
+  await here.putRule("failures", { condition }, NOON);
+  for (const n of [1, 2]) await open(here.runs, n);
+  for (let n = 3; n < 153; n++) {
+    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON + n }, NOON + n);
+  }
+  await here.runs.finish(TEAM, run(2), { status: "failed", finishedAt: NOON + 200 }, NOON + 200);
+  await here.runs.finish(TEAM, run(1), { status: "success", finishedAt: NOON + 201 }, NOON + 201);
+  here.nowMs = NOON + 300;
+  const others = Array.from({ length: 150 }, (_, i) => run(i + 3));
+  await here.pipeline.project(TEAM.id, [...others, run(1)]);
+  await here.pipeline.project(TEAM.id, [run(2)]);
+  assertEquals(await here.incidents(), []);
 });
 
 Deno.test("any order of processing ends in the same incidents", async () => {
