@@ -130,8 +130,7 @@ export function decideAlerts(
 ): AlertDecision {
   const decision = new Decision(rows, stamp);
   decision.apply(work);
-  const { lacking } = decision;
-  const isComplete = Object.values(lacking).every(({ size }) => size === 0);
+  const { isComplete, lacking } = decision;
   return isComplete ? { change: decision.change(), lacking: null } : { change: null, lacking };
 }
 
@@ -159,8 +158,14 @@ class Decision {
 
   constructor(rows: AlertRows, stamp: Stamp) {
     this.#rows = rows;
-    this.#stamp = stamp;
+    const { nowMs, newId } = stamp;
+    // A decision that lacks rows is made again, so it draws no further identifiers.
+    this.#stamp = { nowMs, newId: (prefix) => this.isComplete ? newId(prefix) : "" };
     this.#counts = rows.counts;
+  }
+
+  get isComplete(): boolean {
+    return Object.values(this.lacking).every(({ size }) => size === 0);
   }
 
   change(): AlertChange {
