@@ -46,6 +46,7 @@ const ORDER: Record<string, readonly string[]> = {
     "pricing",
     "runs",
     "agents",
+    "outcomes",
     "monitors",
     "channels",
     "checks",

@@ -12,17 +12,18 @@ import { OTHER } from "./group.ts";
 import type { Incident } from "./incident.ts";
 import {
   type AlertInstance,
+  type GroupState,
   hasPlace,
   isOfRule,
   isStored,
   newInstance,
   outcomeFor,
   stateOf,
+  thresholdsOf,
   withSignal,
 } from "./instance.ts";
 import { groupName } from "./look.ts";
 import { announce, isSilencedNow, type Notified } from "./notify.ts";
-import { type Tally, thresholdsOf } from "./outcomes.ts";
 import {
   FIRING_GROUPS_MAX,
   INSTANCES_MAX,
@@ -388,7 +389,7 @@ class Decision {
   /** Returns the error of a group's newest run, null for none; undefined if no added outcome is its. */
   #newestError(
     bad: readonly AlertSignal[],
-    { runs: [newest] }: Tally,
+    { runs: [newest] }: GroupState,
   ): string | null | undefined {
     const last = bad.findLast(({ run }) => run === null || run === newest);
     if (last === undefined || last.error !== null) return last?.error;

@@ -1,23 +1,46 @@
 /**
  * Instances: groups of a rule that are not `ok` (decisions 73 and 74).
  *
+ * Runs fail, or fail checks, some times in a row: their outcomes are a window. All other kinds fire
+ * while a thing is bad, such as a monitor that is down: their instances keep the things that are.
+ *
  * @module
  */
-import type { Group } from "./group.ts";
+import type { RunId } from "../core/ids.ts";
+import { compareOutcomes, type Outcome, OUTCOMES_MAX } from "../outcomes/outcome.ts";
 import {
-  needsRow,
-  NO_OUTCOMES,
-  type Outcomes,
-  type Tally,
-  tallyOf,
+  addOutcome,
+  removeOutcome,
+  resultOf,
+  type Streak,
+  streakAfter,
   type Thresholds,
-  thresholdsOf,
-  withGood,
-  withOutcome,
-  withoutOutcome,
-} from "./outcomes.ts";
+  type Window,
+} from "../outcomes/window.ts";
+import type { Group } from "./group.ts";
+import { INCIDENT_RUNS_MAX } from "./incident.ts";
 import { OTHER_GROUP, type Rule, type RuleCondition, type RuleSettings } from "./rule.ts";
 import type { AlertSignal } from "./signal.ts";
+
+/** The state that outcomes of a group make. */
+export interface GroupState extends Streak {
+  /** Bad outcomes since the first of those that made it fire, or are about to. */
+  readonly count: number;
+  /** Runs of these, newest first, {@link INCIDENT_RUNS_MAX} at most. */
+  readonly runs: readonly RunId[];
+  /** Arrival of the outcome that made it fire, or that ended it; unix milliseconds, 0 for none. */
+  readonly changedAt: number;
+  /** Latest bad outcome; null for none. */
+  readonly last: Outcome | null;
+}
+
+/** Outcomes of a group. */
+export type GroupWindow = Window<GroupState>;
+
+const OK: GroupState = {
+  ...{ isFiring: false, bads: 0, goods: 0 },
+  ...{ count: 0, runs: [], changedAt: 0, last: null },
+};
 
 /** An instance as stored; one of another version of its rule counts as none. */
 export interface AlertInstance extends Group {
@@ -28,7 +51,7 @@ export interface AlertInstance extends Group {
   /** Version of the rule. */
   readonly ruleVersion: number;
   /** Its outcomes. */
-  readonly outcomes: Outcomes;
+  readonly outcomes: GroupWindow;
   /** Arrival from which it has all outcomes, unix milliseconds. */
   readonly knownFrom: number;
   /** Its incident; null for none. */
@@ -48,7 +71,7 @@ export function newInstance({ slug, id, version }: Rule, group: Group): AlertIns
     rule: slug,
     ruleId: id,
     ruleVersion: version,
-    outcomes: NO_OUTCOMES,
+    outcomes: { base: { ...OK, at: 0, key: "" }, kept: [] },
     knownFrom: Infinity,
     incident: null,
     resolvedCount: 0,
@@ -68,9 +91,20 @@ export function hasPlace({ incident, isPending }: AlertInstance): boolean {
   return incident !== null || isPending;
 }
 
-/** Returns what the outcomes of an instance make. */
-export function stateOf({ outcomes, text }: AlertInstance, { settings }: Rule): Tally {
-  return tallyOf(outcomes, limitsOf(text, settings));
+/** Returns the state that the outcomes of an instance make. */
+export function stateOf({ outcomes, text }: AlertInstance, { settings }: Rule): GroupState {
+  const thresholds = limitsOf(text, settings);
+  if (thresholds !== null) return resultOf(outcomes, stepOf(thresholds));
+  const { base, kept } = outcomes;
+  return { ...base, isFiring: kept.length > 0, runs: kept.reduce(withRun, base.runs) };
+}
+
+/** Returns the thresholds of a rule; null for a kind that fires while a thing is bad. */
+export function thresholdsOf(
+  { condition, resolveAfter }: Pick<RuleSettings, "condition" | "resolveAfter">,
+): Thresholds | null {
+  if (condition.kind !== "run_failed" && condition.kind !== "check_failed") return null;
+  return { consecutive: condition.consecutive, resolveAfter };
 }
 
 /** Returns the thresholds of a group; groups that share one fire from the first bad outcome on. */
@@ -78,10 +112,17 @@ function limitsOf(text: string, settings: RuleSettings): Thresholds | null {
   return text === OTHER_GROUP ? null : thresholdsOf(settings);
 }
 
-/** Returns whether an instance is to be stored. */
-export function isStored(instance: AlertInstance, { settings }: Rule): boolean {
-  return hasPlace(instance) ||
-    needsRow(instance.outcomes, limitsOf(instance.text, settings));
+/**
+ * Returns whether an instance is to be stored: it fires, or a bad outcome is among the last
+ * `consecutive` ones. Later outcomes alone cannot make a group fire that needs no row.
+ */
+export function isStored(instance: AlertInstance, rule: Rule): boolean {
+  if (hasPlace(instance)) return true;
+  const { isFiring, bads, goods } = stateOf(instance, rule);
+  const thresholds = limitsOf(instance.text, rule.settings);
+  if (isFiring || thresholds === null) return isFiring;
+  const hasBad = instance.outcomes.kept.some(({ kind }) => kind === "bad");
+  return bads > 0 || hasBad && goods < thresholds.consecutive;
 }
 
 /** Returns the outcome of a signal for a rule: one that the rule does not count is none. */
@@ -112,15 +153,66 @@ function outcomesWith(
   { outcomes, text }: AlertInstance,
   rule: Rule,
   signal: AlertSignal,
-): Outcomes {
+): GroupWindow {
   const { at, key, run, value, detail } = signal;
   const thresholds = limitsOf(text, rule.settings);
-  const outcome = outcomeFor(rule, signal);
-  if (outcome === "none") return withoutOutcome(outcomes, key);
-  if (outcome === "bad" || thresholds !== null) {
-    const isBad = outcome === "bad";
-    return withOutcome(outcomes, { at, key, isBad, run, value, detail }, thresholds);
-  }
+  const kind = outcomeFor(rule, signal);
+  if (kind === "none") return removeOutcome(outcomes, key);
+  const outcome: Outcome = { at, key, kind: kind === "bad" ? kind : "good", run, value, detail };
+  if (thresholds !== null) return addOutcome(outcomes, outcome, stepOf(thresholds));
+  if (kind === "bad") return withBad(outcomes, outcome);
   // A monitor that is up again says nothing about the others of its group.
-  return withGood(outcomes, { at, key }, signal.kind !== "missed");
+  return withGood(outcomes, outcome, signal.kind !== "missed");
+}
+
+/** Returns outcomes with a thing that is bad. It counts once while it is, and for each of its runs. */
+function withBad({ base, kept }: GroupWindow, outcome: Outcome): GroupWindow {
+  const others = kept.filter(({ key }) => key !== outcome.key);
+  const known = kept.find(({ key }) => key === outcome.key);
+  const isKnownRun = outcome.run === null || kept.reduce(withRun, base.runs).includes(outcome.run);
+  const isNew = known === undefined || !isKnownRun;
+  const started = { ...base, count: 0, runs: [], changedAt: outcome.at };
+  const before = kept.length === 0
+    ? started
+    : known === undefined
+    ? base
+    : { ...base, runs: withRun(base.runs, known) };
+  const isLast = before.last === null || compareOutcomes(before.last, outcome) <= 0;
+  const last = isLast ? outcome : before.last;
+  return {
+    base: { ...before, count: before.count + (isNew ? 1 : 0), last },
+    kept: [...others, outcome].sort(compareOutcomes).slice(-OUTCOMES_MAX),
+  };
+}
+
+/**
+ * Returns outcomes after a thing is good again.
+ *
+ * @param isAll true if a key that is not kept stands for all of them
+ */
+function withGood({ base, kept }: GroupWindow, good: Outcome, isAll: boolean): GroupWindow {
+  const isKnown = kept.some(({ key }) => key === good.key);
+  const isOver = ({ at, key }: Outcome) => isKnown ? key === good.key : isAll && at <= good.at;
+  const rest = kept.filter((outcome) => !isOver(outcome));
+  const runs = kept.filter(isOver).reduce(withRun, base.runs);
+  const changedAt = rest.length === 0 ? good.at : base.changedAt;
+  return { base: { ...base, runs, changedAt }, kept: rest };
+}
+
+function stepOf(thresholds: Thresholds) {
+  return (before: GroupState, outcome: Outcome): GroupState => {
+    const streak = streakAfter(before, outcome, thresholds);
+    const { isFiring } = streak;
+    const changedAt = before.isFiring === isFiring ? before.changedAt : outcome.at;
+    if (outcome.kind === "good") {
+      return { ...isFiring ? before : { ...OK, last: before.last }, ...streak, changedAt };
+    }
+    const runs = withRun(before.runs, outcome);
+    return { ...streak, count: before.count + 1, runs, changedAt, last: outcome };
+  };
+}
+
+function withRun(runs: readonly RunId[], { run }: Outcome): readonly RunId[] {
+  if (run === null) return runs;
+  return [run, ...runs.filter((other) => other !== run)].slice(0, INCIDENT_RUNS_MAX);
 }

@@ -139,9 +139,6 @@ export const INSTANCES_MAX = 10_000;
 /** Name of the group of what does not fit. */
 export const OTHER_GROUP = "(other)";
 
-/** Latest outcomes that an instance of a rule keeps. */
-export const OUTCOMES_MAX = 32;
-
 /**
  * Seconds by which the end of a run may be before the arrival of its close, or the start of an open
  * one before that of its opening: imports raise nothing.

@@ -5,6 +5,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
+import { closeKind } from "../outcomes/outcome.ts";
 import { dollarsText, picodollarsOf } from "../pricing/money.ts";
 import { isRest, isSameModel, type ModelUsage } from "../runs/model_usage.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
@@ -29,10 +30,7 @@ export interface RunChange {
 
 /** Outcome of a run that `run_failed` counts; null for an open or cancelled run, or an import. */
 export function closeOutcomeOf(summary: RunSummary | null): "good" | "bad" | null {
-  const status = summary?.contribution?.labels.status;
-  if (status === undefined || status === "running" || status === "cancelled") return null;
-  if (isImported(summary as RunSummary)) return null;
-  return status === "success" ? "good" : "bad";
+  return summary === null || isImported(summary) ? null : closeKind(summary);
 }
 
 /** Returns the signals that the close of a run gives `run_failed`; none if nothing changed. */

@@ -5,7 +5,7 @@
  */
 import { cutText, printable } from "../core/text.ts";
 import type { Group } from "./group.ts";
-import type { Outcome } from "./outcomes.ts";
+import type { Outcome } from "../outcomes/outcome.ts";
 import { OTHER_GROUP, type RuleCondition, type RuleSettings } from "./rule.ts";
 
 /** Maximum characters of a name in a title. */

@@ -6,9 +6,8 @@
 import type { ResolvedBy } from "../channels/message.ts";
 import type { MadeBy } from "../teams/team.ts";
 import type { Incident } from "./incident.ts";
-import { type AlertInstance, stateOf } from "./instance.ts";
+import { type AlertInstance, type GroupState, stateOf } from "./instance.ts";
 import { announce, announceChange, type Notified, type Recipients } from "./notify.ts";
-import type { Tally } from "./outcomes.ts";
 import type { Rule, RuleCondition } from "./rule.ts";
 import type { Stamp } from "./stamp.ts";
 import { withEntry } from "./timeline.ts";
@@ -47,39 +46,39 @@ export function updateIncident(
   context: UpdateContext,
 ): Update {
   const instance: AlertInstance = { ...before, isPending: false };
-  const tally = stateOf(instance, context.rule);
-  if (!tally.isFiring) {
+  const state = stateOf(instance, context.rule);
+  if (!state.isFiring) {
     const ended: AlertInstance = { ...instance, incident: null, resolvedCount: 0 };
     if (incident === null) return { instance: ended, change: null, notified: null };
     const by = context.isPaused === true ? "paused" : "condition";
-    const notified = resolved(incident, by, tally.changedAt, context.recipients, context);
+    const notified = resolved(incident, by, state.changedAt, context.recipients, context);
     return { instance: ended, change: "resolved", notified };
   }
-  const count = tally.count - instance.resolvedCount;
+  const count = state.count - instance.resolvedCount;
   if (incident !== null) {
-    const notified = repeated(instance, incident, tally, count, context);
+    const notified = repeated(instance, incident, state, count, context);
     return { instance, change: notified && "repeated", notified };
   }
   if (count <= 0) return { instance, change: null, notified: null };
-  const notified = opened(instance, tally, count, context);
+  const notified = opened(instance, state, count, context);
   const id = notified.incident.id;
   return { instance: { ...instance, incident: id }, change: "opened", notified };
 }
 
 function opened(
   { group, text, rule: slug, ruleVersion }: AlertInstance,
-  tally: Tally,
+  state: GroupState,
   count: number,
   context: UpdateContext,
 ): Notified {
   const { nowMs, newId, rule, recipients, error = null } = context;
   const { condition, severity } = rule.settings;
-  const facts = factsFrom({ group, text }, tally, count, rule);
+  const facts = factsFrom({ group, text }, state, count, rule);
   const incident: Incident = {
     ...{ id: newId("inc"), rule: slug, ruleVersion, kind: condition.kind, severity },
     ...{ state: "open", group, groupText: text, threshold: thresholdOf(condition) },
     ...facts,
-    openedAt: count === tally.count ? tally.changedAt : tally.last?.at ?? nowMs,
+    openedAt: count === state.count ? state.changedAt : state.last?.at ?? nowMs,
     ...{ resolvedAt: null, resolvedBy: null, acknowledged: null, error, isSilenced: false },
     timeline: [{ at: nowMs, what: "opened", count }],
     ...{ deliveries: {}, notifiedAt: null, notifiedCount: 0, isHeldBack: false },
@@ -91,11 +90,11 @@ function opened(
 function repeated(
   { group, text }: AlertInstance,
   incident: Incident,
-  tally: Tally,
+  state: GroupState,
   count: number,
   { error, nowMs, rule }: UpdateContext,
 ): Notified | null {
-  const facts = factsFrom({ group, text }, tally, count, rule);
+  const facts = factsFrom({ group, text }, state, count, rule);
   const before = new Set(incident.runs);
   const added = facts.runs.filter((run) => !before.has(run)).reverse();
   // A close that arrives again moves its run, and only then the order changes alone.
@@ -118,7 +117,7 @@ function isSameList(some: readonly string[], others: readonly string[]): boolean
 
 function factsFrom(
   group: Pick<AlertInstance, "group" | "text">,
-  { last, runs }: Tally,
+  { last, runs }: GroupState,
   count: number,
   { settings }: Rule,
 ) {

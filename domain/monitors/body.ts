@@ -4,7 +4,8 @@
  * @module
  */
 import { z } from "zod";
-import { type MonitorPause, type MonitorSettings, SIGNALS_MAX } from "./monitor.ts";
+import { OUTCOMES_MAX } from "../outcomes/outcome.ts";
+import type { MonitorPause, MonitorSettings } from "./monitor.ts";
 import {
   CRON_CHARS_MAX,
   defaultGraceSeconds,
@@ -61,7 +62,7 @@ const scheduleFields = z.strictObject({
   return z.NEVER;
 });
 
-const THRESHOLD = { min: 1, max: SIGNALS_MAX } as const;
+const THRESHOLD = { min: 1, max: OUTCOMES_MAX } as const;
 
 /**
  * Body of `PUT /v1/agents/{slug}/monitor`.

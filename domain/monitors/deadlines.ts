@@ -6,7 +6,7 @@
 import { type Absence, excusedUntil, type WorkTime } from "../work/work.ts";
 import { type Flip, type Monitor, type MonitorChange, withFlip } from "./row.ts";
 import { type CronSlots, expectedAfter, isStillExpected } from "./schedule.ts";
-import { windowFrom } from "./signals.ts";
+import { windowFrom, withMissed } from "./streak.ts";
 
 /** Milliseconds after which a deadline is looked at again that could not be judged yet. */
 const LOOK_AGAIN_MS = 2_000;
@@ -61,7 +61,7 @@ export function watchFrom(monitor: Monitor, atMs: number): Monitor {
   return withDeadline({
     ...monitor,
     state: monitor.lastArrivalAt === null ? "new" : "up",
-    ...windowFrom(atMs, monitor.signals),
+    outcomes: windowFrom(atMs, monitor.outcomes.kept),
     ...{ watchedFrom: atMs, expectedAt: null, excusedUntil: null },
   });
 }
@@ -129,6 +129,6 @@ function afterDeadlines(monitor: Monitor, horizonMs: number): MonitorChange {
     : { monitor, flips: [] };
   if (downAfter > horizonMs) return late;
   const downAt = Math.max(downAfter, updatedAt);
-  const down = withFlip({ ...late.monitor, missedAt: downAt }, "down", downAt, "missed");
+  const down = withFlip(withMissed(late.monitor, downAt), "down", downAt, "missed");
   return { monitor: down.monitor, flips: [...late.flips, ...down.flips] };
 }

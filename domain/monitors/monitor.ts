@@ -7,6 +7,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
+import { closeKind, compareOutcomes, type Outcome } from "../outcomes/outcome.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import type { MadeBy } from "../teams/team.ts";
 import { watchFrom, withDeadline } from "./deadlines.ts";
@@ -16,21 +17,22 @@ import {
   type MonitorChange,
   type MonitorPause,
   type MonitorSettings,
+  type MonitorStreak,
   withFlip,
 } from "./row.ts";
 import {
-  addSignal,
-  compareSignals,
-  type Signal,
-  type Streak,
+  missedAt,
+  runOutcome,
   streakOf,
   windowFrom,
-} from "./signals.ts";
+  withMissed,
+  withRunOutcome,
+} from "./streak.ts";
 import { type CronSlots, expectedAfter } from "./schedule.ts";
 
 export * from "./row.ts";
 export { deadlinesOf, lookAt, nextDueAt } from "./deadlines.ts";
-export { type Signal, SIGNALS_MAX } from "./signals.ts";
+export { runOutcome } from "./streak.ts";
 
 /** Latest arrivals of an agent's outcomes, unix milliseconds; null for none. */
 export type LastArrivals = Pick<Monitor, "lastArrivalAt" | "lastOkAt">;
@@ -51,7 +53,7 @@ export function createMonitor(
     ...{ agent, id, version: 1, settings },
     ...{ createdAt: at, updatedAt: at, updatedBy: by },
     ...{ state: "paused", since: at },
-    ...windowFrom(at, []),
+    outcomes: windowFrom(at, []),
     ...{ lastArrivalAt: last.lastArrivalAt, lastOkAt: last.lastOkAt },
     ...{ watchedFrom: at, expectedAt: null, excusedUntil: null, absentUntil: null },
     ...{ pause: null, dueAt: null, overrunsAfter: null },
@@ -88,9 +90,9 @@ export function changeSettings(
   if (changed.state === "paused") return resumedAt(changed, at);
   const isRescheduled = contentOf(settings.schedule) !== contentOf(monitor.settings.schedule);
   const judged = isRescheduled ? rescheduled(changed, at) : regraced(changed, at);
-  const streak = streakOf(judged, settings);
-  const to = streak.isDown ? "down" : judged.state === "down" ? recovered(judged) : judged.state;
-  const reason = streak.isDown ? streak.reason ?? "failed" : "changed";
+  const streak = streakOf(judged);
+  const to = streak.isFiring ? "down" : judged.state === "down" ? recovered(judged) : judged.state;
+  const reason = streak.isFiring ? streak.reason ?? "failed" : "changed";
   const { monitor: after, flips } = withFlip({ ...judged, state: monitor.state }, to, at, reason);
   return { monitor: withDeadline(after), flips };
 }
@@ -108,20 +110,20 @@ export function resumeMonitor(monitor: Monitor, atMs: number): MonitorChange {
 }
 
 /**
- * Counts signals of the agent, in any order; a signal that was counted before changes nothing.
+ * Counts outcomes of the agent, in any order; one that was counted before changes nothing.
  *
- * A signal that is older than all kept ones no longer changes failures in a row.
+ * An outcome that is older than all kept ones no longer changes failures in a row.
  *
  * @param slots slots of cron lines; given where many monitors are changed
  */
-export function addSignals(
+export function addOutcomes(
   monitor: Monitor,
-  signals: readonly Signal[],
+  outcomes: readonly Outcome[],
   slots?: CronSlots,
 ): MonitorChange {
   let change = unchanged(monitor);
-  for (const signal of signals.toSorted(compareSignals)) {
-    const { monitor: after, flips } = afterSignal(change.monitor, signal, slots);
+  for (const outcome of outcomes.toSorted(compareOutcomes)) {
+    const { monitor: after, flips } = afterOutcome(change.monitor, outcome, slots);
     change = {
       monitor: after,
       flips: flips.length === 0 ? change.flips : [...change.flips, ...flips],
@@ -132,58 +134,50 @@ export function addSignals(
 
 /** Returns the number of failures since the last success. */
 export function failuresInRow(monitor: Monitor): number {
-  return streakOf(monitor, monitor.settings).fails;
+  return streakOf(monitor).bads;
 }
 
 /**
- * Returns the signal that a change of a run's summary is; null for none.
+ * Returns the outcome that a change of a run's summary is; null for none.
  *
  * @param before the summary before; null for none
- * @param id the run
  */
-export function signalOf(before: RunSummary | null, after: RunSummary, id: RunId): Signal | null {
-  const outcome = outcomeOf(after);
-  const isSame = before !== null && outcomeOf(before) === outcome &&
+export function outcomeOf(
+  before: RunSummary | null,
+  after: RunSummary,
+  run: RunId,
+): Outcome | null {
+  const kind = closeKind(after);
+  const isSame = before !== null && closeKind(before) === kind &&
     before.contribution?.labels.agent === after.contribution?.labels.agent;
-  if (outcome === null || after.times === null || isSame) return null;
-  return { at: after.times.receivedAt, run: id, outcome };
+  if (kind === null || after.times === null || isSame) return null;
+  return runOutcome(kind, run, after.times.receivedAt);
 }
 
-function outcomeOf({ contribution }: RunSummary): "ok" | "fail" | null {
-  switch (contribution?.labels.status) {
-    case "success":
-      return "ok";
-    case "failed":
-    case "timeout":
-      return "fail";
-    default:
-      return null;
-  }
-}
-
-function afterSignal(
+function afterOutcome(
   monitor: Monitor,
-  signal: Signal,
+  outcome: Outcome,
   slots: CronSlots | undefined,
 ): MonitorChange {
   const { pause, settings, since } = monitor;
-  if (pause !== null && pause.untilMs !== null && pause.untilMs <= signal.at) {
+  const { at } = outcome;
+  const run = outcome.run ?? undefined;
+  if (pause !== null && pause.untilMs !== null && pause.untilMs <= at) {
     const { monitor: resumed, flips } = resumeMonitor(monitor, pause.untilMs);
-    const next = afterSignal(resumed, signal, slots);
+    const next = afterOutcome(resumed, outcome, slots);
     return { monitor: next.monitor, flips: [...flips, ...next.flips] };
   }
-  const counted = withArrival(monitor, signal, slots);
+  const counted = withArrival(monitor, outcome, slots);
   const resumes = pause !== null && !pause.isSticky && settings.enabled &&
-    signal.outcome === "ok" && signal.at > since;
-  if (resumes) return resumedAt({ ...counted, pause: null }, signal.at, signal.run);
+    outcome.kind === "good" && at > since;
+  if (resumes) return resumedAt({ ...counted, pause: null }, at, run);
   if (monitor.state === "paused") return unchanged(counted);
-  const streak = streakOf(counted, settings);
-  const to = streak.isDown ? "down" : stateAfter(monitor, counted);
-  const reason = reasonOf(monitor, streak);
-  return withFlip(counted, to, signal.at, reason, signal.run);
+  const streak = streakOf(counted);
+  const to = streak.isFiring ? "down" : stateAfter(monitor, counted);
+  return withFlip(counted, to, at, reasonOf(monitor, streak), run);
 }
 
-/** Returns the state of a monitor that is not down, after it counted a signal. */
+/** Returns the state of a monitor that is not down, after it counted an outcome. */
 function stateAfter(before: Monitor, after: Monitor): Monitor["state"] {
   const isLater =
     (after.lastArrivalAt ?? 0) > Math.max(before.lastArrivalAt ?? 0, before.watchedFrom);
@@ -191,40 +185,40 @@ function stateAfter(before: Monitor, after: Monitor): Monitor["state"] {
   return before.state === "late" && !isLater ? "late" : "up";
 }
 
-function reasonOf({ state }: Monitor, { isDown, reason }: Streak): FlipReason {
-  if (isDown) return reason ?? "failed";
+function reasonOf({ state }: Monitor, { isFiring, reason }: MonitorStreak): FlipReason {
+  if (isFiring) return reason ?? "failed";
   return state === "down" ? "recovered" : "arrived";
 }
 
-/** Returns a monitor that keeps a signal, with the latest arrivals. */
-function withArrival(monitor: Monitor, signal: Signal, slots: CronSlots | undefined): Monitor {
-  const { at, outcome } = signal;
-  const counted = addSignal(monitor, signal, monitor.settings);
-  if (outcome === "overrun") return counted;
+/** Returns a monitor that keeps an outcome, with the latest arrivals. */
+function withArrival(monitor: Monitor, outcome: Outcome, slots: CronSlots | undefined): Monitor {
+  const { at, kind } = outcome;
+  const counted = withRunOutcome(monitor, outcome);
+  if (kind === "overrun") return counted;
   const { lastArrivalAt, lastOkAt } = monitor;
   return {
-    ...counted,
-    missedAt: missedWith(counted, at, slots),
+    ...withLateArrival(counted, at, slots),
     lastArrivalAt: Math.max(lastArrivalAt ?? at, at),
-    lastOkAt: outcome === "ok" ? Math.max(lastOkAt ?? at, at) : lastOkAt,
+    lastOkAt: kind === "good" ? Math.max(lastOkAt ?? at, at) : lastOkAt,
   };
 }
 
 /**
- * Returns the missed deadline after an arrival. An arrival before it that is counted late moves it to
- * the deadline after that arrival, if the next arrival missed that one.
+ * Returns a monitor with its missed deadline after an arrival. An arrival before it that is counted
+ * late moves it to the deadline after that arrival, if the next arrival missed that one.
  */
-function missedWith(
-  { missedAt, settings, signals }: Monitor,
+function withLateArrival(
+  monitor: Monitor,
   arrivalMs: number,
   slots: CronSlots | undefined,
-): number | null {
-  if (missedAt === null || arrivalMs > missedAt) return missedAt;
-  const expectedAt = expectedAfter(settings.schedule, arrivalMs, slots);
-  const deadline = expectedAt + settings.graceSeconds * 1_000;
-  if (deadline <= missedAt) return missedAt;
-  const next = signals.find(({ at, outcome }) => outcome !== "overrun" && at > arrivalMs);
-  return next !== undefined && deadline < next.at ? deadline : null;
+): Monitor {
+  const missed = missedAt(monitor);
+  if (missed === null || arrivalMs > missed) return monitor;
+  const { settings: { schedule, graceSeconds }, outcomes: { kept } } = monitor;
+  const deadline = expectedAfter(schedule, arrivalMs, slots) + graceSeconds * 1_000;
+  if (deadline <= missed) return monitor;
+  const next = kept.find(({ at, kind }) => (kind === "good" || kind === "bad") && at > arrivalMs);
+  return withMissed(monitor, next !== undefined && deadline < next.at ? deadline : null);
 }
 
 function recovered({ lastArrivalAt }: Monitor): Monitor["state"] {
@@ -234,18 +228,18 @@ function recovered({ lastArrivalAt }: Monitor): Monitor["state"] {
 /** Returns a monitor that expects the new schedule from an instant on. */
 function rescheduled(monitor: Monitor, at: number): Monitor {
   return {
-    ...monitor,
-    ...{ watchedFrom: at, expectedAt: null, excusedUntil: null, missedAt: null },
+    ...withMissed(monitor, null),
+    ...{ watchedFrom: at, expectedAt: null, excusedUntil: null },
     state: monitor.state === "late" ? "up" : monitor.state,
   };
 }
 
 /** Returns a monitor with a new grace: it is only late again if the grace has not ended. */
 function regraced(monitor: Monitor, at: number): Monitor {
-  const { expectedAt, missedAt, settings, state } = monitor;
-  if (state !== "down" || missedAt === null || expectedAt === null) return monitor;
+  const { expectedAt, settings, state } = monitor;
+  if (state !== "down" || missedAt(monitor) === null || expectedAt === null) return monitor;
   if (expectedAt > at || expectedAt + settings.graceSeconds * 1_000 <= at) return monitor;
-  return { ...monitor, missedAt: null, state: "late" };
+  return { ...withMissed(monitor, null), state: "late" };
 }
 
 function pausedAt(monitor: Monitor, atMs: number): MonitorChange {
@@ -256,10 +250,11 @@ function resumedAt(monitor: Monitor, atMs: number, run?: RunId): MonitorChange {
   const watched = watchFrom(monitor, atMs);
   const resumed = withFlip({ ...watched, state: "paused" }, watched.state, atMs, "resumed", run);
   // Outcomes after the one that ends a pause may be counted before it.
-  const last = watched.signals.at(-1);
-  const { isDown, reason } = streakOf(watched, watched.settings);
-  if (last === undefined || !isDown) return resumed;
-  const down = withFlip(resumed.monitor, "down", last.at, reason ?? "failed", last.run);
+  const last = watched.outcomes.kept.at(-1);
+  const { isFiring, reason } = streakOf(watched);
+  if (last === undefined || !isFiring) return resumed;
+  const [cause, lastRun] = [reason ?? "failed", last.run ?? undefined];
+  const down = withFlip(resumed.monitor, "down", last.at, cause, lastRun);
   return { monitor: down.monitor, flips: [...resumed.flips, ...down.flips] };
 }
 

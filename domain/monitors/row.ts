@@ -4,7 +4,7 @@
  * @module
  */
 import type { Schedule } from "./schedule.ts";
-import type { SignalWindow } from "./signals.ts";
+import type { Streak, Window } from "../outcomes/window.ts";
 import type { RunId } from "../core/ids.ts";
 
 /** Settings of an agent's monitor. */
@@ -66,8 +66,17 @@ export interface Flip {
   readonly run?: RunId;
 }
 
-/** A monitor as stored. Its state is a function of its settings, signals and deadlines. */
-export interface Monitor extends SignalWindow {
+/** Outcomes in a row, and the reason for which they make a monitor down. */
+export interface MonitorStreak extends Streak {
+  /** Reason; null if it is not down. */
+  readonly reason: "failed" | "overrun" | "missed" | null;
+}
+
+/** Outcomes of an agent: closes of its runs, runs that last too long, and a missed deadline. */
+export type MonitorWindow = Window<MonitorStreak>;
+
+/** A monitor as stored. Its state is a function of its settings, outcomes and deadlines. */
+export interface Monitor {
   /** Agent's slug. */
   readonly agent: string;
   /** Identifier, `mon_…`. */
@@ -78,6 +87,8 @@ export interface Monitor extends SignalWindow {
   readonly settings: MonitorSettings;
   /** Creation, unix milliseconds. */
   readonly createdAt: number;
+  /** Latest outcomes of its agent, and a missed deadline. */
+  readonly outcomes: MonitorWindow;
   /** Last change of the settings, unix milliseconds. */
   readonly updatedAt: number;
   /** Identifier of the credential that made the last change. */

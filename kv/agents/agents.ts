@@ -37,8 +37,8 @@ import {
   teamSet,
 } from "../team/rows.ts";
 
-/** Bytes in memory of an activity, of a monitor without its signals, and of a signal. */
-const ACTIVITY_BYTES = 300, MONITOR_BYTES = 1_000, SIGNAL_BYTES = 160;
+/** Bytes in memory of an activity, of a monitor without its outcomes, and of an outcome. */
+const ACTIVITY_BYTES = 300, MONITOR_BYTES = 1_000, OUTCOME_BYTES = 280;
 
 /**
  * Creates the store of agents. No run is read.
@@ -90,7 +90,7 @@ const ACTIVITIES: RowFamily<AgentActivity> = {
 const MONITORS: RowFamily<Monitor> = {
   decode: (stored) => stored as Monitor,
   encode: (monitor) => monitor,
-  bytesOf: ({ signals }) => MONITOR_BYTES + signals.length * SIGNAL_BYTES,
+  bytesOf: ({ outcomes }) => MONITOR_BYTES + outcomes.kept.length * OUTCOME_BYTES,
 };
 
 /** Returns the key of an agent's monitor among the rows of its team. */

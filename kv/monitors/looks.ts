@@ -5,14 +5,15 @@
  */
 import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { judgedAt, type Work, type WorkHandler, type WorkTime } from "../../domain/work/work.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { Outcome } from "../../domain/outcomes/outcome.ts";
 import {
-  addSignals,
+  addOutcomes,
   lookAt,
   type Monitor,
   type MonitorChange,
   nextDueAt,
-  type Signal,
+  runOutcome,
 } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
@@ -35,7 +36,7 @@ export interface MonitorLookDeps extends ChangeDeps {
 }
 
 /** A run with its position in the index. */
-type RunAt = { readonly at: number; readonly run: Signal["run"] };
+type RunAt = { readonly at: number; readonly run: RunId };
 
 /** Maximum monitors of one commit; fewer if they do not fit. */
 const MONITORS_PER_COMMIT = 80;
@@ -119,12 +120,12 @@ async function look(
   running: number,
   turn: WorkTime,
 ): Promise<MonitorChange> {
-  const { signals, passed } = running === 0
-    ? { signals: [], passed: before.overrunsAfter }
+  const { outcomes, passed } = running === 0
+    ? { outcomes: [], passed: before.overrunsAfter }
     : await overrunsOf(deps, team, before, turn);
-  const counted = signals.length === 0
+  const counted = outcomes.length === 0
     ? { monitor: before, flips: [] }
-    : addSignals(before, signals, deps.store.cronSlots);
+    : addOutcomes(before, outcomes, deps.store.cronSlots);
   const { monitor, flips } = andThen(counted, (monitor) => lookAt(monitor, turn));
   // The work loop takes a row once all calls before it are summarized, so it may be due already.
   const dueAt = nextDueAt(monitor, turn.summarizedToMs, running);
@@ -137,14 +138,14 @@ async function overrunsOf(
   team: TeamId,
   monitor: Monitor,
   { nowMs, summarizedToMs, absences }: WorkTime,
-): Promise<{ readonly signals: readonly Signal[]; readonly passed: Position | null }> {
+): Promise<{ readonly outcomes: readonly Outcome[]; readonly passed: Position | null }> {
   const { agent, settings: { maxRuntimeSeconds, graceSeconds }, state } = monitor;
   let passed = monitor.overrunsAfter;
-  if (maxRuntimeSeconds === null || state === "paused") return { signals: [], passed };
+  if (maxRuntimeSeconds === null || state === "paused") return { outcomes: [], passed };
   const limitMs = maxRuntimeSeconds * 1_000;
   const open = await findOpenRuns(team, agent, passed, summarizedToMs - limitMs);
   const stored = await getAll(store, open.runs.map(({ run }) => keys.summary(team, run)));
-  const signals: Signal[] = [];
+  const outcomes: Outcome[] = [];
   let isWaiting = false;
   for (const [i, position] of open.runs.entries()) {
     const value = stored[i]?.value;
@@ -152,11 +153,11 @@ async function overrunsOf(
     const at = (summary?.shown.openedAt ?? 0) + limitMs;
     if (summary?.contribution?.labels.status === "running") {
       const isDue = at <= summarizedToMs && judgedAt(at, graceSeconds * 1_000, absences) <= nowMs;
-      if (isDue) signals.push({ at, run: position.run, outcome: "overrun" });
+      if (isDue) outcomes.push(runOutcome("overrun", position.run, at));
       // A run whose opening arrived later than its start is found again, with those after it.
       else isWaiting = true;
     }
     if (!isWaiting) passed = { at: position.at, run: position.run };
   }
-  return { signals, passed: isWaiting ? passed : open.passed };
+  return { outcomes, passed: isWaiting ? passed : open.passed };
 }

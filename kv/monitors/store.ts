@@ -5,10 +5,10 @@
  */
 import { deletedSignals } from "../../domain/alerts/missed_signals.ts";
 import { versionConflict } from "../../domain/config/objects.ts";
-import { type Parsed } from "../../domain/core/errors.ts";
+import type { Parsed } from "../../domain/core/errors.ts";
 import { uuid7Hex } from "../../domain/core/ids.ts";
 import {
-  addSignals,
+  addOutcomes,
   changeSettings,
   createMonitor,
   type Monitor,
@@ -18,6 +18,7 @@ import {
   pauseMonitor,
   resumeMonitor,
 } from "../../domain/monitors/monitor.ts";
+import type { Outcome } from "../../domain/outcomes/outcome.ts";
 import type { MonitorRecord, MonitorStore, PutMonitor } from "../../domain/monitors/store.ts";
 import { proposeSettings } from "../../domain/monitors/proposal.ts";
 import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
@@ -29,7 +30,7 @@ import { teamSet } from "../team/rows.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { ARCHIVED_PAUSE } from "./archive.ts";
 import { pauseFields, settingsFields } from "./audit_fields.ts";
-import { latestOutcomes } from "./latest_outcomes.ts";
+import { latestOutcomes } from "./outcomes.ts";
 import { listMonitors, readMonitor } from "./list.ts";
 import { readFlips, readFlipsOf } from "./flips.ts";
 import {
@@ -189,22 +190,22 @@ async function created(
   settings: MonitorSettings,
   made: MadeBy,
 ): Promise<MonitorChange> {
-  const signals = (await latestOutcomes(store, team, agent)).map(({ signal }) => signal);
+  const outcomes = (await latestOutcomes(store, team, agent)).map(({ outcome }) => outcome);
   // Not those since the call: whether they are summarized already is chance.
-  const past = signals.filter(({ at }) => at <= made.at);
-  const oks = past.filter(({ outcome }) => outcome === "ok");
-  const latest = { lastArrivalAt: lastAt(past), lastOkAt: lastAt(oks) };
+  const past = outcomes.filter(({ at }) => at <= made.at);
+  const goods = past.filter(({ kind }) => kind === "good");
+  const latest = { lastArrivalAt: lastAt(past), lastOkAt: lastAt(goods) };
   const id = `mon_${region}_${uuid7Hex(made.at, environment.random(10))}`;
   const change = andThen(
     createMonitor(agent, id, settings, made, latest),
-    (monitor) => addSignals(monitor, signals),
+    (monitor) => addOutcomes(monitor, outcomes),
   );
   if (!isArchived) return change;
   return andThen(change, (monitor) => pauseMonitor(monitor, ARCHIVED_PAUSE, made.at));
 }
 
-function lastAt(signals: readonly { readonly at: number }[]): number | null {
-  return signals.length === 0 ? null : Math.max(...signals.map(({ at }) => at));
+function lastAt(outcomes: readonly Outcome[]): number | null {
+  return outcomes.length === 0 ? null : Math.max(...outcomes.map(({ at }) => at));
 }
 
 /** Deletes a monitor. Flips that exceed one commit go first, so that a retry removes the rest. */

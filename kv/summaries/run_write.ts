@@ -17,7 +17,7 @@ import { keys } from "../base/keys.ts";
 import { planResults } from "../checks/results.ts";
 import { removeEntries } from "../entries.ts";
 import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
-import { signalRows } from "../monitors/signals.ts";
+import { outcomeRows } from "../monitors/outcomes.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { changeRollups, removedRunSets } from "../spend/rollup_changes.ts";
@@ -52,7 +52,7 @@ export async function buildRunWrite(
   const differences = differencesOf(changes.map(contributionChangeOf));
   const rollups = await changeRollups(current, team, differences);
   const agents = await changeActivity(store, current, team, changes.flatMap(agentChangeOf));
-  const monitors = await signalRows(store, team, agents.agents, changes);
+  const monitors = await outcomeRows(store, team, agents.agents, changes);
   const changedRows = [...rollups.rows, ...agents.rows, ...monitors.rows];
   const signals = [
     ...runSignals(known, changes, results.results),

@@ -6,7 +6,8 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { HOUR_MS } from "../../../domain/core/time.ts";
 import { durationWord, scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { parseMonitorTexts } from "../../../domain/monitors/body.ts";
-import { type MonitorSettings, SIGNALS_MAX } from "../../../domain/monitors/monitor.ts";
+import type { MonitorSettings } from "../../../domain/monitors/monitor.ts";
+import { OUTCOMES_MAX } from "../../../domain/outcomes/outcome.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { NO_SUCH_MONITOR } from "../../api/monitors/monitors.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
@@ -103,7 +104,7 @@ function monitorPath(agent: string, action?: MonitorAction): string {
 export const ADMIN_ONLY = <p class="soft">This takes a key with the scope admin.</p>;
 
 /** Attributes of a field that counts runs. */
-const COUNT = { type: "number", min: 1, max: SIGNALS_MAX } as const;
+const COUNT = { type: "number", min: 1, max: OUTCOMES_MAX } as const;
 
 /** Text fields: the name, the kind of schedule that has it, the label, the hint. */
 const FIELDS = [

@@ -6,6 +6,7 @@ import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
+import { OUTCOMES_MAX } from "../../../domain/outcomes/outcome.ts";
 import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
 import { bodyOf, readInteger } from "../components/form_fields.tsx";
 import * as objects from "../components/object_forms.tsx";
@@ -34,7 +35,7 @@ const PARAMS: Readonly<Record<rules.RuleKind, readonly (keyof typeof PARAM_FIELD
 };
 
 /** A number of outcomes. */
-const OUTCOMES = { type: "number", min: 1, max: rules.OUTCOMES_MAX } as const;
+const OUTCOMES = { type: "number", min: 1, max: OUTCOMES_MAX } as const;
 
 type ParamField = (form: objects.Fields, known: KnownValues, kind: rules.RuleKind) => Child;
 

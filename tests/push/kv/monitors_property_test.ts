@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
-  addSignals,
+  addOutcomes,
   changeSettings,
   lookAt,
   type Monitor,
@@ -10,8 +10,9 @@ import {
   nextDueAt,
   pauseMonitor,
   resumeMonitor,
-  type Signal,
+  runOutcome,
 } from "../../../domain/monitors/monitor.ts";
+import type { Outcome } from "../../../domain/outcomes/outcome.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -33,7 +34,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** The result of the pure rules for one monitor. */
 class Model {
-  readonly waiting: Signal[] = [];
+  readonly waiting: Outcome[] = [];
   readonly flips: string[] = [];
 
   constructor(public monitor: Monitor) {}
@@ -59,13 +60,13 @@ async function take(
     case "failed":
     case "cancelled": {
       await here.close(n, nowMs, what);
-      const outcome = what === "success" ? "ok" : "fail";
-      if (what !== "cancelled") model.waiting.push({ at: nowMs, run: run(n), outcome });
+      const kind = what === "success" ? "good" : "bad";
+      if (what !== "cancelled") model.waiting.push(runOutcome(kind, run(n), nowMs));
       return;
     }
     case "work":
       await here.work();
-      return model.apply(addSignals(model.monitor, model.waiting.splice(0)));
+      return model.apply(addOutcomes(model.monitor, model.waiting.splice(0)));
     case "look": {
       const oldest = model.waiting[0]?.at ?? Infinity;
       const turn = { nowMs, absences: [], summarizedToMs: Math.min(nowMs, oldest - 1) };

@@ -21,9 +21,9 @@ async function open(
 }
 
 async function overruns(process: MonitorProcess) {
-  const signals = (await process.read())?.signals ?? [];
-  return signals.filter(({ outcome }) => outcome === "overrun")
-    .map((signal) => [signal.run, (signal.at - NOON) / MINUTE]);
+  const outcomes = (await process.read())?.outcomes.kept ?? [];
+  return outcomes.filter(({ kind }) => kind === "overrun")
+    .map(({ run, at }) => [run, (at - NOON) / MINUTE]);
 }
 
 async function monitored(temp: TempStore): Promise<MonitorProcess> {

@@ -65,7 +65,7 @@ Deno.test("monitor rows: a process killed around the commit of outcomes counts e
     await killed.work().then(() => assert(false), () => {});
     const next = new MonitorProcess(temp.store);
     await next.work();
-    assertEquals((await next.read())?.signals.map((signal) => signal.run), [run(2), run(3)]);
+    assertEquals((await next.read())?.outcomes.kept.map(({ run }) => run), [run(2), run(3)]);
     assertEquals((await next.read())?.state, "up");
     await next.close(4, NOON + 3 * MINUTE, "failed");
     await next.work();

@@ -118,8 +118,8 @@ Deno.test("monitors: no outcome is lost between changes by several processes", a
   }
   const monitor = await there.read();
   assertEquals([monitor?.lastArrivalAt, monitor?.version], [NOON + 21 * MINUTE, 21]);
-  assertEquals(monitor?.signals.length, 20);
-  assertEquals(new Set(monitor?.signals.map((signal) => signal.run)).size, 20);
+  assertEquals(monitor?.outcomes.kept.length, 20);
+  assertEquals(new Set(monitor?.outcomes.kept.map(({ run }) => run)).size, 20);
 });
 
 Deno.test("monitors: a deleted run changes nothing", async () => {

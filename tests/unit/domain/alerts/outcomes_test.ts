@@ -1,63 +1,96 @@
-/** Outcomes of a group: what they make does not depend on their order. */
+/** Outcomes of a group: when it fires, until when, and when it needs a row. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import {
-  needsRow,
-  NO_OUTCOMES,
-  type Outcome,
-  type Outcomes,
-  tallyOf,
-  type Thresholds,
-  withGood,
-  withOutcome,
-  withoutOutcome,
-} from "../../../../domain/alerts/outcomes.ts";
+  type AlertInstance,
+  isStored,
+  newInstance,
+  stateOf,
+  withSignal,
+} from "../../../../domain/alerts/instance.ts";
+import type { Rule, RuleCondition } from "../../../../domain/alerts/rule.ts";
+import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
+import type { Thresholds } from "../../../../domain/outcomes/window.ts";
 
 const THREE: Thresholds = { consecutive: 3, resolveAfter: 1 };
 
-/** An outcome by its number: the time of its arrival and its key. */
-function outcome(n: number, isBad: boolean): Outcome {
+const SUBJECT = { agent: null, customer: null, feature: null, model: null };
+
+/** A rule about failed runs; about runs that are stuck without thresholds. */
+function aRule(thresholds: Thresholds | null, kind = "stuck"): Rule {
+  const condition = thresholds === null
+    ? { kind, reasons: ["missed"], seconds: 60 }
+    : { kind: "run_failed", statuses: ["failed"], consecutive: thresholds.consecutive };
+  const settings = {
+    condition: condition as RuleCondition,
+    match: { agents: [], customers: [], features: [] },
+    groupBy: null,
+    severity: "warning" as const,
+    ...{ resolveAfter: thresholds?.resolveAfter ?? 1, renotifySeconds: 0, channels: [] },
+    enabled: true,
+  };
+  return {
+    ...{ slug: "rule", id: "rul_1", version: 1, createdAt: 0, updatedAt: 0, updatedBy: null },
+    settings,
+  };
+}
+
+/** A signal by its number: the time of its arrival and its key. */
+function signal(n: number, outcome: AlertSignal["outcome"], rule: Rule): AlertSignal {
   const key = `run_${String(n).padStart(3, "0")}`;
-  return { at: n, key, isBad, run: key as RunId, value: null, detail: isBad ? "failed" : null };
+  const { kind } = rule.settings.condition;
+  const detail = kind === "missed" ? "missed" : "failed";
+  return {
+    ...{ kind, rule: null, subject: SUBJECT, key, at: n, outcome, run: key as RunId },
+    ...{ value: null, detail, error: null },
+  };
 }
 
-function outcomesOf(all: readonly Outcome[], thresholds: Thresholds | null): Outcomes {
-  return all.reduce((outcomes, one) => withOutcome(outcomes, one, thresholds), NO_OUTCOMES);
+function instanceAfter(signals: readonly AlertSignal[], rule: Rule, before?: AlertInstance) {
+  const start = before ?? newInstance(rule, { text: "", group: {} });
+  return signals.reduce((instance, each) => withSignal(instance, rule, each), start);
 }
 
-/** Outcomes by text: `b` is bad, `g` good, each a millisecond after the one before it. */
-function named(text: string): Outcome[] {
-  return Array.from(text, (letter, i) => outcome(i + 1, letter === "b"));
+/** An instance after outcomes by text: `b` is bad, `g` good, each a millisecond after the one before it. */
+function named(text: string, rule: Rule): AlertInstance {
+  const signals = Array.from(
+    text,
+    (letter, i) => signal(i + 1, letter === "b" ? "bad" : "good", rule),
+  );
+  return instanceAfter(signals, rule);
 }
 
-function tally(text: string, thresholds: Thresholds | null = THREE) {
-  const { isFiring, count, runs } = tallyOf(outcomesOf(named(text), thresholds), thresholds);
+function result(text: string, thresholds: Thresholds | null = THREE) {
+  const rule = aRule(thresholds);
+  const { isFiring, count, runs } = stateOf(named(text, rule), rule);
   return { isFiring, count, runs: runs.length };
 }
 
 Deno.test("a group fires after enough bad outcomes in a row, until enough good ones", () => {
-  assertEquals(tally("bb"), { isFiring: false, count: 2, runs: 2 });
-  assertEquals(tally("bbgbb"), { isFiring: false, count: 2, runs: 2 });
-  assertEquals(tally("bbb"), { isFiring: true, count: 3, runs: 3 });
-  assertEquals(tally("bbbbb"), { isFiring: true, count: 5, runs: 5 });
-  assertEquals(tally("bbbg"), { isFiring: false, count: 0, runs: 0 });
+  assertEquals(result("bb"), { isFiring: false, count: 2, runs: 2 });
+  assertEquals(result("bbgbb"), { isFiring: false, count: 2, runs: 2 });
+  assertEquals(result("bbb"), { isFiring: true, count: 3, runs: 3 });
+  assertEquals(result("bbbbb"), { isFiring: true, count: 5, runs: 5 });
+  assertEquals(result("bbbg"), { isFiring: false, count: 0, runs: 0 });
   const two = { consecutive: 1, resolveAfter: 2 };
-  assertEquals(tally("bgbg", two), { isFiring: true, count: 2, runs: 2 });
-  assertEquals(tally("bgbgg", two), { isFiring: false, count: 0, runs: 0 });
+  assertEquals(result("bgbg", two), { isFiring: true, count: 2, runs: 2 });
+  assertEquals(result("bgbgg", two), { isFiring: false, count: 0, runs: 0 });
 });
 
 Deno.test("a group of more than 32 outcomes goes on counting", () => {
   const thresholds = { consecutive: 32, resolveAfter: 32 };
   const bad = "b".repeat(40);
-  assertEquals(tally(bad, thresholds), { isFiring: true, count: 40, runs: 20 });
-  assertEquals(tally(bad + "g".repeat(31), thresholds).isFiring, true);
-  assertEquals(tally(bad + "g".repeat(32), thresholds).isFiring, false);
+  assertEquals(result(bad, thresholds), { isFiring: true, count: 40, runs: 20 });
+  assertEquals(result(bad + "g".repeat(31), thresholds).isFiring, true);
+  assertEquals(result(bad + "g".repeat(32), thresholds).isFiring, false);
 });
 
 Deno.test("a row is needed while a bad outcome is among the last ones, or it fires", () => {
-  const needs = (text: string, thresholds = THREE) =>
-    needsRow(outcomesOf(named(text), thresholds), thresholds);
+  const needs = (text: string, thresholds = THREE) => {
+    const rule = aRule(thresholds);
+    return isStored(named(text, rule), rule);
+  };
   assertEquals(needs("b"), true);
   assertEquals(needs("bgg"), true);
   assertEquals(needs("bggg"), false);
@@ -67,48 +100,42 @@ Deno.test("a row is needed while a bad outcome is among the last ones, or it fir
 });
 
 Deno.test("a close that changed replaces its outcome, and a reopened run has none", () => {
-  const three = outcomesOf(named("bbb"), THREE);
-  const changed = withOutcome(three, outcome(2, false), THREE);
-  assertEquals(tallyOf(changed, THREE).isFiring, false);
-  assertEquals(tallyOf(withOutcome(changed, outcome(2, true), THREE), THREE).count, 3);
-  assertEquals(tallyOf(withoutOutcome(three, outcome(3, true).key), THREE).isFiring, false);
-});
-
-Deno.test("any order and repetition of outcomes makes the same", () => {
-  const thresholds = fc.record({
-    consecutive: fc.integer({ min: 1, max: 6 }),
-    resolveAfter: fc.integer({ min: 1, max: 4 }),
-  });
-  const some = fc.array(fc.boolean(), { minLength: 1, maxLength: 32 });
-  fc.assert(fc.property(thresholds, some, fc.infiniteStream(fc.nat()), (limits, bads, random) => {
-    const all = bads.map((isBad, i) => outcome(i + 1, isBad));
-    const repeated = [...all, ...all.filter((_, i) => i % 3 === 0)];
-    const shuffled = repeated.map((one) => ({ one, at: random.next().value as number }))
-      .sort((a, b) => a.at - b.at).map(({ one }) => one);
-    const [inOrder, mixed] = [outcomesOf(all, limits), outcomesOf(shuffled, limits)];
-    assertEquals(tallyOf(mixed, limits), tallyOf(inOrder, limits));
-    assertEquals(needsRow(mixed, limits), needsRow(inOrder, limits));
-  }));
+  const rule = aRule(THREE);
+  const three = named("bbb", rule);
+  const after = (before: AlertInstance, n: number, outcome: AlertSignal["outcome"]) =>
+    instanceAfter([signal(n, outcome, rule)], rule, before);
+  const changed = after(three, 2, "good");
+  assertEquals(stateOf(changed, rule).isFiring, false);
+  assertEquals(stateOf(after(changed, 2, "bad"), rule).count, 3);
+  assertEquals(stateOf(after(three, 3, "none"), rule).isFiring, false);
 });
 
 Deno.test("without thresholds a group fires while a thing is bad", () => {
-  const both = outcomesOf(named("bb"), null);
-  assertEquals(tallyOf(both, null).isFiring, true);
-  const one = withGood(both, { at: 9, key: outcome(1, false).key }, true);
-  assertEquals([tallyOf(one, null).isFiring, tallyOf(one, null).count], [true, 2]);
-  const none = withGood(one, { at: 9, key: outcome(2, false).key }, true);
-  assertEquals([tallyOf(none, null).isFiring, tallyOf(none, null).changedAt], [false, 9]);
-  assertEquals(tallyOf(withGood(both, { at: 9, key: "all" }, true), null).isFiring, false);
-  assertEquals(tallyOf(withGood(both, { at: 9, key: "other" }, false), null).isFiring, true);
+  const [stuck, missed] = [aRule(null), aRule(null, "missed")];
+  const both = named("bb", stuck);
+  assertEquals(stateOf(both, stuck).isFiring, true);
+  const after = (before: AlertInstance, key: string, rule: Rule) => {
+    const good = { ...signal(9, "good", rule), key };
+    const { isFiring, count, changedAt } = stateOf(instanceAfter([good], rule, before), rule);
+    return { isFiring, count, changedAt };
+  };
+  assertEquals(after(both, "run_001", stuck), { isFiring: true, count: 2, changedAt: 1 });
+  const one = instanceAfter([{ ...signal(9, "good", stuck), key: "run_001" }], stuck, both);
+  assertEquals(after(one, "run_002", stuck), { isFiring: false, count: 2, changedAt: 9 });
+  assertEquals(after(both, "all", stuck).isFiring, false);
+  // A monitor that is up again says nothing about another one.
+  assertEquals(after(named("bb", missed), "other", missed).isFiring, true);
 });
 
 Deno.test("things that are bad count the same in any order", () => {
+  const rule = aRule(null);
   const some = fc.uniqueArray(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 60 });
   fc.assert(fc.property(some, (ns) => {
-    const tallied = (order: readonly number[]) => {
-      const { count, runs } = tallyOf(outcomesOf(order.map((n) => outcome(n, true)), null), null);
+    const countOf = (order: readonly number[]) => {
+      const all = order.map((n) => signal(n, "bad", rule));
+      const { count, runs } = stateOf(instanceAfter(all, rule), rule);
       return { count, runs };
     };
-    assertEquals(tallied(ns), tallied(ns.toSorted((a, b) => a - b)));
+    assertEquals(countOf(ns), countOf(ns.toSorted((a, b) => a - b)));
   }));
 });

@@ -273,7 +273,7 @@ Deno.test("a timeline keeps its first entry and the latest ones", () => {
 });
 
 Deno.test("titles are sentences", () => {
-  const last = { at: 1, key: "k", isBad: true, run: null, value: 1.5, detail: null };
+  const last = { at: 1, key: "k", kind: "bad" as const, run: null, value: 1.5, detail: null };
   const title = (
     condition: RuleCondition,
     agent: string | null,
@@ -307,7 +307,7 @@ Deno.test("titles of failed checks name the check, or the last ones of several",
   const title = (checks: readonly string[], count: number, detail: string, resolveAfter = 1) => {
     const params = { checks, severityMin: "warn", consecutive: 3 } as const;
     const { settings } = aRule({ kind: "check_failed", ...params }, { resolveAfter });
-    const last = { at: 1, key: "1", isBad: true, run: null, value: null, detail };
+    const last = { at: 1, key: "1", kind: "bad" as const, run: null, value: null, detail };
     return titleOf({ settings, group: groupOf("agent", SUBJECT), count, last });
   };
   assertEquals(title([], 1, "cheap"), "nightly failed check cheap");

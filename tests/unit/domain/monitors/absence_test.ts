@@ -10,10 +10,10 @@ import {
   created,
   HOUR,
   MINUTE,
+  outcome,
   SECOND,
   settings,
   short,
-  signal,
   T0,
   turn,
   Watched,
@@ -54,14 +54,14 @@ Deno.test("absence: a deadline outside is not postponed, and the row is written 
   const away = gap(10 * MINUTE, 20 * MINUTE);
   const watched = new Watched(created()).look(T0 + HOUR, away).look(T0 + HOUR, away);
   assertEquals(short(watched.flips), ["600 up>unknown absence", "3600 up>late expected"]);
-  watched.add(signal(T0 + HOUR + MINUTE, "ok")).look(T0 + 2 * HOUR, away);
+  watched.add(outcome(T0 + HOUR + MINUTE, "good")).look(T0 + 2 * HOUR, away);
   assertEquals(watched.flips.filter(({ to }) => to === "unknown").length, 1);
 });
 
 Deno.test("absence: it also postpones a deadline that a change moved into it later", () => {
   // No deadline of a monitor that is down is judged, so the look during the failure postpones none.
   const away = gap(50 * MINUTE, 9 * 60 * MINUTE);
-  const watched = new Watched(created()).add(signal(T0 + MINUTE, "fail"));
+  const watched = new Watched(created()).add(outcome(T0 + MINUTE, "bad"));
   watched.look(T0 + 9 * HOUR, away);
   const made = { at: T0 + 9 * HOUR + 1, by: "k" };
   watched.do(changeSettings(watched.monitor, settings({ failureThreshold: 2 }), made));

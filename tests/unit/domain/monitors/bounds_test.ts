@@ -1,11 +1,6 @@
 /** Tests that hostile schedules and busy agents take little time. */
 import { assert } from "@std/assert";
-import {
-  addSignals,
-  lookAt,
-  type Monitor,
-  type Signal,
-} from "../../../../domain/monitors/monitor.ts";
+import { addOutcomes, lookAt, type Monitor } from "../../../../domain/monitors/monitor.ts";
 import {
   expectedAfter,
   nextSlots,
@@ -13,7 +8,7 @@ import {
   scheduleWords,
 } from "../../../../domain/monitors/schedule.ts";
 import { cpuMsOf, leastOf } from "../../../support/oracles/durations.ts";
-import { created, HOUR, SECOND, signal, T0, turn } from "./monitors.ts";
+import { created, HOUR, outcome, SECOND, T0, turn } from "./monitors.ts";
 
 /** Milliseconds of the processor that one expression may take, and one without a slot. */
 const EXPRESSION_MS = 250, REFUSED_MS = 2;
@@ -71,18 +66,18 @@ Deno.test("schedule: expressions without a slot are refused in less than 2 ms ea
   assert(each < REFUSED_MS, `${each} ms`);
 });
 
-Deno.test("monitor: a look and a signal take microseconds", () => {
-  const busy = addSignals(
+Deno.test("monitor: a look and a outcome take microseconds", () => {
+  const busy = addOutcomes(
     created({ failureThreshold: 32 }),
-    Array.from({ length: 40 }, (_, i) => signal(T0 + i * SECOND, i % 3 === 0 ? "fail" : "ok")),
+    Array.from({ length: 40 }, (_, i) => outcome(T0 + i * SECOND, i % 3 === 0 ? "bad" : "good")),
   ).monitor;
-  const late = Array.from({ length: 1_000 }, (_, i): Signal => signal(T0 + HOUR + i, "ok", i));
+  const late = Array.from({ length: 1_000 }, (_, i) => outcome(T0 + HOUR + i, "good", i));
   const microseconds = (most: number, work: (monitor: Monitor, i: number) => unknown) =>
     leastOf(most, () =>
       cpuMsOf(() => {
         for (let i = 0; i < 1_000; i++) work(busy, i);
       }));
   const look = microseconds(20, (monitor, i) => lookAt(monitor, turn(T0 + HOUR + i)));
-  const add = microseconds(100, (monitor, i) => addSignals(monitor, late.slice(i, i + 1)));
-  assert(look < 20 && add < 100, `look ${look} µs, signal ${add} µs`);
+  const add = microseconds(100, (monitor, i) => addOutcomes(monitor, late.slice(i, i + 1)));
+  assert(look < 20 && add < 100, `look ${look} µs, outcome ${add} µs`);
 });

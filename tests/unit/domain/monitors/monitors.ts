@@ -1,14 +1,15 @@
-/** Builds monitors and their signals. */
+/** Builds monitors and their outcomes. */
 import type { RunId } from "../../../../domain/core/ids.ts";
+import type { Outcome } from "../../../../domain/outcomes/outcome.ts";
 import {
-  addSignals,
+  addOutcomes,
   createMonitor,
   type Flip,
   lookAt,
   type Monitor,
   type MonitorChange,
   type MonitorSettings,
-  type Signal,
+  runOutcome,
 } from "../../../../domain/monitors/monitor.ts";
 
 /** Instant of the creation in these tests. */
@@ -37,9 +38,11 @@ export function created(
   return createMonitor("a", "mon_eu_1", settings(changes), { at: T0, by: "k" }, last).monitor;
 }
 
-export function signal(at: number, outcome: Signal["outcome"], run = at - T0): Signal {
-  const name = `run_eu_${run.toString(16).padStart(32, "0")}` as RunId;
-  return { at, run: name, outcome };
+/** Kinds of outcomes of runs. */
+export type Kind = Parameters<typeof runOutcome>[0];
+
+export function outcome(at: number, kind: Kind, run = at - T0): Outcome {
+  return runOutcome(kind, `run_eu_${run.toString(16).padStart(32, "0")}` as RunId, at);
 }
 
 export function turn(nowMs: number, absences: readonly { fromMs: number; untilMs: number }[] = []) {
@@ -64,8 +67,8 @@ export class Watched {
     return this;
   }
 
-  add(...signals: Signal[]): this {
-    return this.do(addSignals(this.monitor, signals));
+  add(...outcomes: Outcome[]): this {
+    return this.do(addOutcomes(this.monitor, outcomes));
   }
 
   look(nowMs: number, absences: readonly { fromMs: number; untilMs: number }[] = []): this {

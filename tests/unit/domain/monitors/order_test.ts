@@ -1,4 +1,4 @@
-/** Tests that neither the order of signals nor repeats change where a monitor ends. */
+/** Tests that neither the order of outcomes nor repeats change where a monitor ends. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
@@ -7,22 +7,31 @@ import {
   type Monitor,
   nextDueAt,
   pauseMonitor,
-  type Signal,
 } from "../../../../domain/monitors/monitor.ts";
-import { created, HOUR, MINUTE, SECOND, short, signal, T0, Watched } from "./monitors.ts";
+import type { Outcome } from "../../../../domain/outcomes/outcome.ts";
+import { missedAt } from "../../../../domain/monitors/streak.ts";
+import {
+  created,
+  HOUR,
+  type Kind,
+  MINUTE,
+  outcome,
+  SECOND,
+  short,
+  T0,
+  Watched,
+} from "./monitors.ts";
 
 const END = T0 + 24 * HOUR;
 
-const outcome = fc.constantFrom("ok", "fail", "overrun");
+const kinds = fc.constantFrom<Kind>("good", "bad", "overrun");
 
 /** Signals of the 24 hours, each outcome of a run once. */
-const signals = (max: number) =>
-  fc.uniqueArray(fc.tuple(fc.integer({ min: 1, max: 1_440 }), outcome, fc.nat(40)), {
+const outcomes = (max: number) =>
+  fc.uniqueArray(fc.tuple(fc.integer({ min: 1, max: 1_440 }), kinds, fc.nat(40)), {
     maxLength: max,
     selector: ([, kind, run]) => `${run} ${kind}`,
-  }).map((drawn) =>
-    drawn.map(([minute, kind, run]) => signal(T0 + minute * MINUTE, kind as Signal["outcome"], run))
-  );
+  }).map((drawn) => drawn.map(([minute, kind, run]) => outcome(T0 + minute * MINUTE, kind, run)));
 
 const thresholds = fc.record({
   failureThreshold: fc.integer({ min: 1, max: 4 }),
@@ -43,8 +52,8 @@ function lookUntil(watched: Watched, untilMs: number): Watched {
   }
 }
 
-/** Counts signals in the order of their arrival, with each look in time. */
-function inOrder(monitor: Monitor, sent: readonly Signal[], untilMs = END): Watched {
+/** Counts outcomes in the order of their arrival, with each look in time. */
+function inOrder(monitor: Monitor, sent: readonly Outcome[], untilMs = END): Watched {
   const watched = new Watched(monitor);
   for (const each of sent.toSorted((a, b) => a.at - b.at)) {
     lookUntil(watched, each.at - 1).add(each);
@@ -52,37 +61,9 @@ function inOrder(monitor: Monitor, sent: readonly Signal[], untilMs = END): Watc
   return lookUntil(watched, untilMs);
 }
 
-Deno.test("signals: any order and repetition, in any batches, ends in the same state", () => {
-  const drawn = signals(32).chain((sent) =>
-    fc.record({
-      sent: fc.constant(sent),
-      mixed: fc.array(fc.nat(Math.max(0, sent.length - 1)), { maxLength: 20 }).chain((again) =>
-        fc.shuffledSubarray([...sent.keys(), ...again], {
-          minLength: sent.length + again.length,
-          maxLength: sent.length + again.length,
-        })
-      ),
-      size: fc.integer({ min: 1, max: 8 }),
-    })
-  );
+Deno.test("outcomes: with looks in time, each change is one flip, in order", () => {
   fc.assert(
-    fc.property(drawn, thresholds, fc.boolean(), ({ sent, mixed, size }, limits, isNew) => {
-      const monitor = created(limits, isNew ? null : T0 - HOUR);
-      const once = new Watched(monitor).add(...sent);
-      const again = new Watched(monitor);
-      const order = mixed.flatMap((i) => sent[i] ?? []);
-      for (let i = 0; i < order.length; i += size) again.add(...order.slice(i, i + size));
-      assertEquals(endOf(again.monitor), endOf(once.monitor));
-      const ends = [once, again].map((watched) => endOf(lookUntil(watched, END).monitor));
-      assertEquals(ends[0], ends[1]);
-    }),
-    { numRuns: 500 },
-  );
-});
-
-Deno.test("signals: with looks in time, each change is one flip, in order", () => {
-  fc.assert(
-    fc.property(signals(60), thresholds, (sent, limits) => {
+    fc.property(outcomes(60), thresholds, (sent, limits) => {
       const { flips, monitor } = inOrder(created(limits), sent);
       let [state, since] = ["up", T0];
       for (const { at, from, to } of flips) {
@@ -99,11 +80,11 @@ Deno.test("signals: with looks in time, each change is one flip, in order", () =
   );
 });
 
-Deno.test("signals: one that is counted after the look that missed it ends as if in time", () => {
+Deno.test("outcomes: one that is counted after the look that missed it ends as if in time", () => {
   // With higher thresholds only the latest missed run is corrected.
   const delays = fc.array(fc.integer({ min: 0, max: 180 }), { minLength: 20, maxLength: 20 });
   fc.assert(
-    fc.property(signals(20), delays, (sent, minutes) => {
+    fc.property(outcomes(20), delays, (sent, minutes) => {
       const late = new Watched(created());
       const arrivals = sent.map((each, i) => ({ each, now: each.at + (minutes[i] ?? 0) * MINUTE }));
       for (const { each, now } of arrivals.toSorted((a, b) => a.now - b.now)) {
@@ -117,33 +98,33 @@ Deno.test("signals: one that is counted after the look that missed it ends as if
   );
 });
 
-Deno.test("signals: a late arrival moves the missed run before a later arrival", () => {
-  const [first, second] = [signal(T0 + 30 * MINUTE, "ok"), signal(T0 + 3 * HOUR, "ok")];
+Deno.test("outcomes: a late arrival moves the missed run before a later arrival", () => {
+  const [first, second] = [outcome(T0 + 30 * MINUTE, "good"), outcome(T0 + 3 * HOUR, "good")];
   const late = new Watched(created({ recoveryThreshold: 2 })).look(T0 + 2 * HOUR).add(second).add(
     first,
   );
-  assertEquals([late.monitor.state, late.monitor.missedAt], ["down", T0 + 100 * MINUTE]);
+  assertEquals([late.monitor.state, missedAt(late.monitor)], ["down", T0 + 100 * MINUTE]);
   // One that leaves no time without a run takes it back.
-  late.add(signal(T0 + 90 * MINUTE, "ok"), signal(T0 + 140 * MINUTE, "ok"));
-  assertEquals([late.monitor.state, late.monitor.missedAt], ["up", null]);
+  late.add(outcome(T0 + 90 * MINUTE, "good"), outcome(T0 + 140 * MINUTE, "good"));
+  assertEquals([late.monitor.state, missedAt(late.monitor)], ["up", null]);
 });
 
-Deno.test("signals: only the latest are kept, with what those before them make", () => {
-  const minutes = (from: number, to: number, kind: Signal["outcome"]) =>
-    Array.from({ length: to - from }, (_, i) => signal(T0 + (from + i) * SECOND, kind));
+Deno.test("outcomes: only the latest are kept, with what those before them make", () => {
+  const minutes = (from: number, to: number, kind: Kind) =>
+    Array.from({ length: to - from }, (_, i) => outcome(T0 + (from + i) * SECOND, kind));
   const limits = { failureThreshold: 32, recoveryThreshold: 32 };
-  const watched = new Watched(created(limits)).add(...minutes(1, 30, "fail"));
-  watched.add(signal(T0 + 30 * SECOND, "ok"), ...minutes(31, 62, "fail"));
-  assertEquals([watched.monitor.signals.length, watched.monitor.state], [32, "up"]);
-  assertEquals(watched.monitor.signals[0]?.outcome, "ok");
-  watched.add(signal(T0 + 62 * SECOND, "fail"));
+  const watched = new Watched(created(limits)).add(...minutes(1, 30, "bad"));
+  watched.add(outcome(T0 + 30 * SECOND, "good"), ...minutes(31, 62, "bad"));
+  assertEquals([watched.monitor.outcomes.kept.length, watched.monitor.state], [32, "up"]);
+  assertEquals(watched.monitor.outcomes.kept[0]?.kind, "good");
+  watched.add(outcome(T0 + 62 * SECOND, "bad"));
   assertEquals(watched.monitor.state, "down");
-  // The base holds the failures that are no longer kept, and no older signal changes them.
-  watched.add(...minutes(63, 120, "fail")).add(signal(T0 + 31 * SECOND, "ok"));
-  assertEquals([watched.monitor.signals.length, failuresInRow(watched.monitor)], [32, 89]);
-  watched.add(...minutes(120, 151, "ok"), ...minutes(120, 151, "ok"));
+  // The base holds the failures that are no longer kept, and no older outcome changes them.
+  watched.add(...minutes(63, 120, "bad")).add(outcome(T0 + 31 * SECOND, "good"));
+  assertEquals([watched.monitor.outcomes.kept.length, failuresInRow(watched.monitor)], [32, 89]);
+  watched.add(...minutes(120, 151, "good"), ...minutes(120, 151, "good"));
   assertEquals(watched.monitor.state, "down");
-  watched.add(signal(T0 + 151 * SECOND, "ok"));
+  watched.add(outcome(T0 + 151 * SECOND, "good"));
   assertEquals(short(watched.flips), ["62 up>down failed", "151 down>up recovered"]);
 });
 
@@ -152,8 +133,8 @@ Deno.test("order: a failure that is counted before the success that ends a pause
     new Watched(created()).do(
       pauseMonitor(created(), { untilMs: null, isSticky: false }, T0 + SECOND),
     );
-  const ok = signal(T0 + 2 * SECOND, "ok");
-  const fail = signal(T0 + 3 * SECOND, "fail");
+  const ok = outcome(T0 + 2 * SECOND, "good");
+  const fail = outcome(T0 + 3 * SECOND, "bad");
   const flips = ["1 up>paused paused", "2 paused>up resumed", "3 up>down failed"];
   assertEquals(short(paused().add(ok).add(fail).flips), flips);
   assertEquals(short(paused().add(fail).add(ok).add(fail).flips), flips);
@@ -161,11 +142,11 @@ Deno.test("order: a failure that is counted before the success that ends a pause
 
 Deno.test("order: of a run that is reopened and fails again, the latest close counts", () => {
   const watched = new Watched(created({ failureThreshold: 2 }));
-  const [first, again] = [signal(T0 + SECOND, "fail", 1), signal(T0 + 3 * SECOND, "fail", 1)];
+  const [first, again] = [outcome(T0 + SECOND, "bad", 1), outcome(T0 + 3 * SECOND, "bad", 1)];
   watched.add(first).add(again).add(first);
   assertEquals([watched.monitor.state, failuresInRow(watched.monitor)], ["up", 1]);
   const recovered = new Watched(created());
-  recovered.add(first).add(signal(T0 + 2 * SECOND, "ok", 2)).add(again);
+  recovered.add(first).add(outcome(T0 + 2 * SECOND, "good", 2)).add(again);
   assertEquals(short(recovered.flips), [
     "1 up>down failed",
     "2 down>up recovered",

@@ -1,7 +1,7 @@
 /** Tests the table of states of decision 110, row by row. */
 import { assertEquals } from "@std/assert";
 import {
-  addSignals,
+  addOutcomes,
   changeSettings,
   createMonitor,
   deadlinesOf,
@@ -10,7 +10,7 @@ import {
   pauseMonitor,
   resumeMonitor,
 } from "../../../../domain/monitors/monitor.ts";
-import { created, HOUR, MINUTE, settings, short, signal, T0, turn, Watched } from "./monitors.ts";
+import { created, HOUR, MINUTE, outcome, settings, short, T0, turn, Watched } from "./monitors.ts";
 
 const MADE = { at: T0 + 5 * HOUR, by: "key" };
 
@@ -31,14 +31,14 @@ Deno.test("monitor: a new one stays new until an outcome", () => {
   const monitor = created({}, null);
   assertEquals(nextDueAt(monitor, T0, 0), null);
   assertEquals(short(lookAt(monitor, turn(T0 + 900 * HOUR)).flips), []);
-  const { flips } = addSignals(monitor, [signal(T0 + MINUTE, "ok")]);
+  const { flips } = addOutcomes(monitor, [outcome(T0 + MINUTE, "good")]);
   assertEquals(short(flips), ["60 new>up arrived"]);
   // An outcome that is no success is one too: from now on a run is expected.
   const patient = created({ failureThreshold: 2 }, null);
-  const failed = addSignals(patient, [signal(T0 + MINUTE, "fail")]);
+  const failed = addOutcomes(patient, [outcome(T0 + MINUTE, "bad")]);
   assertEquals(short(failed.flips), ["60 new>up arrived"]);
   assertEquals(deadlinesOf(failed.monitor).expectedAt, T0 + MINUTE + HOUR);
-  const down = addSignals(created({}, null), [signal(T0 + MINUTE, "fail")]);
+  const down = addOutcomes(created({}, null), [outcome(T0 + MINUTE, "bad")]);
   assertEquals(short(down.flips), ["60 new>down failed"]);
 });
 
@@ -64,9 +64,9 @@ Deno.test("monitor: one late look makes both changes; without grace it is down a
 });
 
 Deno.test("monitor: an arrival makes a late one up, also a failure below the threshold", () => {
-  for (const outcome of ["ok", "fail"] as const) {
+  for (const kind of ["good", "bad"] as const) {
     const watched = new Watched(created({ failureThreshold: 2 })).look(T0 + HOUR);
-    watched.add(signal(T0 + HOUR + MINUTE, outcome));
+    watched.add(outcome(T0 + HOUR + MINUTE, kind));
     assertEquals(short(watched.flips).at(-1), "3660 late>up arrived");
     assertEquals(deadlinesOf(watched.monitor).expectedAt, T0 + 2 * HOUR + MINUTE);
   }
@@ -74,35 +74,35 @@ Deno.test("monitor: an arrival makes a late one up, also a failure below the thr
 
 Deno.test("monitor: failures in a row make it down, and successes in a row up", () => {
   const watched = new Watched(created({ failureThreshold: 2, recoveryThreshold: 2 }));
-  watched.add(signal(T0 + 1_000, "fail"), signal(T0 + 2_000, "ok"), signal(T0 + 3_000, "fail"));
+  watched.add(outcome(T0 + 1_000, "bad"), outcome(T0 + 2_000, "good"), outcome(T0 + 3_000, "bad"));
   assertEquals(short(watched.flips), []);
-  watched.add(signal(T0 + 4_000, "fail"));
+  watched.add(outcome(T0 + 4_000, "bad"));
   assertEquals(short(watched.flips), ["4 up>down failed"]);
-  assertEquals(watched.flips[0]?.run, signal(T0 + 4_000, "fail").run);
-  watched.add(signal(T0 + 5_000, "ok"), signal(T0 + 6_000, "fail"), signal(T0 + 7_000, "ok"));
+  assertEquals(watched.flips[0]?.run, outcome(T0 + 4_000, "bad").run);
+  watched.add(outcome(T0 + 5_000, "good"), outcome(T0 + 6_000, "bad"), outcome(T0 + 7_000, "good"));
   assertEquals(watched.monitor.state, "down");
-  watched.add(signal(T0 + 8_000, "ok"));
+  watched.add(outcome(T0 + 8_000, "good"));
   assertEquals(short(watched.flips).slice(1), ["8 down>up recovered"]);
 });
 
 Deno.test("monitor: an overrun makes it down, its run's success up", () => {
   const watched = new Watched(created({ failureThreshold: 5 }));
-  watched.add(signal(T0 + 1_000, "overrun", 1));
+  watched.add(outcome(T0 + 1_000, "overrun", 1));
   assertEquals(short(watched.flips), ["1 up>down overrun"]);
   assertEquals(watched.monitor.lastArrivalAt, T0 - HOUR);
-  watched.add(signal(T0 + 2_000, "ok", 1), signal(T0 + 1_000, "overrun", 1));
+  watched.add(outcome(T0 + 2_000, "good", 1), outcome(T0 + 1_000, "overrun", 1));
   assertEquals(short(watched.flips).slice(1), ["2 down>up recovered"]);
   // An end before the overrun that is counted after it takes it back.
-  const late = new Watched(created({ failureThreshold: 5 })).add(signal(T0 + 9_000, "overrun", 1));
-  late.add(signal(T0 + 8_000, "fail", 1));
+  const late = new Watched(created({ failureThreshold: 5 })).add(outcome(T0 + 9_000, "overrun", 1));
+  late.add(outcome(T0 + 8_000, "bad", 1));
   assertEquals(short(late.flips), ["9 up>down overrun", "9 down>up recovered"]);
 });
 
 Deno.test("monitor: after a missed run, successes count from the deadline on", () => {
   const watched = new Watched(created({ recoveryThreshold: 2 }));
-  watched.add(signal(T0 + 1_000, "ok")).look(T0 + 2 * HOUR).add(signal(T0 + 3 * HOUR, "ok"));
+  watched.add(outcome(T0 + 1_000, "good")).look(T0 + 2 * HOUR).add(outcome(T0 + 3 * HOUR, "good"));
   assertEquals(watched.monitor.state, "down");
-  watched.add(signal(T0 + 4 * HOUR, "ok"));
+  watched.add(outcome(T0 + 4 * HOUR, "good"));
   assertEquals(watched.monitor.state, "up");
 });
 
@@ -113,15 +113,18 @@ Deno.test("monitor: a pause ends at its instant, at the next success, or by hand
   const timed = paused(T0 + 9 * HOUR, true);
   assertEquals(deadlinesOf(timed.monitor), { expectedAt: null, downAfter: null });
   assertEquals(nextDueAt(timed.monitor, at, 3), T0 + 9 * HOUR);
-  timed.look(T0 + 8 * HOUR).add(signal(T0 + 8 * HOUR, "ok")).look(T0 + 9 * HOUR + 5_000);
+  timed.look(T0 + 8 * HOUR).add(outcome(T0 + 8 * HOUR, "good")).look(T0 + 9 * HOUR + 5_000);
   assertEquals(short(timed.flips), ["60 up>paused paused", "32400 paused>up resumed"]);
   assertEquals(deadlinesOf(timed.monitor).expectedAt, T0 + 10 * HOUR);
 
-  const open = paused(null, false).add(signal(T0 + 2 * HOUR, "fail"), signal(T0 + 3 * HOUR, "ok"));
+  const open = paused(null, false).add(
+    outcome(T0 + 2 * HOUR, "bad"),
+    outcome(T0 + 3 * HOUR, "good"),
+  );
   assertEquals(short(open.flips), ["60 up>paused paused", "10800 paused>up resumed"]);
   assertEquals(nextDueAt(open.monitor, T0 + 3 * HOUR, 0), T0 + 4 * HOUR);
 
-  const sticky = paused(null, true).add(signal(T0 + 2 * HOUR, "ok"));
+  const sticky = paused(null, true).add(outcome(T0 + 2 * HOUR, "good"));
   assertEquals([sticky.monitor.state, nextDueAt(sticky.monitor, T0, 0)], ["paused", null]);
   sticky.do(resumeMonitor(sticky.monitor, T0 + 4 * HOUR));
   assertEquals(short(sticky.flips).slice(1), ["14400 paused>up resumed"]);
@@ -130,7 +133,7 @@ Deno.test("monitor: a pause ends at its instant, at the next success, or by hand
 
 Deno.test("monitor: a success before the pause that is counted late does not end it", () => {
   const paused = pauseMonitor(created(), { untilMs: null, isSticky: false }, T0 + HOUR).monitor;
-  assertEquals(addSignals(paused, [signal(T0 + MINUTE, "ok")]).monitor.state, "paused");
+  assertEquals(addOutcomes(paused, [outcome(T0 + MINUTE, "good")]).monitor.state, "paused");
   const never = resumeMonitor(created(), T0);
   assertEquals([never.monitor, never.flips], [created(), []]);
 });
@@ -144,7 +147,7 @@ Deno.test("monitor: equal settings change nothing, others make a version", () =>
 Deno.test("monitor: enabled turns judging off and on", () => {
   const watched = new Watched(created());
   watched.do(changeSettings(watched.monitor, settings({ enabled: false }), MADE));
-  watched.add(signal(T0 + 6 * HOUR, "fail")).look(T0 + 99 * HOUR);
+  watched.add(outcome(T0 + 6 * HOUR, "bad")).look(T0 + 99 * HOUR);
   watched.do(pauseMonitor(watched.monitor, { untilMs: null, isSticky: false }, T0 + 99 * HOUR));
   watched.do(resumeMonitor(watched.monitor, T0 + 100 * HOUR));
   assertEquals(short(watched.flips), ["18000 up>paused paused"]);
@@ -187,7 +190,7 @@ Deno.test("monitor: a longer grace takes back a missed run, a shorter one is jud
 });
 
 Deno.test("monitor: other thresholds judge the kept outcomes", () => {
-  const watched = new Watched(created()).add(signal(T0 + 1_000, "fail"));
+  const watched = new Watched(created()).add(outcome(T0 + 1_000, "bad"));
   watched.do(changeSettings(watched.monitor, settings({ failureThreshold: 2 }), MADE));
   assertEquals(short(watched.flips).at(-1), "18000 down>up changed");
   watched.do(changeSettings(watched.monitor, settings(), MADE));

@@ -1,9 +1,9 @@
-/** Rules that hold after any steps of a monitor: late signals, looks, changes and absences. */
+/** Rules that hold after any steps of a monitor: late outcomes, looks, changes and absences. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Absence } from "../../../../domain/work/work.ts";
 import {
-  addSignals,
+  addOutcomes,
   changeSettings,
   type Flip,
   lookAt,
@@ -12,15 +12,15 @@ import {
   pauseMonitor,
   resumeMonitor,
 } from "../../../../domain/monitors/monitor.ts";
-import { created, MINUTE, SECOND, settings, signal, T0 } from "./monitors.ts";
+import { created, MINUTE, outcome, SECOND, settings, T0 } from "./monitors.ts";
 
 const step = fc.record({
   what: fc.constantFrom(
     "look",
     "look",
-    "signal",
-    "signal",
-    "signal",
+    "outcome",
+    "outcome",
+    "outcome",
     "settings",
     "pause",
     "resume",
@@ -28,7 +28,7 @@ const step = fc.record({
   passes: fc.oneof(fc.nat(SECOND), fc.nat(MINUTE), fc.nat(70 * MINUTE)),
   isAbsent: fc.nat(7).map((n) => n === 0),
   lateMs: fc.nat(20 * SECOND),
-  outcome: fc.constantFrom("ok" as const, "fail" as const),
+  outcome: fc.constantFrom("good" as const, "bad" as const),
   schedule: fc.constantFrom(
     { everySeconds: 60 },
     { everySeconds: 600 },
@@ -55,10 +55,10 @@ function take(monitor: Monitor, nowMs: number, absences: readonly Absence[], ste
       assertEquals(lookAt(change.monitor, turn).flips, [], "a repeated look changes nothing");
       return change;
     }
-    case "signal": {
-      const signals = [signal(nowMs - step.lateMs, step.outcome)];
-      const change = addSignals(monitor, signals);
-      assertEquals(addSignals(change.monitor, signals).flips, [], "a repeat changes nothing");
+    case "outcome": {
+      const outcomes = [outcome(nowMs - step.lateMs, step.outcome)];
+      const change = addOutcomes(monitor, outcomes);
+      assertEquals(addOutcomes(change.monitor, outcomes).flips, [], "a repeat changes nothing");
       return change;
     }
     case "settings": {

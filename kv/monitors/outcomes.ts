@@ -1,17 +1,18 @@
 /**
- * Adds the outcomes of changed runs to the monitors of their agents, in the commit of the runs.
+ * Outcomes of an agent's runs: those of changed runs count in the commit of the runs, and the latest
+ * ones are read for a new monitor and for a proposal.
  *
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
-  addSignals,
+  addOutcomes,
   type Monitor,
   type MonitorChange,
   nextDueAt,
-  type Signal,
-  signalOf,
+  outcomeOf,
 } from "../../domain/monitors/monitor.ts";
+import type { Outcome } from "../../domain/outcomes/outcome.ts";
 import type { CronSlots } from "../../domain/monitors/schedule.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { AgentRow } from "../agents/agents.ts";
@@ -19,6 +20,9 @@ import { comparePositions, type Position } from "../base/entries.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 import { type MonitorRows, type MonitorWrite, NO_ROWS, rowsOfChanges } from "./rows.ts";
+import { decodeSums } from "../base/codec_sums.ts";
+import { agentPart } from "../base/index_parts.ts";
+import { type EntryPage, EntryReader } from "../entry_reader.ts";
 
 /** A changed run. */
 export interface ChangedRun {
@@ -29,7 +33,7 @@ export interface ChangedRun {
 }
 
 /** Returns the rows of the monitors that changed runs change. */
-export async function signalRows(
+export async function outcomeRows(
   store: Store,
   team: TeamId,
   agents: ReadonlyMap<string, AgentRow>,
@@ -61,9 +65,9 @@ async function withoutArchived(
   return changes.filter(({ monitor }) => !paused.has(monitor.agent));
 }
 
-/** Outcomes of an agent's runs that arrived. */
+/** Calls about an agent's runs that arrived. */
 interface Arrivals {
-  readonly signals: readonly Signal[];
+  readonly outcomes: readonly Outcome[];
   /** Latest arrival, unix milliseconds; 0 for none. */
   readonly atMs: number;
   /** Positions in the index of runs that were opened. */
@@ -71,17 +75,17 @@ interface Arrivals {
 }
 
 function arrivalsOf(agent: string, runs: readonly ChangedRun[]): Arrivals {
-  const signals: Signal[] = [];
+  const outcomes: Outcome[] = [];
   const opened: Position[] = [];
   let atMs = 0;
   for (const { run: { id }, before, after } of runs) {
     if (after === null || after.contribution?.labels.agent !== agent) continue;
-    const signal = signalOf(before, after, id);
-    if (signal !== null) signals.push(signal);
+    const outcome = outcomeOf(before, after, id);
+    if (outcome !== null) outcomes.push(outcome);
     if (isOpen(after) && !isOpen(before)) opened.push({ at: after.listed.at, run: id });
     atMs = Math.max(atMs, after.times?.receivedAt ?? 0);
   }
-  return { signals, atMs, opened };
+  return { outcomes, atMs, opened };
 }
 
 function isOpen(summary: RunSummary | null): boolean {
@@ -91,20 +95,20 @@ function isOpen(summary: RunSummary | null): boolean {
 /** Returns the change of a monitor; null if nothing is to be stored. */
 function changeOf(
   before: Monitor,
-  { signals, atMs, opened }: Arrivals,
+  { outcomes, atMs, opened }: Arrivals,
   running: number,
   slots: CronSlots,
 ): MonitorChange | null {
-  const { monitor, flips } = signals.length === 0
+  const { monitor, flips } = outcomes.length === 0
     ? { monitor: before, flips: [] }
-    : addSignals(before, signals, slots);
+    : addOutcomes(before, outcomes, slots);
   const passed = before.overrunsAfter;
   const overrunsAfter = opened.reduce(beforeRun, passed);
   const next = nextDueAt(monitor, atMs, running);
   // A later deadline moves no row: the look at the earlier row files it (decision 109).
   const { dueAt: filed } = before;
   const dueAt = filed === null || (next !== null && next < filed) ? next : filed;
-  if (signals.length === 0 && dueAt === filed && overrunsAfter === passed) return null;
+  if (outcomes.length === 0 && dueAt === filed && overrunsAfter === passed) return null;
   return { monitor: { ...monitor, dueAt, overrunsAfter }, flips };
 }
 
@@ -112,4 +116,48 @@ function changeOf(
 function beforeRun(passed: Position | null, opened: Position): Position | null {
   if (passed === null || comparePositions(opened, passed) > 0) return passed;
   return { at: opened.at, run: "" };
+}
+
+/** Outcomes that are wanted, because 20 gaps need 21 arrivals. */
+const LATEST_MAX = 21;
+
+/** Latest runs by start that are read: at once, and at most if they are open or cancelled. */
+const RUNS = { perRead: LATEST_MAX, max: 20 * LATEST_MAX } as const;
+
+/** An outcome of an agent's run. */
+export interface LatestOutcome {
+  readonly outcome: Outcome;
+  /**
+   * End by the client's clock, its arrival at the latest, unix milliseconds. Runs that were imported
+   * arrived together, and ended in their rhythm.
+   */
+  readonly endedAt: number;
+}
+
+/** Returns the agent's latest outcomes, in the order of their arrivals. */
+export async function latestOutcomes(
+  store: Store,
+  team: TeamId,
+  agent: string,
+): Promise<readonly LatestOutcome[]> {
+  const order = keys.runsBy(team, "agent", agentPart(agent));
+  const reader = new EntryReader(store, order, { end: null, reverse: true });
+  const outcomes: LatestOutcome[] = [];
+  let last: Position | null = null;
+  for (let runs = 0; runs < RUNS.max && outcomes.length < LATEST_MAX; runs += RUNS.perRead) {
+    const { entries }: EntryPage = await reader.read(last, RUNS.perRead);
+    const stored = await getAll(store, entries.map(({ run }) => keys.summary(team, run)));
+    for (const [i, { run }] of entries.entries()) {
+      const value = stored[i]?.value;
+      if (!(value instanceof Uint8Array)) continue;
+      const summary = decodeSums<RunSummary>(value);
+      const outcome = outcomeOf(null, summary, run);
+      if (outcome === null) continue;
+      const { at } = outcome;
+      outcomes.push({ outcome, endedAt: Math.min(summary.shown.finishedAt ?? at, at) });
+    }
+    last = entries.at(-1) ?? null;
+    if (entries.length < RUNS.perRead) break;
+  }
+  return outcomes.slice(0, LATEST_MAX).sort((a, b) => a.outcome.at - b.outcome.at);
 }
