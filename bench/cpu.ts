@@ -6,13 +6,13 @@ import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
 import { CALLS, inTurn, measure, type Measured } from "./load.ts";
 import { startService } from "./process.ts";
-import { type Bar, type BenchOptions, median, print, ratios } from "./report.ts";
+import { type Bar, type BenchOptions, mean95, median, print, ratios } from "./report.ts";
 
 const CONNECTIONS = 32;
 
 /** Compares both checkouts by call. It has no bar: the acceptable cost depends on the change. */
 export async function bench(
-  { folder, rounds = 12, seconds = 1, checkout }: BenchOptions,
+  { folder, rounds = 20, seconds = 1, only, checkout }: BenchOptions,
 ): Promise<Bar[]> {
   if (checkout === undefined) {
     throw new UsageError("Name the checkout to compare with: bench cpu CHECKOUT");
@@ -21,15 +21,16 @@ export async function bench(
   await using current = await startService(`${folder}/after.kv`);
   const cpuUs = ({ cpuSeconds, answered }: Measured) => cpuSeconds * 1e6 / answered;
   const rows: string[][] = [];
-  for (const call of CALLS) {
+  for (const call of CALLS.filter((name) => only.length === 0 || only.includes(name))) {
     const load = { call, connections: CONNECTIONS, seconds };
     const { before, after } = await inTurn(call, rounds, {
       before: () => measure([old], load),
       after: () => measure([current], load),
     });
     const medians = [before, after].map((all) => number(median(all.map(cpuUs)), 1));
-    rows.push([call, ...medians, number(median(ratios(after, before, cpuUs)), 3)]);
+    const interval = mean95(ratios(after, before, cpuUs)).map((value) => number(value, 3));
+    rows.push([call, ...medians, ...interval]);
   }
-  print(table(["call", "before, µs", "after, µs", "ratio"], rows));
+  print(table(["call", "before, µs", "after, µs", "mean ratio", "95 % from", "to"], rows));
   return [];
 }

@@ -16,11 +16,11 @@ const BENCHES: Readonly<Record<string, string>> = {
 
 const HELP = [
   "deno task bench [NAME] [CHECKOUT] [--rounds=N] [--seconds=N] [--runs=N]",
-  "                [--connections=N] [--only=SETUP,…] [--quick]",
+  "                [--connections=N] [--only=NAME,…] [--quick]",
   ...Object.entries(BENCHES).map(([name, summary]) => `  ${name.padEnd(12)}${summary}`),
   "Without a name: sustained.",
   "  --quick               sustained or shared in one short round, about a minute",
-  "  --only=SETUP,…        setups of shared: file, or services and round trip, such as 3-20ms",
+  "  --only=NAME,…         calls of cpu; setups of shared: file, or services and round trip as in 3-20ms",
   "  --rounds, --seconds   number and length of the measurements",
   "Exit codes: 0 all bars are met, 1 one is missed, 2 invalid command line, or wrk is not installed.",
 ];

@@ -101,6 +101,15 @@ export function quantile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
 }
 
+/** Returns the mean, and the bounds of its 95 % interval by Student's distribution, approximately. */
+export function mean95(values: readonly number[]): [mean: number, from: number, to: number] {
+  const count = values.length;
+  const mean = values.reduce((sum, value) => sum + value, 0) / count;
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (count - 1);
+  const error = (1.96 + 2.5 / (count - 1)) * Math.sqrt(variance / count);
+  return [mean, mean - error, mean + error];
+}
+
 /** Divides measurements of the same round. */
 export function ratios<T>(
   ours: readonly T[],
