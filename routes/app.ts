@@ -3,6 +3,8 @@
  * 2): host, route, shutting down, overload, credential, rate, scope, query names, body, handler.
  */
 import { Hono } from "hono";
+import type { Router } from "hono/router";
+import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
 import type { z } from "zod";
 import { nearestName } from "../domain/core/query.ts";
@@ -10,6 +12,7 @@ import { unknownField } from "../domain/core/validate.ts";
 import { ENDPOINTS } from "./api/endpoints.ts";
 import { SHUTTING_DOWN } from "./api/service/service.ts";
 import { createDashboard } from "./dashboard/dashboard.ts";
+import { DASHBOARD_PATH } from "./dashboard/layout/paths.ts";
 import { Admission, type HandlerDeps } from "./http/admission.ts";
 import { answerText, fail } from "./http/answer.ts";
 import { authorize } from "./http/access.ts";
@@ -24,7 +27,7 @@ import type { Endpoint } from "./openapi/describe.ts";
 
 /** Builds the application. It opens nothing and keeps no state of its own. */
 export function createApp(deps: AppDeps): Hono<Env> {
-  const app = new Hono<Env>({ getPath: pathOf });
+  const app = new Hono<Env>({ getPath: pathOf, router: createRouter() });
   const admission = new Admission(deps);
   const dispatch = createDispatch(deps, admission);
   const handlerDeps: HandlerDeps = { ...deps, admission, openapiText };
@@ -49,6 +52,20 @@ export function createApp(deps: AppDeps): Hono<Env> {
     return request.method === "HEAD" ? withHeadAnswer(request, response) : response;
   };
   return app;
+}
+
+/**
+ * Creates the router: one expression finds an endpoint in a quarter of the time of a tree, but cannot
+ * tell `new` from a name, as some pages need.
+ */
+function createRouter<Handler>(): Router<Handler> {
+  const [endpoints, pages] = [new RegExpRouter<Handler>(), new TrieRouter<Handler>()];
+  const routerOf = (path: string) => path.startsWith(DASHBOARD_PATH) ? pages : endpoints;
+  return {
+    name: "by path",
+    add: (method, path, handler) => routerOf(path).add(method, path, handler),
+    match: (method, path) => routerOf(path).match(method, path),
+  };
 }
 
 /** Writes the OpenAPI document. It is loaded at the first request for it, since most processes never need it. */
