@@ -48,15 +48,22 @@ export interface RunLines extends Pick<RunDetails, "metadata" | "scores"> {
 
 /** Returns the details of a run as a list shows them. */
 export function linesOf(parts: RunParts, addedScores: readonly Score[]): RunLines {
-  const { goal, output, error, metadata, scores } = detailsOf(parts, addedScores);
-  const reason = firstLine(error);
+  const details = detailsOf(parts, addedScores);
+  const { error, metadata, scores } = details;
   return {
-    name: firstLine(goal) ?? reason ?? firstLine(textIn(output)),
-    error: reason,
+    name: nameIn(details),
+    error: firstLine(error),
     metadata,
     scores,
     idleTimeoutSeconds: parts.opening?.idleTimeoutSeconds ?? null,
   };
+}
+
+/** Returns the name of a run: the first line of its goal, else of its error, else of its output. */
+export function nameIn(
+  { goal, error, output }: Pick<RunDetails, "goal" | "error" | "output">,
+): string | null {
+  return firstLine(goal) ?? firstLine(error) ?? firstLine(textIn(output));
 }
 
 /** Returns the text of an output: a string, the first text of an object, or other JSON as it is. */

@@ -183,10 +183,12 @@ export function labelsOf({ opening, closing }: RunParts): RunLabels {
  * if it gives none.
  */
 export function errorOf({ closing }: RunParts): string | null {
-  if (closing === null) return null;
-  if (closing.note !== undefined) return closing.note;
-  const { output } = closing;
-  if (output === undefined || !output.startsWith("{")) return null;
+  return closing === null ? null : closing.note ?? errorIn(closing.output ?? null);
+}
+
+/** Returns the error that an output states; null for none. */
+export function errorIn(output: RawJson | null): string | null {
+  if (output === null || !output.startsWith("{")) return null;
   const error = rawMembers(output).get("error");
   const message = error?.startsWith("{") ? rawMembers(error).get("message") : error;
   const text: unknown = message === undefined ? null : JSON.parse(message);

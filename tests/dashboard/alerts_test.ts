@@ -46,7 +46,7 @@ Deno.test("alerts: failed runs open an incident, shown with its runs on each pag
   assertMatch(own.text, /<title>billing failed 3 times in a row · Runledger/);
   const run = hrefsOf(own.text, 'class="row"').find((to) => to.startsWith("/dashboard/runs/")) ??
     "";
-  assertMatch(await textAt(reader, run), /Incident billing failed 3 times in a row open for/);
+  assertMatch(await textAt(reader, run), /Incident billing failed 3 times in a row \(open for/);
   assertMatch(
     await textAt(reader, "/dashboard"),
     /Needs attention .*billing failed 3 times in a row/,

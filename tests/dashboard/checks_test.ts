@@ -117,7 +117,7 @@ Deno.test("checks: what is wrong is said at its field, with the place in the exp
   }
   const tried = await refused({ sample: "2" }, TRIAL);
   assertEquals(wrongFields(tried), []);
-  assertEquals(textOf(tried).match(/"check\.sample" must be/g)?.length, 1, "below the button");
+  assertEquals(textOf(tried).match(/Share of the runs must be/g)?.length, 1, "below the button");
   assertEquals((await h.get("/v1/checks")).json.checks, []);
 });
 

@@ -241,12 +241,12 @@ Deno.test("the slowest runs are found among the newest of today, and the caption
   for (let n = 3; n <= 51; n++) await send(n, n * 1_000, -n * 1_000);
   const reader = await signedIn(h);
   const all = section(await seen(h, reader), "Slowest today");
-  assertMatch(textOf(all), /of the 50 runs of today/);
+  assertMatch(textOf(all), /of today's 50 runs/);
   const links = [...all.matchAll(/runs\/([^"]+)"/g)].map(([, id]) => id);
   assertEquals(links, [runId(2), runId(51), runId(50), runId(49), runId(48)]);
   await send(52, 1, 0);
   const some = section(await seen(h, reader), "Slowest today");
-  assertMatch(textOf(some), /of the 50 newest runs of today/);
+  assertMatch(textOf(some), /of today's 50 newest runs/);
   assert(!some.includes(runId(2)));
 });
 

@@ -78,7 +78,7 @@ Deno.test("a past month is shown if the query names it, without a projection", a
   const content = textOf(text);
   assertMatch(
     content,
-    /This month Usage in 2026-09 90,000 of 100,000 events: 90% .* This month is over/,
+    /This month Usage in Sep 2026 90,000 of 100,000 events: 90% .* This month is over/,
   );
   assert(!content.includes("present pace"));
   for (const month of ["2026-12", "2026-13", "<b>x</b>"]) {
@@ -101,7 +101,7 @@ Deno.test("the last twelve months are listed, of the session's team only", async
     ...[9, 8, 7, 6, 5, 4, 3, 2, 1].map((n) => `2026-0${n}`),
     ...[9, 8, 7].map((n) => `2025-0${n}`),
   ]);
-  assertMatch(textOf(text), /2026-05 100,000 100% ✕ Over the plan 2026-04 80,000 80% ▲ Heads-up/);
+  assertMatch(textOf(text), /May 2026 100,000 100% ✕ Over the plan Apr 2026 80,000 80% ▲ Heads-up/);
   assert(!text.includes("55,555"));
 });
 

@@ -60,7 +60,7 @@ Deno.test("a run's page shows its goal, status, duration, cost and usage", async
     /Find the leak success/,
     /Duration 5 s/,
     /Cost \$0\.0035/,
-    /Tokens 1K in, 100 out Model calls 1 1 model Tool calls 1 1 step failed/,
+    /Tokens 1\.1K 1K in, 100 out Model calls 1 1 model Tool calls 1 1 step failed/,
     /Customer a&b/,
     /Closes when idle after 10 min, as timeout/,
     /Goal Find the leak Go to the output .*Output found true/,

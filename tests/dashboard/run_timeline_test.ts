@@ -266,7 +266,10 @@ Deno.test("the numbers of a run include its child runs, in the facts, the tree a
   await h.worker.idle();
   const text = await pageOf(h);
   const content = textOf(text);
-  assertMatch(content, /Cost \$0\.0105 \$0\.0035 own Tokens 3K in, 300 out Model calls 3 1 own,/);
+  assertMatch(
+    content,
+    /Cost \$0\.0105 \$0\.0035 own Tokens 3\.3K 3K in, 300 out Model calls 3 1 own,/,
+  );
   assertMatch(content, /Tool calls 3 1 own, 3 steps failed Child runs 1 \$0\.0070/);
   assertMatch(content, /All Model 3 Tools 3 Logs 0 Failed 3/);
   const costs = [1, 2, 3].map((n) => {

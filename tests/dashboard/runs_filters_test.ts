@@ -48,7 +48,7 @@ Deno.test("runs: each filter finds the same runs on the page as in the API", asy
   assert(rows > 15, String(rows));
 });
 
-Deno.test("runs: a refused filter shows the API's message, and keeps the other filters", async () => {
+Deno.test("runs: a refused filter shows the API's message with its own label, and keeps the other filters", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const cases = [
@@ -60,12 +60,17 @@ Deno.test("runs: a refused filter shows the API's message, and keeps the other f
     ["limit", "0"],
     ["q", "<b>"],
   ] as const;
+  const labels: Readonly<Record<string, string>> = {
+    ...{ status: "Status", min_cost_usd: "Cost at least", has: "Has", provider: "Provider" },
+    q: "Id contains",
+  };
   for (const [name, value] of cases) {
     const query = new URLSearchParams({ [name]: value, agent: "typed & kept" });
     const api = await h.get(`/v1/runs?${query}`);
     const { status, text } = await reader.get(`${RUNS}?${query}`);
     assertEquals([status, api.status, api.json.field], [400, 400, name]);
-    assertStringIncludes(textOf(text), api.json.message);
+    const label = labels[name] ?? `Parameter "${name}"`;
+    assertStringIncludes(textOf(text), api.json.message.replace(`Parameter "${name}"`, label));
     assertMatch(text, /<p role="alert"/, name);
     assertStringIncludes(textOf(text), "Agent typed & kept");
     assert(!text.includes("<table"));
@@ -122,6 +127,10 @@ Deno.test("runs: a preset replaces another one, keeps other filters and says how
     `${RUNS}?agent=nightly&unusual=slow`,
     `${RUNS}?agent=nightly&unusual=expensive`,
   ]);
+  // A run may be open for longer than the days that are counted.
+  h.nowMs += 40 * DAY_MS;
+  const later = presetsOf((await (await signedIn(h)).get(RUNS)).text);
+  assertEquals(textOf(later.slice(1)), "All Failed Running 1 Slow Expensive");
   // Counts are of all runs, so a filtered list has none.
   assertEquals(textOf(presetsOf(failed).slice(1)), "All Failed Running Slow Expensive");
   assertEquals(hrefsOf(presetsOf(failed), 'aria-current="page"').length, 1);

@@ -66,7 +66,7 @@ Deno.test("runs: a row shows status, name, agent, labels, duration, cost, tokens
   );
 });
 
-Deno.test("runs: a row is named by the first line of the goal, else of the error or the output", async () => {
+Deno.test("runs: a run is named by the first line of the goal, else of the error or the output, on each page", async () => {
   await using h = await Harness.open();
   const ended = async (n: number, open: Record<string, unknown>, finish = {}) => {
     await h.post("/v1/runs", aRun(n, { started_at: at(n), ...open }));
@@ -83,7 +83,13 @@ Deno.test("runs: a row is named by the first line of the goal, else of the error
   await ended(5, {}, { output: { count: 3, report: "Four databases" } });
   await ended(6, { goal: "\u200b" }, { output: [1, 2] });
   await h.worker.idle();
-  const { text } = await (await signedIn(h)).get(RUNS);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(RUNS);
+  for (let n = 1; n <= 6; n++) {
+    const [, name] = new RegExp(`id="${runId(n)}" href="[^"]*" title="([^"]+)"`).exec(text) ?? [];
+    const page = await reader.get(`${RUNS}/${runId(n)}`);
+    assertStringIncludes(page.text, `<title>${name} · `);
+  }
   const starts = [1, 2, 3, 4, 5, 6].map((n) => rowOf(text, n).split(" researcher ")[0]);
   assertEquals(starts, [
     "success Refund order 7",

@@ -4,7 +4,7 @@ import type { Measures } from "../../../domain/runs/contribution.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { Money } from "../components/elements.tsx";
-import { ColumnChart, Swatch } from "../components/column_chart.tsx";
+import { ColumnChart, Legend } from "../components/column_chart.tsx";
 import { countedText, dayText, durationText, formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 
@@ -57,9 +57,7 @@ export function DaysChart({ total, days }: AgentDays) {
         }))}
         format={formatCount}
       />
-      <p class="below-chart">
-        {Object.entries(STATUS_LABELS).map(([of, label]) => [<Swatch of={of} />, ` ${label} `])}
-      </p>
+      <Legend of={Object.entries(STATUS_LABELS)} />
       {used.length > 0 && (
         <details>
           <summary>The same as a table</summary>

@@ -4,8 +4,9 @@ import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { runPath } from "../layout/paths.ts";
-import { Money, Status } from "../components/elements.tsx";
+import { Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
+import { RunState } from "../components/run_state.tsx";
 import { type Column, numberColumn } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { isFailure } from "../run/steps.ts";
@@ -29,7 +30,7 @@ function RunName({ run }: { readonly run: RunRecord }) {
   const reason = isFailure(run.status) ? reasonOf(run) : null;
   return (
     <>
-      <Status of={run.status} isIcon /> <a class="row" href={runPath(run.id)}>{titleOf({ run })}</a>
+      <RunState run={run} isIcon /> <a class="row" href={runPath(run.id)}>{titleOf({ run })}</a>
       {reason !== null && (
         <span class={run.status === "timeout" ? "why warn" : "why"}>{reason}</span>
       )}
@@ -49,5 +50,5 @@ export const NAMED_RUN_COLUMNS: readonly Column<RunRecord>[] = [
     ),
     before: "took",
   },
-  numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
+  numberColumn("Cost", ({ cost }) => cost.amount === 0n ? "–" : <Money of={cost.amount} />),
 ];

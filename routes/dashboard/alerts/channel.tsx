@@ -156,7 +156,7 @@ function pairsOf({ channel, deliveries, setup }: Content): KeyValue[] {
 }
 
 function eventsText(events: readonly string[]): string {
-  return events.includes(ALL_EVENTS) ? "all of incidents" : events.join(", ");
+  return events.includes(ALL_EVENTS) ? "all incident events" : events.join(", ");
 }
 
 function TestResult({ of }: { readonly of: DeliveryTry | "limited" }) {

@@ -64,7 +64,7 @@ const FIELDS: Readonly<Record<ChannelType, (form: objects.Fields, secret: Secret
     webhook: ({ text, boxes }, secret) => [
       secret("url", "Address", "https://example.com/hooks/runledger"),
       boxes("events", "Events", [
-        [ALL_EVENTS, "All of incidents"],
+        [ALL_EVENTS, "All incident events"],
         ...MESSAGE_EVENTS.filter((name) => name !== "channel.test"),
       ]),
       text(

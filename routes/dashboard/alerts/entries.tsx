@@ -81,7 +81,7 @@ export function RunIncidents(
   const parts = incidents.map((incident, i) => {
     const { id, title, state } = incident;
     const words = state === "resolved" ? state : `${state} for ${openFor(incident, nowMs)}`;
-    return [i === 0 ? "Incident " : ", ", <a href={incidentPath(id)}>{title}</a>, ` ${words}`];
+    return [i === 0 ? "Incident " : ", ", <a href={incidentPath(id)}>{title}</a>, ` (${words})`];
   });
   return <>{parts}</>;
 }

@@ -68,7 +68,7 @@ export function KnownLists(
 }
 
 /** Label and hint of the fields. */
-const MATCH_FIELDS = {
+export const MATCH_FIELDS = {
   agents: ["Only these agents", "Slugs, by commas; a * at the end matches any rest. Empty: all."],
   customers: ["Only these customers", "Ids, by commas. Empty: all."],
   features: ["Only these features", "Names, by commas. Empty: all."],
@@ -85,7 +85,7 @@ export function matchFields(
     const [label, hint] = MATCH_FIELDS[name];
     return (
       <>
-        {text(name, label, hint, { list: `known-${name}` })}
+        {text(name, label, hint, { "list": `known-${name}`, "data-names": "" })}
         <KnownLists known={{ [name]: known[name] }} />
       </>
     );

@@ -188,6 +188,16 @@ addEventListener("change", ({ target: { form } }) => {
   if (form?.matches("[data-filters]")) form.requestSubmit();
 });
 
+// A browser suggests complete values. In a list by commas, each begins with the names before.
+addEventListener("input", ({ target }) => {
+  if (!("names" in target.dataset)) return;
+  const before = target.value.slice(0, target.value.lastIndexOf(",") + 1);
+  for (const option of target.list.options) {
+    option.dataset.name ??= option.value;
+    option.value = [before, option.dataset.name].join(before && " ");
+  }
+});
+
 // A page that updates itself keeps what it shows when an update fails; a form shows its refusal.
 addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.requestConfig.verb !== "post") return;

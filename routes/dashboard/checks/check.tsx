@@ -11,7 +11,7 @@ import type { RunRecord } from "../../../domain/runs/record.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { readRecords } from "../agents/named_runs.tsx";
-import { ColumnChart, Swatch } from "../components/column_chart.tsx";
+import { ColumnChart, Legend } from "../components/column_chart.tsx";
 import { KeyValues, Section } from "../components/elements.tsx";
 import { capitalized, dayText, formatCount } from "../components/format.ts";
 import { objectView, ofObject } from "../components/object_pages.tsx";
@@ -123,14 +123,7 @@ function Days({ check, days, counts, stats, runs, isAdmin }: Content) {
         }))}
         format={formatCount}
       />
-      <p class="below-chart">
-        {PARTS.map(([name, , label]) => (
-          <>
-            <Swatch of={name} /> {label}
-            {" "}
-          </>
-        ))}
-      </p>
+      <Legend of={PARTS.map(([name, , label]) => [name, label])} />
     </Section>
   );
 }

@@ -17,7 +17,12 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { STATUS_LABELS } from "../agents/metrics.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
-import { type KnownValues, matchFields, readKnownValues } from "../alerts/known_values.tsx";
+import {
+  type KnownValues,
+  MATCH_FIELDS,
+  matchFields,
+  readKnownValues,
+} from "../alerts/known_values.tsx";
 import { SAVED } from "../components/elements.tsx";
 import { atFormField, bodyOf } from "../components/form_fields.tsx";
 import { formView, type ObjectForms, ofObject } from "../components/object_pages.tsx";
@@ -61,7 +66,7 @@ function checkFormFields(form: objects.Fields, known: KnownValues): Child {
         {form.choice("severity", "A failure", CHECK_SEVERITIES, SEVERITY_HINT)}
         {form.text(
           "sample",
-          "Share of the runs",
+          LABELS.sample,
           "Above 0 and up to 1; 0.1 judges a tenth of them.",
         )}
         {matchFields(form, ["agents", "features"], known)}
@@ -95,6 +100,16 @@ function TryButton() {
     </button>
   );
 }
+
+/** Labels of fields that a dry run may refuse. */
+const LABELS = {
+  sample: "Share of the runs",
+  agents: MATCH_FIELDS.agents[0],
+  features: MATCH_FIELDS.features[0],
+};
+
+/** Names a field of the check in the message of a dry run. */
+const NAMED = /^Field "check\.([a-z]+)[^"]*"/;
 
 /** Fields with several values. */
 const LISTS = ["kinds", "statuses"] as const;
@@ -184,7 +199,11 @@ export const submitTrial: Handler = async (c, deps) => {
   showFormOnProblem(c, (problem) => {
     // Scripts replace the result and the problem of the expression, not those of other fields.
     const isExpression = atFormField(problem)?.field === "expression";
-    const tried = isExpression ? "Nothing was tried: see the expression" : problem.message;
+    const named = problem.message.replace(
+      NAMED,
+      (all, field: keyof typeof LABELS) => LABELS[field] ?? all,
+    );
+    const tried = isExpression ? "Nothing was tried: see the expression" : named;
     const below = <Trial tried={tried} />;
     return formView(CHECK_FORMS, { ...open, below }, typed, isExpression ? problem : null);
   });

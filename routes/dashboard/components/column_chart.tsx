@@ -150,6 +150,22 @@ export function Swatch({ of }: { readonly of: string }) {
   );
 }
 
+/** The colours of a chart with their labels. */
+export function Legend(
+  { of }: { readonly of: readonly (readonly [name: string, label: string])[] },
+) {
+  return (
+    <p class="below-chart">
+      {of.map(([name, label]) => [
+        <span>
+          <Swatch of={name} /> {label}
+        </span>,
+        " ",
+      ])}
+    </p>
+  );
+}
+
 /** A sample of the dashed line. */
 export function UsualSwatch() {
   return (

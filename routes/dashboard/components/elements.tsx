@@ -264,6 +264,8 @@ export interface FeedEntry {
   readonly end: Child;
   /** Shown below the title. */
   readonly text: Child;
+  /** Shown below title and text, as wide as the entry. */
+  readonly bar?: Child;
   /** True for the entry that the page shows. */
   readonly isCurrent?: boolean;
 }
@@ -275,7 +277,7 @@ export function Feed(
   if (entries.length === 0) return <p class="quiet">{empty}</p>;
   return (
     <ul class="feed">
-      {entries.map(({ to, mark: [icon, name], title, end, text, isCurrent }) => (
+      {entries.map(({ to, mark: [icon, name], title, end, text, bar, isCurrent }) => (
         <li class={isCurrent ? "at" : undefined}>
           <Sign icon={icon} name={name} />
           <div>
@@ -283,6 +285,7 @@ export function Feed(
             <p>{text}</p>
           </div>
           <span class="end">{end}</span>
+          {bar}
         </li>
       ))}
     </ul>

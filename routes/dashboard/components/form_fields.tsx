@@ -26,6 +26,8 @@ type InputAttributes = Pick<
 export type Option = readonly [value: string, text: string];
 
 interface FieldProps extends InputAttributes {
+  /** Set if the field takes several names by commas: then the script completes each of them. */
+  readonly "data-names"?: "";
   readonly name: string;
   readonly label: string;
   /** The typed text, or the stored one. */

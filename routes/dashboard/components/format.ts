@@ -91,6 +91,7 @@ const AGO_UNITS = [
 ] as const;
 
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
+const month = new Intl.DateTimeFormat("en", { month: "short", year: "numeric", timeZone: "UTC" });
 const date = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
 
 /** Formats a UTC day, `YYYY-MM-DD` or an instant of it, briefly: `Nov 8`. */
@@ -101,6 +102,11 @@ export function dayText(at: number | string): string {
 /** Formats UTC days, `YYYY-MM-DD`, briefly: `Nov 8`, `Nov 8 to Nov 9`. */
 export function daysText(first: string, last: string): string {
   return first === last ? dayText(first) : `${dayText(first)} to ${dayText(last)}`;
+}
+
+/** Formats a UTC month, `YYYY-MM` or an instant of it: `Nov 2026`. */
+export function monthText(at: number | string): string {
+  return month.format(new Date(at));
 }
 
 /** Formats a UTC day with its year: `Nov 8, 2026`. */

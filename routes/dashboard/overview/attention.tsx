@@ -22,7 +22,7 @@ import { countedText, durationText, formatCount, listed } from "../components/fo
 import { MONITOR_LABELS } from "../components/monitor.tsx";
 import { FAILURES } from "../components/run_state.tsx";
 import { Ago, At } from "../components/time.tsx";
-import { nameOf } from "../runs/runs_view.ts";
+import { nameOr } from "../run/title.ts";
 import { RUNNING_PATH } from "./metrics.tsx";
 import { type OverviewData, SHOWN } from "./overview_load.ts";
 import type { DayMetrics, FailureGroup, OpenRun } from "./overview_view.ts";
@@ -158,7 +158,7 @@ export function Side({ data }: { readonly data: OverviewData }) {
           <Feed entries={failed.slice(0, SHOWN).map(checkEntry)} empty="No run failed a check." />
         </Section>
       )}
-      <Section title="Slowest today" aside={<small class="soft">of the {slow} of today</small>}>
+      <Section title="Slowest today" aside={<small class="soft">of today's {slow}</small>}>
         <Feed
           entries={slowest.rows.map((run) => slowEntry(run, nameIn(data, run)))}
           empty="No run of today has ended."
@@ -172,8 +172,10 @@ export function Side({ data }: { readonly data: OverviewData }) {
 function runningEntry({ run, name, openMs, usualMs, isFarOver }: OpenRun): FeedEntry {
   const usual = usualMs === null ? "usual unknown" : `usual ${durationText(usualMs)}`;
   const end = <span class={isFarOver ? "more" : undefined}>{usual}</span>;
-  const bar = usualMs !== null && loadBar(openMs, usualMs, isFarOver);
-  return runEntry(run, name, [durationText(openMs), <br />, end], [wordsOf(run), bar]);
+  return {
+    ...runEntry(run, name, [durationText(openMs), <br />, end], wordsOf(run)),
+    bar: usualMs !== null && loadBar(openMs, usualMs, isFarOver),
+  };
 }
 
 /** Fraction of a bar at which its mark is, unless the run takes longer. */
@@ -204,5 +206,5 @@ function slowEntry(run: RunListRow, name: string): FeedEntry {
 }
 
 function nameIn({ lines }: OverviewData, run: RunListRow): string {
-  return nameOf(run, lines.get(run.id));
+  return nameOr(run, lines.get(run.id)?.name);
 }

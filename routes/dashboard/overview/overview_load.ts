@@ -9,7 +9,7 @@ import { formatCount } from "../components/format.ts";
 import { FAILURES, STUCK_MS } from "../components/run_state.tsx";
 import { readOpenList } from "../alerts/incident_load.ts";
 import { countRejected } from "../refusals/page.tsx";
-import { readUsual } from "../runs/runs_load.ts";
+import { readUsual, RUNNING_MAX } from "../runs/runs_load.ts";
 import {
   completeDays,
   type DayMetrics,
@@ -33,8 +33,6 @@ const READ_MAX = {
   failures: 25,
   /** Newest open runs, among which those far beyond their usual time are found. */
   running: 25,
-  /** Open runs that are counted. */
-  counted: 1_000,
   /** Newest runs of today among which the slowest are found: no index has durations. */
   recent: 50,
   /** Rows by agent of today, and of the days before: 500 take 3 ms. */
@@ -113,10 +111,10 @@ async function readRunning(deps: AppDeps, team: Team, nowMs: number) {
   const query = { status: "running" as const, from: null, to: null };
   const [{ rows }, starts] = await Promise.all([
     runList.page(team, query, null, READ_MAX.running),
-    runList.starts(team, "running", 0, nowMs + DAY_MS, READ_MAX.counted),
+    runList.starts(team, "running", 0, nowMs + DAY_MS, RUNNING_MAX),
   ]);
   const count = starts === null
-    ? `${formatCount(READ_MAX.counted)}+`
+    ? `${formatCount(RUNNING_MAX)}+`
     : formatCount(Math.max(rows.length, starts.length));
   return { rows, usual: await readUsual(deps, team, rows), count };
 }

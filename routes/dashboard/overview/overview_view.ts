@@ -10,7 +10,8 @@ import { type RunListRow, UNUSUAL, type UsualRun } from "../../../domain/runs/li
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { daysOf, labelOf } from "../../../domain/spend/spend_query.ts";
 import { formatCount } from "../components/format.ts";
-import { nameOf, reasonOf } from "../runs/runs_view.ts";
+import { nameOr } from "../run/title.ts";
+import { reasonOf } from "../runs/runs_view.ts";
 
 /** Numbers of days that charts can have, and their default. */
 export const RANGES = [7, 14, 30] as const, RANGE_DEFAULT = 14;
@@ -148,7 +149,11 @@ export function failureGroups(
     const cause = failures.find(({ parent }) => parent === run.id);
     const isNamed = known.has(run.id) || (cause !== undefined && known.has(cause.id));
     if (isNamed || (run.parent !== null && ids.has(run.parent))) return [];
-    return { run, name: nameOf(run, lines.get(run.id)), reason: reasonOf(run, lines, failures) };
+    return {
+      run,
+      name: nameOr(run, lines.get(run.id)?.name),
+      reason: reasonOf(run, lines, failures),
+    };
   });
   const keyOf = ({ run, reason }: typeof found[number]) =>
     JSON.stringify([run.status, reason, reason === null && run.agent]);
@@ -174,7 +179,7 @@ export function openRunsOf(
     const usualMs = usual.get(run.agent ?? "")?.durationMs || null;
     const times = usualMs === null ? 0 : openMs / usualMs;
     const isFarOver = openMs >= UNUSUAL.slow && times >= UNUSUAL.factor;
-    return { run, name: nameOf(run, lines.get(run.id)), openMs, usualMs, times, isFarOver };
+    return { run, name: nameOr(run, lines.get(run.id)?.name), openMs, usualMs, times, isFarOver };
   });
   return open.sort((a, b) => b.times - a.times || b.openMs - a.openMs);
 }

@@ -11,7 +11,7 @@ import { keyPath, PLAN_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Section } from "../components/elements.tsx";
 import { Ago } from "../components/time.tsx";
-import { dayText, formatCount, percentText } from "../components/format.ts";
+import { dayText, formatCount, monthText, percentText } from "../components/format.ts";
 import { percent, ShareBar, Swatch } from "../components/column_chart.tsx";
 import { type Column, nameColumn, numberColumn, tableSection } from "../components/table.tsx";
 import { teamDetails, teamPlan } from "./team.tsx";
@@ -88,7 +88,7 @@ function monthUsage(view: UsageView, isNow: boolean) {
   const isLimited = included !== Infinity;
   const share = isLimited ? ` (${percentText(projected, included)} of the plan)` : "";
   return (
-    <Section title={`Usage in ${view.month}`}>
+    <Section title={`Usage in ${monthText(view.month)}`}>
       <p class="month-use">
         <b>{formatCount(used)}</b> {isLimited
           ? `of ${formatCount(included)} events: ${percentText(used, included)}`
@@ -166,7 +166,9 @@ function columnsFor({ months, included, month: current }: UsageView): readonly C
   return [
     nameColumn("Month (UTC)", ({ month }) => {
       const isCurrent = month === current ? "true" : undefined;
-      return <a href={`${PLAN_PATH}?month=${month}`} aria-current={isCurrent}>{month}</a>;
+      return (
+        <a href={`${PLAN_PATH}?month=${month}`} aria-current={isCurrent}>{monthText(month)}</a>
+      );
     }),
     numberColumn("Events", ({ used }) => formatCount(used)),
     {

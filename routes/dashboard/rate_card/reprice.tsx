@@ -71,7 +71,13 @@ async function showForm(
         </div>
       </form>
     ),
-    table: { label: "Earlier jobs", class: "fold named", columns: JOBS, rows: jobs },
+    table: {
+      label: "Earlier jobs",
+      caption: "Earlier jobs",
+      class: "fold named",
+      columns: JOBS,
+      rows: jobs,
+    },
     empty: [
       "No calls were repriced yet",
       "After a price has changed, see what the stored calls of its model would cost now.",

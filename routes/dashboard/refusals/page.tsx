@@ -93,7 +93,7 @@ export function RejectedBanner({ rejected, ignored }: Record<"rejected" | "ignor
     <strong>{countedText(count, "request")} {count === 1 ? "was" : "were"} {outcome}</strong>
   );
   const since = " since yesterday (UTC)";
-  const none = `${since}. Nothing of ${rejected === 1 ? "it" : "them"} was stored. `;
+  const none = `${since}. ${rejected === 1 ? "It was not" : "None was"} stored. `;
   return rejected + ignored > 0 && (
     <InlineNotice kind="warn">
       {rejected > 0 && [counted(rejected, "rejected"), none]}

@@ -41,8 +41,8 @@ export function Facts({ data, trace }: ViewProps) {
     ],
     [
       "Tokens",
-      compactText(totals.inputTokens),
-      `in, ${compactText(totals.outputTokens)} out`,
+      compactText(totals.inputTokens + totals.outputTokens),
+      `${compactText(totals.inputTokens)} in, ${compactText(totals.outputTokens)} out`,
       totals.cachedInputTokens > 0n && `, ${compactText(totals.cachedInputTokens)} cached`,
     ],
     [
@@ -50,7 +50,7 @@ export function Facts({ data, trace }: ViewProps) {
       formatCount(totals.calls),
       own(cost.calls, false),
       costliest === null
-        ? countedText(models, "model")
+        ? models > 0 && countedText(models, "model")
         : toStep(costliest, "most expensive", <Money of={costliest.cost} />),
     ],
     [

@@ -76,18 +76,19 @@ export function Failure({ data, trace: { cause, axis } }: ViewProps) {
           {run.payload === "whole" ? NO_REASON : "The reason was removed by age, as the plan says."}
         </p>
       )}
-      <p class="since">
-        {recent.length > 1 && (
-          <>
-            {recent.filter(isBad).length} of the last {recent.length} runs of <bdi>{run.agent}</bdi>
-            {" "}
-            failed.{" "}
-            <span class="recent" aria-hidden="true">
-              {recent.toReversed().map((each) => <i class={isBad(each) ? "is-bad" : ""} />)}
-            </span>
-          </>
-        )} {named}
-      </p>
+      {(recent.length > 1 || incidents.length > 0) && (
+        <p class="since">
+          {recent.length > 1 && (
+            <>
+              {recent.filter(isBad).length} of the last {recent.length} runs of{" "}
+              <bdi>{run.agent}</bdi> failed.{" "}
+              <span class="recent" aria-hidden="true">
+                {recent.toReversed().map((each) => <i class={isBad(each) ? "is-bad" : ""} />)}
+              </span>
+            </>
+          )} {named}
+        </p>
+      )}
       <div class="act">
         {last !== null && <a class="btn" href={href} data-select>Show in timeline</a>}
         <a class="btn main" href={comparePath(run.id)}>Compare with last success</a>

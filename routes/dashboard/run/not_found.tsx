@@ -14,7 +14,7 @@ export const renderRunNotFound: Refuse = (c, problem, headers) => {
     body: (
       <section class="empty">
         <p>
-          {name} has no run <code>{c.req.param("id")}</code>. It may be:
+          The team {name} has no run <code>{c.req.param("id")}</code>. It may be:
         </p>
         <ul>
           <li>mistyped: copy the complete id from where it was sent;</li>

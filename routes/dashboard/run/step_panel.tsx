@@ -101,7 +101,7 @@ function RunContent({ id, opening, output, isHere }: RunContentProps) {
         </Copied>
       )}
       {goal === undefined && output === null && (
-        <p class="quiet">This run has no goal and no output. Select a step to see its content.</p>
+        <p class="quiet">This run has no goal and no output.</p>
       )}
     </>
   );
@@ -171,7 +171,7 @@ function EventFacts({ step, preview, isAdmin }: EventProps & { readonly isAdmin:
           ["Ignored fields", event.ignored?.join(", ")],
           ["Event", <code>{event.id}</code>],
           ["Type", event.type],
-          ["Sent for", formatInstant(event.ts)],
+          ["Happened", formatInstant(event.ts)],
           ["Arrived", formatInstant(event.receivedAt)],
         ]}
       />

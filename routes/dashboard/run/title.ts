@@ -1,19 +1,24 @@
 /** Texts about a run: its title, why it failed, and why it ended if no call closed it. */
+import { nameIn } from "../../../domain/runs/lines.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
+import { errorIn } from "../../../domain/runs/run.ts";
 import { durationText } from "../components/format.ts";
 import { lineOf, membersOf, proseLine, reasonIn } from "./event_preview.ts";
 
 /** Maximum characters of a title, and of a reason. */
 const TITLE_CHARS = 120, REASON_CHARS = 600;
 
-/** Matches a character that can be seen. */
-const VISIBLE = /[^\p{C}\p{Z}\p{M}]/u;
+/** Returns the title of a run, as lists name it. */
+export function titleOf({ run }: { readonly run: RunRecord }): string {
+  const { opening, output, closedBy, note } = run;
+  const error = closedBy === null ? null : note ?? errorIn(output);
+  const name = nameIn({ goal: opening?.goal ?? null, error, output });
+  return nameOr(run, name && proseLine(name, TITLE_CHARS));
+}
 
-/** Returns the title of a run: its goal, else its agent and its id. */
-export function titleOf({ run: { id, agent, opening } }: { readonly run: RunRecord }): string {
-  const goal = proseLine(opening?.goal ?? "", TITLE_CHARS);
-  if (VISIBLE.test(goal)) return goal;
-  return agent === null ? "A run without its opening" : `${agent} ${shortId(id)}`;
+/** Returns the name of a run; without one its agent and its id. */
+export function nameOr({ id, agent }: Pick<RunRecord, "id" | "agent">, name?: string | null) {
+  return name || (agent === null ? "A run without its opening" : `${agent} ${shortId(id)}`);
 }
 
 /** Returns the last characters of an id, which differ between runs. */

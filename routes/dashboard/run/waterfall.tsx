@@ -78,7 +78,8 @@ function Tools({ data: { run, view, isWhole, branches, family, totals } }: DataP
         href={to({ failed: !failed })}
         aria-current={failed ? "true" : undefined}
       >
-        <Sign icon="bad" name="st-bad" /> {label("Failed", totals.errors)}
+        <Sign icon="bad" name={totals.errors > 0 ? "st-bad" : "st-off"} />{" "}
+        {label("Failed", totals.errors)}
       </a>
       <form class="field" method="get" action={tracePath(run.id)} role="search">
         <Icon name="search" />

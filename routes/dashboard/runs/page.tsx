@@ -21,7 +21,7 @@ import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { RejectedBanner } from "../refusals/page.tsx";
 import { comparePath } from "../run/paths.ts";
 import { FilterBar } from "./filters.tsx";
-import { ListQuery, parseListQuery } from "./query.ts";
+import { inLabels, ListQuery, parseListQuery } from "./query.ts";
 import { loadRuns, type RunsData } from "./runs_load.ts";
 import { captionOf, sumsText, valueCounts } from "./runs_view.ts";
 import { EmptyList, PICKED, RunsTable } from "./table.tsx";
@@ -47,7 +47,7 @@ const showRuns: Handler = async (c, deps) => {
       body: (
         <>
           <FilterBar query={query} counts={new Map()} />
-          <FormProblem problem={problem} fields={[]} />
+          <FormProblem problem={inLabels(problem)} fields={[]} />
           <p>
             <a href={RUNS_PATH}>Show all runs</a>
           </p>

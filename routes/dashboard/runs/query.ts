@@ -2,7 +2,7 @@
  * The query of the run list: the parameters of `GET /v1/runs`, as a URL that is a saved view, and the
  * links that change one filter of it.
  */
-import type { Parsed } from "../../../domain/core/errors.ts";
+import type { Parsed, Problem } from "../../../domain/core/errors.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
@@ -74,6 +74,13 @@ export const FILTERS: readonly Filter[] = [
   { name: "kind", label: "Kind", values: RUN_KINDS },
   { name: "root", label: "Child runs", values: [["true", "hidden"], ["false", "as rows"]] },
 ];
+
+/** Returns a refusal in the words of the page: it names a filter by its label. */
+export function inLabels(problem: Problem): Problem {
+  const filter = FILTERS.find(({ name }) => name === problem.field);
+  if (filter === undefined) return problem;
+  return { ...problem, message: problem.message.replace(/^Parameter "\w+"/, filter.label) };
+}
 
 /** Changes that remove the range of time. */
 export const ANY_TIME = { since: null, from: null, to: null };

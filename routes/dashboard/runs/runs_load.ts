@@ -59,12 +59,15 @@ export async function readUsual({ runList }: AppDeps, team: Team, rows: readonly
 /** Time before the last day that counts cover: a week, or that of the list, a month at most. */
 const COUNTED_MS = { usual: 6 * DAY_MS, max: 30 * DAY_MS } as const;
 
+/** Maximum open runs that are counted. */
+export const RUNNING_MAX = 1_000;
+
 /** Labels whose values are counted. */
 const COUNTED = ["status", "agent", "customer", "feature", "model"] as const;
 
 /** Counts the runs of the days of a list by the values of its filters. */
 async function readCounts(
-  { spend }: AppDeps,
+  { spend, runList }: AppDeps,
   team: Team,
   { query: { from, to } }: RunsRequest,
   nowMs: number,
@@ -72,15 +75,26 @@ async function readCounts(
   const last = to === null ? nowMs : to - 1;
   const first = Math.max(from ?? last - COUNTED_MS.usual, last - COUNTED_MS.max);
   const days = { from: dayOf(first), to: dayOf(Math.max(first, last)) };
-  const [totals, ...values] = await Promise.all([
+  const [totals, open, ...values] = await Promise.all([
     Array.fromAsync(spend.rows(team, "total", days.from, days.to)),
+    runList.starts(team, "running", from ?? 0, to ?? nowMs + DAY_MS, RUNNING_MAX),
     ...COUNTED.map(async (label) => {
       const filter = label === "customer" ? "customer_id" : label;
       return [filter, await countValues(spend, team, label, days)] as const;
     }),
   ]);
-  const cost = totals.flat().reduce((sum, { measures }) => sum + measures.cost, 0n);
-  return { days, cost, values: new Map<string, ReadonlyMap<string, number>>(values) };
+  const measures = totals.flat().map((row) => row.measures);
+  const byFilter = new Map<string, ReadonlyMap<string, number>>(values);
+  // Runs may be open for longer than the counted days.
+  if (open !== null) {
+    byFilter.set("status", new Map(byFilter.get("status")).set("running", open.length));
+  }
+  return {
+    days,
+    runs: measures.reduce((sum, { runs }) => sum + runs, 0),
+    cost: measures.reduce((sum, { cost }) => sum + cost, 0n),
+    values: byFilter,
+  };
 }
 
 /** Maximum rows, of one day and value each, that values are counted from. */

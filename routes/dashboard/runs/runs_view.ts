@@ -14,7 +14,7 @@ import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { compactText, countedText, durationText, moneyText } from "../components/format.ts";
 import { STUCK_MS } from "../components/run_state.tsx";
 import { isFailure } from "../run/steps.ts";
-import { shortId } from "../run/title.ts";
+import { nameOr } from "../run/title.ts";
 import { NOTE_KINDS, type RunNote, TRAIT_NOTES } from "./query.ts";
 import { type RunsData, sumByName } from "./runs_load.ts";
 
@@ -37,7 +37,7 @@ function rowOf(data: RunsData, run: RunListRow, isChild = false) {
   const openMs = status === "running" ? nowMs - (startedAt ?? receivedAt) : null;
   const tookMs = run.durationMs ?? openMs;
   const tokens = usage.inputTokens + usage.outputTokens + family.tokens;
-  const name = nameOf(run, lines.get(id));
+  const name = nameOr(run, lines.get(id)?.name);
   const reason = reasonOf(run, lines, failures);
   const cursor = query.get("cursor");
   return {
@@ -60,12 +60,6 @@ function rowOf(data: RunsData, run: RunListRow, isChild = false) {
     },
     notes: notesOf(run, openMs ?? 0, failures.length, usual.get(run.agent ?? "") ?? null),
   };
-}
-
-/** Returns the name of a run: the first line of its goal, else its agent and its id. */
-export function nameOf({ id, agent }: RunListRow, lines: RunLines | undefined): string {
-  return lines?.name ??
-    (agent === null ? "A run without its opening" : `${agent} ${shortId(id)}`);
 }
 
 /**
@@ -138,7 +132,7 @@ function notesOf(run: RunListRow, openMs: number, failures: number, usual: Usual
 export function sumsText({ counts }: RunsData): string | null {
   const byStatus = counts?.values.get("status");
   if (counts === null || byStatus === undefined) return null;
-  const runs = byStatus.values().reduce((sum, count) => sum + count, 0);
+  const { runs } = counts;
   if (runs === 0) return null;
   const failed = (byStatus.get("failed") ?? 0) + (byStatus.get("timeout") ?? 0);
   const { from, to } = counts.days;

@@ -17,7 +17,7 @@ import {
   SPEND_PATH,
 } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { nameOf } from "../runs/runs_view.ts";
+import { nameOr } from "../run/title.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/layout.tsx";
 import { loadSearch } from "./search_load.ts";
 
@@ -60,8 +60,8 @@ const showSearch: Handler = async (c, deps) => {
 function resultsOf(found: Awaited<ReturnType<typeof loadSearch>>, text: string, nowMs: number) {
   const { runs, lines, searchedTo, agents, customers } = found;
   const runResults = runs.map((run) => {
-    const name = nameOf(run, lines.get(run.id));
-    const note = [run.agent, " ", <At at={run.startedAt ?? run.receivedAt} />];
+    const name = nameOr(run, lines.get(run.id)?.name);
+    const note = [run.agent, " · ", <At at={run.startedAt ?? run.receivedAt} />];
     return result(runPath(run.id), <Status of={run.status} isIcon />, name, note);
   });
   const allRuns = result(

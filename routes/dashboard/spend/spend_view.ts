@@ -13,7 +13,14 @@ import {
 } from "../../../domain/spend/spend_query.ts";
 import { queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import type { Texts } from "../components/form_fields.tsx";
-import { dateText, dayText, formatCount, moneyText, percentText } from "../components/format.ts";
+import {
+  dateText,
+  dayText,
+  formatCount,
+  moneyText,
+  monthText,
+  percentText,
+} from "../components/format.ts";
 import type { SpendData } from "./spend_load.ts";
 
 /** Parameters with other values; null removes one. */
@@ -53,8 +60,6 @@ function filterOf({ groupBy }: SpendQuery, { key, model, folded }: SpendGroup): 
 /** Months with a link each, this one included: all that a plan may keep. */
 const MONTHS = 14;
 
-const monthly = new Intl.DateTimeFormat("en", { month: "short", year: "numeric", timeZone: "UTC" });
-
 type Choice = readonly [name: string, changes: Changes];
 
 /** Returns what links choose: the last days, a month (the latest first), the grouping. */
@@ -66,7 +71,7 @@ export function choicesAt(nowMs: number): readonly (readonly [string, readonly C
   ];
   const months = Array.from({ length: MONTHS }, (_, ago) => {
     const firstMs = Date.UTC(year, thisMonth - ago);
-    const name = monthly.format(firstMs).replace(` ${year}`, "");
+    const name = monthText(firstMs).replace(` ${year}`, "");
     return choice(name, firstMs, Date.UTC(year, thisMonth - ago + 1) - DAY_MS);
   });
   const days = [1, 7, SPEND_DAYS_DEFAULT].map((days) =>
@@ -193,7 +198,7 @@ function barsOf({ days, dayTotals, daily }: DailySpend) {
   const isByMonth = days.length > DAY_BARS_MAX;
   const units = Map.groupBy(days.keys(), (at) => days[at]?.slice(0, isByMonth ? 7 : 10) ?? "");
   return Array.from(units, ([unit, at]) => ({
-    name: isByMonth ? monthly.format(Date.parse(unit)) : dayText(unit),
+    name: isByMonth ? monthText(unit) : dayText(unit),
     from: days[at[0] ?? 0] ?? unit,
     to: days[at.at(-1) ?? 0] ?? unit,
     total: sumOf(at.map((day) => dayTotals[day] ?? 0n)),

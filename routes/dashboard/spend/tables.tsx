@@ -36,6 +36,9 @@ export function SpendChart({ view }: ViewProps) {
   const { totals, series, bars, usual } = view;
   return (
     <section class="panel spend">
+      <header>
+        <h2>Cost a {view.unit}</h2>
+      </header>
       <ColumnChart
         title={view.chartTitle}
         columns={bars.map(({ parts, ...bar }) => ({

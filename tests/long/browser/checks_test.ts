@@ -45,6 +45,26 @@ for (
       const tried = page.getByRole("button", { name: "Try on the last 50 runs" });
       // The focus stays.
       await tried.and(page.locator(":focus")).waitFor();
+      const agents = page.getByLabel("Only these agents");
+      const suggested = () =>
+        page.locator("#known-agents option").evaluateAll((options) =>
+          options.map((option) => option.getAttribute("value"))
+        );
+      await agents.pressSequentially("ni");
+      assertEquals(await suggested(), ["nightly"]);
+      await agents.pressSequentially("ghtly, n");
+      assertEquals(
+        await suggested(),
+        ["nightly, nightly"],
+        "the name after the comma is completed",
+      );
+      await agents.fill("");
+      const share = page.getByLabel("Share of the runs");
+      await share.fill("7");
+      await press(page, "button", "Try on the last 50 runs");
+      await page.locator("#trial").getByText(/^Share of the runs must be /).waitFor();
+      await share.fill("1");
+      await press(page, "button", "Try on the last 50 runs");
     }
     await page.getByRole("region", { name: "Examples" }).getByText("cost_usd = 0.75").waitFor();
     await looks();
