@@ -62,6 +62,7 @@ const ORDER: Record<string, readonly string[]> = {
     "base",
     "writer",
     ".",
+    "index",
     "work",
     "team",
     "teams",

@@ -21,9 +21,9 @@ import type { Monitor } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/deadline.ts";
-import { agentPart } from "../base/index_parts.ts";
+import { agentPart } from "../index/names.ts";
 import { keys } from "../base/keys.ts";
-import { ALL_ENTRIES, listEntries } from "../entries.ts";
+import { ALL_ENTRIES, readEntries } from "../index/entries.ts";
 import { listAgents } from "./list.ts";
 import { changeAgent, type CommitArchive, recordOf, type StoredAgent } from "./rows.ts";
 import type { KnownAgents } from "./known_agents.ts";
@@ -187,7 +187,7 @@ async function lastRunOf(
   const swept = removed?.lastRun ?? null;
   const order = keys.runsBy(team, "agent", agentPart(slug));
   const options = { limit: excluded.size + 1, reverse: true };
-  const { entries } = await listEntries(store, order, ALL_ENTRIES, options);
+  const { entries } = await readEntries(store, order, ALL_ENTRIES, options);
   const last = entries.find(({ run }) => !excluded.has(run));
   return laterRun(swept, last === undefined ? null : await startOf(store, team, last.run));
 }

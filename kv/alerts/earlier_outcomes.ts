@@ -16,11 +16,15 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { RUN_KINDS } from "../../domain/runs/flags.ts";
 import { closeArrivalOf, type RunSummary } from "../../domain/runs/summary.ts";
 import { decodeResults } from "../base/codec_checks.ts";
-import type { Position } from "../base/entries.ts";
-import { agentPart, customerPart, featurePart } from "../base/index_parts.ts";
+import { agentPart, customerPart, featurePart } from "../index/names.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { ALL_ENTRIES, listEntries } from "../entries.ts";
-import { type EntryPage, EntryReader } from "../entry_reader.ts";
+import {
+  ALL_ENTRIES,
+  type EntryPage,
+  EntryReader,
+  type Position,
+  readEntries,
+} from "../index/entries.ts";
 import { readSummaries } from "../runs/heads.ts";
 import { getAll, type Store } from "../store.ts";
 
@@ -84,7 +88,7 @@ async function changedSince(store: Store, team: TeamId, fromMs: number) {
 async function latestStarted(store: Store, team: TeamId, rule: Rule, subject: SignalSubject) {
   const options = { limit: RUNS_MAX, reverse: true };
   const pages = await Promise.all(
-    ordersOf(team, rule, subject).map((order) => listEntries(store, order, ALL_ENTRIES, options)),
+    ordersOf(team, rule, subject).map((order) => readEntries(store, order, ALL_ENTRIES, options)),
   );
   const runs = pages.flatMap(({ entries }) => entries.map(({ run }) => run));
   return await readSummaries({ store, team }, runs);

@@ -12,7 +12,7 @@ import { OUTCOMES_MAX } from "../../domain/outcomes/outcome.ts";
 import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { Position } from "../base/entries.ts";
+import type { Position } from "../index/entries.ts";
 import { readSummaries } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { type Found, instancesOf, minuteAfter, type RuleOf, signalFor } from "./found.ts";

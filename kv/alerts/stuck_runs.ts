@@ -6,9 +6,8 @@
 import { judgedAt, type WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunLabels } from "../../domain/runs/run.ts";
-import type { Position } from "../base/entries.ts";
+import { EntryReader, type Position } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { EntryReader } from "../entry_reader.ts";
 import { readSummaries } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 

@@ -7,7 +7,7 @@ import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
 import type { ModelName } from "../../domain/runs/model_usage.ts";
-import { keyPart } from "../base/index_parts.ts";
+import { keyPart } from "../index/names.ts";
 import { keys } from "../base/keys.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { getAll, type Store } from "../store.ts";

@@ -141,7 +141,7 @@ const COUNT_BYTES = 2;
  * encoding count twice.
  */
 export function encodeLedger({ tail, ...ledger }: EventLedger): Uint8Array {
-  const packed = [packEntries(tail.batches), ...packRecord(ledger, LEDGER)];
+  const packed = [addEntries(tail.batches), ...packRecord(ledger, LEDGER)];
   const head = packJson(packed);
   const bytes = new Uint8Array(COUNT_BYTES + tail.ids.length + head.length);
   const count = tail.ids.length / PACKED_ID_BYTES;
@@ -165,7 +165,7 @@ export function decodeLedger(bytes: Uint8Array): EventLedger {
  * Returns the instants of batches as differences: to the batch before, and within the batch. Most
  * are a few digits.
  */
-function packEntries(batches: readonly BatchEntry[]): number[] {
+function addEntries(batches: readonly BatchEntry[]): number[] {
   const packed: number[] = [];
   let lastAt = 0;
   for (const { tsMin, tsMax, receivedAt } of batches) {

@@ -181,9 +181,11 @@ export const keys = {
   /** All runs of the names from `from` up to `end`, exclusive. */
   runsOfNames: (team: TeamId, kind: RunIndexKind, from: string, end: string) =>
     between(["run_by", team, kind], from, end),
+  /** Prefix of a team's orders by expiry. */
+  expiryOrders: (team: TeamId) => ["expiry", team],
   /** Runs of a retention class, by the arrival of the data that decides the class. */
   expiryOrder: family<[team: TeamId, retention: RetentionClass]>("expiry"),
-  /** A run's own row in an order of entries; see `entries.ts`. */
+  /** A run's own row in an order of entries; see `kv/index/`. */
   entry: (order: Deno.KvKey, at: number, run: RunId) => [...order, at, run],
   /** All blocks of the orders below a prefix. */
   blocks: (order: Deno.KvKey) => [BLOCK_FAMILY, ...order],
@@ -281,6 +283,8 @@ export const keyParts = {
    * block, the last position it may hold; of a delivery, its time.
    */
   position: (key: Deno.KvKey) => Number(key.at(-2)),
+  /** Last part of the order that an entry or a block belongs to. */
+  order: (key: Deno.KvKey) => String(key.at(-3)),
   /** Lane of a row of marks. */
   lane: (key: Deno.KvKey) => String(key[1]),
   /** Number of a block. */

@@ -9,10 +9,9 @@ import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
 import { groupsOf } from "../base/groups.ts";
 import { inTime } from "../base/deadline.ts";
-import { ENTRIES_PER_COMMIT_MAX, type StoredEntry } from "../base/entries.ts";
+import { ENTRIES_PER_COMMIT_MAX, readEntries, type StoredEntry } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
-import { listEntries } from "../entries.ts";
 import { readSummaries, type TeamAt } from "../runs/heads.ts";
 import { lastChangeOf } from "../team/rows.ts";
 import { getAll, getValue, type Store } from "../store.ts";
@@ -59,7 +58,12 @@ async function readPage(
   // Reads the number first, and no changes after it: of the changes up to it, none is missed.
   const last = await readLast(at);
   if (after > last) return null;
-  const entries = after === last ? [] : await readEntries(at, after, last, limit);
+  const order = keys.changes(at.team);
+  const range = { after: { at: after + 1, run: "" }, before: { at: last + 1, run: "" } };
+  const fromBlock = after + 1 - ENTRIES_PER_COMMIT_MAX;
+  const { entries } = after === last
+    ? { entries: [] }
+    : await readEntries(at.store, order, range, { limit, fromBlock });
   const changes: RunChange[] = [];
   let chars = 0;
   for (const group of groupsOf(entries, CHANGES_AT_ONCE)) {
@@ -72,19 +76,6 @@ async function readPage(
   }
   const lastRead = entries[limit - 1]?.at ?? last;
   return { changes, next: lastRead, hasMore: lastRead < last };
-}
-
-/** Reads the changes after a number, up to the last one. */
-async function readEntries(
-  { store, team }: TeamAt,
-  after: number,
-  last: number,
-  limit: number,
-): Promise<readonly StoredEntry[]> {
-  const range = { after: { at: after + 1, run: "" }, before: { at: last + 1, run: "" } };
-  const fromBlock = after + 1 - ENTRIES_PER_COMMIT_MAX;
-  const { entries } = await listEntries(store, keys.changes(team), range, { limit, fromBlock });
-  return entries;
 }
 
 /**

@@ -9,7 +9,7 @@
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { type ChangeNumbers, numbersAfter } from "../../domain/runs/summary.ts";
-import type { EntryToAdd, EntryToRemove } from "../base/entries.ts";
+import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { tombstoneRow } from "../runs/tombstone.ts";

@@ -17,14 +17,14 @@ import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
 import { messageOf } from "../refused.ts";
 import { callsByMonth } from "../retention/removal.ts";
+import { type Entry, findValues, type Order } from "../index/entries.ts";
 import { indexEntries } from "../run_list/run_index.ts";
 import { isStored, type ReadHead, readHead, type RunAt } from "../runs/heads.ts";
 import { lastTsOf } from "../runs/idle_closes.ts";
 import { insertedKeys, tombstoneOf, tombstoneRow } from "../runs/tombstone.ts";
 import { getMany, listRows } from "../store.ts";
 import { verifyFailures } from "./checks.ts";
-import { type ExpectedEntry, verifyEntries } from "./entries.ts";
-import { Findings } from "./findings.ts";
+import { Findings, NONE } from "./findings.ts";
 import { verifyLedger } from "./ledger.ts";
 
 /** Result of verifying a run. */
@@ -113,17 +113,28 @@ function flat(summary: RunSummary): Record<string, unknown> {
   return { ...state, ...sums, ...labels };
 }
 
-/** Finds missing or wrong entries of a run in the index, the expiry orders and the feed. */
+/**
+ * Finds entries of a run in the index, the expiry orders and the feed that are missing, different, or
+ * stored more than once.
+ */
 async function verifyPlaces(run: ReadHead, expected: RunSummary | null, findings: Findings) {
-  const { team, id, head, ledger, summary } = run;
-  const entries: ExpectedEntry[] = [...indexEntries(team, id, expected)];
-  const add = (order: Deno.KvKey, at: number) => entries.push({ order, at, run: id, value: true });
+  const { store, team, id, head, ledger, summary } = run;
+  const entries: Entry[] = [...indexEntries(team, id, expected)];
+  const add = (order: Order, at: number) => entries.push({ order, at, run: id, value: true });
   if (isStored(head)) {
     const { retentionClass, since } = expiryEntryOf(head.parts, ledger);
     add(keys.expiryOrder(team, retentionClass), since);
   }
   if (summary?.changes !== undefined) add(keys.changes(team), summary.changes.latest);
-  await verifyEntries(run, entries, findings);
+  const { blocks = [] } = summary ?? {};
+  const stored = await findValues(store, entries.map((entry) => ({ ...entry, blocks })));
+  for (const [i, { order, at, value }] of entries.entries()) {
+    const what = `index ${[...order.slice(2), at].join(" ")} for ${id}`;
+    const [found, ...others] = stored[i] ?? [];
+    if (found === undefined) findings.note(what, "stored", NONE);
+    else if (others.length > 0) findings.note(what, "stored", `stored ${1 + others.length} times`);
+    else findings.compare(what, { value }, { value: found });
+  }
 }
 
 /** Compares the idle close of a run with its opening and events. A later deadline is allowed. */

@@ -11,7 +11,6 @@ import {
 } from "../../domain/agents/activity.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { indexEntries } from "../run_list/run_index.ts";
@@ -19,7 +18,7 @@ import { decodeRollup, rollupKey } from "../spend/rollups.ts";
 import { countOf, eachRow, getMany, type Store } from "../store.ts";
 import { CheckSums } from "./checks.ts";
 import { type Due, hasIdleDeadline, hasWork, verifyMonitors, verifyWork } from "./due.ts";
-import { blockValues, entryValues } from "./entries.ts";
+import { eachOrderRow, type Order } from "../index/entries.ts";
 import { Findings, NONE, type TeamCheck } from "./findings.ts";
 import { verifyDeliveries, verifyIncidents } from "./incidents.ts";
 import type { VerifiedRun } from "./run.ts";
@@ -160,19 +159,28 @@ export class TeamSums implements TeamCheck {
   async #compareEntries(): Promise<void> {
     const { team, findings } = this;
     const indexed = new Map<string, number>();
-    for await (const row of entryValues(this, keys.teamRunsBy(team))) {
-      count(indexed, keyParts.name(row.key), row.values.length);
+    for await (const { key, values } of this.#orderRows(keys.teamRunsBy(team))) {
+      count(indexed, keyParts.name(key), values.length);
     }
     const [expected, found] = [this.#indexed, indexed].map((rows) => Object.fromEntries(rows));
     findings.compare("entries of the index", expected!, found!);
     let runs = 0;
-    for await (const { values } of entryValues(this, keys.changes(team))) {
+    for await (const { values } of this.#orderRows(keys.changes(team))) {
       runs += values.filter((value) => value === true).length;
     }
     findings.compare("entries of the feed", { runs: this.#inFeed }, { runs });
-    for (const retentionClass of RETENTION_CLASSES) {
-      const order = keys.expiryOrder(team, retentionClass);
-      for await (const _ of blockValues(this, order));
+    for await (const _ of this.#orderRows(keys.expiryOrders(team)));
+  }
+
+  /** Yields the rows of all orders below a prefix, and notes the blocks that no commit writes. */
+  async *#orderRows(prefix: Order) {
+    for await (const row of eachOrderRow(this.store, prefix)) {
+      const { key, values, isDamaged } = row;
+      if (isDamaged) {
+        const what = `block ${[key[0], ...key.slice(2)].join(" ")}`;
+        this.findings.note(what, "entries", values.length === 0 ? NONE : "other bytes");
+      }
+      yield row;
     }
   }
 

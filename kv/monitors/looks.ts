@@ -18,7 +18,7 @@ import {
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { groupsOf } from "../base/groups.ts";
-import type { Position } from "../base/entries.ts";
+import type { Position } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";

@@ -16,7 +16,7 @@ import type { Outcome } from "../../domain/outcomes/outcome.ts";
 import type { CronSlots } from "../../domain/monitors/schedule.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { AgentRow } from "../agents/agents.ts";
-import { comparePositions, type Position } from "../base/entries.ts";
+import { comparePositions, type Position } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 import { type MonitorRows, type MonitorWrite, NO_ROWS, rowsOfChanges } from "./rows.ts";

@@ -11,11 +11,10 @@ import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/flags.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepricePosition, RunsRemaining } from "../../domain/repricing/job.ts";
-import type { Position } from "../base/entries.ts";
+import { type Position, readEntries } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { modelPart } from "../base/index_parts.ts";
+import { modelPart } from "../index/names.ts";
 import type { TeamAt } from "../runs/heads.ts";
-import { listEntries } from "../entries.ts";
 import { nextModelPart } from "../run_list/run_list.ts";
 
 /** Names read in one step, in sequence: all reads share a thread. */
@@ -50,7 +49,7 @@ export async function indexSpanOf(
   for (const kind of RUN_KINDS) {
     for (const reverse of [false, true]) {
       const order = keys.runsBy(team, "kind", kind);
-      const { entries } = await listEntries(store, order, range, { limit: 1, reverse });
+      const { entries } = await readEntries(store, order, range, { limit: 1, reverse });
       starts.push(...entries.map(({ at }) => at));
     }
   }
@@ -74,7 +73,7 @@ export async function gatherRuns(
       before: firstAt(span.to + 1),
     };
     const order = keys.runsBy(at.team, "model", name);
-    const { entries } = await listEntries(at.store, order, range, { limit: RUNS_AHEAD_MAX });
+    const { entries } = await readEntries(at.store, order, range, { limit: RUNS_AHEAD_MAX });
     runs = merge(runs, entries.map(({ at, run }) => ({ startedAt: at, run })));
   }
   return { name, runs, isComplete: false, isLast: false };

@@ -25,10 +25,9 @@ import {
   FIRST_INCIDENT,
   type IncidentPosition,
 } from "../alerts/customer_erasure.ts";
-import type { StoredEntry } from "../base/entries.ts";
+import { ALL_ENTRIES, type EntryRange, readEntries, type StoredEntry } from "../index/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { customerPart } from "../base/index_parts.ts";
-import { ALL_ENTRIES, type EntryRange, listEntries, removalOf } from "../entries.ts";
+import { customerPart } from "../index/names.ts";
 import { JobQueue } from "../job_queue.ts";
 import { PendingWaits } from "../runs/pending_waits.ts";
 import { customerShareOf, FIRST_DAY, type SpendPosition } from "./customer_spend.ts";
@@ -168,7 +167,7 @@ class Deletions extends JobQueue<CustomerDeletion> implements DeletionStore {
     const progress = this.#progress.get(job.id) ?? await this.#rangeOf(team, job);
     const order = orderOf(team, job);
     const options = { limit: RUNS_PER_STEP };
-    const { entries } = await listEntries(this.#store, order, progress.remaining, options);
+    const { entries } = await readEntries(this.#store, order, progress.remaining, options);
     const found = Map.groupBy(entries, ({ run }) => run);
     const failed = await leaveFaulty(
       found,
@@ -190,16 +189,15 @@ class Deletions extends JobQueue<CustomerDeletion> implements DeletionStore {
   /** Covers the runs that exist now, so that the job ends even if more runs arrive. */
   async #rangeOf(team: TeamId, job: CustomerDeletion): Promise<Progress> {
     const options = { limit: 1, reverse: true };
-    const { entries } = await listEntries(this.#store, orderOf(team, job), ALL_ENTRIES, options);
+    const { entries } = await readEntries(this.#store, orderOf(team, job), ALL_ENTRIES, options);
     const [last] = entries;
     const before = last === undefined ? null : { at: last.at, run: `${last.run}${AFTER}` };
     const remaining = { after: null, before };
     return { remaining, failed: 0, spend: FIRST_DAY, incidents: FIRST_INCIDENT };
   }
 
-  async #plan(job: CustomerDeletion, run: SummarizedHead, found: readonly StoredEntry[]) {
+  async #plan(job: CustomerDeletion, run: SummarizedHead, removed: readonly StoredEntry[]) {
     const { team, head: { parts: { opening } }, summary } = run;
-    const removed = found.map((entry) => removalOf(orderOf(team, job), entry));
     if (!isStored(run.head)) {
       return { run, before: summary, after: summary, rows: { sets: [], deletes: [], removed } };
     }

@@ -13,7 +13,7 @@ import {
   expiryEntryOf,
 } from "../../domain/retention/retention.ts";
 import { EMPTY_SWEEP, type SweepCounts } from "../../domain/retention/sweep.ts";
-import type { EntryToRemove } from "../base/entries.ts";
+import type { EntryToRemove } from "../index/entries.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { removePayload } from "./payload.ts";

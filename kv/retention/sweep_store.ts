@@ -20,9 +20,8 @@ import {
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { deletionRows } from "../feed/feed_rows.ts";
-import type { Position, StoredEntry } from "../base/entries.ts";
+import { type Position, readEntries, type StoredEntry } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { listEntries, removalOf } from "../entries.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
 import { forgetFlips } from "../monitors/flips.ts";
 import { forgetRefusals } from "../refusals/refusal_store.ts";
@@ -163,7 +162,7 @@ async function step(
   // No id sorts before the empty text.
   const range = { after, before: { at: cutoffMs, run: "" } };
   const order = keys.expiryOrder(team.id, retentionClass);
-  const { entries } = await listEntries(store, order, range, { limit: RUNS_PER_STEP });
+  const { entries } = await readEntries(store, order, range, { limit: RUNS_PER_STEP });
   const last = entries.at(-1);
   if (last === undefined) {
     if (retentionClass === "tombstone" && !dryRun) {
@@ -181,8 +180,10 @@ async function step(
   }
   let counts = EMPTY_SWEEP;
   const onCounts = (added: SweepCounts) => void (counts = addCounts(counts, added));
-  const work = dryRun ? wouldSweep : sweep;
-  const failed = await leaveFaulty(due, (runs) => work(on, retentionClass, runs, onCounts));
+  const failed = await leaveFaulty(
+    due,
+    (runs) => dryRun ? wouldSweep(on, retentionClass, runs, onCounts) : sweep(on, runs, onCounts),
+  );
   if (!dryRun) await purgeAll(store, team.id);
   // Checked runs have a new expiry entry by now, except failed ones. A run with very many events
   // may be due again, but not after a step that removed nothing.
@@ -193,16 +194,13 @@ async function step(
 /** Sweeps runs; reports the counts of each commit. */
 async function sweep(
   { commits, team, nowMs }: Step,
-  retentionClass: RetentionClass,
   due: Due,
   onCounts: (counts: SweepCounts) => void,
 ): Promise<void> {
   const context = { plan: planOfTeam(team), nowMs, rowsMax: ROWS_PER_CHECK };
-  const order = keys.expiryOrder(team.id, retentionClass);
   const planned = new Map<RunId, SweepCounts>();
   await commits.remove(team.id, [...due.keys()], async (run) => {
-    const found = due.get(run.id)?.map((entry) => removalOf(order, entry)) ?? [];
-    const { change, counts } = await planExpiry(run, context, found);
+    const { change, counts } = await planExpiry(run, context, due.get(run.id) ?? []);
     planned.set(run.id, counts);
     return change;
   }, (runs) => {
@@ -248,7 +246,10 @@ async function release(run: RunAt, due: readonly StoredEntry[]): Promise<boolean
   const entries = await getMany(store, inserted);
   const isDeleted = tombstoneOf(entries.map(({ value }) => value)) !== null;
   // The entry of a deletion never shares a row.
-  const rows = due.flatMap(({ row, value }) => [row, ...deletionRows(team, id, value)]);
+  const rows = due.flatMap(({ order, at, value }) => [
+    keys.entry(order, at, id),
+    ...deletionRows(team, id, value),
+  ]);
   const deletes = [...rows, ...isDeleted ? inserted : []];
   // The id stays reserved until its rows are purged.
   const checks = [...entries, { key: keys.purge(team, id), versionstamp: null }];

@@ -3,8 +3,12 @@
  *
  * @module
  */
-import { comparePositions, type Position, type StoredEntry } from "../base/entries.ts";
-import { EntryReader } from "../entry_reader.ts";
+import {
+  comparePositions,
+  EntryReader,
+  type Position,
+  type StoredEntry,
+} from "../index/entries.ts";
 import type { Store } from "../store.ts";
 
 /** Visits index entries from the newest on; each call must pass a position after the previous one. */

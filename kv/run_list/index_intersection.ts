@@ -9,7 +9,7 @@
  * @module
  */
 import type { RunPosition } from "../../domain/runs/list.ts";
-import { comparePositions, type Position, type StoredEntry } from "../base/entries.ts";
+import { comparePositions, type Position, type StoredEntry } from "../index/entries.ts";
 import { type Budget, type IndexCursor, positionBefore } from "./cursors.ts";
 
 /**

@@ -4,10 +4,14 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { comparePositions, type Position, type StoredEntry } from "../base/entries.ts";
-import { agentPart } from "../base/index_parts.ts";
+import {
+  comparePositions,
+  EntryReader,
+  type Position,
+  type StoredEntry,
+} from "../index/entries.ts";
+import { agentPart } from "../index/names.ts";
 import { keys } from "../base/keys.ts";
-import { EntryReader } from "../entry_reader.ts";
 import type { Store } from "../store.ts";
 
 /** Index entries of one read, and maximum rows of one search. */

@@ -8,9 +8,9 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keyText } from "../writer/group.ts";
-import type { EntryToAdd, EntryToRemove } from "../base/entries.ts";
+import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
-import { agentPart, costPart, customerPart, featurePart, modelPart } from "../base/index_parts.ts";
+import { agentPart, costPart, customerPart, featurePart, modelPart } from "../index/names.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import { type RunsQuery, valuesOf } from "../../domain/runs/list_filter.ts";
 import type { RunKind } from "../../domain/runs/flags.ts";

@@ -29,7 +29,7 @@ import {
   valuesOf,
 } from "../../domain/runs/list_filter.ts";
 import { detailsOf } from "../../domain/runs/lines.ts";
-import { comparePositions, isBlock, type Position } from "../base/entries.ts";
+import { comparePositions, firstOrder, type Position } from "../index/entries.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
 import {
   agentPart,
@@ -38,9 +38,9 @@ import {
   featurePart,
   modelPart,
   modelPrefix,
-} from "../base/index_parts.ts";
+} from "../index/names.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import { listRows, type Store } from "../store.ts";
+import type { Store } from "../store.ts";
 import { Budget, type IndexCursor, MergedIndexCursor, SingleIndexCursor } from "./cursors.ts";
 import { type HeadRows, readHeadRows } from "../runs/head_rows.ts";
 import { readListRows, readSummaries, summariesIn, type TeamAt } from "../runs/heads.ts";
@@ -48,7 +48,6 @@ import { readManyParts } from "../runs/many_parts.ts";
 import { IndexIntersection } from "./index_intersection.ts";
 import { maybeListed } from "./run_index.ts";
 import { readStarts } from "./starts.ts";
-import { Buffer } from "node:buffer";
 
 /**
  * Approximate maximum of rows that one page reads in search of matching runs. Each read has a fixed
@@ -327,9 +326,6 @@ async function cursorsOf(
 /** Maximum number of providers searched; a query of a model with more should name one. */
 const NAMES_MAX = 20;
 
-/** Offset of the name in the key of a single entry; the key of a block has one part more. */
-const NAME_AT = 3;
-
 /** Sorts after every other character. */
 const LAST = "\u{10FFFF}";
 
@@ -360,17 +356,5 @@ export async function nextModelPart(
 ): Promise<string | null> {
   const prefix = modelPrefix(model);
   const from = after === null ? prefix : `${after}\0`;
-  const { start, end } = keys.runsOfNames(team, "model", from, prefix + LAST);
-  // A name may have blocks, rows of single entries, or both.
-  const rows = [
-    ...await listRows(store, { start: keys.blocks(start), end: keys.blocks(end) }, { limit: 1 }),
-    ...await listRows(store, { start, end }, { limit: 1 }),
-  ];
-  const names = rows.map(({ key }) => String(key[isBlock(key) ? NAME_AT + 1 : NAME_AT]));
-  return names.sort(compareInStore)[0] ?? null;
-}
-
-/** Compares two texts as the store sorts them: by their UTF-8 bytes. */
-function compareInStore(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return await firstOrder(store, keys.runsOfNames(team, "model", from, prefix + LAST));
 }

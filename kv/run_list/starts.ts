@@ -5,10 +5,9 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { RUN_KINDS, type RunStart, type RunStartsOf } from "../../domain/runs/list.ts";
-import type { Position } from "../base/entries.ts";
-import { COST_PARTS } from "../base/index_parts.ts";
+import { EntryReader, type Position } from "../index/entries.ts";
+import { COST_PARTS } from "../index/names.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
-import { EntryReader } from "../entry_reader.ts";
 import type { Store } from "../store.ts";
 import { costIn } from "./run_index.ts";
 

@@ -20,7 +20,7 @@ import {
 } from "../../domain/runs/list.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import { ALL_ENTRIES, listEntries } from "../entries.ts";
+import { ALL_ENTRIES, readEntries } from "../index/entries.ts";
 import type { Store } from "../store.ts";
 import { readHeadRows } from "./head_rows.ts";
 import { readListRows, readSummaries, type RunAt, type TeamAt } from "./heads.ts";
@@ -147,6 +147,6 @@ const FAMILIES = { runsMax: 500, childrenMax: 25 } as const;
 /** Returns the children of a run, latest start first. */
 async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<RunId[]> {
   const order = keys.runsBy(team, "parent", id);
-  const { entries } = await listEntries(store, order, ALL_ENTRIES, { limit, reverse: true });
+  const { entries } = await readEntries(store, order, ALL_ENTRIES, { limit, reverse: true });
   return entries.map(({ run }) => run);
 }

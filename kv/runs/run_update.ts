@@ -8,7 +8,7 @@ import type { SummarizedHead } from "./heads.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { Write } from "../writer/write.ts";
-import type { EntryToAdd, EntryToRemove } from "../base/entries.ts";
+import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 
 /** A run's change within a commit. */

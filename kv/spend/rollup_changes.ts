@@ -16,7 +16,7 @@ import {
   agentRunOf,
   withLastSeen,
 } from "../../domain/agents/activity.ts";
-import { keyPart } from "../base/index_parts.ts";
+import { keyPart } from "../index/names.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { TeamAt } from "../runs/heads.ts";
 

@@ -21,7 +21,7 @@ import { throwIfEnded } from "../base/read_scope.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import { type RowFamily, type TeamKey, teamKey } from "../team/rows.ts";
 import { createQueries } from "./queries.ts";
-import { keyPart } from "../base/index_parts.ts";
+import { keyPart } from "../index/names.ts";
 import type { Memory } from "../../runtime/memory.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
 

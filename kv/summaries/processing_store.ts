@@ -16,7 +16,7 @@ import {
 } from "../../domain/retention/retention.ts";
 import { judgeAtOnce, type Judgement } from "../checks/at_once.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
-import type { EntryToAdd } from "../base/entries.ts";
+import type { EntryToAdd } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { workSet } from "../work/work_rows.ts";
 import { Backoff } from "../../runtime/backoff.ts";

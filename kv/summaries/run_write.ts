@@ -12,10 +12,14 @@ import { changeActivity } from "../agents/agents.ts";
 import { nothingFor, planAlerts } from "../alerts/plan.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
-import { type EntryToAdd, type EntryToRemove, packEntries } from "../base/entries.ts";
+import {
+  addEntries,
+  type EntryToAdd,
+  type EntryToRemove,
+  removeEntries,
+} from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { planResults } from "../checks/results.ts";
-import { removeEntries } from "../entries.ts";
 import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
 import { outcomeRows } from "../monitors/outcomes.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
@@ -127,7 +131,7 @@ async function entriesOf(
   }
   // The first number of the commit is unique, so it also identifies its blocks.
   const number = feed.lastChange > lastChange ? lastChange + 1 : null;
-  const packed = packEntries([...feed.added, ...added], number, sharing);
+  const packed = addEntries([...feed.added, ...added], number, sharing);
   const kept = await removeEntries(store, removed);
   const sets: KvSet[] = [...kept.sets, ...packed.sets];
   const summaries = new Map<RunId, RunSummary>();

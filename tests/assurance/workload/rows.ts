@@ -1,6 +1,6 @@
 /** Rows of a store as text, decoded as far as their bytes say how. */
 import { chunksOf, unpackBlob } from "../../../kv/base/blob.ts";
-import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
+import { isBlock, unpackBlock } from "../../../kv/index/blocks.ts";
 import type { Store } from "../../../kv/store.ts";
 import { decodeLedger } from "../../../kv/base/codec_sums.ts";
 import { toJson } from "../../../kv/transfer/rows.ts";
@@ -29,7 +29,7 @@ function familyOf({ key: [first, second, , part] }: Row): string {
 function decoded(row: Row, chunks: ReadonlyMap<string, readonly Row[]>): unknown {
   const { key, value } = row;
   if (!(value instanceof Uint8Array)) return value;
-  if (isBlock(key)) return unpackBlock(row).map(({ row: _, ...entry }) => entry);
+  if (isBlock(key)) return unpackBlock(row).map(({ at, run, value }) => ({ at, run, value }));
   if (key[0] === "run" && key[3] === "ledger") return decodeLedger(value);
   const { name, count } = chunksOf(value);
   const further = count === 0 ? [] : chunks.get(name) ?? [];

@@ -7,7 +7,7 @@ import { runId } from "../../support/builders/requests.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
-import { modelPart } from "../../../kv/base/index_parts.ts";
+import { modelPart } from "../../../kv/index/names.ts";
 import { refusalOf } from "../../support/builders/rate_cards.ts";
 import {
   aClosedRun,

@@ -1,11 +1,10 @@
 /** Deleting a customer removes all of its data and no other customer's. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { CustomerDeletion } from "../../../domain/retention/deletion.ts";
-import { customerPart } from "../../../kv/base/index_parts.ts";
+import { customerPart } from "../../../kv/index/names.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { ALL_ENTRIES, listEntries } from "../../../kv/entries.ts";
+import { ALL_ENTRIES, readEntries } from "../../../kv/index/entries.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -14,6 +13,8 @@ import { aRunNow, openOldLedger } from "../../support/builders/old_ledger.ts";
 import { aCall, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+
+import fc from "fast-check";
 
 /** Deletes a customer completely; returns the receipt. */
 async function deleteCustomer(
@@ -254,7 +255,7 @@ Deno.test("delete a customer: an unreadable run is counted and kept, every other
   await temp.store.writer.commit({ sets });
   assertEquals(sumsOf(await deleteCustomer(archive, team)), [88, 88, 0, 2]);
   const order = keys.runsBy(team.id, "customer", customerPart("acme"));
-  const { entries } = await listEntries(temp.store, order, ALL_ENTRIES, { limit: 9 });
+  const { entries } = await readEntries(temp.store, order, ALL_ENTRIES, { limit: 9 });
   assertEquals(entries.map(({ run }) => run), [run(3), run(60)]);
 });
 

@@ -2,10 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
-import { packEntries } from "../../../kv/base/entries.ts";
-import { customerPart } from "../../../kv/base/index_parts.ts";
+import { addEntries, ALL_ENTRIES, readEntries } from "../../../kv/index/entries.ts";
+import { customerPart } from "../../../kv/index/names.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { ALL_ENTRIES, listEntries } from "../../../kv/entries.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { startedJob } from "../../support/builders/jobs.ts";
@@ -28,7 +27,7 @@ async function store(archive: RetentionHarness, team: Team, runs = RUNS): Promis
 
 /** Returns the numbers of the runs with an entry in an order. */
 async function entriesOf(temp: TempStore, order: Deno.KvKey): Promise<number[]> {
-  const { entries } = await listEntries(temp.store, order, ALL_ENTRIES, { limit: 1_000 });
+  const { entries } = await readEntries(temp.store, order, ALL_ENTRIES, { limit: 1_000 });
   return entries.map((entry) => parseInt(entry.run.slice(7), 16));
 }
 
@@ -163,7 +162,7 @@ Deno.test("delete a customer: runs that share rows are deleted once, also by the
   const stray = [500, 501].map((n) => (
     { order, at: NOON, run: run(n), value: Uint8Array.of(1), mayShare: true }
   ));
-  const { sets } = packEntries(stray, 1_000, new Set(stray.map((entry) => entry.run)));
+  const { sets } = addEntries(stray, 1_000, new Set(stray.map((entry) => entry.run)));
   await temp.store.writer.commit({ sets });
   // The first step only starts the job.
   assert(await archive.deletions.work());

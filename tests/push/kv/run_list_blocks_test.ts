@@ -1,8 +1,8 @@
 /** Run lists over entries of both forms: blocks and rows of single entries. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunsQuery } from "../../../domain/runs/list.ts";
-import { packEntries } from "../../../kv/base/entries.ts";
-import { modelPart } from "../../../kv/base/index_parts.ts";
+import { addEntries } from "../../../kv/index/entries.ts";
+import { modelPart } from "../../../kv/index/names.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import {
   createRunListStore,
@@ -121,7 +121,7 @@ Deno.test("run list: every name of a model is found, in blocks and in rows of si
         const at = NOON + size * 2 + i;
         return { order, at, run: run(n * 9 + size * 2 + i), value: true, mayShare: true };
       });
-      const { sets } = packEntries(added, n + 1, new Set(added.map(({ run }) => run)));
+      const { sets } = addEntries(added, n + 1, new Set(added.map(({ run }) => run)));
       assertEquals(sets.length, 1);
       await store.writer.commit({ sets });
     }

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { type EventLedger, ID_PAGES_MAX } from "../../../domain/runs/ledger.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { chunksOf } from "../../../kv/base/blob.ts";
-import { isBlock, unpackBlock } from "../../../kv/base/entries.ts";
+import { isBlock, unpackBlock } from "../../../kv/index/blocks.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { ledgerOf, tombstoneOf } from "../../../kv/runs/tombstone.ts";
 import { stagedChunks, type StagedMark } from "../../../kv/runs/staging.ts";

@@ -1,32 +1,27 @@
 /** Entries of an order: packed, read and removed, against a sorted list in memory. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
+import { BLOCK_SPAN, isBlock, spanEnd, unpackBlock } from "../../../kv/index/blocks.ts";
 import {
-  BLOCK_SPAN,
+  addEntries,
+  ALL_ENTRIES,
   comparePositions,
   ENTRIES_PER_COMMIT_MAX,
+  type EntryRange,
+  EntryReader,
   type EntryToAdd,
-  isBlock,
-  packEntries,
   type Position,
-  spanEnd,
-  unpackBlock,
-} from "../../../kv/base/entries.ts";
+  readEntries,
+  removeEntries,
+} from "../../../kv/index/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
-import {
-  ALL_ENTRIES,
-  type EntryRange,
-  listEntries,
-  removalOf,
-  removeEntries,
-} from "../../../kv/entries.ts";
-import { EntryReader } from "../../../kv/entry_reader.ts";
 import type { Store } from "../../../kv/store.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+
+import fc from "fast-check";
 
 const ORDER = ["some", "order"];
 const OTHER = ["some", "other"];
@@ -82,7 +77,7 @@ async function add(
   entries: readonly EntryToAdd[],
   number: number | null,
 ): Promise<ReadonlySet<RunId>> {
-  const { sets, shared } = packEntries(entries, number, new Set(entries.map(({ run }) => run)));
+  const { sets, shared } = addEntries(entries, number, new Set(entries.map(({ run }) => run)));
   await store.writer.commit({ sets });
   return shared;
 }
@@ -126,7 +121,7 @@ Deno.test("entries: any range is read in order, whichever rows hold its entries"
         await addAll(temp.store, commits);
         const entries = commits.flat();
         for (const { limit, reverse, ...range } of reads) {
-          const page = await listEntries(temp.store, ORDER, range, { limit, reverse });
+          const page = await readEntries(temp.store, ORDER, range, { limit, reverse });
           const expected = within(entries, range, reverse);
           assertEquals(plain(page.entries), plain(expected.slice(0, limit)));
           // A reader that continues reads the same, also when it skips entries.
@@ -170,12 +165,12 @@ Deno.test("entries: at least two entries of a span share a row, in one commit an
     entry(3 * BLOCK_SPAN + 4),
   ];
   const runs = new Set(all.map(({ run }) => run));
-  const { sets, shared } = packEntries(all, 7, runs);
+  const { sets, shared } = addEntries(all, 7, runs);
   const blocks = sets.filter(({ key }) => isBlock(key));
   assertEquals(blocks.map(({ key }) => key), [keys.block(ORDER, spanEnd(0), 7)]);
   const [block] = blocks;
   assertEquals(
-    plain(unpackBlock({ ...block!, versionstamp: "" })),
+    plain(unpackBlock(block!)),
     plain(all.slice(0, 2)),
   );
   assertEquals([...shared], all.slice(0, 2).map(({ run }) => run));
@@ -186,12 +181,12 @@ Deno.test("entries: at least two entries of a span share a row, in one commit an
   );
   // Without a number, or for other runs, no entry shares a row.
   for (const [number, sharing] of [[null, runs], [7, new Set<RunId>()]] as const) {
-    const alone = packEntries(all, number, sharing);
+    const alone = addEntries(all, number, sharing);
     assertEquals([alone.sets.length, alone.shared.size], [all.length, 0]);
   }
   const many = Array.from({ length: ENTRIES_PER_COMMIT_MAX + 1 }, (_, n) => entry(n));
   const pack = (added: readonly EntryToAdd[]) =>
-    packEntries(added, 7, new Set(added.map(({ run }) => run)));
+    addEntries(added, 7, new Set(added.map(({ run }) => run)));
   assertEquals(pack(many.slice(1)).sets.length, 1);
   assertThrows(() => pack(many), RangeError);
 });
@@ -207,12 +202,11 @@ Deno.test("entries: removed entries are in no row any more, and no others", asyn
         await addAll(store, commits);
         let left = within(commits.flat(), ALL_ENTRIES, false);
         for (const [seed, count] of [...removals, [0, Infinity] as const]) {
-          const { entries } = await listEntries(store, ORDER, ALL_ENTRIES, { limit: 500 });
+          const { entries } = await readEntries(store, ORDER, ALL_ENTRIES, { limit: 500 });
           const chosen = entries.filter((_, i) => (i * 7 + seed) % 3 > 0 || count === Infinity)
             .slice(0, count);
-          const removed = chosen.map((entry) => removalOf(ORDER, entry));
           // Numbers of other blocks, and entries that are not stored, change nothing.
-          const more = removed.map((entry) => ({ ...entry, blocks: [...entry.blocks, 99] }));
+          const more = chosen.map((entry) => ({ ...entry, blocks: [...entry.blocks, 99] }));
           const absent = { order: ORDER, at: 9 * BLOCK_SPAN, run: more[0]?.run ?? "run" as RunId };
           const { sets, deletes } = await removeEntries(store, [
             ...more,
@@ -222,11 +216,11 @@ Deno.test("entries: removed entries are in no row any more, and no others", asyn
           await store.writer.commit({ sets, deletes });
           const names = new Set(chosen.map(nameOf));
           left = left.filter((entry) => !names.has(nameOf(entry)));
-          const now = await listEntries(store, ORDER, ALL_ENTRIES, { limit: 500 });
+          const now = await readEntries(store, ORDER, ALL_ENTRIES, { limit: 500 });
           assertEquals(plain(now.entries), plain(left));
         }
         assertEquals(await rowsOf(store), []);
-        const other = await listEntries(store, OTHER, ALL_ENTRIES, { limit: 500 });
+        const other = await readEntries(store, OTHER, ALL_ENTRIES, { limit: 500 });
         assertEquals(other.entries.length, commits.flat().length);
       },
     ),
@@ -255,8 +249,8 @@ Deno.test("entries: an entry that moves to its own row during a read is found, o
       const moved = entries[10]!;
       let lists = 0;
       const move = async () => {
-        const stored = (await listEntries(store, ORDER, ALL_ENTRIES, { limit: 100 })).entries[10]!;
-        const { sets, deletes } = await removeEntries(store, [removalOf(ORDER, stored)]);
+        const stored = (await readEntries(store, ORDER, ALL_ENTRIES, { limit: 100 })).entries[10]!;
+        const { sets, deletes } = await removeEntries(store, [stored]);
         await add(store, [{ ...moved, value: Uint8Array.of(2), mayShare: false }], 2);
         await store.writer.commit({ sets, deletes });
       };
@@ -270,7 +264,7 @@ Deno.test("entries: an entry that moves to its own row during a read is found, o
           };
         },
       });
-      const page = await listEntries({ ...store, reader }, ORDER, ALL_ENTRIES, {
+      const page = await readEntries({ ...store, reader }, ORDER, ALL_ENTRIES, {
         limit: 100,
         reverse,
       });
@@ -303,14 +297,14 @@ Deno.test("entries: a page of a span with a thousand blocks reads each once, and
   const started = performance.now();
   const page = await readScopes.run(
     scope,
-    () => listEntries(store, ORDER, ALL_ENTRIES, { limit: 101, reverse: true }),
+    () => readEntries(store, ORDER, ALL_ENTRIES, { limit: 101, reverse: true }),
   );
   const ms = performance.now() - started;
   assertEquals(plain(page.entries), plain(within(all, ALL_ENTRIES, true).slice(0, 101)));
   assertEquals(scope.rows, blocks + 1);
   assert(ms < 1_000, `${ms} ms`);
   // Blocks with lower numbers are left out if the caller asks for it.
-  const { rows } = await listEntries(store, ORDER, { after: { at: 0, run: "" }, before: null }, {
+  const { rows } = await readEntries(store, ORDER, { after: { at: 0, run: "" }, before: null }, {
     limit: 5,
     fromBlock: 901,
   });

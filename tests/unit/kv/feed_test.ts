@@ -2,15 +2,14 @@
 import { SEED } from "../../support/harness/seed.ts";
 import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import * as fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { ALL_ENTRIES, listEntries } from "../../../kv/entries.ts";
-import { type Store } from "../../../kv/store.ts";
+import { ALL_ENTRIES, readEntries } from "../../../kv/index/entries.ts";
+import type { Store } from "../../../kv/store.ts";
 import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
@@ -31,6 +30,8 @@ import {
 } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+
+import * as fc from "fast-check";
 
 const RUNS = 6;
 const IDS = Array.from({ length: RUNS }, (_, n) => run(n));
@@ -178,7 +179,7 @@ Deno.test("feed: a deletion is listed until its id is free again; an expired run
   await assertFollowed(temp.store, follower, IDS);
   const numbers = async () => {
     const order = keys.changes(team.id);
-    const { entries } = await listEntries(temp.store, order, ALL_ENTRIES, { limit: 9 });
+    const { entries } = await readEntries(temp.store, order, ALL_ENTRIES, { limit: 9 });
     return entries.map(({ at, run }) => [at, run]);
   };
   assertEquals(await numbers(), [[2, run(2)], [3, run(1)]]);

@@ -1,0 +1,401 @@
+/**
+ * Orders: rows that put runs in an order, in an index, in the feed and by their expiry.
+ *
+ * An entry has a row of its own, or it shares one with others of its commit: one row instead of a
+ * row for each run. Only this folder knows which.
+ *
+ * @module
+ */
+import type { RunId } from "../../domain/core/ids.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import { eachRow, getAll, listRows, type Store } from "../store.ts";
+import { keyText } from "../writer/group.ts";
+import type { KvSet } from "../writer/write.ts";
+import {
+  blockKey,
+  comparePositions,
+  type Entry,
+  type EntryToRemove,
+  isPackable,
+  type Order,
+  packBlock,
+  type Position,
+  spanEnd,
+  type StoredEntry,
+  unpackBlock,
+} from "./blocks.ts";
+import { Buffer } from "node:buffer";
+
+export { comparePositions } from "./blocks.ts";
+export type { Entry, EntryToRemove, Order, Position, StoredEntry } from "./blocks.ts";
+
+/** Fewest entries of a block: a single one has its own row, which needs no merge. */
+const BLOCK_ENTRIES_MIN = 2;
+
+/**
+ * Maximum entries that one commit adds to an order. So the changes of a block are among this many
+ * from the block's number on.
+ */
+export const ENTRIES_PER_COMMIT_MAX = 100;
+
+/** An entry to write. */
+export interface EntryToAdd extends Entry {
+  /**
+   * True if it may share a row. It must be close to the time of the commit, which bounds the
+   * blocks that overlap. Its position must be new in the order: a reader reads blocks before the
+   * rows of single entries, so it would miss an entry that moves into a block meanwhile. A value
+   * other than `true` or at most 255 bytes still gets its own row.
+   */
+  readonly mayShare: boolean;
+}
+
+/**
+ * Returns the rows of the entries that a commit adds, and the runs with an entry in a block.
+ *
+ * @param number number of the commit's blocks, unique in each order; null to share no row
+ * @param sharing runs whose entries may share rows
+ * @throws {RangeError} for too many entries of one order
+ */
+export function addEntries(
+  added: readonly EntryToAdd[],
+  number: number | null,
+  sharing: ReadonlySet<RunId>,
+) {
+  const sets: KvSet[] = [];
+  const shared = new Set<RunId>();
+  const groups = new Map<string, EntryToAdd[]>();
+  // Most entries of a commit share their order.
+  const names = new Map<Order, string>();
+  const single = ({ order, at, run, value }: EntryToAdd) =>
+    sets.push({ key: keys.entry(order, at, run), value });
+  for (const entry of added) {
+    const { order, at, mayShare, run, value } = entry;
+    if (number === null || !mayShare || !sharing.has(run) || !isPackable(value)) {
+      single(entry);
+      continue;
+    }
+    let name = names.get(order);
+    if (name === undefined) names.set(order, name = `${order.join("\0")}\0`);
+    name += spanEnd(at);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [entry]);
+    else group.push(entry);
+  }
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (first === undefined || number === null) continue;
+    if (group.length < BLOCK_ENTRIES_MIN) {
+      single(first);
+      continue;
+    }
+    if (group.length > ENTRIES_PER_COMMIT_MAX) {
+      throw new RangeError(`A commit adds ${group.length} entries to one order`);
+    }
+    sets.push({ key: blockKey(first.order, first.at, number), value: packBlock(group) });
+    for (const { run } of group) shared.add(run);
+  }
+  return { sets, shared };
+}
+
+/**
+ * Returns the rows to write so that entries are removed. It reads the blocks that they may be in;
+ * the commit must check a version that every change of these blocks changes.
+ */
+export async function removeEntries(store: Store, removed: readonly EntryToRemove[]) {
+  const blocksOf = ({ order, at, blocks }: EntryToRemove) =>
+    blocks.map((number) => blockKey(order, at, number));
+  const candidates = new Map(removed.flatMap(blocksOf).map((key) => [keyText(key), key]));
+  const left = new Map<string, Map<string, Entry>>();
+  for (const row of await getAll(store, [...candidates.values()])) {
+    if (row.versionstamp === null) continue;
+    const entries = unpackBlock(row).map((entry) => [nameOf(entry), entry] as const);
+    left.set(keyText(row.key), new Map(entries));
+  }
+  const changed = new Set<string>();
+  const deletes: Deno.KvKey[] = [];
+  for (const entry of removed) {
+    const block = blocksOf(entry).map(keyText)
+      .find((block) => left.get(block)?.delete(nameOf(entry)));
+    if (block === undefined) deletes.push(keys.entry(entry.order, entry.at, entry.run));
+    else changed.add(block);
+  }
+  const sets: KvSet[] = [];
+  for (const block of changed) {
+    const key = candidates.get(block) as Deno.KvKey;
+    const entries = [...left.get(block)?.values() ?? []];
+    if (entries.length === 0) deletes.push(key);
+    else sets.push({ key, value: packBlock(entries) });
+  }
+  return { sets, deletes };
+}
+
+function nameOf({ at, run }: Position): string {
+  return `${at} ${run}`;
+}
+
+/**
+ * Reads the values that are stored at the position of each entry, in a row of its own and in the
+ * blocks that may hold it.
+ */
+export async function findValues(
+  store: Store,
+  wanted: readonly EntryToRemove[],
+): Promise<unknown[][]> {
+  const rows = await getAll(
+    store,
+    wanted.flatMap(({ order, at, run, blocks }) => [
+      keys.entry(order, at, run),
+      ...blocks.map((number) => blockKey(order, at, number)),
+    ]),
+  );
+  return wanted.map((entry) => {
+    const [own, ...shared] = rows.splice(0, 1 + entry.blocks.length);
+    const inBlocks = shared.flatMap(intactEntries)
+      .filter((other) => comparePositions(other, entry) === 0);
+    const values = inBlocks.map(({ value }) => value);
+    return own === undefined || own.versionstamp === null ? values : [...values, own.value];
+  });
+}
+
+/**
+ * Yields the rows of all orders below a prefix: the values in each, the key that a row of its own
+ * would begin with, and whether it is a block that no commit writes.
+ */
+export async function* eachOrderRow(store: Store, prefix: Order) {
+  for await (const { key, value } of eachRow(store, { prefix })) {
+    yield { key, values: [value], isDamaged: false };
+  }
+  for await (const row of eachRow(store, { prefix: keys.blocks(prefix) })) {
+    const entries = intactEntries(row);
+    yield {
+      key: row.key.slice(1),
+      values: entries.map(({ value }) => value),
+      isDamaged: !isBlockOf(entries, row.value),
+    };
+  }
+}
+
+/**
+ * Returns the entries of a block; none if it is not one. Blocks only lose entries, so one of a commit
+ * never has more than the commit added.
+ */
+function intactEntries({ key, value }: Deno.KvEntryMaybe<unknown>): StoredEntry[] {
+  const entries = value instanceof Uint8Array ? unpackBlock({ key, value }) : [];
+  return entries.length > ENTRIES_PER_COMMIT_MAX ? [] : entries;
+}
+
+/** Returns whether a value is what a commit writes for these entries. */
+function isBlockOf(entries: readonly Entry[], value: unknown): boolean {
+  if (entries.length === 0 || !(value instanceof Uint8Array)) return false;
+  try {
+    return packBlock(entries).toHex() === value.toHex();
+  } catch {
+    // The id of a run is not one.
+    return false;
+  }
+}
+
+/** Part of an order; each bound is exclusive, and null for none. */
+export interface EntryRange {
+  readonly after: Position | null;
+  readonly before: Position | null;
+}
+
+export const ALL_ENTRIES: EntryRange = { after: null, before: null };
+
+/** Entries of a range, in order. */
+export interface EntryPage {
+  /** Fewer than the limit at the end of the range. */
+  readonly entries: readonly StoredEntry[];
+  /** Number of rows that were read. */
+  readonly rows: number;
+}
+
+/** Options of a read. */
+export interface EntryOptions {
+  /** Maximum entries. */
+  readonly limit: number;
+  /** True to begin with the last entry. */
+  readonly reverse?: boolean;
+  /**
+   * Least number of the blocks in the first span, reading forwards. It saves reading blocks whose
+   * entries are known to be before the range.
+   */
+  readonly fromBlock?: number;
+}
+
+/** Reads the first entries of a range. */
+export function readEntries(
+  store: Store,
+  order: Order,
+  { after, before }: EntryRange,
+  { limit, reverse = false, fromBlock = 0 }: EntryOptions,
+): Promise<EntryPage> {
+  return reverse
+    ? new EntryReader(store, order, { end: after, reverse }).read(before, limit)
+    : new EntryReader(store, order, { end: before, reverse, fromBlock }).read(after, limit);
+}
+
+/** Reads the last key part of the first order in a range of orders; null if there is none. */
+export async function firstOrder(
+  store: Store,
+  { start, end }: { readonly start: Order; readonly end: Order },
+): Promise<string | null> {
+  // An order may have blocks, rows of single entries, or both.
+  const rows = [
+    ...await listRows(store, { start: keys.blocks(start), end: keys.blocks(end) }, { limit: 1 }),
+    ...await listRows(store, { start, end }, { limit: 1 }),
+  ];
+  const names = rows.map(({ key }) => Buffer.from(keyParts.order(key)));
+  return names.sort(Buffer.compare)[0]?.toString() ?? null;
+}
+
+/**
+ * Blocks per read: at first, and at most; each read has four times as many as the one before. All
+ * entries of a block are decoded, so the first read is small.
+ */
+const BLOCKS_PER_READ = { first: 8, max: 128 } as const;
+
+/** Sorts after every number and text in a key. */
+const LAST = true;
+
+/**
+ * Reads the entries of an order, part by part in one direction. It keeps entries of blocks in memory
+ * until they are read.
+ *
+ * An entry whose value changes may move from its block to a row of its own, never the other way. So
+ * the reader reads the blocks of a range before the other rows of it: no entry is missed.
+ */
+export class EntryReader {
+  readonly #store: Store;
+  readonly #order: Order;
+  readonly #end: Position | null;
+  readonly #isReverse: boolean;
+  readonly #fromBlock: number;
+  /** Entries of the blocks that were read, in reading order. */
+  #shared: StoredEntry[] = [];
+  /** Block that was read last; null to begin with the span of a position. */
+  #lastBlock: Deno.KvKey | null = null;
+  /** True if no further blocks are in range. */
+  #hasAllBlocks = false;
+  #blocksPerRead: number = BLOCKS_PER_READ.first;
+  #rows = 0;
+
+  /**
+   * @param end position at which the reader ends, exclusive; null for none
+   * @param reverse true to begin with the last entry
+   * @param fromBlock as in {@link EntryOptions}
+   */
+  constructor(
+    store: Store,
+    order: Order,
+    { end, reverse, fromBlock = 0 }: {
+      readonly end: Position | null;
+      readonly reverse: boolean;
+      readonly fromBlock?: number;
+    },
+  ) {
+    [this.#store, this.#order, this.#end] = [store, order, end];
+    [this.#isReverse, this.#fromBlock] = [reverse, fromBlock];
+  }
+
+  /**
+   * Reads the next entries.
+   *
+   * @param from position after which to begin in reading order, at or after those read so far; null
+   * for the first entry
+   */
+  async read(from: Position | null, limit: number): Promise<EntryPage> {
+    this.#rows = 0;
+    if (from !== null && this.#end !== null && this.#compare(from, this.#end) >= 0) {
+      return { entries: [], rows: 0 };
+    }
+    if (from !== null) this.#skipTo(from);
+    while (!this.#hasAllBlocks && this.#completeEntries() < limit) await this.#readBlocks(from);
+    const shared = this.#shared.slice(0, Math.min(limit, this.#completeEntries()));
+    // Single entries after the last of these are not needed.
+    const end = shared.length < limit ? this.#end : shared.at(-1) ?? null;
+    const single = await this.#readSingle(from, end, limit);
+    return { entries: this.#merge(single, shared).slice(0, limit), rows: this.#rows };
+  }
+
+  /** Drops entries up to a position. */
+  #skipTo(from: Position): void {
+    const next = this.#shared.findIndex((entry) => this.#compare(entry, from) > 0);
+    this.#shared = next < 0 ? [] : this.#shared.slice(next);
+    if (this.#lastBlock === null || this.#hasAllBlocks) return;
+    const [end, span] = [keyParts.position(this.#lastBlock), spanEnd(from.at)];
+    // Spans between the blocks in memory and the position are not read.
+    if (this.#isReverse ? span < end : span > end) this.#lastBlock = null;
+  }
+
+  /**
+   * Counts the entries before the span of the last block. Blocks of one span overlap, so a span is
+   * complete when all its blocks are read.
+   */
+  #completeEntries(): number {
+    if (this.#hasAllBlocks || this.#lastBlock === null) return this.#shared.length;
+    const end = keyParts.position(this.#lastBlock);
+    return this.#shared.findLastIndex(({ at }) => spanEnd(at) !== end) + 1;
+  }
+
+  /** Reads the next blocks, first those of the span of a position. */
+  async #readBlocks(from: Position | null): Promise<void> {
+    const prefix = keys.blocks(this.#order);
+    const [last, end, limit] = [this.#lastBlock, this.#end, this.#blocksPerRead];
+    const startOf = (position: Position | null) =>
+      position === null ? prefix : [...prefix, spanEnd(position.at)];
+    const rows = await this.#list(
+      this.#isReverse ? { start: startOf(end), end: last ?? [...startOf(from), LAST] } : {
+        start: last === null
+          ? [...startOf(from), ...from === null ? [] : [this.#fromBlock]]
+          : [...last, LAST],
+        end: [...startOf(end), LAST],
+      },
+      limit,
+    );
+    this.#blocksPerRead = Math.min(BLOCKS_PER_READ.max, 4 * limit);
+    this.#lastBlock = rows.at(-1)?.key ?? last;
+    this.#hasAllBlocks = rows.length < limit;
+    for (const row of rows) {
+      for (const entry of unpackBlock(row)) {
+        const isAfter = from === null || this.#compare(entry, from) > 0;
+        if (isAfter && (end === null || this.#compare(entry, end) < 0)) this.#shared.push(entry);
+      }
+    }
+    this.#shared.sort((a, b) => this.#compare(a, b));
+  }
+
+  /** Reads entries that have rows of their own. */
+  async #readSingle(from: Position | null, to: Position | null, limit: number) {
+    const order = this.#order;
+    const [after, before] = this.#isReverse ? [to, from] : [from, to];
+    const rows = await this.#list({
+      start: after === null ? order : [...order, after.at, after.run, LAST],
+      end: [...order, ...before === null ? [LAST] : [before.at, before.run]],
+    }, limit);
+    return rows.map(({ key, value }): StoredEntry => {
+      const [at, run] = [keyParts.position(key), keyParts.run(key)];
+      return { order, at, run, value, blocks: [] };
+    });
+  }
+
+  async #list(selector: Deno.KvListSelector, limit: number): Promise<Deno.KvEntry<unknown>[]> {
+    const rows = await listRows(this.#store, selector, { limit, reverse: this.#isReverse });
+    this.#rows += rows.length;
+    return rows;
+  }
+
+  /** Merges entries; of an entry that moved during the read, keeps the newer row. */
+  #merge(single: readonly StoredEntry[], shared: readonly StoredEntry[]): readonly StoredEntry[] {
+    if (shared.length === 0) return single;
+    if (single.length === 0) return shared;
+    const merged = [...single, ...shared].sort((a, b) => this.#compare(a, b));
+    return merged.filter((entry, i) => i === 0 || this.#compare(merged[i - 1]!, entry) !== 0);
+  }
+
+  /** Compares two positions in reading order. */
+  #compare(a: Position, b: Position): number {
+    return this.#isReverse ? comparePositions(b, a) : comparePositions(a, b);
+  }
+}
