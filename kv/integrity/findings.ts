@@ -23,7 +23,8 @@ export interface Mismatch {
   readonly found: string;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+/** Fields of an item, to compare. */
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** Collects mismatches. */
 export class Findings {

@@ -1,5 +1,9 @@
 /**
- * Verifies a team: compares the totals of its runs with its roll-ups and counters.
+ * Verifies a team: derives its rows from its runs, and compares them with the stored ones.
+ *
+ * Results of checks are not made again: which version of a check judged a run, and when, is stored with
+ * them alone. States of monitors are not recomputed either: they depend on outcomes of runs that may be
+ * deleted.
  *
  * @module
  */
@@ -11,30 +15,68 @@ import {
 } from "../../domain/agents/activity.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
+import { type Monitor, MONITOR_STATES, SIGNALS_MAX } from "../../domain/monitors/monitor.ts";
+import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
+import { idleDeadlineOf } from "../../domain/runs/idle.ts";
+import { isDead } from "../../domain/runs/stages.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { indexEntries } from "../run_list/run_index.ts";
-import { decodeRollup, rollupKey } from "../spend/rollups.ts";
-import { countOf, eachRow, getMany, type Store } from "../store.ts";
-import { CheckSums } from "./checks.ts";
-import { type Due, hasIdleDeadline, hasWork, verifyMonitors, verifyWork } from "./due.ts";
+import { ALL_AGENTS, placeOf } from "../checks/day_counts.ts";
+import { failureKeys } from "../checks/results.ts";
+import { type DayRow, PASSES_MAX } from "../checks/rows.ts";
+import { readConfig } from "../config/objects.ts";
 import { eachOrderRow, type Order } from "../index/entries.ts";
+import { indexEntries } from "../run_list/run_index.ts";
+import { type ReadHead, readHead } from "../runs/heads.ts";
+import { decodeRollup, rollupKey } from "../spend/rollups.ts";
+import { countOf, eachRow, getMany, namesBelow, type Store } from "../store.ts";
+import { pendingName } from "../writer/pending_mark.ts";
 import { Findings, NONE, type TeamCheck } from "./findings.ts";
 import { verifyDeliveries, verifyIncidents } from "./incidents.ts";
 import type { VerifiedRun } from "./run.ts";
+import { labelOf, Sums } from "./sums.ts";
 
-/** Totals of a team's runs. It holds a row for each roll-up and agent, and the ids of runs with work. */
+/** Rows of all teams that say when there is work. */
+export interface DueWork {
+  /** Number of runs with a deadline, by team; rows of closed runs may be among them. */
+  readonly deadlines: ReadonlyMap<TeamId, number>;
+  /** Monitors, by team and agent. */
+  readonly monitors: ReadonlySet<string>;
+  /** Names of runs whose work waits. */
+  readonly runs: ReadonlySet<string>;
+}
+
+/** Reads the work queue. Read it after the runs: a retry moves a row on. */
+export async function readDueWork(store: Store): Promise<DueWork> {
+  const deadlines = new Map<TeamId, number>();
+  const monitors = new Set<string>();
+  const runs = new Set<string>();
+  for await (const { key } of eachRow(store, { prefix: keys.work() })) {
+    const { kind, team, name } = keyParts.work(key);
+    if (kind === "idle") count(deadlines, team);
+    if (kind === "monitor") monitors.add(`${team} ${name}`);
+    if (kind === "run") runs.add(pendingName(team, name as RunId));
+  }
+  return { deadlines, monitors, runs };
+}
+
+/** Counts of the results of checks of a day, and arrivals of runs that passed. */
+type DayCounts = { readonly [Name in keyof DayRow]-?: Readonly<Record<string, readonly number[]>> };
+
+/** Rows derived from a team's runs. Of runs it holds only the ids of those with work. */
 export class TeamSums implements TeamCheck {
   runs = 0;
   events = 0;
-  /** True if its runs changed meanwhile, so that the totals cannot be compared. */
+  /** True if its runs changed meanwhile, so that the rows cannot be compared. */
   isBusy = false;
   readonly findings: Findings = new Findings();
-  readonly #checks: CheckSums;
-  /** Roll-ups by the parts of their key after the team. */
-  readonly #rollups = new Map<string, RollupRow>();
-  readonly #agents = new Map<string, AgentActivity>();
-  readonly #usage = new Map<string, number>();
+  readonly #rollups: Sums<RollupRow>;
+  readonly #agents: Sums<AgentActivity>;
+  readonly #usage: Sums<number>;
+  readonly #results: Sums<DayCounts>;
+  /** Checks of the configuration: counts of others may be left in a row, or not. */
+  #checks: ReadonlySet<string> = new Set();
+  #failures = 0;
   readonly #indexed = new Map<string, number>();
   #inFeed = 0;
   /** Open runs that will be idle. */
@@ -43,121 +85,120 @@ export class TeamSums implements TeamCheck {
   readonly #waiting: RunId[] = [];
 
   constructor(readonly store: Store, readonly team: TeamId) {
-    this.#checks = new CheckSums(this);
+    this.#rollups = new Sums({
+      kind: "roll-up",
+      prefix: keys.teamRollups(team),
+      removed: keys.removedRollups(team),
+      decode: ({ key, value }) => decodeRollup(keyParts.day(key), value as Uint8Array),
+      combine: (a, b) => ({ ...b, measures: addCounts(a.measures, b.measures) }),
+      fieldsOf: ({ measures, group }) => ({ ...measures, group }),
+    });
+    this.#agents = new Sums({
+      kind: "activity of agent",
+      prefix: keys.agentActivities(team),
+      removed: keys.removedAgents(team),
+      decode: ({ value }) => value as AgentActivity,
+      combine: addActivities,
+      fieldsOf: (activity) => ({ ...activity }),
+    });
+    this.#usage = new Sums({
+      kind: "usage of",
+      prefix: keys.teamUsage(team),
+      removed: keys.removedUsages(team),
+      decode: countOf,
+      combine: (a, b) => a + b,
+      fieldsOf: (calls): { readonly calls?: number } => calls === 0 ? {} : { calls },
+    });
+    const existing = (counts: DayCounts["counts"]) =>
+      Object.fromEntries(Object.entries(counts).filter(([check]) => this.#checks.has(check)));
+    this.#results = new Sums<DayCounts>({
+      kind: "counts of checks",
+      prefix: keys.checkCountsOf(team),
+      decode: ({ value }) => ({ passes: {}, ...value as DayRow }),
+      combine: (a, b) => ({
+        counts: merged(a.counts, b.counts, (a, b) => a.map((count, i) => count + (b[i] ?? 0))),
+        passes: merged(a.passes, b.passes, (a, b) => [Math.max(...a, ...b)]),
+      }),
+      fieldsOf: ({ counts }) => existing(counts),
+      verify: (what, expected, { passes }) => {
+        for (const [check, at] of Object.entries(existing(passes))) {
+          const [latest = 0] = expected?.passes[check] ?? [];
+          const isKept = at.length <= PASSES_MAX && at.every((pass) => pass <= latest);
+          if (!isKept) this.findings.note(`passes of ${check} in ${what}`, `to ${latest}`, `${at}`);
+        }
+      },
+    });
   }
 
   /** Adds a run. */
   add(id: RunId, { run, summary, usage, events, findings }: VerifiedRun): void {
+    const { team } = this;
     this.runs++;
     this.events += events;
     this.findings.add(findings);
-    for (const [month, by] of usage) count(this.#usage, month, by);
+    for (const [month, by] of usage) this.#usage.add(month, by);
     if (run === null) return;
-    this.#checks.add(id, summary, run.checks);
+    this.#addResults(run, summary);
     if (run.summary?.changes !== undefined) this.#inFeed++;
-    if (hasIdleDeadline(run)) this.#deadlines++;
+    const { ledger, head: { parts } } = run;
+    if (parts.closing === null && idleDeadlineOf(parts.opening, ledger) !== null) this.#deadlines++;
     if (hasWork(run)) this.#waiting.push(id);
-    for (const { order } of indexEntries(this.team, id, summary)) {
+    for (const { order } of indexEntries(team, id, summary)) {
       count(this.#indexed, keyParts.name(order));
     }
     const counted = agentRunOf(id, summary);
     if (counted !== null) {
-      const { agent } = counted;
-      this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, counted));
+      this.#agents.add(counted.agent, addAgentRun(null, null, counted));
     }
-    if (summary?.contribution) contributionsOf(summary.contribution).forEach(this.#addRollup, this);
+    for (const row of summary?.contribution ? contributionsOf(summary.contribution) : []) {
+      this.#rollups.add(labelOf(rollupKey(team, row)), row);
+    }
   }
 
-  /** Compares the totals with the stored rows of the team. Call it once, after the last run. */
-  async compare(due: Due): Promise<void> {
-    const { team, findings } = this;
+  #addResults({ id, checks: results }: ReadHead, summary: VerifiedRun["summary"]): void {
+    const place = placeOf(summary);
+    if (place === null || results.length === 0) return;
+    const { day, agent, at } = place;
+    this.#failures += failureKeys(this.team, id, { place, results }).size;
+    const counts = Object.fromEntries(results.map(({ id, status }) => [
+      id,
+      CHECK_STATUSES.map((each) => each === status ? 1 : 0),
+    ]));
+    const passed = results.filter(({ status }) => status === "pass");
+    const passes = Object.fromEntries(passed.map(({ id }) => [id, [at]]));
+    for (const slug of agent === null ? [ALL_AGENTS] : [ALL_AGENTS, agent]) {
+      this.#results.add(`${day} ${slug}`, { counts, passes });
+    }
+  }
+
+  /** Compares the derived rows with the stored ones. Call it once, after the last run. */
+  async compare(due: DueWork): Promise<void> {
+    const { team, findings, store } = this;
     const deadlines = due.deadlines.get(team) ?? 0;
     if (deadlines < this.#deadlines) {
       findings.note("deadlines of open runs", `at least ${this.#deadlines}`, `${deadlines}`);
     }
-    await this.#addRemoved();
-    await this.#compareRows("roll-up", keys.teamRollups(team), this.#rollups, {
-      fieldsOf: ({ measures, group }) => ({ ...measures, group }),
-      decode: ({ key, value }) => decodeRollup(keyParts.day(key), value as Uint8Array),
-    });
-    await this.#compareUsage();
-    await this.#compareAgents(due);
+    const { checks } = await readConfig(store, team);
+    this.#checks = new Set(checks.map(({ id }) => id ?? ""));
+    const named = await this.#agents.addRemoved(this);
+    for (const sums of [this.#rollups, this.#usage]) await sums.addRemoved(this);
+    for (const sums of [this.#rollups, this.#usage, this.#agents, this.#results]) {
+      await sums.compare(this);
+    }
     await this.#compareEntries();
-    await verifyWork(this, this.#waiting, due);
-    await this.#checks.compare();
+    await verifyMonitors(this, await this.#compareAgents(named), due);
+    await this.#verifyWork(due);
     await verifyIncidents(this);
     await verifyDeliveries(this);
   }
 
-  /** Adds the totals of removed runs. */
-  async #addRemoved(): Promise<void> {
-    const { store, team } = this;
-    for await (const { key, value } of eachRow(store, { prefix: keys.removedRollups(team) })) {
-      this.#addRollup(decodeRollup(keyParts.day(key), value as Uint8Array));
-    }
-    for await (const { key, value } of eachRow(store, { prefix: keys.removedUsages(team) })) {
-      count(this.#usage, keyParts.name(key), Number((value as Deno.KvU64).value));
-    }
-    for await (const { key, value } of eachRow(store, { prefix: keys.removedAgents(team) })) {
-      const [slug, removed] = [keyParts.name(key), value as AgentActivity];
-      const previous = this.#agents.get(slug);
-      this.#agents.set(slug, previous === undefined ? removed : addActivities(removed, previous));
-    }
-  }
-
-  #addRollup(row: RollupRow): void {
-    const name = labelOf(rollupKey(this.team, row));
-    const previous = this.#rollups.get(name)?.measures;
-    const measures = previous === undefined ? row.measures : addCounts(previous, row.measures);
-    this.#rollups.set(name, { ...row, measures });
-  }
-
-  /** Compares stored rows with the expected ones, which are removed from their map. */
-  async #compareRows<Row>(
-    kind: string,
-    prefix: Deno.KvKey,
-    expected: Map<string, Row>,
-    { fieldsOf, decode }: {
-      readonly fieldsOf: (row: Row) => Readonly<Record<string, unknown>>;
-      readonly decode: (entry: Deno.KvEntry<unknown>) => Row;
-    },
-  ): Promise<void> {
-    for await (const entry of eachRow(this.store, { prefix })) {
-      const what = `${kind} ${labelOf(entry.key)}`;
-      const row = expected.get(labelOf(entry.key));
-      expected.delete(labelOf(entry.key));
-      if (row === undefined) {
-        this.findings.presence(what, false, true);
-        continue;
-      }
-      try {
-        this.findings.compare(what, fieldsOf(row), fieldsOf(decode(entry)));
-      } catch (error) {
-        this.findings.note(what, "readable", String(error));
-      }
-    }
-    for (const [name, row] of expected) {
-      this.findings.note(`${kind} ${name}`, `runs ${fieldsOf(row).runs}`, NONE);
-    }
-  }
-
-  async #compareUsage(): Promise<void> {
-    const stored = new Map<string, unknown>();
-    for await (const { key, value } of eachRow(this.store, { prefix: keys.teamUsage(this.team) })) {
-      stored.set(keyParts.name(key), value instanceof Deno.KvU64 ? Number(value.value) : value);
-    }
-    for (const month of new Set([...this.#usage.keys(), ...stored.keys()])) {
-      const [expected, found] = [this.#usage, stored].map((calls) => calls.get(month) ?? 0);
-      this.findings.compare(`usage of ${month}`, { calls: expected }, { calls: found });
-    }
-  }
-
   /**
-   * Compares the number of entries in the index and in the feed: those of runs are verified, so others
-   * are stray. Deletions in the feed do not count, and entries of expiry stay until they are due.
+   * Compares the number of entries in the index and in the feed, and of failures: those of runs are
+   * verified, so others are stray. Deletions in the feed do not count, and entries of expiry stay until
+   * they are due.
    */
   async #compareEntries(): Promise<void> {
-    const { team, findings } = this;
+    const { store, team, findings } = this;
     const indexed = new Map<string, number>();
     for await (const { key, values } of this.#orderRows(keys.teamRunsBy(team))) {
       count(indexed, keyParts.name(key), values.length);
@@ -170,6 +211,9 @@ export class TeamSums implements TeamCheck {
     }
     findings.compare("entries of the feed", { runs: this.#inFeed }, { runs });
     for await (const _ of this.#orderRows(keys.expiryOrders(team)));
+    let rows = 0;
+    for await (const _ of eachRow(store, { prefix: keys.checkFailuresOf(team) })) rows++;
+    findings.compare("failures of checks", { rows: this.#failures }, { rows });
   }
 
   /** Yields the rows of all orders below a prefix, and notes the blocks that no commit writes. */
@@ -184,7 +228,12 @@ export class TeamSums implements TeamCheck {
     }
   }
 
-  async #compareAgents(due: Due): Promise<void> {
+  /**
+   * Compares the numbers of agents; returns the slugs of all, also of archived ones.
+   *
+   * @param named agents that runs name
+   */
+  async #compareAgents(named: readonly string[]): Promise<ReadonlySet<string>> {
     const { store, team, findings } = this;
     const slugs = await slugsBelow(store, keys.teamAgents(team));
     const archived = await slugsBelow(store, keys.archivedAgents(team));
@@ -197,25 +246,78 @@ export class TeamSums implements TeamCheck {
       findings.note(`agent ${slug}`, "in use or archived", "both");
     }
     const all = slugs.union(archived);
-    for (const slug of this.#agents.keys()) {
-      findings.presence(`agent ${slug}`, true, all.has(slug));
+    for (const slug of named) findings.presence(`agent ${slug}`, true, all.has(slug));
+    return all;
+  }
+
+  /** Finds runs that wait in vain. A run is read again: its work may have ended meanwhile. */
+  async #verifyWork(due: DueWork): Promise<void> {
+    const { store, team, findings } = this;
+    for (const id of this.#waiting) {
+      if (due.runs.has(pendingName(team, id))) continue;
+      if (!hasWork(await readHead({ store, team, id }))) continue;
+      findings.note(`work of ${id}`, "a row of its due time", NONE);
     }
-    await verifyMonitors(this, all, due);
-    const activities = keys.agentActivities(team);
-    await this.#compareRows("activity of agent", activities, this.#agents, {
-      fieldsOf: (activity) => ({ ...activity }),
-      decode: ({ value }) => value as AgentActivity,
-    });
   }
 }
 
-/** Returns the parts of a key after the team, as findings name a row. */
-function labelOf(key: Deno.KvKey): string {
-  return key.slice(2).join(" ");
+/** Returns whether a run awaits its checks or failed, and its work is not given up. */
+function hasWork({ summary, failure }: ReadHead): boolean {
+  return failure === null ? summary?.awaitsChecks === true : !isDead(failure);
 }
 
-function count(counts: Map<string, number>, name: string, by = 1): void {
+/**
+ * Verifies the monitors of a team: each is of an agent, with its row in the work queue, and no flip is
+ * left of a deleted one.
+ *
+ * @param agents slugs of the team's agents, also of archived ones
+ */
+async function verifyMonitors(
+  { store, team, findings }: TeamCheck,
+  agents: ReadonlySet<string>,
+  due: DueWork,
+): Promise<void> {
+  const monitors = new Set<string>();
+  for await (const { key, value } of eachRow<Monitor>(store, { prefix: keys.monitors(team) })) {
+    const agent = keyParts.name(key);
+    const what = `monitor of agent ${agent}`;
+    monitors.add(agent);
+    if (!agents.has(agent)) findings.presence(what, false, true);
+    if (!isReadable(value, agent)) findings.note(what, "readable", "not readable");
+    // The loop postpones a row whose look failed, so the row may be later than the monitor says.
+    else if (value.dueAt !== null) {
+      findings.presence(`due row of ${what}`, true, due.monitors.has(`${team} ${agent}`));
+    }
+  }
+  for await (const key of namesBelow(store, keys.teamFlips(team), 1)) {
+    const agent = keyParts.name(key);
+    if (!monitors.has(agent)) findings.presence(`flips of agent ${agent}`, false, true);
+  }
+}
+
+function isReadable(monitor: Partial<Monitor> | null, agent: string): monitor is Monitor {
+  const { state, signals, dueAt } = monitor ?? {};
+  return monitor?.agent === agent && MONITOR_STATES.some((each) => each === state) &&
+    Array.isArray(signals) && signals.length <= SIGNALS_MAX &&
+    (dueAt === null || Number.isSafeInteger(dueAt));
+}
+
+function count<Name>(counts: Map<Name, number>, name: Name, by = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
+}
+
+/** Merges two records; `combine` merges the values that both have. */
+function merged<Value>(
+  a: Readonly<Record<string, Value>>,
+  b: Readonly<Record<string, Value>>,
+  combine: (a: Value, b: Value) => Value,
+): Record<string, Value> {
+  const all = { ...a };
+  for (const [name, value] of Object.entries(b)) {
+    const other = a[name];
+    all[name] = other === undefined ? value : combine(other, value);
+  }
+  return all;
 }
 
 async function slugsBelow(store: Store, prefix: Deno.KvKey): Promise<Set<string>> {

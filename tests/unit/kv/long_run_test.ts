@@ -3,7 +3,6 @@
  * small run.
  */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import {
@@ -22,7 +21,7 @@ import {
   PAGE_IDS_MAX,
 } from "../../../domain/runs/ledger.ts";
 import { Findings } from "../../../kv/integrity/findings.ts";
-import { verifyPages } from "../../../kv/integrity/ledger.ts";
+import { verifyPages } from "../../../kv/integrity/run.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
 import { ledgerOf } from "../../../kv/runs/tombstone.ts";
@@ -35,6 +34,8 @@ import { aLine, type Batches, fillRun, linesOf } from "../../support/builders/lo
 import { readRun, runsOf } from "../../support/builders/stored_runs.ts";
 import { assertClean, assertExact, strayRows } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+
+import fc from "fast-check";
 
 const id = (n: number) => runId(n) as RunId;
 
