@@ -36,7 +36,7 @@ import {
 } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import { readDirectory } from "../runs/batches.ts";
-import { sumEvents } from "../retention/payload.ts";
+import { sumEvents } from "../retention/expiry.ts";
 
 /** Result of verifying a run. */
 export interface VerifiedRun {

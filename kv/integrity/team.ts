@@ -15,7 +15,8 @@ import {
 } from "../../domain/agents/activity.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import { type Monitor, MONITOR_STATES, SIGNALS_MAX } from "../../domain/monitors/monitor.ts";
+import { type Monitor, MONITOR_STATES } from "../../domain/monitors/monitor.ts";
+import { OUTCOMES_MAX } from "../../domain/outcomes/outcome.ts";
 import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isDead } from "../../domain/runs/stages.ts";
@@ -296,9 +297,9 @@ async function verifyMonitors(
 }
 
 function isReadable(monitor: Partial<Monitor> | null, agent: string): monitor is Monitor {
-  const { state, signals, dueAt } = monitor ?? {};
+  const { state, outcomes, dueAt } = monitor ?? {};
   return monitor?.agent === agent && MONITOR_STATES.some((each) => each === state) &&
-    Array.isArray(signals) && signals.length <= SIGNALS_MAX &&
+    Array.isArray(outcomes?.kept) && outcomes.kept.length <= OUTCOMES_MAX + 1 &&
     (dueAt === null || Number.isSafeInteger(dueAt));
 }
 

@@ -13,6 +13,7 @@ import {
   createMonitor,
   type Monitor,
   type MonitorChange,
+  type MonitorPause,
   type MonitorSettings,
   nextDueAt,
   pauseMonitor,
@@ -21,7 +22,7 @@ import {
 import type { Outcome } from "../../domain/outcomes/outcome.ts";
 import type { MonitorRecord, MonitorStore, PutMonitor } from "../../domain/monitors/store.ts";
 import { proposeSettings } from "../../domain/monitors/proposal.ts";
-import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
+import { type AuditEntry, type AuditValue, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows } from "../store.ts";
@@ -29,10 +30,6 @@ import { monitorRow } from "../agents/agents.ts";
 import { teamSet } from "../team/rows.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { ARCHIVED_PAUSE } from "./archive.ts";
-import { pauseFields, settingsFields } from "./audit_fields.ts";
-import { latestOutcomes } from "./outcomes.ts";
-import { listMonitors, readMonitor } from "./list.ts";
-import { readFlips, readFlipsOf } from "./flips.ts";
 import {
   andThen,
   dueKeyOf,
@@ -41,7 +38,10 @@ import {
   rowsOfChanges,
   type StoredAgentRows,
 } from "./rows.ts";
+import { latestOutcomes } from "./outcomes.ts";
+import { listMonitors, readFlips, readFlipsOf, readMonitor } from "./reads.ts";
 import type { ObjectDeps, TeamPlan } from "./team_changes.ts";
+import { formatInstantOrNull } from "../../domain/core/time.ts";
 
 /** Flips that one commit of a deletion removes. */
 const FLIPS_PER_COMMIT = 400;
@@ -249,4 +249,24 @@ async function remove(
       alerts: { signals: deletedSignals(agent, monitor.state, made.at) },
     };
   }
+}
+
+export function settingsFields(settings: MonitorSettings): { readonly [name: string]: AuditValue } {
+  const { schedule } = settings;
+  return {
+    schedule: "cron" in schedule
+      ? { cron: schedule.cron, tz: schedule.tz }
+      : { every_seconds: schedule.everySeconds },
+    grace_seconds: settings.graceSeconds,
+    max_runtime_seconds: settings.maxRuntimeSeconds,
+    failure_threshold: settings.failureThreshold,
+    recovery_threshold: settings.recoveryThreshold,
+    enabled: settings.enabled,
+  };
+}
+
+export function pauseFields(pause: MonitorPause | null): AuditValue {
+  if (pause === null) return null;
+  const { untilMs, isSticky } = pause;
+  return { until: formatInstantOrNull(untilMs), sticky: isSticky };
 }

@@ -31,7 +31,7 @@ import { customerPart } from "../index/names.ts";
 import { JobQueue } from "../job_queue.ts";
 import { PendingWaits } from "../runs/pending_waits.ts";
 import { customerShareOf, FIRST_DAY, type SpendPosition } from "./customer_spend.ts";
-import { leaveFaulty } from "./plan_expiry.ts";
+import { leaveFaulty } from "./expiry.ts";
 
 /** Purge commits before a deletion responds: a small part of the deadline. */
 const COMMITS_BEFORE_ANSWER = 20;

@@ -23,7 +23,7 @@ import { deletionRows } from "../feed/feed_rows.ts";
 import { type Position, readEntries, type StoredEntry } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
-import { forgetFlips } from "../monitors/flips.ts";
+import { forgetFlips } from "../monitors/reads.ts";
 import { forgetRefusals } from "../refusals/refusal_store.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
@@ -31,7 +31,7 @@ import { removeOldStaged } from "../runs/staging.ts";
 import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import type { KvSet } from "../writer/write.ts";
-import { leaveFaulty, planExpiry } from "./plan_expiry.ts";
+import { leaveFaulty, planExpiry } from "./expiry.ts";
 import { purge, purgeAll } from "./removal.ts";
 
 /** Runs of one step, about as many as fit into one commit. */

@@ -8,13 +8,27 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keyText } from "../writer/group.ts";
-import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
+import {
+  EntryReader,
+  type EntryToAdd,
+  type EntryToRemove,
+  type Position,
+} from "../index/entries.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
-import { agentPart, costPart, customerPart, featurePart, modelPart } from "../index/names.ts";
+import {
+  agentPart,
+  COST_PARTS,
+  costPart,
+  customerPart,
+  featurePart,
+  modelPart,
+} from "../index/names.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import { type RunsQuery, valuesOf } from "../../domain/runs/list_filter.ts";
 import type { RunKind } from "../../domain/runs/flags.ts";
 import type { RunLabels } from "../../domain/runs/run.ts";
+import { RUN_KINDS, type RunStart, type RunStartsOf } from "../../domain/runs/list.ts";
+import type { Store } from "../store.ts";
 
 /** Labels of a run whose summary has none. */
 const NO_LABELS = { agent: null, customer: null, feature: null, status: "running" } as const;
@@ -200,4 +214,39 @@ function labelByte(label: string | null): number {
   let hash = 0;
   for (let i = 0; i < label.length; i++) hash = (Math.imul(hash, 31) + label.charCodeAt(i)) | 0;
   return 1 + (hash >>> 0) % LABELS;
+}
+
+/** The parts of the index that have all runs of a kind. */
+const ORDERS: Readonly<Record<RunStartsOf, readonly [RunIndexKind, readonly string[]]>> = {
+  runs: ["kind", RUN_KINDS],
+  failures: ["status", ["failed", "timeout"]],
+  running: ["status", ["running"]],
+  costs: ["cost", COST_PARTS],
+};
+
+/** Entries of one read. */
+const ENTRIES_PER_READ = 500;
+
+/** Reads the starts in a range; null if there are more than `max`. */
+export async function readStarts(
+  store: Store,
+  team: TeamId,
+  of: RunStartsOf,
+  fromMs: number,
+  toMs: number,
+  max: number,
+): Promise<readonly RunStart[] | null> {
+  const [kind, names] = ORDERS[of];
+  const starts: RunStart[] = [];
+  await Promise.all(names.map(async (name) => {
+    const order = keys.runsBy(team, kind, name);
+    const reader = new EntryReader(store, order, { end: { at: fromMs, run: "" }, reverse: true });
+    let after: Position | null = { at: toMs, run: "" };
+    while (after !== null && starts.length <= max) {
+      const { entries } = await reader.read(after, ENTRIES_PER_READ);
+      for (const { at, value } of entries) starts.push({ at, cost: costIn(value) });
+      after = entries.length < ENTRIES_PER_READ ? null : entries.at(-1) ?? null;
+    }
+  }));
+  return starts.length > max ? null : starts;
 }

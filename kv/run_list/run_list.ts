@@ -41,13 +41,23 @@ import {
 } from "../index/names.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Store } from "../store.ts";
-import { Budget, type IndexCursor, MergedIndexCursor, SingleIndexCursor } from "./cursors.ts";
-import { type HeadRows, readHeadRows } from "../runs/head_rows.ts";
-import { readListRows, readSummaries, summariesIn, type TeamAt } from "../runs/heads.ts";
-import { readManyParts } from "../runs/many_parts.ts";
-import { IndexIntersection } from "./index_intersection.ts";
-import { maybeListed } from "./run_index.ts";
-import { readStarts } from "./starts.ts";
+import {
+  Budget,
+  type IndexCursor,
+  IndexIntersection,
+  MergedIndexCursor,
+  SingleIndexCursor,
+} from "./cursors.ts";
+import {
+  type HeadRows,
+  readHeadRows,
+  readListRows,
+  readManyParts,
+  readSummaries,
+  summariesIn,
+  type TeamAt,
+} from "../runs/heads.ts";
+import { maybeListed, readStarts } from "./run_index.ts";
 
 /**
  * Approximate maximum of rows that one page reads in search of matching runs. Each read has a fixed

@@ -22,9 +22,14 @@ import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { ALL_ENTRIES, readEntries } from "../index/entries.ts";
 import type { Store } from "../store.ts";
-import { readHeadRows } from "./head_rows.ts";
-import { readListRows, readSummaries, type RunAt, type TeamAt } from "./heads.ts";
-import { readManyParts } from "./many_parts.ts";
+import {
+  readHeadRows,
+  readListRows,
+  readManyParts,
+  readSummaries,
+  type RunAt,
+  type TeamAt,
+} from "./heads.ts";
 
 /** Reads lineages. */
 export type LineageStore = ReturnType<typeof createLineageStore>;

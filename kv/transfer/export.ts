@@ -29,7 +29,7 @@ import { BatchIndex } from "../runs/batches.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { isStored, type LedgerAt, type ReadHead, readHead } from "../runs/heads.ts";
 import { readScores } from "../runs/scores.ts";
-import { readRemovedTotals } from "../retention/payload.ts";
+import { readRemovedTotals } from "../retention/expiry.ts";
 
 /** A ledger could not be exported or imported; the message says what to do. */
 export class TransferFailed extends Error {

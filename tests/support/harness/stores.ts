@@ -11,11 +11,13 @@ import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
-import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
+import {
+  createProcessingStore,
+  type ProcessingStore,
+} from "../../../kv/summaries/processing_store.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { WorkerSignal } from "../../../kv/writer/signal.ts";
 import { GroupWriter, type Writer } from "../../../kv/writer/writer.ts";
-import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
 /** Creates a writer over a handle, alone. */
 export function writerOver(

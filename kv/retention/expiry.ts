@@ -1,25 +1,39 @@
 /**
- * Removes expired payload of a run: events, output, goal, note, metadata values, and the texts of its
- * check results.
+ * Plans the retention of one run: removes its expired data and schedules the next check. Payload is
+ * events, output, goal, note, metadata values, and the texts of its check results.
+ *
+ * An expiry entry says only when to check. What expires follows from the current run, so a stale
+ * entry is harmless.
  *
  * @module
  */
 import { withoutTexts } from "../../domain/runs/check_result.ts";
-import { expiryEntryOf, hasPayload, withoutPayload } from "../../domain/retention/retention.ts";
+import {
+  cutoffOf,
+  type DaysOfPlan,
+  dueOf,
+  expiryEntryOf,
+  hasPayload,
+  withoutPayload,
+} from "../../domain/retention/retention.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { keys } from "../base/keys.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { readResults } from "../checks/results.ts";
-import type { LedgerAt, RunAt, SummarizedHead } from "../runs/heads.ts";
+import { isStored, type LedgerAt, type RunAt, type SummarizedHead } from "../runs/heads.ts";
 import { blobWrite, chunkKeys, getAll, getValue, listRows } from "../store.ts";
 import type { Write } from "../writer/write.ts";
-import { moveExpiryEntry, type Removal, usageSums } from "./removal.ts";
+import { expireRun, moveExpiryEntry, type Removal, usageSums } from "./removal.ts";
 import { decodeSums, encodeLedger, encodeSums } from "../base/codec_sums.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/runs/event_totals.ts";
 import { addToMonth, type BatchEntry } from "../../domain/runs/ledger.ts";
 import { monthOf } from "../../domain/core/time.ts";
-
 import { BatchIndex, numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
+import { EMPTY_SWEEP, type SweepCounts } from "../../domain/retention/sweep.ts";
+import type { EntryToRemove } from "../index/entries.ts";
+import type { RunRows, RunUpdate } from "../runs/run_update.ts";
+import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 
 /**
  * Removes the payload that arrived before an instant; the record stays and gets a new expiry entry.
@@ -198,4 +212,79 @@ export async function readRemovedTotals(
   if (ledger.removed === 0) return NO_EVENTS;
   const stored = await getValue<Uint8Array>(store, keys.removedTotals(team, id));
   return stored === null ? NO_EVENTS : decodeSums<EventTotals>(stored);
+}
+
+/** Retention, time and row limit of a check. */
+export interface ExpiryContext {
+  readonly plan: DaysOfPlan;
+  readonly nowMs: number;
+  /** Payload rows of one run to remove; the next check removes the rest. */
+  readonly rowsMax: number;
+}
+
+/**
+ * Plans which data of a run expires now.
+ *
+ * @param found expiry entries under which the run was found; they are removed
+ */
+export async function planExpiry(
+  run: SummarizedHead,
+  context: ExpiryContext,
+  found: readonly EntryToRemove[],
+): Promise<{ readonly change: RunUpdate; readonly counts: SweepCounts }> {
+  const { change: { rows, ...change }, counts } = await changeOf(run, context);
+  const removed = [...rows.removed ?? [], ...found];
+  return { change: { ...change, rows: { ...rows, removed } }, counts };
+}
+
+async function changeOf(
+  run: SummarizedHead,
+  { plan, nowMs, rowsMax }: ExpiryContext,
+): ReturnType<typeof planExpiry> {
+  const { head, ledger, summary } = run;
+  const unchanged = (entries: Partial<RunRows>) => {
+    const rows = { sets: [], deletes: [], ...entries };
+    return { change: { run, before: summary, after: summary, rows }, counts: EMPTY_SWEEP };
+  };
+  if (!isStored(head)) return unchanged({});
+  const entry = expiryEntryOf(head.parts, ledger);
+  switch (dueOf(head.parts, ledger, plan, nowMs)) {
+    case null:
+      return unchanged(moveExpiryEntry(run, entry));
+    case "record": {
+      const { change, events } = await expireRun(run, nowMs);
+      const counter = entry.retentionClass === "orphan" ? "orphans" : "records";
+      return { change, counts: { ...EMPTY_SWEEP, events, [counter]: 1 } };
+    }
+    case "payload": {
+      const beforeMs = cutoffOf(plan, entry.retentionClass, nowMs);
+      const { change, events, isAll } = await removePayload(run, beforeMs, rowsMax);
+      // A run with very many events takes several checks: it is counted at the last one.
+      return { change, counts: { ...EMPTY_SWEEP, payloads: isAll ? 1 : 0, events } };
+    }
+  }
+}
+
+/**
+ * Processes runs together. If that fails, processes each alone, so that only faulty runs are
+ * skipped.
+ *
+ * @returns the number of skipped runs
+ * @throws {StorageUnavailable} when the store failed: then no run is at fault
+ * @throws {Overloaded} when the queue is full: then no run is at fault
+ */
+export async function leaveFaulty<Value>(
+  runs: ReadonlyMap<RunId, Value>,
+  work: (group: ReadonlyMap<RunId, Value>) => Promise<void>,
+): Promise<number> {
+  try {
+    await work(runs);
+    return 0;
+  } catch (error) {
+    if (error instanceof StorageUnavailable || error instanceof Overloaded) throw error;
+    if (runs.size === 1) return 1;
+    let failed = 0;
+    for (const entry of runs) failed += await leaveFaulty(new Map([entry]), work);
+    return failed;
+  }
 }
