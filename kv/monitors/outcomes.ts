@@ -21,8 +21,8 @@ import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 import { type MonitorRows, type MonitorWrite, NO_ROWS, rowsOfChanges } from "./rows.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { agentPart } from "../base/index_parts.ts";
-import { type EntryPage, EntryReader } from "../entry_reader.ts";
+import { agentPart } from "../index/names.ts";
+import { type EntryPage, EntryReader } from "../index/entries.ts";
 
 /** A changed run. */
 export interface ChangedRun {
