@@ -18,6 +18,7 @@ import { decodeRollup, encodeRollup, rollupKey } from "../spend/rollups.ts";
 import type { StoredCredential } from "../teams/credential_rows.ts";
 import type { Work } from "../../domain/work/work.ts";
 import { workSet } from "../work/work_rows.ts";
+import { currentValue } from "./earlier_values.ts";
 import type { KvSet } from "../writer/write.ts";
 
 /** Families of keys that an import derives again. */
@@ -76,7 +77,7 @@ export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind | Earli
   const work = workOf(kind, parts);
   if (work !== null) return [workSet(work, typeof json === "number" ? json : 0)];
   const key = [kind, ...parts.map(fromJson) as Deno.KvKeyPart[]];
-  const value = fromJson(json);
+  const value = currentValue(kind, fromJson(json));
   const expiry = kind === "open_pings" ? { expireIn: PINGS_NAMED_MS } : {};
   return [{ key, value: encoded(kind, value), ...expiry }, ...impliedRows(key, value)];
 }

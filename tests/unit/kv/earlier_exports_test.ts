@@ -29,3 +29,38 @@ Deno.test("import: a waiting delivery has a place of its own, also one that was 
   assertEquals(placesOf(waiting), [keys.queuedDelivery(TEAM, "chat", NOON, delivery.id)]);
   assertEquals(placesOf({ ...waiting, state: "delivered", nextAt: null }), []);
 });
+
+Deno.test("import: outcomes of groups and monitors of earlier exports are those of a window", () => {
+  const run = "run_eu_1";
+  const outcome = { at: NOON, key: run, run, value: null, detail: "failed" };
+  const base = { ...{ at: 0, key: "", isFiring: false, bads: 0, goods: 0 }, last: null };
+  const alert = (kept: unknown) => ({ text: "", outcomes: { base, kept: [kept] } });
+  const valueOf = (kind: "alert" | "monitor", value: unknown) =>
+    rowsOf({ kind, key: [TEAM, "a", ""], value })[0]?.value;
+  assertEquals(
+    valueOf("alert", alert({ ...outcome, isBad: true })),
+    valueOf("alert", alert({ ...outcome, kind: "bad" })),
+  );
+  const monitor = {
+    agent: "nightly",
+    settings: { failureThreshold: 1, recoveryThreshold: 1 },
+    base: { at: NOON - 2, name: `${run} fail`, isDown: true, fails: 2, oks: 0, reason: "failed" },
+    signals: [{ at: NOON - 1, run, outcome: "ok" }],
+    missedAt: NOON,
+  };
+  const none = { value: null, detail: null };
+  assertEquals(valueOf("monitor", monitor), {
+    agent: "nightly",
+    settings: monitor.settings,
+    outcomes: {
+      base: {
+        ...{ at: NOON - 2, key: `${run} bad`, reason: "failed" },
+        ...{ isFiring: true, bads: 2, goods: 0 },
+      },
+      kept: [
+        { at: NOON - 1, key: `${run} good`, kind: "good", run, ...none },
+        { at: NOON, key: "~missed", kind: "missed", run: null, ...none },
+      ],
+    },
+  });
+});
