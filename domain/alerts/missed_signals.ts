@@ -4,7 +4,7 @@
  * @module
  */
 import type { Flip, MonitorState } from "../monitors/monitor.ts";
-import type { AlertSignal } from "./signal.ts";
+import { type AlertSignal, newSignal, TEAM } from "./signal.ts";
 
 /** Returns the signals that the flips of an agent's monitor give rules of kind `missed`. */
 export function missedSignals(agent: string, flips: readonly Flip[]): AlertSignal[] {
@@ -21,7 +21,5 @@ export function deletedSignals(agent: string, state: MonitorState, atMs: number)
 }
 
 function signalOf(agent: string, at: number, outcome: AlertSignal["outcome"]): AlertSignal {
-  const subject = { agent, customer: null, feature: null, model: null };
-  const none = { run: null, value: null, detail: null, error: null };
-  return { kind: "missed", rule: null, subject, key: agent, at, outcome, ...none };
+  return newSignal({ kind: "missed", key: agent, at, outcome, subject: { ...TEAM, agent } });
 }

@@ -1,20 +1,31 @@
 /**
- * Signals of runs: how they ended, what they cost, and which models had no price. Those of checks are in
- * `check_signals.ts`.
+ * Signals of runs: how they ended, which checks they failed, what they cost, and which models had no
+ * price.
  *
  * @module
  */
+import { TEXT_CHARS_MAX } from "../channels/forms/words.ts";
 import type { RunId } from "../core/ids.ts";
+import { cutText, printable } from "../core/text.ts";
 import { closeKind } from "../outcomes/outcome.ts";
 import { dollarsText, picodollarsOf } from "../pricing/money.ts";
+import {
+  CHECK_SEVERITIES,
+  type CheckResult,
+  type CheckSeverity,
+  type ResultsChange,
+} from "../runs/check_result.ts";
 import { isRest, isSameModel, type ModelUsage } from "../runs/model_usage.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
 import { matches } from "./match.ts";
-import { IMPORT_SECONDS, type Rule, RULES_PER_SIGNAL_MAX } from "./rule.ts";
-import type { AlertSignal, SignalSubject } from "./signal.ts";
+import { IMPORT_SECONDS, type Rule, type RuleCondition, RULES_PER_SIGNAL_MAX } from "./rule.ts";
+import { type AlertSignal, newSignal, type SignalSubject } from "./signal.ts";
 
-/** Maximum models without a price that one change of a run reports. */
-const MODELS_MAX = 5;
+/** Maximum checks that a signal names, and models without a price that one change reports. */
+const CHECKS_MAX = 3, MODELS_MAX = 5;
+
+/** Severity of a check that could not be decided. */
+const ERROR_SEVERITY: CheckSeverity = "warn";
 
 /** A changed run. */
 export interface RunChange {
@@ -35,16 +46,96 @@ export function closeOutcomeOf(summary: RunSummary | null): "good" | "bad" | nul
 
 /** Returns the signals that the close of a run gives `run_failed`; none if nothing changed. */
 export function closeSignals({ id, before, after }: RunChange): AlertSignal[] {
-  const [old, now] = [closeOutcomeOf(before), closeOutcomeOf(after)];
-  const signals: AlertSignal[] = [];
-  const isMoved = old !== null && before !== null &&
-    (now === null || after === null || !isSameSubject(before, after));
-  if (isMoved) signals.push(signalOf("run_failed", id, before, "none"));
-  if (now === null || after === null) return signals;
-  if (!isMoved && old !== null && before !== null && isSameClose(before, after)) return signals;
-  const detail = after.contribution?.labels.status ?? null;
-  signals.push({ ...signalOf("run_failed", id, after, now), detail });
-  return signals;
+  const closeOf = (summary: RunSummary | null): AlertSignal[] => {
+    const outcome = closeOutcomeOf(summary);
+    if (summary === null || outcome === null) return [];
+    const detail = summary.contribution?.labels.status ?? null;
+    return [{ ...signalOf("run_failed", id, summary, outcome), detail }];
+  };
+  return changedSignals(closeOf(before), closeOf(after), isMoved(before, after));
+}
+
+/**
+ * Returns what changed results of a run mean for rules: a signal for each one whose outcome changed.
+ * Removed runs give none: what they counted for stays.
+ *
+ * @param rules enabled rules of the kind `check_failed`, by slug
+ */
+export function checkSignals(
+  { id, before, after }: RunChange,
+  results: ResultsChange,
+  rules: readonly Rule[],
+): AlertSignal[] {
+  if (after === null) return [];
+  const old = before === null ? [] : resultSignals(id, before, results.before, rules);
+  const now = resultSignals(id, after, results.after, rules);
+  return changedSignals(old, now, isMoved(before, after));
+}
+
+/**
+ * Returns the signals of a run that changed, and the ones that are withdrawn.
+ *
+ * @param isMoved true if the run left its groups
+ */
+function changedSignals(
+  before: readonly AlertSignal[],
+  after: readonly AlertSignal[],
+  isMoved: boolean,
+): AlertSignal[] {
+  const sameIn = (signals: readonly AlertSignal[], { rule }: AlertSignal) =>
+    isMoved ? undefined : signals.find((signal) => signal.rule === rule);
+  const gone = before.filter((signal) => sameIn(after, signal) === undefined);
+  const changed = after.filter((signal) => {
+    const known = sameIn(before, signal);
+    return known?.outcome !== signal.outcome || known.at !== signal.at ||
+      known.detail !== signal.detail;
+  });
+  return [
+    ...gone.map((signal) => ({ ...signal, outcome: "none" as const, detail: null, error: null })),
+    ...changed,
+  ];
+}
+
+/** Returns the signals of a run's results: one for each rule that counts them, without a change. */
+export function resultSignals(
+  id: RunId,
+  summary: RunSummary,
+  results: readonly CheckResult[] | null,
+  rules: readonly Rule[],
+): AlertSignal[] {
+  if (results === null || results.length === 0 || isImported(summary)) return [];
+  const subject = subjectOf(summary);
+  const matching = rules.filter(({ settings }) => matches(settings.match, subject))
+    .slice(0, RULES_PER_SIGNAL_MAX);
+  return matching.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
+    if (condition.kind !== "check_failed") return [];
+    const { checks } = condition;
+    const selected = results.filter(({ check }) => checks.length === 0 || checks.includes(check));
+    const failed = selected.filter((result) => isBad(result, condition));
+    if (failed.length === 0 && !selected.some(({ status }) => status === "pass")) return [];
+    const signal = signalOf("check_failed", id, summary, failed.length > 0 ? "bad" : "good");
+    return [{ ...signal, rule: slug, ...failed.length > 0 ? wordsOf(failed) : {} }];
+  });
+}
+
+function isBad(
+  { status, severity }: CheckResult,
+  { severityMin }: Extract<RuleCondition, { kind: "check_failed" }>,
+): boolean {
+  if (status !== "fail" && status !== "error") return false;
+  const rank = CHECK_SEVERITIES.indexOf(status === "fail" ? severity : ERROR_SEVERITY);
+  return rank >= CHECK_SEVERITIES.indexOf(severityMin);
+}
+
+/** Returns the words of a bad signal: the names of checks, and the message of the first of them. */
+function wordsOf(failed: readonly CheckResult[]): Pick<AlertSignal, "detail" | "error"> {
+  const names = failed.slice(0, CHECKS_MAX).map(({ check }) => check).join(", ");
+  const more = failed.length - CHECKS_MAX;
+  const message = failed[0]?.message ?? null;
+  return {
+    detail: more > 0 ? `${names} and ${more} more` : names,
+    error: message === null ? null : cutText(printable(message), TEXT_CHARS_MAX.error),
+  };
 }
 
 /**
@@ -96,26 +187,14 @@ export function subjectOf({ contribution }: RunSummary): SignalSubject {
 }
 
 /** Returns a signal of a run, without what it measured. */
-export function signalOf(
+function signalOf(
   kind: AlertSignal["kind"],
   run: RunId,
   summary: RunSummary,
   outcome: AlertSignal["outcome"],
   at = closeArrivalOf(summary),
 ): AlertSignal {
-  const subject = subjectOf(summary);
-  return {
-    kind,
-    rule: null,
-    subject,
-    key: run,
-    at,
-    outcome,
-    run,
-    value: null,
-    detail: null,
-    error: null,
-  };
+  return newSignal({ kind, key: run, at, outcome, run, subject: subjectOf(summary) });
 }
 
 /** Returns the latest arrival of a run, unix milliseconds. */
@@ -135,9 +214,9 @@ export function isImported(
   return times.receivedAt - (finishedAt ?? times.startedAt) > seconds * 1_000;
 }
 
-function isSameClose(before: RunSummary, after: RunSummary): boolean {
-  return before.contribution?.labels.status === after.contribution?.labels.status &&
-    closeArrivalOf(before) === closeArrivalOf(after);
+/** Returns whether a run left the groups that it counted in. */
+function isMoved(before: RunSummary | null, after: RunSummary | null): boolean {
+  return before !== null && after !== null && !isSameSubject(before, after);
 }
 
 /** Returns whether signals of a run stay about the same. */

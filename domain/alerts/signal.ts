@@ -19,6 +19,9 @@ export interface SignalSubject {
   readonly model: string | null;
 }
 
+/** The subject of what is about the team. */
+export const TEAM: SignalSubject = { agent: null, customer: null, feature: null, model: null };
+
 /**
  * One outcome for the rules of a kind. A later signal with the same key replaces it, so repeats and
  * new revisions of a run count once.
@@ -47,6 +50,21 @@ export interface AlertSignal {
   readonly detail: string | null;
   /** First 200 characters of the run's error; null for none. */
   readonly error: string | null;
+}
+
+/** Returns a signal for all rules of a kind, about the team unless it says otherwise. */
+export function newSignal(
+  signal: Pick<AlertSignal, "kind" | "key" | "at" | "outcome"> & Partial<AlertSignal>,
+): AlertSignal {
+  return {
+    rule: null,
+    subject: TEAM,
+    run: null,
+    value: null,
+    detail: null,
+    error: null,
+    ...signal,
+  };
 }
 
 /** A group of a rule that the work loop looks at, because a row of the work queue is due. */

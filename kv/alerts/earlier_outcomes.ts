@@ -4,13 +4,12 @@
  *
  * @module
  */
-import { resultSignals } from "../../domain/alerts/check_signals.ts";
 import type { LateGroup } from "../../domain/alerts/decide.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { matches } from "../../domain/alerts/match.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
 import { OUTCOMES_MAX } from "../../domain/outcomes/outcome.ts";
-import { closeSignals, subjectOf } from "../../domain/alerts/run_signals.ts";
+import { closeSignals, resultSignals, subjectOf } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { RUN_KINDS } from "../../domain/runs/flags.ts";

@@ -10,7 +10,13 @@ import {
   type RuleCondition,
   type RuleKind,
 } from "../../domain/alerts/rule.ts";
-import type { AlertLook, AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
+import {
+  type AlertLook,
+  type AlertSignal,
+  newSignal,
+  type SignalSubject,
+  TEAM,
+} from "../../domain/alerts/signal.ts";
 import type { IncidentGroup } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
@@ -45,9 +51,6 @@ export function isOfKind<Kind extends RuleKind>(rule: Rule, kind: Kind): rule is
 /** Nothing was found. */
 export const NOTHING: Found = { signals: [], next: [] };
 
-/** The subject of what is about the team. */
-const NOBODY: SignalSubject = { agent: null, customer: null, feature: null, model: null };
-
 /** Milliseconds between looks at what ends without a call. */
 const LOOK_MS = 60_000;
 
@@ -75,10 +78,9 @@ export async function instancesOf(
 /** Returns a signal for one rule; without a subject it is about the team. */
 export function signalFor(
   { slug, settings: { condition: { kind } } }: Rule,
-  signal: Pick<AlertSignal, "key" | "at" | "outcome"> & Partial<AlertSignal>,
+  signal: Omit<Parameters<typeof newSignal>[0], "kind">,
 ): AlertSignal {
-  const none = { subject: NOBODY, run: null, value: null, detail: null, error: null };
-  return { ...none, ...signal, kind, rule: slug };
+  return { ...newSignal({ ...signal, kind }), rule: slug };
 }
 
 /** Returns the signal that a thing of a group is good again. */
@@ -99,5 +101,5 @@ function subjectIn({ settings: { match } }: Rule, group: IncidentGroup): SignalS
     customer: customer ?? null,
     feature: feature ?? null,
   };
-  return { ...NOBODY, ...matched, ...group };
+  return { ...TEAM, ...matched, ...group };
 }

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { checkSignals } from "../../domain/alerts/check_signals.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import { groupName } from "../../domain/alerts/look.ts";
 import { matches } from "../../domain/alerts/match.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
 import {
+  checkSignals,
   closeOutcomeOf,
   closeSignals,
   costSignals,

@@ -1,7 +1,7 @@
 /** Results of checks as signals for rules of the kind `check_failed`. */
 import { assertEquals } from "@std/assert";
 import fc from "../../../packages/fast_check.ts";
-import { checkSignals } from "../../../../domain/alerts/check_signals.ts";
+import { checkSignals } from "../../../../domain/alerts/run_signals.ts";
 import { type AlertInstance, newInstance, withSignal } from "../../../../domain/alerts/instance.ts";
 import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
 import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
@@ -182,12 +182,12 @@ Deno.test("check signals: the order in which runs are judged and judged again do
       .sort((a, b) => a.key - b.key).map(({ one }) => one);
     // Each run ends with its last judgement.
     const again = [...shuffled, ...inOrder.toReversed()];
-    assertEquals(tallyAfter(again, rule), tallyAfter(inOrder, rule));
+    assertEquals(stateAfter(again, rule), stateAfter(inOrder, rule));
   }));
 });
 
 /** Returns what a group makes of judgements, each of which replaces the one of its run. */
-function tallyAfter(all: readonly { run: number; after: string }[], rule: Rule) {
+function stateAfter(all: readonly { run: number; after: string }[], rule: Rule) {
   const known = new Map<number, string>();
   let instance: AlertInstance = newInstance(rule, { text: "=a", group: { agent: "a" } });
   for (const { run, after } of all) {
