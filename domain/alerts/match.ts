@@ -5,12 +5,17 @@
  */
 import type { IncidentGroup } from "../channels/message.ts";
 import { matchesAgent } from "../config/objects.ts";
-import type { Rule } from "./rule.ts";
+import { isOfRuns, type RuleSettings } from "./rule.ts";
 import type { Silence } from "./silence.ts";
 import type { SignalSubject } from "./signal.ts";
 
 /** Returns whether a rule applies to a subject. */
-export function matches(match: Rule["settings"]["match"], subject: SignalSubject): boolean {
+export function matches(
+  { condition, match }: Pick<RuleSettings, "condition" | "match">,
+  subject: SignalSubject,
+): boolean {
+  // What a child run does, the run that started it shows (R32).
+  if (subject.isChild && isOfRuns(condition) && condition.runs !== "all") return false;
   const { agents, customers, features } = match;
   return matchesAgent(agents, subject.agent) && isIn(customers, subject.customer) &&
     isIn(features, subject.feature);

@@ -35,10 +35,19 @@ export const MISSED_REASONS = ["missed", "failed", "overrun"] as const;
 /** Troubles of `service`. */
 export const SERVICE_TROUBLES = ["dead_stage", "dead_delivery", "broken_channel"] as const;
 
+/** Runs that a rule about runs judges: those without a parent, or child runs too. */
+export const RUN_SCOPES = ["root", "all"] as const;
+
+/** Parameter of the rules about runs. */
+interface OfRuns {
+  /** One of {@link RUN_SCOPES}; `root` when absent. */
+  readonly runs?: "all";
+}
+
 /** Kind and parameters of a rule. */
 export type RuleCondition =
   /** A run closed with one of these statuses, this many times in a row. */
-  | {
+  | OfRuns & {
     readonly kind: "run_failed";
     readonly statuses: readonly (typeof BAD_STATUSES[number])[];
     readonly consecutive: number;
@@ -47,7 +56,7 @@ export type RuleCondition =
    * A run failed one of these checks, of at least this severity, in this many runs in a row. A check
    * that could not be decided counts as a failure of the severity `warn`.
    */
-  | {
+  | OfRuns & {
     readonly kind: "check_failed";
     /** Slugs; empty for all. */
     readonly checks: readonly string[];
@@ -55,7 +64,7 @@ export type RuleCondition =
     readonly consecutive: number;
   }
   /** One run cost more than this many US dollars; open runs count. `usd` is a decimal text. */
-  | { readonly kind: "run_cost"; readonly usd: string }
+  | OfRuns & { readonly kind: "run_cost"; readonly usd: string }
   /** The spend of a group in a period is at least this many US dollars. */
   | {
     readonly kind: "spend";
@@ -65,13 +74,20 @@ export type RuleCondition =
   /** A monitor went down for one of these reasons. */
   | { readonly kind: "missed"; readonly reasons: readonly (typeof MISSED_REASONS[number])[] }
   /** A run is open for longer. */
-  | { readonly kind: "stuck"; readonly seconds: number }
+  | OfRuns & { readonly kind: "stuck"; readonly seconds: number }
   /** A model was called that has no price. */
   | { readonly kind: "unpriced" }
   /** The events of the month reached these shares of the plan. */
   | { readonly kind: "quota"; readonly percents: readonly number[] }
   /** Something of the service itself is in trouble. */
   | { readonly kind: "service"; readonly what: readonly (typeof SERVICE_TROUBLES[number])[] };
+
+/** Returns whether a rule is about runs, and not about models, agents or the team. */
+export function isOfRuns(condition: RuleCondition): condition is RuleCondition & OfRuns {
+  const { kind } = condition;
+  return kind === "run_failed" || kind === "check_failed" || kind === "run_cost" ||
+    kind === "stuck";
+}
 
 /** Groups of incidents. */
 export const GROUPS = ["agent", "customer", "feature", "model"] as const;

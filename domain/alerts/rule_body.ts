@@ -24,6 +24,7 @@ import { check } from "../core/validate.ts";
 import type { AuditValue } from "../teams/audit_log.ts";
 import {
   GROUPS,
+  isOfRuns,
   RULE_KINDS,
   type RuleCondition,
   type RuleKind,
@@ -179,11 +180,13 @@ export function ruleFields(settings: RuleSettings): { readonly [name: string]: A
 }
 
 function paramsOf(condition: RuleCondition): { readonly [name: string]: AuditValue } {
+  const runs = isOfRuns(condition) ? { runs: condition.runs ?? "root" } : {};
   if (condition.kind === "check_failed") {
     const { checks, severityMin, consecutive } = condition;
-    return { checks, severity_min: severityMin, consecutive };
+    return { checks, severity_min: severityMin, consecutive, ...runs };
   }
-  const { kind: _, ...sent } = condition;
+  const { kind: _, ...params } = condition;
+  const sent = { ...params, ...runs };
   // The text was checked to be exact as a number.
   return "usd" in sent ? { ...sent, usd: Number(sent.usd) } : sent;
 }

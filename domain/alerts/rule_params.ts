@@ -15,6 +15,7 @@ import {
   BAD_STATUSES,
   MISSED_REASONS,
   type RuleKind,
+  RUN_SCOPES,
   SERVICE_TROUBLES,
   SPEND_PERIODS,
 } from "./rule.ts";
@@ -44,6 +45,15 @@ const spendPeriod = oneOf("SpendPeriod", SPEND_PERIODS);
 const checkSeverity = oneOf("CheckSeverity", CHECK_SEVERITIES);
 const count = z.int().min(0);
 
+/** Runs that a rule about runs judges; a stored rule has `all` alone. */
+const runs = optional(oneOf("RunScope", RUN_SCOPES));
+
+function withRuns<Params extends { readonly runs?: typeof RUN_SCOPES[number] | undefined }>(
+  { runs, ...params }: Params,
+): Omit<Params, "runs"> & { readonly runs?: "all" } {
+  return { ...params, ...runs === "all" ? { runs } : {} };
+}
+
 /**
  * Parameters of all kinds, for the document; {@link params} validates those of each kind.
  *
@@ -63,6 +73,10 @@ export const ruleParams = z.object({
       CHECK_SEVERITIES.join(", ")
     }. A check ` +
       "that could not be decided counts as `warn`.",
+  ),
+  runs: oneOf("RunScope", RUN_SCOPES).optional().describe(
+    "Of `run_failed`, `check_failed`, `run_cost` and `stuck`: `root`, runs that no other run " +
+      "started, or `all`, child runs too.",
   ),
   usd: z.number().optional()
     .describe("Of `run_cost` and `spend`: US dollars. A request may send decimal text."),
@@ -87,14 +101,16 @@ export const params = {
   run_failed: z.strictObject({
     statuses: optional(someOf(BAD_STATUSES)).transform((sent) => sent ?? BAD_STATUSES),
     consecutive: inARow.transform((sent) => sent ?? 1),
-  }, 'an object with "statuses" and "consecutive"'),
+    runs,
+  }, 'an object with "statuses", "consecutive" and "runs"').transform(withRuns),
   check_failed: z.strictObject({
     checks: optional(slugs(CONFIG_OBJECTS_MAX.check, "checks")).transform((sent) => sent ?? []),
     severity_min: optional(checkSeverity).transform((sent) => sent ?? "warn"),
     consecutive: inARow.transform((sent) => sent ?? 1),
-  }, 'an object with "checks", "severity_min" and "consecutive"')
-    .transform(({ severity_min: severityMin, ...rest }) => ({ ...rest, severityMin })),
-  run_cost: z.strictObject({ usd }, 'an object with "usd"'),
+    runs,
+  }, 'an object with "checks", "severity_min", "consecutive" and "runs"')
+    .transform(({ severity_min: severityMin, ...rest }) => withRuns({ ...rest, severityMin })),
+  run_cost: z.strictObject({ usd, runs }, 'an object with "usd" and "runs"').transform(withRuns),
   spend: z.strictObject({
     usd,
     period: spendPeriod,
@@ -104,7 +120,8 @@ export const params = {
   }, 'an object with "reasons"'),
   stuck: z.strictObject({
     seconds: optional(whole(STUCK_SECONDS)).transform((sent) => sent ?? STUCK_SECONDS.default),
-  }, 'an object with "seconds"'),
+    runs,
+  }, 'an object with "seconds" and "runs"').transform(withRuns),
   unpriced: z.strictObject({}, "an empty object"),
   quota: z.strictObject({
     percents: optional(someOf(QUOTA_PERCENTS)).transform((sent) => sent ?? QUOTA_PERCENTS),

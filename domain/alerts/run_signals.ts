@@ -105,7 +105,7 @@ export function resultSignals(
 ): AlertSignal[] {
   if (results === null || results.length === 0 || isImported(summary)) return [];
   const subject = subjectOf(summary);
-  const matching = rules.filter(({ settings }) => matches(settings.match, subject))
+  const matching = rules.filter(({ settings }) => matches(settings, subject))
     .slice(0, RULES_PER_SIGNAL_MAX);
   return matching.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
     if (condition.kind !== "check_failed") return [];
@@ -148,7 +148,7 @@ export function costSignals(change: RunChange, rules: readonly Rule[]): AlertSig
   const known = before?.contribution?.cost ?? 0n;
   if (after === null || cost === known || isImported(after)) return [];
   const subject = subjectOf(after);
-  const matching = rules.filter(({ settings }) => matches(settings.match, subject))
+  const matching = rules.filter(({ settings }) => matches(settings, subject))
     .slice(0, RULES_PER_SIGNAL_MAX);
   return matching.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
     if (condition.kind !== "run_cost") return [];
@@ -181,9 +181,15 @@ function callsOf(lines: readonly ModelUsage[], line: ModelUsage): number {
 }
 
 /** Returns the subject of a run's signals. */
-export function subjectOf({ contribution }: RunSummary): SignalSubject {
+export function subjectOf({ contribution, parent }: RunSummary): SignalSubject {
   const { agent = null, customer = null, feature = null } = contribution?.labels ?? {};
-  return { agent, customer, feature, model: null };
+  return {
+    agent,
+    customer,
+    feature,
+    model: null,
+    ...parent === undefined ? {} : { isChild: true },
+  };
 }
 
 /** Returns a signal of a run, without what it measured. */

@@ -17,6 +17,8 @@ export interface SignalSubject {
   readonly feature: string | null;
   /** Model, as `provider/model`; null for none. */
   readonly model: string | null;
+  /** True for a run that another run started; absent for all else. */
+  readonly isChild?: true;
 }
 
 /** The subject of what is about the team. */

@@ -65,6 +65,6 @@ function rulesOf({ byKind }: AlertConfig, signal: AlertSignal): readonly Rule[] 
   return ofKind.filter(({ slug, updatedAt, settings }) =>
     (signal.rule === null || signal.rule === slug) &&
     (!OF_RUNS.has(signal.kind) || signal.at >= updatedAt) &&
-    matches(settings.match, signal.subject)
+    matches(settings, signal.subject)
   ).slice(0, RULES_PER_SIGNAL_MAX);
 }

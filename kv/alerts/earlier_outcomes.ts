@@ -47,12 +47,12 @@ export async function earlierOutcomes(
   { rule, subject, fromMs }: LateGroup,
   excluded: ReadonlySet<RunId>,
 ): Promise<readonly AlertSignal[]> {
-  const { groupBy, match } = rule.settings;
+  const { groupBy } = rule.settings;
   const { text } = groupOf(groupBy, subject);
   const isCounted = ([id, summary]: readonly [RunId, RunSummary]) => {
     const own = subjectOf(summary);
     return !excluded.has(id) && closeArrivalOf(summary) >= rule.updatedAt &&
-      matches(match, own) && groupOf(groupBy, own).text === text;
+      matches(rule.settings, own) && groupOf(groupBy, own).text === text;
   };
   const { changed, isAll } = await changedSince(store, team, fromMs);
   const isLater = (summary: RunSummary) => closeArrivalOf(summary) >= fromMs;

@@ -47,8 +47,8 @@ export class StuckFinder {
     const after = pass?.after ?? null;
     const found = await findStuckRuns(this.#store, team, seconds, after, turn);
     const groups = Map.groupBy(
-      found.stuck.filter(({ labels }) => matches(settings.match, { ...labels, model: null })),
-      ({ labels }) => groupOf(settings.groupBy, { ...labels, model: null }).text,
+      found.stuck.filter(({ subject }) => matches(settings, subject)),
+      ({ subject }) => groupOf(settings.groupBy, subject).text,
     );
     const stuck = new Set([...pass?.groups ?? [], ...groups.keys()]);
     const { next } = found;
@@ -119,11 +119,8 @@ function newOnes(
   const keys = new Set(kept.map(({ key }) => key));
   return runs.filter(({ run, at }) => !keys.has(run) && at >= fromMs)
     .sort((a, b) => a.at - b.at)
-    .map(({ run, labels, at, seconds }) =>
-      signalFor(rule, {
-        ...{ key: run, run, at, outcome: "bad", value: seconds },
-        subject: { ...labels, model: null },
-      })
+    .map(({ run, subject, at, seconds }) =>
+      signalFor(rule, { key: run, run, at, outcome: "bad", value: seconds, subject })
     );
 }
 

@@ -38,7 +38,7 @@ export async function spendByGroup(
   for await (const rows of spend.rows(team, kindOf(rule), from, to)) {
     for (const { group, measures: { cost } } of rows) {
       const subject = subjectOf(group);
-      if (cost === 0n || !matches(rule.match, subject)) continue;
+      if (cost === 0n || !matches(rule, subject)) continue;
       const { text } = groupOf(rule.groupBy, subject);
       const sum = sums.get(text);
       sums.set(text, { subject: sum?.subject ?? subject, cost: cost + (sum?.cost ?? 0n) });
@@ -62,7 +62,7 @@ export async function spendOfGroup(
   const group = rollupOf(kindOf(rule), nameIn(text));
   if (group === null) return (await spendByGroup(spend, team, rule, days)).get(text) ?? null;
   const subject = subjectOf(group);
-  if (!matches(rule.match, subject)) return null;
+  if (!matches(rule, subject)) return null;
   const rows = await spend.some(team, [group], days);
   return { subject, cost: rows.reduce((sum, { measures }) => sum + measures.cost, 0n) };
 }

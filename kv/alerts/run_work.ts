@@ -137,7 +137,7 @@ function spendLooks({ slug, settings }: Rule, updates: readonly RunUpdate[]): Se
   const names = new Set<string>();
   const add = (summary: RunSummary) => {
     const subject = subjectOf(summary);
-    if (!matches(settings.match, subject)) return;
+    if (!matches(settings, subject)) return;
     const isModel = settings.groupBy === "model";
     names.add(isModel ? slug : groupName(slug, groupOf(settings.groupBy, subject).text));
   };
@@ -152,12 +152,13 @@ function spendLooks({ slug, settings }: Rule, updates: readonly RunUpdate[]): Se
 
 /** Returns when a run that was opened may be stuck, unix milliseconds; null for none. */
 function stuckAt(
-  { settings: { condition, match } }: Rule,
+  { settings }: Rule,
   before: RunSummary | null,
   after: RunSummary | null,
 ): number | null {
+  const { condition } = settings;
   if (condition.kind !== "stuck" || after === null || !isOpen(after) || isOpen(before)) return null;
-  if (!matches(match, subjectOf(after))) return null;
+  if (!matches(settings, subjectOf(after))) return null;
   const limitMs = condition.seconds * 1_000;
   const step = Math.min(
     STUCK_STEP_MS.max,

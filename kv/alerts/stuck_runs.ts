@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { subjectOf } from "../../domain/alerts/run_signals.ts";
+import type { SignalSubject } from "../../domain/alerts/signal.ts";
 import { judgedAt, type WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { RunLabels } from "../../domain/runs/run.ts";
 import { EntryReader, type Position } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { readSummaries } from "../runs/heads.ts";
@@ -17,7 +18,7 @@ const ENTRIES_MAX = 1_000;
 /** A run that is open for too long. */
 export interface StuckRun {
   readonly run: RunId;
-  readonly labels: RunLabels;
+  readonly subject: SignalSubject;
   /** Time from which it counts as stuck, unix milliseconds. */
   readonly at: number;
   /** Seconds for which it was open then. */
@@ -58,12 +59,12 @@ export async function findStuckRuns(
   const waiting: number[] = [];
   for (const { run } of old) {
     const summary = summaries.get(run);
-    const labels = summary?.contribution?.labels;
     const openedAt = summary?.shown.openedAt ?? null;
-    if (labels?.status !== "running" || openedAt === null) continue;
+    const isOpen = summary?.contribution?.labels.status === "running";
+    if (summary === undefined || !isOpen || openedAt === null) continue;
     const at = judgedAt(openedAt + limitMs, 0, absences);
     if (at > nowMs || openedAt + limitMs > summarizedToMs) waiting.push(at);
-    else stuck.push({ run, labels, at, seconds: (at - openedAt) / 1_000 });
+    else stuck.push({ run, subject: subjectOf(summary), at, seconds: (at - openedAt) / 1_000 });
   }
   const following = entries[old.length];
   const isAll = following === undefined || following.at > startedTo;

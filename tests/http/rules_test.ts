@@ -5,7 +5,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const RULE = {
   kind: "run_failed",
-  params: { statuses: ["failed", "timeout"], consecutive: 3 },
+  params: { statuses: ["failed", "timeout"], consecutive: 3, runs: "root" },
   match: { agents: ["*"], customers: [], features: [] },
   group_by: "agent",
   severity: "critical",
@@ -53,7 +53,7 @@ Deno.test("rules: 202 for a new version, 200 when nothing differs, 409 for anoth
   const next = await put(h, "rules/dear.runs", { kind: "run_cost", params: { usd: "0.10" } });
   assertEquals([next.status, next.json.version, next.json.id], [202, 2, id]);
   assertEquals([next.json.params, next.json.group_by, next.json.severity], [
-    { usd: 0.1 },
+    { usd: 0.1, runs: "root" },
     null,
     "warning",
   ]);

@@ -23,12 +23,12 @@ function kindOf(name: string | null | undefined): rules.RuleKind {
 
 /** Parameters of each kind. */
 const PARAMS: Readonly<Record<rules.RuleKind, readonly (keyof typeof PARAM_FIELDS)[]>> = {
-  run_failed: ["statuses", "consecutive"],
-  check_failed: ["checks", "severity_min", "consecutive"],
-  run_cost: ["usd"],
+  run_failed: ["statuses", "consecutive", "runs"],
+  check_failed: ["checks", "severity_min", "consecutive", "runs"],
+  run_cost: ["usd", "runs"],
   spend: ["usd", "period"],
   missed: ["reasons"],
-  stuck: ["seconds"],
+  stuck: ["seconds", "runs"],
   unpriced: [],
   quota: ["percents"],
   service: ["what"],
@@ -50,6 +50,13 @@ const PARAM_FIELDS = {
       "Severity of the check, at least",
       CHECK_SEVERITIES,
       "A check that could not be decided counts as warn.",
+    ),
+  runs: ({ choice }) =>
+    choice(
+      "runs",
+      "Runs",
+      [["root", "without a parent"], ["all", "all, child runs too"]],
+      "The trouble of a child run shows in the run that started it.",
     ),
   usd: ({ text }, _, kind) =>
     text("usd", kind === "spend" ? "Spend of at least" : "A run costs more than", "US dollars.", {
@@ -157,6 +164,7 @@ export const RULE_FORMS: ObjectForms<rules.RuleSettings> = {
         what: rules.SERVICE_TROUBLES,
         consecutive: 3,
         severity_min: "warn",
+        runs: "root",
         period: "day",
         seconds: DAY_MS / 1_000,
         group_by: FITTING[kind].groups[0],

@@ -1,5 +1,6 @@
 /** Rules in words. */
 import {
+  isOfRuns,
   type MISSED_REASONS,
   type Rule,
   type RuleKind,
@@ -47,7 +48,9 @@ export function ruleWords(settings: RuleSettings): string {
     ...customers.map((id) => `customer ${id}`),
     ...features.map((name) => `feature ${name}`),
   ];
-  const text = conditionWords(settings, group);
+  const { condition } = settings;
+  const scope = isOfRuns(condition) && condition.runs === "all" ? ", child runs too" : "";
+  const text = conditionWords(settings, group) + scope;
   return only.length === 0 ? text : `${text}, only ${listed(only, 3)}`;
 }
 

@@ -52,6 +52,11 @@ function labelsOf(n: number): Fields {
   return { agent: n % 3 === 2 ? "bee" : "ant", ...n % 2 === 1 ? { customer_id: "acme" } : {} };
 }
 
+/** A run that another one starts, which is not stored; other runs have no parent. */
+function parentOf(n: number): string | undefined {
+  return n % 3 === 1 ? `run_eu_${"f".repeat(32)}` : undefined;
+}
+
 const runCall = fc.oneof(
   {
     weight: 6,
@@ -75,6 +80,7 @@ const runCall = fc.oneof(
         call: "open",
         fields: defined({
           ...{ id: RUN_IDS[n], ...labelsOf(n), started_at: instant(nowMs) },
+          parent_run_id: parentOf(n),
           idle_timeout_seconds,
           idle_timeout_status: idle_timeout_seconds && isFailed ? "failed" : undefined,
         }),

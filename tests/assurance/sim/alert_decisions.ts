@@ -4,6 +4,7 @@ import { type AlertRows, decideAlerts, type GroupDue } from "../../../domain/ale
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { type AlertInstance, hasPlace } from "../../../domain/alerts/instance.ts";
 import { groupName } from "../../../domain/alerts/look.ts";
+import { matches } from "../../../domain/alerts/match.ts";
 import type { Rule, RuleSettings, TeamCounts } from "../../../domain/alerts/rule.ts";
 import type { AlertSignal, AlertWork } from "../../../domain/alerts/signal.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -89,6 +90,7 @@ export class AlertWorld {
       break;
     }
     for (const signal of work.signals) {
+      if (!matches(this.#rule.settings, signal.subject)) continue;
       const name = groupName(this.#rule.slug, `=${signal.subject.agent}`);
       const stored = this.#stored.get(name) ?? new Map<string, AlertSignal>();
       this.#stored.set(name, stored.set(signal.key, signal));

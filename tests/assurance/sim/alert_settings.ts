@@ -14,11 +14,13 @@ const common = {
   channels: fc.constant([]),
   enabled: fc.constantFrom(true, true, true, true, false),
 };
+const runs = fc.constantFrom("root", "all");
 const runFailed = fc.record({
   kind: fc.constant("run_failed" as const),
   params: fc.record({
     statuses: fc.constantFrom(["failed", "timeout"], ["failed", "timeout"], ["failed"]),
     consecutive: fc.constantFrom(1, 1, 2, 3, 4),
+    runs,
   }),
   ...{ match, group_by, ...common },
   resolve_after: fc.constantFrom(1, 1, 2, 3),
@@ -29,13 +31,14 @@ const checkFailed = fc.record({
     checks: fc.constantFrom<string[]>([], [], ["patient"], ["finished", "absent"]),
     severity_min: fc.constantFrom("info", "warn", "fail"),
     consecutive: fc.constantFrom(1, 1, 2, 3),
+    runs,
   }),
   ...{ match, group_by, ...common },
   resolve_after: fc.constantFrom(1, 1, 2),
 });
 const runCost = fc.record({
   kind: fc.constant("run_cost" as const),
-  params: fc.constantFrom({ usd: "1" }, { usd: "0.5" }),
+  params: fc.record({ usd: fc.constantFrom("1", "0.5"), runs }),
   ...{ match, group_by, ...common, resolve_after: fc.constant(1) },
 });
 const missed = fc.record({

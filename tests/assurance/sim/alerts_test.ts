@@ -149,6 +149,13 @@ Deno.test("alerts model: groups and matches", () => {
   assertEquals(applies({ ...EVERYTHING, features: ["search"] }, { agent: "any" }), false);
 });
 
+Deno.test("alerts model: a child run counts only for a rule about all runs", () => {
+  const once = { statuses: ["failed"], consecutive: 1 };
+  const runs = [failed(1), failed(2, { parent_run_id: "r0" })];
+  assertEquals(open(runs, { params: once }).map(({ count }) => count), [1]);
+  assertEquals(open(runs, { params: { ...once, runs: "all" } }).map(({ count }) => count), [2]);
+});
+
 Deno.test("alerts model: a run costs too much above the limit, also while it is open", () => {
   const settings = { kind: "run_cost" as const, params: { usd: "0.5" } };
   const costing = (cost: number, status: string | null) => {

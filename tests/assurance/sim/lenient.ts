@@ -18,7 +18,7 @@ export interface Normalized {
 
 const FIELDS: Readonly<Record<Request["call"], readonly string[]>> = {
   open: [
-    ..."id agent started_at customer_id feature metadata goal".split(" "),
+    ..."id agent started_at parent_run_id customer_id feature metadata goal".split(" "),
     ..."idle_timeout_seconds idle_timeout_status".split(" "),
   ],
   events: ["events"],

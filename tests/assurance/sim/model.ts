@@ -134,7 +134,7 @@ type Decide = (id: string, run: Run, sent: Fields, now: number) => [Partial<Run>
 
 const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   open(id, run, sent, now) {
-    const names = ["goal", "idle_timeout_seconds", "idle_timeout_status"];
+    const names = ["goal", "parent_run_id", "idle_timeout_seconds", "idle_timeout_status"];
     const labels = pick(sent, "customer_id", "feature", "metadata", "flags", "ignored", ...names);
     const isNew = run.opening === undefined;
     const opening = run.opening ?? { kind: "run" as const, ...startOf(sent, now), ...labels };

@@ -48,6 +48,23 @@ Deno.test("rules: one of failed checks counts warnings of all checks unless set 
   });
 });
 
+Deno.test("rules: one about runs judges root runs, or all (R32)", () => {
+  const runsOf = (params: object) => {
+    const parsed = ruleOf({ kind: "run_failed", params });
+    return parsed.ok ? ruleFields(parsed.value.settings).params : parsed.problem.message;
+  };
+  const params = { statuses: ["failed", "timeout"], consecutive: 1 };
+  assertEquals(runsOf({}), { ...params, runs: "root" });
+  assertEquals(runsOf({ runs: "root" }), { ...params, runs: "root" });
+  assertEquals(runsOf({ runs: "all" }), { ...params, runs: "all" });
+  assertEquals(
+    runsOf({ runs: "children" }),
+    'Field "params.runs" must be one of "root", "all": got "children"',
+  );
+  const unknown = ruleOf({ kind: "missed", params: { runs: "all" } });
+  assertEquals(unknown.ok, false);
+});
+
 /** Numbers that look random, the same each time. */
 function* numbers(seed: number): Generator<number, never> {
   for (let state = seed;;) {
@@ -64,6 +81,7 @@ Deno.test("rules: of any settings that are accepted, the fields stand for the sa
     run_failed: () => ({
       consecutive: upTo(32),
       statuses: pick(["failed"], ["timeout", "failed"]),
+      runs: pick(undefined, "root", "all"),
     }),
     check_failed: () => ({
       checks: pick([], ["cheap"], ["polite", "cheap-enough"]),
@@ -73,7 +91,7 @@ Deno.test("rules: of any settings that are accepted, the fields stand for the sa
     run_cost: () => ({ usd: pick<number | string>(upTo(1e9) / 1e3, `${upTo(99)}.${upTo(1e9)}`) }),
     spend: () => ({ usd: upTo(1e6), period: pick("day", "week", "month") }),
     missed: () => ({ reasons: pick(["missed"], ["overrun", "failed"]) }),
-    stuck: () => ({ seconds: 59 + upTo(1e6) }),
+    stuck: () => ({ seconds: 59 + upTo(1e6), runs: pick("root", "all") }),
     unpriced: () => ({}),
     quota: () => ({ percents: pick([80], [100, 80]) }),
     service: () => ({ what: pick(["dead_stage"], ["broken_channel", "dead_delivery"]) }),

@@ -26,6 +26,14 @@ const THREE_FAILURES: RuleCondition = {
   consecutive: 3,
 };
 
+/** A condition of each kind that is about runs. */
+const OF_RUNS = [
+  THREE_FAILURES,
+  { kind: "check_failed", checks: [], severityMin: "warn", consecutive: 1 },
+  { kind: "run_cost", usd: "1" },
+  { kind: "stuck", seconds: 60 },
+] as const satisfies RuleCondition[];
+
 function aRule(condition = THREE_FAILURES, settings: Partial<RuleSettings> = {}): Rule {
   return {
     ...{ slug: "rule", id: "rul_1", version: 2, createdAt: 0, updatedAt: 0, updatedBy: "key_1" },
@@ -240,13 +248,27 @@ Deno.test("messages go to the rule's channels, else to the default ones", () => 
 
 Deno.test("rules match agents with a star, customers and features", () => {
   const match = { agents: ["night*", "x"], customers: ["acme"], features: [] };
-  assertEquals(matches(match, { ...SUBJECT, customer: "acme" }), true);
-  assertEquals(matches(match, { ...SUBJECT, agent: "day", customer: "acme" }), false);
-  assertEquals(matches(match, SUBJECT), false);
+  const condition = THREE_FAILURES;
+  assertEquals(matches({ condition, match }, { ...SUBJECT, customer: "acme" }), true);
   assertEquals(
-    matches({ ...match, agents: ["*"], customers: [] }, { ...SUBJECT, agent: null }),
-    true,
+    matches({ condition, match }, { ...SUBJECT, agent: "day", customer: "acme" }),
+    false,
   );
+  assertEquals(matches({ condition, match }, SUBJECT), false);
+  const all = { condition, match: { ...match, agents: ["*"], customers: [] } };
+  assertEquals(matches(all, { ...SUBJECT, agent: null }), true);
+});
+
+Deno.test("rules about runs leave out child runs, unless they judge all (R32)", () => {
+  const match = { agents: [], customers: [], features: [] };
+  const child = { ...SUBJECT, isChild: true as const };
+  const judges = (condition: RuleCondition) => matches({ condition, match }, child);
+  for (const condition of OF_RUNS) {
+    assertEquals(matches({ condition, match }, SUBJECT), true);
+    assertEquals([judges(condition), judges({ ...condition, runs: "all" })], [false, true]);
+  }
+  assertEquals(judges({ kind: "unpriced" }), true);
+  assertEquals(judges({ kind: "spend", usd: "1", period: "day" }), true);
 });
 
 Deno.test("a silence mutes what it names, from its begin until its end", () => {
