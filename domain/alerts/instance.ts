@@ -154,15 +154,21 @@ function outcomesWith(
   rule: Rule,
   signal: AlertSignal,
 ): GroupWindow {
-  const { at, key, run, value, detail } = signal;
+  const { at, key, run, value, words } = signal;
   const thresholds = limitsOf(text, rule.settings);
   const kind = outcomeFor(rule, signal);
   if (kind === "none") return removeOutcome(outcomes, key);
-  const outcome: Outcome = { at, key, kind: kind === "bad" ? kind : "good", run, value, detail };
+  const detail = words === undefined ? signal.detail : words;
+  const outcome: Outcome = { at, key, kind: kindOf(signal, kind), run, value, detail };
   if (thresholds !== null) return addOutcome(outcomes, outcome, stepOf(thresholds));
   if (kind === "bad") return withBad(outcomes, outcome);
   // A monitor that is up again says nothing about the others of its group.
   return withGood(outcomes, outcome, signal.kind !== "missed");
+}
+
+function kindOf({ kind, detail }: AlertSignal, outcome: AlertSignal["outcome"]): Outcome["kind"] {
+  if (outcome !== "bad") return "good";
+  return kind === "missed" && (detail === "missed" || detail === "overrun") ? detail : "bad";
 }
 
 /** Returns outcomes with a thing that is bad. It counts once while it is, and for each of its runs. */

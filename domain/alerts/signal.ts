@@ -48,8 +48,10 @@ export interface AlertSignal {
   readonly run: RunId | null;
   /** Measured value, such as dollars or seconds; null for none. */
   readonly value: number | null;
-  /** Words about it, such as `missed`; null for none. */
+  /** Word that rules select by, such as `missed`, or words about it; null for none. */
   readonly detail: string | null;
+  /** Words for the title instead of `detail`; absent for none. */
+  readonly words?: string | null;
   /** First 200 characters of the run's error; null for none. */
   readonly error: string | null;
 }

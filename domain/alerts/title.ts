@@ -12,9 +12,9 @@ import { OTHER_GROUP, type RuleCondition, type RuleSettings } from "./rule.ts";
 const NAME_CHARS_MAX = 100;
 
 /** The subject of a title. */
-export interface Trouble {
+export interface TitleSubject {
   /** The rule's. */
-  readonly settings: Pick<RuleSettings, "condition" | "resolveAfter">;
+  readonly settings: Pick<RuleSettings, "condition" | "resolveAfter" | "groupBy">;
   /** Group. */
   readonly group: Group;
   /** Number of bad outcomes. */
@@ -23,23 +23,24 @@ export interface Trouble {
   readonly last: Outcome | null;
 }
 
-/** Returns the title of an incident. */
-export function titleOf(trouble: Trouble): string {
-  const { settings: { condition }, group: { text }, last } = trouble;
-  const who = text === OTHER_GROUP ? "Further groups" : nameOf(trouble.group);
+/** Returns the title of an incident: what happened, and to whom. */
+export function titleOf(subject: TitleSubject): string {
+  const { settings: { condition }, group, last } = subject;
+  if (group.text === OTHER_GROUP) return `${OTHER_GROUP}: ${othersTitle(subject)}`;
+  const who = nameOf(group);
   const value = last?.value ?? null;
   switch (condition.kind) {
     case "run_failed":
-      return `${who ?? "Runs"} ${failureOf(trouble)}`;
+      return `${who ?? "Runs"} ${failureOf(subject)}`;
     case "check_failed":
-      return `${who ?? "Runs"} ${failedChecks(trouble, condition.checks)}`;
+      return `${who ?? "Runs"} ${failedChecks(subject, condition.checks)}`;
     case "run_cost":
       return `A run${ofText(who)} cost ${usdText(value)}, more than $${condition.usd}`;
     case "spend":
       return `${who ?? "The team"} spent ${usdText(value)} ${PERIODS[condition.period]}: ` +
         `the limit is $${condition.usd}`;
     case "missed":
-      return missedTitle(who ?? "An agent", last?.detail ?? "missed");
+      return missedTitle(who ?? "An agent", last);
     case "stuck":
       return `A run${ofText(who)} is open for more than ${secondsText(condition.seconds)}`;
     case "unpriced":
@@ -47,8 +48,34 @@ export function titleOf(trouble: Trouble): string {
     case "quota":
       return `The team has used ${value ?? 100} % of this month's events`;
     case "service":
-      return SERVICE_TITLES[last?.detail as keyof typeof SERVICE_TITLES] ??
-        "The service has a problem";
+      return serviceTitle(last);
+    default:
+      return condition satisfies never;
+  }
+}
+
+/** Returns what is true of each of the groups that share an incident. */
+function othersTitle({ settings: { condition, groupBy }, count }: TitleSubject): string {
+  const groups = `further ${groupBy ?? "group"}s`;
+  const times = `${count} time${count === 1 ? "" : "s"}`;
+  switch (condition.kind) {
+    case "run_failed":
+      return `runs of ${groups} failed or timed out ${times}`;
+    case "check_failed":
+      return `runs of ${groups} failed checks ${times}`;
+    case "run_cost":
+      return `runs of ${groups} cost more than $${condition.usd}`;
+    case "spend":
+      return `${groups} reached the limit of $${condition.usd} ${PERIODS[condition.period]}`;
+    case "missed":
+      return `${groups} are down`;
+    case "stuck":
+      return `runs of ${groups} are open for more than ${secondsText(condition.seconds)}`;
+    case "unpriced":
+      return `${groups} have no price`;
+    case "quota":
+    case "service":
+      return `${groups} have a problem`;
     default:
       return condition satisfies never;
   }
@@ -57,17 +84,26 @@ export function titleOf(trouble: Trouble): string {
 /** Words for the periods of a spend rule. */
 const PERIODS = { day: "today", week: "this week", month: "this month" } as const;
 
-/** Titles by trouble of the service. */
-const SERVICE_TITLES = {
-  dead_stage: "The processing of a run has failed for good",
-  dead_delivery: "A message could not be delivered",
-  broken_channel: "A channel is broken and receives no messages",
-} as const satisfies Record<
-  Extract<RuleCondition, { kind: "service" }>["what"][number],
-  string
->;
+/** Returns the title of a trouble of the service; the last outcome names the channels. */
+function serviceTitle(last: Outcome | null): string {
+  const names = last?.detail ?? null;
+  const isMany = names?.includes(",") ?? false;
+  switch (last?.key) {
+    case "dead_stage":
+      return "The processing of a run has failed for good";
+    case "dead_delivery":
+      return `A message${
+        names === null ? "" : ` to ${isMany ? "channels" : "channel"} ${names}`
+      } could not be delivered`;
+    case "broken_channel":
+      return `${names === null ? "A channel" : `${isMany ? "Channels" : "Channel"} ${names}`} ` +
+        `${isMany ? "are broken and receive" : "is broken and receives"} no messages`;
+    default:
+      return "The service has a problem";
+  }
+}
 
-function failureOf({ settings, count, last }: Trouble): string {
+function failureOf({ settings, count, last }: TitleSubject): string {
   const isTimeout = last?.detail === "timeout";
   if (count < 2) return isTimeout ? "timed out" : "failed";
   const { condition } = settings;
@@ -77,7 +113,7 @@ function failureOf({ settings, count, last }: Trouble): string {
 }
 
 /** @param checks slugs of the rule's; empty for all */
-function failedChecks({ settings, count, last }: Trouble, checks: readonly string[]): string {
+function failedChecks({ settings, count, last }: TitleSubject, checks: readonly string[]): string {
   const names = last?.detail ?? "";
   const [only] = checks;
   if (count < 2) return `failed ${names.includes(",") ? "checks" : "check"} ${names}`;
@@ -86,18 +122,18 @@ function failedChecks({ settings, count, last }: Trouble, checks: readonly strin
   return `failed checks ${times}, the last time ${names}`;
 }
 
-function timesText({ resolveAfter }: Trouble["settings"], count: number): string {
+function timesText({ resolveAfter }: TitleSubject["settings"], count: number): string {
   return `${count} times${resolveAfter === 1 ? " in a row" : ""}`;
 }
 
-function missedTitle(who: string, reason: string): string {
-  switch (reason) {
+function missedTitle(who: string, last: Outcome | null): string {
+  switch (last?.kind) {
     case "overrun":
       return `${who} runs for too long`;
-    case "failed":
+    case "bad":
       return `${who} is down: its runs failed`;
     default:
-      return `${who} did not run when it was expected`;
+      return `${who} did not run${last?.detail ? `: ${last.detail}` : " when it was expected"}`;
   }
 }
 
@@ -113,7 +149,7 @@ function nameOf({ group: { agent, customer, feature, model } }: Group): string |
 /** Returns the subject inside a sentence. */
 function ofText(who: string | null): string {
   if (who === null) return "";
-  return ` of ${who.replace(/^(Customer|Feature|Further) /, (word) => word.toLowerCase())}`;
+  return ` of ${who.replace(/^(Customer|Feature) /, (word) => word.toLowerCase())}`;
 }
 
 function usdText(usd: number | null): string {

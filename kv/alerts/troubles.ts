@@ -21,8 +21,10 @@ export interface Trouble {
   readonly key: string;
   /** Measured value. */
   readonly value: number;
-  /** Words about it. */
+  /** Word that rules select by. */
   readonly detail: string;
+  /** Words for the title; absent for none. */
+  readonly words?: string | null;
 }
 
 /** Milliseconds for which a delivery that was given up is reported. */
@@ -30,6 +32,9 @@ const DEAD_DELIVERY_MS = 86_400_000;
 
 /** Maximum rows that are counted. */
 const COUNTED_MAX = 100;
+
+/** Maximum channels that a title names. */
+const NAMES_MAX = 3;
 
 type ServiceTrouble = typeof SERVICE_TROUBLES[number];
 
@@ -58,36 +63,47 @@ export async function serviceTroubles(
   { what }: Extract<RuleCondition, { kind: "service" }>,
   nowMs: number,
 ): Promise<Trouble[]> {
-  const count: Record<ServiceTrouble, () => Promise<number>> = {
-    dead_stage: async () => (await readDead(store, team)).length,
+  const read: Record<ServiceTrouble, () => Promise<readonly (string | null)[]>> = {
+    dead_stage: async () => (await readDead(store, team)).map(() => null),
     dead_delivery: () => deadDeliveries(store, team, nowMs),
     broken_channel: () => brokenChannels(store, team),
   };
-  const counts = await Promise.all(what.map(async (trouble) => [trouble, await count[trouble]()]));
-  return (counts as [ServiceTrouble, number][]).filter(([, value]) => value > 0)
-    .map(([trouble, value]) => ({ key: trouble, value, detail: trouble }));
+  const found = await Promise.all(what.map(async (trouble): Promise<Trouble> => {
+    const channels = await read[trouble]();
+    const words = listOf(channels.filter((channel) => channel !== null));
+    return { key: trouble, value: channels.length, detail: trouble, words };
+  }));
+  return found.filter(({ value }) => value > 0);
 }
 
-/** Counts the latest deliveries that were given up within a day. */
-async function deadDeliveries(store: Store, team: TeamId, nowMs: number): Promise<number> {
+/** Lists channels, each once; null for none. */
+function listOf(channels: readonly string[]): string | null {
+  const names = [...new Set(channels)].sort();
+  if (names.length === 0) return null;
+  const more = names.length - NAMES_MAX;
+  return names.slice(0, NAMES_MAX).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** Returns the channels of the latest deliveries that were given up within a day. */
+async function deadDeliveries(store: Store, team: TeamId, nowMs: number): Promise<string[]> {
   const range = { prefix: keys.deadDeliveries(team) };
   const rows = await listRows(store, range, { limit: COUNTED_MAX, reverse: true });
   const deliveries = await getAll(store, rows.map(({ key }) => keys.delivery(team, idOf(key))));
-  return deliveries.filter(({ value }) => {
-    const { message, tries } = value as Delivery | null ?? NO_DELIVERY;
+  return deliveries.flatMap(({ value }) => {
+    if (value === null) return [];
+    const { channel, message, tries } = value as Delivery;
     // A test has its answer.
-    return message.incident !== null && (tries.at(-1)?.at ?? 0) > nowMs - DEAD_DELIVERY_MS;
-  }).length;
+    const isDead = message.incident !== null && (tries.at(-1)?.at ?? 0) > nowMs - DEAD_DELIVERY_MS;
+    return isDead ? [channel] : [];
+  });
 }
 
-const NO_DELIVERY = { message: { incident: null }, tries: [] };
-
-/** Counts the broken channels that are enabled: a deleted one may leave its state. */
-async function brokenChannels(store: Store, team: TeamId): Promise<number> {
+/** Returns the broken channels that are enabled: a deleted one may leave its state. */
+async function brokenChannels(store: Store, team: TeamId): Promise<string[]> {
   const { channels } = await readConfig(store, team);
   const enabled = channels.filter(({ settings }) => settings.enabled);
   const healths = await readHealths(store, team, enabled.map(({ slug }) => slug));
-  return [...healths.values()].filter(isBlocked).length;
+  return [...healths].filter(([, health]) => isBlocked(health)).map(([slug]) => slug);
 }
 
 function idOf(key: Deno.KvKey): string {

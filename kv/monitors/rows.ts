@@ -107,7 +107,7 @@ export async function rowsOfChanges(
     deletes,
     rows: changes.map(({ monitor }) => teamSet(monitorRow(team, monitor.agent), monitor)),
     alerts: {
-      signals: changes.flatMap(({ monitor, flips }) => missedSignals(monitor.agent, flips)),
+      signals: changes.flatMap(({ monitor, flips }) => missedSignals(monitor, flips)),
     },
   };
 }

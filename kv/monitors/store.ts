@@ -246,7 +246,7 @@ async function remove(
         ...dueAt === null ? [] : [dueKeyOf(team, agent, dueAt)],
       ],
       rows: [teamSet(monitorRow(team, agent), null)],
-      alerts: { signals: deletedSignals(agent, monitor.state, made.at) },
+      alerts: { signals: deletedSignals(monitor, made.at) },
     };
   }
 }

@@ -89,7 +89,10 @@ Deno.test("alerts: an incident is acknowledged, silenced and resolved, and its s
   assertMatch(after, /Resolved: by first key : “done”/i);
   assert(!/Resolve Silence/.test(after));
   const history = await textAt(reader, `${ALERTS}/history`);
-  assertMatch(history, /billing failed 3 times in a row critical failures/);
+  assertMatch(
+    history,
+    /billing failed 3 times in a row: 502 from the payments ledger critical failures/,
+  );
   assertMatch(await textAt(reader, `${ALERTS}/history?agent=other`), /No incident matches/);
 });
 

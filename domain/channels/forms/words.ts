@@ -84,12 +84,21 @@ export function wordsOf(message: Message, context: FormContext): Words {
     "incident.resolved": "Resolved: ",
     "channel.test": "Test: ",
   }[event];
+  const error = errorOf(incident, context);
   return {
-    headline: `${before}${incident.title}`,
+    headline: before + headlineOf({ title: incident.title, error }),
     facts: factsOf(incident, message),
-    error: errorOf(incident, context),
+    error,
     link: incidentUrl(incident.id, context.publicUrl),
   };
+}
+
+/** Characters of an error in a headline. */
+const CAUSE_CHARS_MAX = 80;
+
+/** Returns what happened, and why if that is known. */
+export function headlineOf({ title, error }: Pick<IncidentFacts, "title" | "error">): string {
+  return error === null ? title : `${title}: ${plainText(error, CAUSE_CHARS_MAX)}`;
 }
 
 function testWords({ team }: FormContext): Words {

@@ -1,6 +1,7 @@
 /** Lists of the area: `/dashboard/alerts/history` of incidents, and `/dashboard/alerts/deliveries`. */
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
+import { headlineOf } from "../../../domain/channels/forms/words.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import { NO_SUCH_DELIVERY, parseDeliveriesQuery } from "../../api/deliveries/deliveries.ts";
@@ -76,7 +77,7 @@ const columnsAt = (now: number): readonly Column<Incident>[] => [
     cell: (incident) => (
       <>
         <IncidentMark of={incident} />{" "}
-        <a class="row" href={incidentPath(incident.id)}>{incident.title}</a>
+        <a class="row" href={incidentPath(incident.id)}>{headlineOf(incident)}</a>
       </>
     ),
   },

@@ -3,14 +3,18 @@ import { assertEquals } from "@std/assert";
 import type { Channel } from "../../../../domain/channels/store.ts";
 import type { ChannelSettings } from "../../../../domain/channels/channel.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { groupOf } from "../../../../domain/alerts/group.ts";
+import { groupOf, OTHER } from "../../../../domain/alerts/group.ts";
 import type { Incident, TimelineEntry } from "../../../../domain/alerts/incident.ts";
 import {
   type AlertInstance,
   isStored,
   newInstance,
+  stateOf,
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
+import { missedSignals } from "../../../../domain/alerts/missed_signals.ts";
+import type { Flip, Monitor } from "../../../../domain/monitors/monitor.ts";
+import { created, HOUR, MINUTE, T0 } from "../monitors/monitors.ts";
 import { isMuted, matches } from "../../../../domain/alerts/match.ts";
 import { announce, type Recipients } from "../../../../domain/alerts/notify.ts";
 import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
@@ -177,7 +181,8 @@ Deno.test("a paused monitor resolves at once", () => {
   const story = new Story(aRule({ kind: "missed", reasons: ["missed"] }));
   const flip = (n: number, outcome: AlertSignal["outcome"]) => {
     const { instance } = story;
-    const missed = { ...signal(n, outcome, "missed"), kind: "missed", key: "nightly" } as const;
+    const about = { kind: "missed", key: "nightly", words: null } as const;
+    const missed = { ...signal(n, outcome, "missed"), ...about };
     story.instance = withSignal(instance, story.rule, missed);
     return updateIncident(story.instance, story.incident, {
       ...{ ...story.making(n), rule: story.rule, recipients: story.recipients },
@@ -323,6 +328,77 @@ Deno.test("titles are sentences", () => {
     title({ kind: "quota", percents: [80] }, null, null, 80),
     "The team has used 80 % of this month's events",
   );
+});
+
+Deno.test("titles: the group that others share is shown as such, and said of all of them", () => {
+  const last = { at: 1, key: "k", kind: "bad" as const, run: null, value: 2, detail: "failed" };
+  const title = (condition: RuleCondition, groupBy: RuleSettings["groupBy"] = "agent") =>
+    titleOf({ settings: aRule(condition, { groupBy }).settings, group: OTHER, count: 12, last });
+  assertEquals(
+    title(THREE_FAILURES),
+    "(other): runs of further agents failed or timed out 12 times",
+  );
+  assertEquals(
+    title({ kind: "run_cost", usd: "1" }, "customer"),
+    "(other): runs of further customers cost more than $1",
+  );
+  assertEquals(
+    title({ kind: "spend", usd: "1", period: "day" }, "feature"),
+    "(other): further features reached the limit of $1 today",
+  );
+  assertEquals(title({ kind: "missed", reasons: ["missed"] }), "(other): further agents are down");
+  assertEquals(title({ kind: "unpriced" }, "model"), "(other): further models have no price");
+  assertEquals(
+    title({ kind: "stuck", seconds: 3_600 }, null),
+    "(other): runs of further groups are open for more than 1 hour",
+  );
+});
+
+Deno.test("titles of trouble of the service name its channels", () => {
+  const { settings } = aRule({ kind: "service", what: ["broken_channel", "dead_delivery"] });
+  const title = (key: string, detail: string | null) => {
+    const last = { at: 1, key, kind: "bad" as const, run: null, value: 1, detail };
+    return titleOf({ settings, group: { text: "", group: {} }, count: 1, last });
+  };
+  assertEquals(title("broken_channel", "ops"), "Channel ops is broken and receives no messages");
+  assertEquals(
+    title("broken_channel", "ops, pager"),
+    "Channels ops, pager are broken and receive no messages",
+  );
+  assertEquals(title("dead_delivery", "ops"), "A message to channel ops could not be delivered");
+  assertEquals(title("dead_stage", null), "The processing of a run has failed for good");
+});
+
+Deno.test("titles of a missed run say when it was due, its schedule and the last arrival", () => {
+  const flip = { at: T0 + HOUR + 10 * MINUTE, from: "late", to: "down", reason: "missed" } as const;
+  const settings = aRule({ kind: "missed", reasons: ["missed", "failed"] }).settings;
+  const title = (monitor: Monitor, change: Flip = flip) => {
+    const rule = aRule(settings.condition);
+    const instance = missedSignals(monitor, [change]).reduce(
+      (instance, each) => withSignal(instance, rule, each),
+      newInstance(rule, groupOf("agent", { ...SUBJECT, agent: "a" })),
+    );
+    return titleOf({
+      settings,
+      ...{ group: instance, count: 1, last: stateOf(instance, rule).last },
+    });
+  };
+  const nightly = { schedule: { cron: "30 2 * * *", tz: "Europe/Berlin" } };
+  assertEquals(
+    title({ ...created(nightly), expectedAt: T0 + HOUR }),
+    "a did not run: due 2026-05-01 01:00 UTC (at 02:30 Europe/Berlin), " +
+      "last arrival 2026-04-30 23:00 UTC",
+  );
+  assertEquals(
+    title({ ...created(), expectedAt: T0 + HOUR, lastArrivalAt: null }),
+    "a did not run: due 2026-05-01 01:00 UTC (every hour)",
+  );
+  // A run that was missed before the latest one has another deadline than the monitor.
+  assertEquals(
+    title({ ...created(), expectedAt: T0 + 2 * HOUR }),
+    "a did not run when it was expected",
+  );
+  assertEquals(title(created(), { ...flip, reason: "failed" }), "a is down: its runs failed");
 });
 
 Deno.test("titles of failed checks name the check, or the last ones of several", () => {

@@ -94,6 +94,18 @@ Deno.test("stuck: opens at the limit, counts each run once, ends with the last o
   assertEquals(await here.ruleRows(), [], "nothing is open");
 });
 
+Deno.test("stuck: a child run opens an incident only by a rule about all runs (R32)", async () => {
+  await using temp = await TempStore.open();
+  const here = new AlertProcess(temp.store);
+  await here.setRule("roots", ruleOf({ kind: "stuck", seconds: 3_600 }));
+  await here.setRule("all", ruleOf({ kind: "stuck", seconds: 3_600, runs: "all" }));
+  const child = { id: run(2), agent: "a", startedAt: NOON, parentRunId: run(1) };
+  await here.runs.open(TEAM, child, NOON);
+  await here.work();
+  await here.until(NOON + 61 * MINUTE);
+  assertEquals(await here.states(), ["all 1 open"]);
+});
+
 Deno.test("stuck: the default rule finds a run within a minute of its limit", async () => {
   await using temp = await TempStore.open();
   const here = new AlertProcess(temp.store);
@@ -167,6 +179,8 @@ Deno.test("service: opens with a trouble, ends when none of its kind is left", a
   await temp.store.writer.commit({ sets: [{ key: broken, value: { state: "broken" } }] });
   await here.until(NOON + MINUTE);
   assertEquals(await here.states(), ["service 2 open"]);
+  const [{ title } = { title: "" }] = await here.incidents();
+  assertEquals(title, "Channel ops is broken and receives no messages");
   await temp.store.writer.commit({ deletes: [dead] });
   await here.until(NOON + 2 * MINUTE);
   assertEquals(await here.states(), ["service 2 open"]);

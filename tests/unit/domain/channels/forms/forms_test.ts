@@ -33,7 +33,7 @@ const HOSTILE_CONTEXT: FormContext = { ...LINKED, team: { ...PLAIN.team, name: H
 
 Deno.test("words: what happened, since when and how many times; a link only with a public URL", () => {
   assertEquals(wordsOf(aMessage(), PLAIN), {
-    headline: "nightly failed 3 times in a row",
+    headline: "nightly failed 3 times in a row: Connection to the database refused",
     facts: [
       "Severity: critical",
       "Since 2026-11-23 16:25 UTC, 3 times so far",
@@ -46,7 +46,7 @@ Deno.test("words: what happened, since when and how many times; a link only with
   assertEquals(wordsOf(aMessage(), LINKED).link, LINK);
   assertEquals(
     wordsOf(resolvedMessage(), PLAIN).headline,
-    "Resolved: nightly failed 3 times in a row",
+    "Resolved: nightly failed 3 times in a row: Connection to the database refused",
   );
   assertEquals(wordsOf(resolvedMessage(), PLAIN).facts.slice(1, 3), [
     "From 2026-11-23 16:25 UTC to 2026-11-23 18:30 UTC (2 h 5 min), 3 times",
@@ -167,11 +167,14 @@ Deno.test("forms: no text makes a form fail, too long or not well formed", () =>
 
 Deno.test("chat: one attachment for each message; further ones have a line", () => {
   const one = JSON.parse(chatBody([aMessage()], LINKED));
-  assertEquals(one.text, "nightly failed 3 times in a row");
+  assertEquals(one.text, "nightly failed 3 times in a row: Connection to the database refused");
   assertEquals(one.attachments[0].title_link, LINK);
   assertStringIncludes(one.attachments[0].text, "Error: Connection to the database refused");
   assertEquals("title_link" in JSON.parse(chatBody([aMessage()], PLAIN)).attachments[0], false);
-  const messages = Array.from({ length: 12 }, (_, index) => aMessage({ title: `number ${index}` }));
+  const messages = Array.from(
+    { length: 12 },
+    (_, index) => aMessage({ title: `number ${index}`, error: null }),
+  );
   const many = JSON.parse(chatBody(messages, PLAIN));
   assertEquals(many.text, "Runledger: 12 messages\nnumber 10\nnumber 11");
   assertEquals(many.attachments.map(({ title }: { title: string }) => title).at(-1), "number 9");
@@ -213,11 +216,18 @@ Deno.test("e-mail: one thread for an incident, text and HTML, one line of subjec
   const mail = emailOf([aMessage(), aMessage({ id: "inc_eu_02" })], "whd_1", to, LINKED);
   assertEquals(mail.messageId, "whd_1@runledger");
   assertEquals(mail.references, ["inc_eu_01@runledger", "inc_eu_02@runledger"]);
-  assertEquals(mail.subject, "[Runledger] critical: nightly failed 3 times in a row and 1 more");
+  assertEquals(
+    mail.subject,
+    "[Runledger] critical: nightly failed 3 times in a row: Connection to the database refused " +
+      "and 1 more",
+  );
   assertStringIncludes(mail.text, LINK);
   assertStringIncludes(mail.html ?? "", `<a href="${LINK}">nightly failed`);
   const resolved = emailOf([resolvedMessage()], "whd_2", to, PLAIN);
-  assertEquals(resolved.subject, "[Runledger] Resolved: nightly failed 3 times in a row");
+  assertEquals(
+    resolved.subject,
+    "[Runledger] Resolved: nightly failed 3 times in a row: Connection to the database refused",
+  );
   const hostile = emailOf([messageOf(HOSTILE)], "whd_3", to, HOSTILE_CONTEXT);
   assert(!/[\p{Cc}\u2028\u202E]/u.test(hostile.subject), hostile.subject);
   const html = hostile.html ?? "";
