@@ -28,14 +28,14 @@ export const MEMORY_SHARES = {
   recent_ids: 25,
   /** Roll-ups of days without changes. */
   rollup_days: 25,
-  /** Rows of teams whose runs are being aggregated: roll-ups, agents' activity, monitors. */
+  /** Rows of teams whose runs are being aggregated, such as roll-ups and alert instances. */
   team_rows: 30,
   /** Rate cards and the model names looked up on them. */
   rate_cards: 25,
   /** Recently verified credentials and their last use. */
   credentials: 10,
-  /** Rules, checks, channels, instances and counts of teams whose runs are being aggregated. */
-  alerts: 10,
+  /** Rules, channels, silences and compiled checks of teams whose runs are being aggregated. */
+  configs: 10,
   /** Compiled patterns, parsed cron lines, and monitors that pings ask for. */
   memos: 10,
   /** Active agents. */

@@ -6,76 +6,60 @@
 import { type AlertRows, decideAlerts } from "../../domain/alerts/decide.ts";
 import type { AlertWork } from "../../domain/alerts/signal.ts";
 import type { StampSource } from "../../domain/alerts/stamp.ts";
-import { touched } from "../../domain/alerts/touched.ts";
+import type { AlertConfig } from "../../domain/alerts/touched.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
-import { type AlertCache, readLacking } from "./read.ts";
-import { changeRows } from "./rows.ts";
+import type { TeamRows } from "../team/rows.ts";
+import { readLacking } from "./read.ts";
+import { type AlertSets, changeRows, countsRow } from "./rows.ts";
 
 /** Dependencies of plans. */
 export interface AlertDeps {
   readonly store: Store;
   readonly stamps: StampSource;
-  readonly cache: AlertCache;
 }
 
 /** Rows that alerts add to a commit. */
-export interface AlertPlan {
-  readonly sets: readonly KvSet[];
-  readonly deletes: readonly Deno.KvKey[];
+export interface AlertPlan extends AlertSets {
   /** Runs whose outcome an instance counts. */
   readonly counted: ReadonlySet<RunId>;
-  /** Updates the cache after the commit, from one version of the roll-ups to the next. */
-  readonly remember: (before: string | null, after: string) => void;
 }
+
+/** A commit that changes no alerts. */
+export const NO_ALERTS: AlertPlan = { rows: [], sets: [], deletes: [], counted: new Set() };
 
 /**
  * Plans the changes of a team's alerts.
  *
- * @param version version of the team's roll-ups, read before what the signals report
+ * @param cached rows of the team, whose version was read before what the signals report
  */
 export async function planAlerts(
-  { store, stamps, cache }: AlertDeps,
+  { store, stamps }: AlertDeps,
   team: TeamId,
-  version: string | null,
+  cached: TeamRows,
+  config: AlertConfig,
   work: AlertWork,
   hints: Pick<AlertRows, "seenBefore"> = {},
 ): Promise<AlertPlan> {
   const { signals, looks = [], byHand, ends } = work;
-  const areSignals = looks.length === 0 && byHand === undefined && ends === undefined;
-  if (areSignals && signals.length === 0) return nothingFor(cache, team);
-  const { config, counts, instances } = await cache.of(team, version);
-  if (areSignals && touched(config, counts, signals).length === 0) return nothingFor(cache, team);
+  const isNothing = looks.length === 0 && byHand === undefined && ends === undefined;
+  if (signals.length === 0 && isNothing) return NO_ALERTS;
   const changing = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
+  const counts = await cached.get(countsRow(team)) ?? {};
   const rows = {
-    ...{ config, counts, instances, seenBefore: hints.seenBefore },
+    ...{ config, counts, seenBefore: hints.seenBefore, instances: new Map() },
     ...{ incidents: new Map(), earlier: new Map(), unpriced: new Map(), errors: new Map() },
   };
   const stamp = stamps();
   for (;;) {
     const { change, lacking } = decideAlerts(rows, work, stamp.begin());
     if (change === null) {
-      await readLacking(store, team, rows, lacking, changing);
+      await readLacking(store, team, cached, rows, lacking, changing);
       continue;
     }
     const runs = [...change.incidentsOfRuns.keys()];
     const named = await getAll(store, runs.map((run) => keys.runIncidents(team, run)));
-    return {
-      ...changeRows(team, counts, change, named),
-      counted: change.counted,
-      remember: (before, after) => cache.remember(team, before, after, change),
-    };
+    return { ...changeRows(team, counts, change, named), counted: change.counted };
   }
-}
-
-/** Returns the rows of a commit that changes no alerts. */
-export function nothingFor(cache: AlertCache, team: TeamId): AlertPlan {
-  return {
-    sets: [],
-    deletes: [],
-    counted: new Set(),
-    remember: (before, after) => cache.remember(team, before, after),
-  };
 }

@@ -15,11 +15,37 @@ import { packBlob, unpackBlob } from "../base/blob.ts";
 import { keys } from "../base/keys.ts";
 import { newDeliveryRows } from "../channels/delivery_rows.ts";
 import { getAll, getValue, type Store } from "../store.ts";
+import { type RowFamily, type TeamKey, teamKey, type TeamSet, teamSet } from "../team/rows.ts";
 import { workKey, workSet } from "../work/work_rows.ts";
 import type { KvSet } from "../writer/write.ts";
 
 /** Maximum incidents that a run names: the latest. */
 const INCIDENTS_PER_RUN_MAX = 100;
+
+/** Bytes in memory of an instance, of each of its outcomes, and of the numbers of a rule, roughly. */
+const INSTANCE_BYTES = 600, OUTCOME_BYTES = 250, COUNTS_BYTES = 150;
+
+const INSTANCES: RowFamily<AlertInstance> = {
+  decode: (stored) => decoded(stored) as AlertInstance,
+  encode: encoded,
+  bytesOf: ({ outcomes }) => INSTANCE_BYTES + OUTCOME_BYTES * outcomes.kept.length,
+};
+
+const COUNTS: RowFamily<TeamCounts> = {
+  decode: (stored) => stored as TeamCounts,
+  encode: (counts) => counts,
+  bytesOf: (counts) => COUNTS_BYTES * Object.keys(counts).length,
+};
+
+/** Returns the row of a group that is not ok. */
+export function instanceRow(team: TeamId, rule: string, group: string): TeamKey<AlertInstance> {
+  return teamKey(INSTANCES, keys.alert(team, rule, group));
+}
+
+/** Returns the row of the numbers of a team's instances. */
+export function countsRow(team: TeamId): TeamKey<TeamCounts> {
+  return teamKey(COUNTS, keys.alertState(team));
+}
 
 /** Immutable fields of an incident that lists are filtered by, in its row by time. */
 export interface IncidentLabels {
@@ -88,19 +114,30 @@ export function incidentAtSet(team: TeamId, incident: Incident): KvSet {
   return { key: keys.incidentAt(team, openedAt, id), value: labels };
 }
 
+/** Rows that a change of alerts sets and deletes. */
+export interface AlertSets {
+  /** Instances and their numbers. */
+  readonly rows: readonly TeamSet[];
+  readonly sets: readonly KvSet[];
+  readonly deletes: readonly Deno.KvKey[];
+}
+
 /** Returns the rows that a change of a team's alerts sets and deletes. */
 export function changeRows(
   team: TeamId,
   before: TeamCounts,
   { instances, incidents, deliveries, due, counts, incidentsOfRuns }: AlertChange,
   named: readonly Deno.KvEntryMaybe<unknown>[],
-): { readonly sets: readonly KvSet[]; readonly deletes: readonly Deno.KvKey[] } {
-  const sets: KvSet[] = counts === before ? [] : [{ key: keys.alertState(team), value: counts }];
-  const deletes: Deno.KvKey[] = [];
+): AlertSets {
+  const rows = counts === before ? [] : [teamSet(countsRow(team), counts)];
   for (const { before, after } of instances.values()) {
-    if (after !== null) sets.push(instanceSet(team, after));
-    else if (before !== null) deletes.push(keys.alert(team, before.rule, before.text));
+    const { rule, text } = after ?? before ?? {};
+    if (rule !== undefined && text !== undefined) {
+      rows.push(teamSet(instanceRow(team, rule, text), after));
+    }
   }
+  const sets: KvSet[] = [];
+  const deletes: Deno.KvKey[] = [];
   for (const { rule, group, at, isFiled } of due) {
     const row = { at, kind: "rule", team, name: groupName(rule, group) } as const;
     if (isFiled) sets.push(workSet(row));
@@ -123,7 +160,7 @@ export function changeRows(
     const all = [...new Set([...value ?? [], ...added])].sort();
     return { key, value: all.slice(-INCIDENTS_PER_RUN_MAX) };
   });
-  return { sets: [...sets, ...newDeliveryRows(team, deliveries), ...runs], deletes };
+  return { rows, sets: [...sets, ...newDeliveryRows(team, deliveries), ...runs], deletes };
 }
 
 function encoded(value: AlertInstance | Incident): Uint8Array {

@@ -7,7 +7,7 @@
 import { groupOf } from "../../domain/alerts/group.ts";
 import { groupName } from "../../domain/alerts/look.ts";
 import { matches } from "../../domain/alerts/match.ts";
-import type { Rule } from "../../domain/alerts/rule.ts";
+import type { Rule, TeamCounts } from "../../domain/alerts/rule.ts";
 import {
   checkSignals,
   closeOutcomeOf,
@@ -18,6 +18,7 @@ import {
   unpricedSignals,
 } from "../../domain/alerts/run_signals.ts";
 import type { AlertSignal } from "../../domain/alerts/signal.ts";
+import type { AlertConfig } from "../../domain/alerts/touched.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
@@ -25,7 +26,6 @@ import { workSet } from "../work/work_rows.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet } from "../writer/write.ts";
-import type { TeamAlerts } from "./read.ts";
 
 /** Milliseconds within which changes of a group's spend share a look. */
 const SPEND_STEP_MS = 2_000;
@@ -41,16 +41,21 @@ type ChangedResults = ReadonlyMap<RunId, ResultsChange>;
 
 /** Returns the signals of changed runs. Good ones are left out if no instance can count them. */
 export function runSignals(
-  alerts: TeamAlerts,
+  config: AlertConfig,
+  counts: TeamCounts,
   updates: readonly RunUpdate[],
   results: ChangedResults,
 ): AlertSignal[] {
-  return [...endSignals(alerts, updates), ...judgedSignals(alerts, updates, results)];
+  return [
+    ...endSignals(config, counts, updates),
+    ...judgedSignals(config, counts, updates, results),
+  ];
 }
 
 /** Returns the signals of how runs ended, what they cost, and of models without a price. */
 function endSignals(
-  { config: { byKind }, counts }: TeamAlerts,
+  { byKind }: AlertConfig,
+  counts: TeamCounts,
   updates: readonly RunUpdate[],
 ): AlertSignal[] {
   const failed = byKind.get("run_failed") ?? [];
@@ -75,7 +80,8 @@ function endSignals(
 
 /** Returns the signals of what checks said. */
 function judgedSignals(
-  { config: { byKind }, counts }: TeamAlerts,
+  { byKind }: AlertConfig,
+  counts: TeamCounts,
   updates: readonly RunUpdate[],
   results: ChangedResults,
 ): AlertSignal[] {
@@ -106,7 +112,7 @@ function changeOf({ run: { id, ledger }, before, after }: RunUpdate): RunChange 
  */
 export function runLookSets(
   team: TeamId,
-  { config: { byKind } }: TeamAlerts,
+  { byKind }: AlertConfig,
   updates: readonly RunUpdate[],
   nowMs: number,
   isFiled: (key: Deno.KvKey) => boolean,

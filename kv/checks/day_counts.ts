@@ -7,10 +7,14 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { CHECK_STATUSES, type CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
-import type { SizedMap } from "../../runtime/byte_cache.ts";
-import { getAll, type Store } from "../store.ts";
-import { keyText } from "../writer/group.ts";
-import type { KvSet } from "../writer/write.ts";
+import {
+  type RowFamily,
+  type TeamKey,
+  teamKey,
+  type TeamRows,
+  type TeamSet,
+  teamSet,
+} from "../team/rows.ts";
 import { type CountsRow, type DayRow, PASSES_MAX } from "./rows.ts";
 
 /** Agent of the row that counts the results of all agents. */
@@ -34,16 +38,15 @@ export function placeOf(summary: RunSummary | null): ResultsPlace | null {
   return { day, agent, at: times.receivedAt };
 }
 
-/** Cached rows of a team, by the text of their key; null for a row that is not stored. */
-export type CheckDays = SizedMap<DayRow | null>;
+/** Bytes in memory of the counts, or of the passes, of a check, roughly. */
+const CHECK_BYTES = 200;
 
-/** Changed rows. */
-export interface DayChanges {
-  readonly sets: readonly KvSet[];
-  readonly deletes: readonly Deno.KvKey[];
-  /** Caches the rows after the commit. */
-  readonly remember: () => void;
-}
+const DAYS: RowFamily<DayRow> = {
+  decode: (stored) => stored as DayRow,
+  encode: (row) => row,
+  bytesOf: ({ counts, passes = {} }) =>
+    CHECK_BYTES * (Object.keys(counts).length + Object.keys(passes).length),
+};
 
 /** Change of the counts of one check in one row. */
 interface CheckChange {
@@ -55,7 +58,7 @@ interface CheckChange {
 
 /** Change of one row, by check. */
 interface RowChange {
-  readonly key: Deno.KvKey;
+  readonly key: TeamKey<DayRow>;
   readonly byCheck: Map<string, CheckChange>;
   /** True if results of a deleted check go, which the row may still count. */
   hasGone: boolean;
@@ -91,29 +94,22 @@ export class DayDifference {
   }
 
   /** Returns the rows that change. */
-  async rows(store: Store, days: CheckDays): Promise<DayChanges> {
-    const changes = [...this.#rows].filter(([, { byCheck, hasGone }]) =>
+  async rows(cached: TeamRows): Promise<TeamSet[]> {
+    const changes = [...this.#rows.values()].filter(({ byCheck, hasGone }) =>
       hasGone || byCheck.values().some(isChange)
     );
-    const missing = changes.filter(([name]) => !days.has(name));
-    const stored = await getAll(store, missing.map(([, { key }]) => key));
-    for (const [i, [name]] of missing.entries()) days.set(name, stored[i]?.value as DayRow | null);
-    const after = changes.map(([name, { key, byCheck }]) => {
-      const row = changedDay(days.get(name) ?? null, byCheck, this.#existing);
-      return { name, key, row };
-    });
-    return {
-      sets: after.flatMap(({ key, row }) => row === null ? [] : [{ key, value: row }]),
-      deletes: after.flatMap(({ key, row }) => row === null ? [key] : []),
-      remember: () => after.forEach(({ name, row }) => days.set(name, row)),
-    };
+    const stored = await cached.getAll(changes.map(({ key }) => key));
+    return changes.map(({ key, byCheck }, i) =>
+      teamSet(key, changedDay(stored[i] ?? null, byCheck, this.#existing))
+    );
   }
 
   #rowOf(day: string, agent: string): RowChange {
-    const key = keys.checkCounts(this.#team, day, agent);
-    const name = keyText(key);
-    let row = this.#rows.get(name);
-    if (row === undefined) this.#rows.set(name, row = { key, byCheck: new Map(), hasGone: false });
+    const key = teamKey(DAYS, keys.checkCounts(this.#team, day, agent));
+    let row = this.#rows.get(key.name);
+    if (row === undefined) {
+      this.#rows.set(key.name, row = { key, byCheck: new Map(), hasGone: false });
+    }
     return row;
   }
 }
@@ -162,12 +158,3 @@ function latestPasses(kept: readonly number[], change?: CheckChange): readonly n
   }
   return all.slice(-PASSES_MAX);
 }
-
-/** Returns the bytes of a row in memory, roughly. */
-export function bytesOfDay(row: DayRow | null): number {
-  if (row === null) return 0;
-  return CHECK_BYTES * (Object.keys(row.counts).length + Object.keys(row.passes ?? {}).length);
-}
-
-/** Bytes of the counts, or of the passes, of a check. */
-const CHECK_BYTES = 200;

@@ -21,24 +21,15 @@ import type { RunUpdate } from "../runs/run_update.ts";
 import { getAll, getValue, type Store } from "../store.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet } from "../writer/write.ts";
-import {
-  type CheckDays,
-  type DayChanges,
-  DayDifference,
-  placeOf,
-  type ResultsPlace,
-} from "./day_counts.ts";
-
-/** The rows of a team, under the version that a commit checks. */
-export interface TeamChecks {
-  /** Identifiers of its checks, also of those that are not enabled. */
-  readonly existing: ReadonlySet<string>;
-  /** Cached counts. */
-  readonly days: CheckDays;
-}
+import type { TeamRows, TeamSet } from "../team/rows.ts";
+import { DayDifference, placeOf, type ResultsPlace } from "./day_counts.ts";
 
 /** Results within a commit. */
-export interface ResultsPlan extends DayChanges {
+export interface ResultsPlan {
+  /** Counts by day. */
+  readonly rows: readonly TeamSet[];
+  readonly sets: readonly KvSet[];
+  readonly deletes: readonly Deno.KvKey[];
   /** The updates, with summaries that say what the results are. */
   readonly updates: readonly RunUpdate[];
   /** Changed results, by run. */
@@ -60,11 +51,11 @@ interface Placed {
 }
 
 const NO_CHANGES = {
+  rows: [],
   sets: [],
   deletes: [],
   results: new Map(),
   judged: new Set<RunId>(),
-  remember: () => {},
 };
 
 /** Reads the results of a run, by slug; empty for none. */
@@ -72,11 +63,17 @@ export async function readResults({ store, team, id }: RunAt): Promise<readonly 
   return decodeResults(await getValue(store, keys.checkResults(team, id)));
 }
 
-/** Plans what updates change of results. Updates of runs without results cost nothing. */
+/**
+ * Plans what updates change of results. Updates of runs without results cost nothing.
+ *
+ * @param cached rows of the team, under the version that the commit checks
+ * @param existing identifiers of its checks, also of those that are not enabled
+ */
 export async function planResults(
   store: Store,
   team: TeamId,
-  { existing, days }: TeamChecks,
+  cached: TeamRows,
+  existing: ReadonlySet<string>,
   updates: readonly RunUpdate[],
 ): Promise<ResultsPlan> {
   if (!updates.some(hasResults)) return { ...NO_CHANGES, updates };
@@ -102,15 +99,8 @@ export async function planResults(
     // Readers of the feed learn of each judgement, also if the summary says the same of both.
     return { ...update, after: summary !== null && summary === before ? { ...summary } : summary };
   });
-  const counts = await difference.rows(store, days);
-  return {
-    updates: changed,
-    results,
-    judged,
-    sets: [...sets, ...counts.sets],
-    deletes: [...deletes, ...counts.deletes],
-    remember: counts.remember,
-  };
+  const rows = await difference.rows(cached);
+  return { updates: changed, results, judged, rows, sets, deletes };
 }
 
 /** Returns whether a run has results before or after an update. */

@@ -13,7 +13,7 @@ import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
 import { LabeledCounter } from "../../runtime/metric_text.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import type { PreparedConfig } from "../alerts/read.ts";
+import type { PreparedConfig } from "../config/prepared.ts";
 import { groupsOf } from "../base/groups.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
@@ -202,7 +202,7 @@ export class RunUpdater extends TeamCommits {
     steps: UpdateSteps,
   ): Promise<boolean> {
     const changes: RunUpdate[] = [];
-    const { config } = await this.caches.configs.of(team, rows.version);
+    const config = await this.caches.configs.of(team, rows);
     // Plans run in sequence, because each may read many events.
     for (const run of runs) {
       const planned = steps.plan(run, config);

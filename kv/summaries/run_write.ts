@@ -9,7 +9,8 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import { changeActivity } from "../agents/agents.ts";
-import { nothingFor, planAlerts } from "../alerts/plan.ts";
+import { NO_ALERTS, planAlerts } from "../alerts/plan.ts";
+import { countsRow } from "../alerts/rows.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import {
@@ -48,26 +49,26 @@ export async function buildRunWrite(
   planned: readonly RunUpdate[],
 ) {
   const { configs, filed, store } = caches;
-  const known = await configs.of(team, current.version);
-  const { config: { checkIds: existing }, checkDays: days } = known;
-  const results = await planResults(store, team, { existing, days }, planned);
+  const config = await configs.of(team, current);
+  const counts = await current.get(countsRow(team)) ?? {};
+  const results = await planResults(store, team, current, config.checkIds, planned);
   const { updates: changes } = results;
   const feed = feedChange(team, changes, results.judged, current.lastChange);
   const differences = differencesOf(changes.map(contributionChangeOf));
   const rollups = await changeRollups(current, team, differences);
   const agents = await changeActivity(store, current, team, changes.flatMap(agentChangeOf));
   const monitors = await outcomeRows(store, team, agents.agents, changes);
-  const changedRows = [...rollups.rows, ...agents.rows, ...monitors.rows];
   const signals = [
-    ...runSignals(known, changes, results.results),
+    ...runSignals(config, counts, changes, results.results),
     ...monitors.alerts?.signals ?? [],
   ];
   const alerts = caches.alerts === null
-    ? nothingFor(configs, team)
-    : await planAlerts(caches.alerts, team, known.version, { signals }, agents);
+    ? NO_ALERTS
+    : await planAlerts(caches.alerts, team, current, config, { signals }, agents);
+  const changedRows = [rollups, agents, monitors, alerts, results].flatMap(({ rows }) => rows);
   const looks = caches.alerts === null
     ? []
-    : runLookSets(team, known, changes, caches.alerts.stamps().nowMs, (key) =>
+    : runLookSets(team, config, changes, caches.alerts.stamps().nowMs, (key) =>
       filed.has(keyText(key)));
   const entries = await entriesOf(store, team, current, changes, feed, alerts.counted);
   const removed = await removedRunSets({ store, team }, changes);
@@ -95,8 +96,6 @@ export async function buildRunWrite(
     summaries: entries.summaries,
     /** Updates the caches after the commit. */
     remember: (version: string) => {
-      results.remember();
-      alerts.remember(current.version, version);
       for (const { key } of looks) filed.set(keyText(key), true);
       current.written(version, feed.lastChange, changedRows);
     },

@@ -6,11 +6,11 @@
 import { LRUCache } from "lru-cache";
 import type { StampSource } from "../../domain/alerts/stamp.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { type AlertDeps, nothingFor, planAlerts } from "../alerts/plan.ts";
-import { AlertCache } from "../alerts/read.ts";
+import { type AlertDeps, NO_ALERTS, planAlerts } from "../alerts/plan.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
 import { BACK_ENDS } from "../base/limits.ts";
+import { ConfigCache } from "../config/prepared.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import type { TeamChanges, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
 import type { SumsAdjustment } from "../runs/run_update.ts";
@@ -25,9 +25,6 @@ type TurnPlan<Result> = TeamPlan<Result> & { readonly adjustment?: SumsAdjustmen
 
 const NO_ROWS: TeamRows = { sets: [], deletes: [] };
 
-/** First parts of the keys of rows that the cache of configurations holds, but for counts of results. */
-const CONFIG_ROWS: ReadonlySet<Deno.KvKeyPart> = new Set(["config", "alert", "alert_state"]);
-
 /** Maximum looks at rules that a process remembers to have filed. */
 const LOOKS_MAX = 10_000;
 
@@ -35,8 +32,8 @@ const LOOKS_MAX = 10_000;
 export interface TeamCaches {
   readonly store: Store;
   readonly rows: TeamRowCache;
-  /** Configuration of teams, and their alerts. */
-  readonly configs: AlertCache;
+  /** Configuration of teams. */
+  readonly configs: ConfigCache;
   /** Null if runs change without alerts. */
   readonly alerts: AlertDeps | null;
   /** Looks at rules that are filed and not due yet. */
@@ -50,12 +47,11 @@ export class TeamCommits implements TeamChanges {
 
   /** @param stamps time and identifiers of incidents; null to change runs without alerts */
   constructor(store: Store, stamps: StampSource | null) {
-    const configs = new AlertCache(store);
     this.caches = {
       store,
-      configs,
+      configs: new ConfigCache(store),
       rows: new TeamRowCache(store),
-      alerts: stamps && { store, stamps, cache: configs },
+      alerts: stamps && { store, stamps },
       filed: new LRUCache({ max: LOOKS_MAX }),
     };
   }
@@ -100,14 +96,14 @@ export class TeamCommits implements TeamChanges {
     const { rows, adjustment: { rows: differences, sums } = { rows: [], sums: [] } } = planned;
     if (rows === null) return planned.result;
     const rollups = await changeRollups(current, team, differences);
-    const changedRows = [...rollups.rows, ...rows.rows ?? []];
-    const stored = storedRows(changedRows);
     const removed = differences.length === 0
       ? NO_ROWS
       : await changeRemovedSums({ store, team }, differences);
     const alerts = alertDeps === null || rows.alerts === undefined
-      ? nothingFor(configs, team)
-      : await planAlerts(alertDeps, team, current.version, rows.alerts);
+      ? NO_ALERTS
+      : await planAlerts(alertDeps, team, current, await configs.of(team, current), rows.alerts);
+    const changedRows = [...rollups.rows, ...alerts.rows, ...rows.rows ?? []];
+    const stored = storedRows(changedRows);
     const key = keys.rollupVersion(team);
     const changed = [stored, removed, rows, alerts];
     const write = withoutSet({
@@ -127,18 +123,12 @@ export class TeamCommits implements TeamChanges {
       rowCache.forget(team);
       return LOST;
     }
-    alerts.remember(current.version, version);
-    // The cache does not know the rows of the plan.
-    if ([...rows.sets.map(({ key }) => key), ...rows.deletes].some(isCached)) configs.forget(team);
-    current.written(version, current.lastChange, changedRows);
+    const others = [...rows.sets.map(({ key }) => key), ...rows.deletes];
+    current.written(version, current.lastChange, changedRows, others);
     rowCache.keep(team, current);
     planned.onCommitted?.(version);
     return planned.result;
   }
-}
-
-function isCached([first]: Deno.KvKey): boolean {
-  return CONFIG_ROWS.has(first as Deno.KvKeyPart);
 }
 
 /** Returns a write that deletes no row that it sets. */

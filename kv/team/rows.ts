@@ -3,7 +3,8 @@
  *
  * Every commit that changes such a row checks and changes the version. So a row is read at most once
  * a version, a commit writes its rows through to memory, and two processes never add one difference
- * twice. Those rows are roll-ups, agents' activity, and monitors.
+ * twice. Those rows are roll-ups, agents' activity, monitors, alert instances and their numbers, and
+ * counts of check results.
  *
  * @module
  */

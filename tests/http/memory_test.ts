@@ -37,7 +37,13 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
   team_rows: sendHeartbeats,
   projected: async () => {},
   agents: async () => {},
-  alerts: async () => {},
+  configs: async (h, key) => {
+    const body = { kind: "quota", enabled: false };
+    const { status, text } = await h.request("PUT", "/v1/rules/dear", { key, body });
+    assertEquals(status, 202, text);
+    await h.post("/v1/heartbeats", aHeartbeat(900_001), { key });
+    await h.worker.idle();
+  },
   credentials: async () => {},
   rate_buckets: async () => {},
   metrics: async () => {},

@@ -1,10 +1,17 @@
 /** Compiling the checks of a team lets other work go on. */
 import { assert, assertEquals } from "@std/assert";
-import { AlertCache } from "../../../../kv/alerts/read.ts";
+import { ConfigCache } from "../../../../kv/config/prepared.ts";
+import type { Store } from "../../../../kv/store.ts";
+import { TeamRowCache } from "../../../../kv/team/rows.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
+
+/** Reads the configuration under the version of now. */
+async function configOf(cache: ConfigCache, store: Store) {
+  return await cache.of(TEAM.id, await new TeamRowCache(store).of(TEAM.id));
+}
 
 Deno.test("configuration: other work gets a turn after each check that is compiled", async () => {
   await using temp = await TempStore.open();
@@ -15,7 +22,7 @@ Deno.test("configuration: other work gets a turn after each check that is compil
   let turns = 0;
   const other = setInterval(() => turns++, 0);
   try {
-    const { config } = await new AlertCache(temp.store).of(TEAM.id, "1");
+    const config = await configOf(new ConfigCache(temp.store), temp.store);
     assertEquals(config.checks.length, 10);
   } finally {
     clearInterval(other);
@@ -30,15 +37,14 @@ Deno.test("configuration: a team too large for the cache is compiled once, and a
     Array.from({ length: 30 }, (_, n) => `t.name != 'a${n}'`).join(" && ")
   })`;
   for (let n = 0; n < 40; n++) await process.put("check", `check-${n}`, aCheck(large));
-  const cache = new AlertCache(temp.store);
-  const first = await cache.of(TEAM.id, "1");
-  assert(first.config.bytes > temp.store.memory.bytesMax("alerts") / 4, `${first.config.bytes}`);
-  assertEquals(await cache.of(TEAM.id, "1") === first, true);
-  cache.remember(TEAM.id, "1", "2");
-  assertEquals((await cache.of(TEAM.id, "2")).config === first.config, true);
+  const cache = new ConfigCache(temp.store);
+  const first = await configOf(cache, temp.store);
+  assert(first.bytes > temp.store.memory.bytesMax("configs") / 4, `${first.bytes}`);
+  assertEquals(await configOf(cache, temp.store) === first, true);
+  await process.closeAll("g");
+  assertEquals(await configOf(cache, temp.store) === first, true);
   await process.put("check", "check-7", aCheck("cost_usd < 1"));
-  cache.forget(TEAM.id);
-  const { checks } = (await cache.of(TEAM.id, "3")).config;
-  const kept = checks.filter((check, n) => check === first.config.checks[n]);
+  const { checks } = await configOf(cache, temp.store);
+  const kept = checks.filter((check, n) => check === first.checks[n]);
   assertEquals([checks.length, kept.length], [40, 39]);
 });
