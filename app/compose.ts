@@ -9,7 +9,6 @@ import { WorkLoop } from "../jobs/work_loop.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { ALWAYS } from "../runtime/loop.ts";
-import { NoticeJob } from "../jobs/notices.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createStamps } from "../domain/alerts/stamp.ts";
@@ -57,7 +56,8 @@ import { createAgentStore } from "../kv/agents/agents.ts";
 import { createAuditLogStore } from "../kv/teams/audit_log.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { KnownAgents } from "../kv/agents/known_agents.ts";
-import { createNoticeStore, createUsageStore } from "../kv/teams/usage.ts";
+import { createQuotaWork } from "../kv/teams/quota_work.ts";
+import { createUsageStore } from "../kv/teams/usage.ts";
 import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
@@ -100,12 +100,6 @@ export function createService(options: ServiceOptions) {
   /** Dependencies of every job. */
   const ofJob = { turn: lease ?? options.turn ?? ALWAYS, now, log };
   const calls = () => store.workerSignal.raised;
-  const notices = new NoticeJob({
-    store: createNoticeStore(store),
-    mailer,
-    isShared: options.isShared ?? false,
-    ...ofJob,
-  });
   const processing = createProcessingStore({ store, updater, now });
   const deliveryMetrics = createDeliveryCounter();
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
@@ -123,7 +117,6 @@ export function createService(options: ServiceOptions) {
   const worker = new Worker({
     store: processing,
     jobs: [reprices, deletions],
-    onUpdated: (team) => notices.updated(team),
     lookMs: options.looks ?? lease !== null ? LOOK_MS : null,
     calls,
     failurePauseMs,
@@ -151,6 +144,7 @@ export function createService(options: ServiceOptions) {
         onChanged: countDelivery,
       }),
       createReportWork(store, mailer),
+      ...createQuotaWork({ store, mailer, now, log }),
       createRunWork({
         store,
         project: processing.project,
@@ -247,7 +241,7 @@ export function createService(options: ServiceOptions) {
     // Runs that were closed are processed too, and messages about them are sent.
     await work.idle();
     await worker.idle(true);
-    await Promise.all([notices.idle(), sweep.idle(), work.idle()]);
+    await Promise.all([sweep.idle(), work.idle()]);
   };
   return {
     app,
@@ -256,7 +250,6 @@ export function createService(options: ServiceOptions) {
     worker,
     work,
     sweep,
-    notices,
     /**
      * Starts the worker, which also resumes work left by an earlier process. The sweep is started
      * separately.
@@ -266,7 +259,6 @@ export function createService(options: ServiceOptions) {
       lease?.start();
       worker.start();
       work.start();
-      notices.start();
     },
     /**
      * Resolves when this instance has nothing left to do, or when another one holds the lease, but
@@ -303,7 +295,7 @@ export function createService(options: ServiceOptions) {
 
   function stopJobs(): Promise<void> {
     stopping.resolve();
-    const jobs = [worker, work, notices, sweep];
+    const jobs = [worker, work, sweep];
     return stopped ??= Promise.all(jobs.map((job) => job.stop())).then(() => lease?.stop());
   }
 

@@ -28,8 +28,6 @@ export interface WorkerDeps extends JobDeps {
   readonly store: ProcessingStore;
   /** Jobs requested by clients; each advances one step per turn. */
   readonly jobs: readonly Job[];
-  /** Called with the team of updated runs. */
-  readonly onUpdated?: (team: TeamId) => void;
   /** Milliseconds to wait after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number | undefined;
   /** Milliseconds between looks for work; null or absent if each commit wakes the worker. */
@@ -197,7 +195,6 @@ export class Worker {
   async #project(team: TeamId, runs: readonly RunId[]): Promise<PendingRun[]> {
     try {
       await this.#deps.store.project(team, runs);
-      this.#deps.onUpdated?.(team);
       return [];
     } catch (error) {
       await this.#throwIfOfStore(error);

@@ -37,7 +37,6 @@ export const KINDS_BEFORE_RUNS = [
   "removed_agent",
   "rollup_version",
   "notice",
-  "open_notice",
   "deletion",
   "active_deletion",
   "deletion_count",
@@ -52,8 +51,8 @@ export const KINDS_BEFORE_RUNS = [
 /** Kinds after the runs: an imported run must not change a monitor again. */
 export const KINDS_AFTER_RUNS = ["monitor", "flip"] as const;
 
-/** Kinds of exports of earlier versions alone: rows of the work queue. */
-export const EARLIER_KINDS = ["due", "delivery_due"] as const;
+/** Kinds of exports of earlier versions alone: rows of the work queue, and open notices. */
+export const EARLIER_KINDS = ["due", "delivery_due", "open_notice"] as const;
 
 /** One of {@link KINDS_BEFORE_RUNS} and {@link KINDS_AFTER_RUNS}. */
 export type RowKind = typeof KINDS_BEFORE_RUNS[number] | typeof KINDS_AFTER_RUNS[number];

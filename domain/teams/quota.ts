@@ -220,21 +220,3 @@ export function attempted(notice: Notice, outcome: SendOutcome, nowMs: number): 
   const waitMs = NOTICE_BACKOFF_MS * 2 ** (notice.attempts - 1);
   return { ...notice, state: "pending", dueMs: nowMs + waitMs, error };
 }
-
-/** Notice with the version at which it was read. */
-export interface ReadNotice {
-  /** The notice. */
-  readonly notice: Notice;
-  /** Version, which changes with every write. */
-  readonly version: string;
-}
-
-/** A check of all teams: an instance may have ended before it checked a team that it updated. */
-export interface NoticeCheck {
-  /** Time at which it began, unix milliseconds. */
-  readonly startedAt: number;
-  /** The last team checked; absent for none. */
-  readonly lastTeam?: TeamId;
-  /** True once all teams are checked. */
-  readonly isDone: boolean;
-}

@@ -73,7 +73,8 @@ const DEADLINES: KindRules = { lane: "settled", batch: 500, slots: { all: 16, te
 /**
  * Kinds of work, each with one handler. `run`: a run that failed, or that is judged later; `channel`: a channel with messages to send; `channel_slow`:
  * one whose last try took long or failed; `channel_report`: a mail to the owner of a team whose last
- * default channel does not work; `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an
+ * default channel does not work; `notice`: a mail about a quota; `quota`: the usage of a team;
+ * `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an
  * alert rule, or one of its groups; `silence`: a silence that ends; `incident` and `delivery`: one
  * that expires.
  */
@@ -82,6 +83,8 @@ export const WORK_KINDS = {
   channel: { lane: "send", batch: 1, slots: { all: 10, team: 5 } },
   channel_slow: { lane: "send", batch: 1, slots: { all: 5, team: 2 } },
   channel_report: { lane: "send", batch: 1, slots: { all: 2, team: 1 } },
+  notice: { lane: "send", batch: 1, slots: { all: 5, team: 1 } },
+  quota: { lane: "back", batch: 1, slots: { all: 4, team: 1 } },
   idle: DEADLINES,
   monitor: DEADLINES,
   rule: DEADLINES,

@@ -227,11 +227,6 @@ export const keys = {
   notices: (team: TeamId, month: string) => ["notice", team, month],
   /** A quota notice of a month; each percentage has at most one. */
   notice: ({ team, month, percent }: NoticeName) => ["notice", team, month, percent],
-  /** The last check of all teams for notices, on a shared store. */
-  noticeCheck: () => ["notice_check"],
-  /** All notices that were not delivered yet. */
-  openNotices: () => ["open_notice"],
-  openNotice: ({ team, month, percent }: NoticeName) => ["open_notice", team, month, percent],
   /** Roll-ups of a kind between two days, inclusive: `true` sorts after every name. */
   rollups: (team: TeamId, kind: RollupKind, fromDay: string, toDay: string) =>
     through(["rollup", team, kind], fromDay, toDay),

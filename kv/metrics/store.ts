@@ -14,7 +14,7 @@ import {
   type RunFailure,
 } from "../../domain/runs/stages.ts";
 import { inTime } from "../base/deadline.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { LaneRows } from "../work/work_rows.ts";
 import { readBacklog } from "../runs/backlog.ts";
 import { eachRow, type Store } from "../store.ts";
@@ -71,17 +71,15 @@ function writerFamilies({ commits, writes, seconds }: WriterMetrics): MetricFami
 
 /** Reads the numbers that are in the store. */
 async function readRows(store: Store) {
-  const [backlog, dueMs, deadStages, openNotices, openIncidents, waiting, deliveryMs] =
-    await Promise.all([
-      readBacklog(store, ROWS_MAX),
-      new LaneRows(store, "settled").nextMs(),
-      countDead(store),
-      countRows(store, keys.openNotices()),
-      countOpenIncidents(store),
-      countRows(store, keys.deliveryQueues()),
-      new LaneRows(store, "send").nextMs(),
-    ]);
-  return { backlog, dueMs, deadStages, openNotices, openIncidents, waiting, deliveryMs };
+  const [backlog, dueMs, deadStages, sends, openIncidents, waiting] = await Promise.all([
+    readBacklog(store, ROWS_MAX),
+    new LaneRows(store, "settled").nextMs(),
+    countDead(store),
+    readSends(store),
+    countOpenIncidents(store),
+    countRows(store, keys.deliveryQueues()),
+  ]);
+  return { backlog, dueMs, deadStages, ...sends, openIncidents, waiting };
 }
 
 type Rows = Awaited<ReturnType<typeof readRows>>;
@@ -90,6 +88,19 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
   let rows = 0;
   for await (const _ of eachRow(store, { prefix })) if (++rows >= ROWS_MAX) break;
   return rows;
+}
+
+/** Counts the notices that wait, and reads the time of the channel that is due first. */
+async function readSends(store: Store) {
+  let [openNotices, rows] = [0, 0];
+  let deliveryMs: number | null = null;
+  for await (const { key } of eachRow(store, { prefix: keys.work("send") })) {
+    const { at, kind } = keyParts.work(key);
+    if (kind === "notice") openNotices++;
+    else if (kind !== "channel_report") deliveryMs ??= at;
+    if (++rows >= ROWS_MAX) break;
+  }
+  return { openNotices, deliveryMs };
 }
 
 /** Counts the work on runs that is given up. */

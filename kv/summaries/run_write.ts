@@ -5,6 +5,7 @@
  * @module
  */
 import { agentRunOf } from "../../domain/agents/activity.ts";
+import type { AlertConfig } from "../../domain/alerts/touched.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
@@ -28,6 +29,7 @@ import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { changeRollups, removedRunSets } from "../spend/rollup_changes.ts";
 import type { Store } from "../store.ts";
 import { storedRows, type TeamRows } from "../team/rows.ts";
+import { quotaSet } from "../teams/quota_work.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet, Write } from "../writer/write.ts";
 import type { TeamCaches } from "./team_commits.ts";
@@ -68,8 +70,7 @@ export async function buildRunWrite(
   const changedRows = [rollups, agents, monitors, alerts, results].flatMap(({ rows }) => rows);
   const looks = caches.alerts === null
     ? []
-    : runLookSets(team, config, changes, caches.alerts.stamps().nowMs, (key) =>
-      filed.has(keyText(key)));
+    : lookSets(caches, team, config, changes, caches.alerts.stamps().nowMs);
   const entries = await entriesOf(store, team, current, changes, feed, alerts.counted);
   const removed = await removedRunSets({ store, team }, changes);
   const rows = changes.map((change) => change.rows);
@@ -100,6 +101,22 @@ export async function buildRunWrite(
       current.written(version, feed.lastChange, changedRows);
     },
   };
+}
+
+/** Returns the rows at which rules and the usage of the team are looked at. */
+function lookSets(
+  { filed }: TeamCaches,
+  team: TeamId,
+  config: AlertConfig,
+  changes: readonly RunUpdate[],
+  nowMs: number,
+): KvSet[] {
+  const isFiled = (key: Deno.KvKey) => filed.has(keyText(key));
+  const quota = quotaSet(team, nowMs);
+  return [
+    ...runLookSets(team, config, changes, nowMs, isFiled),
+    ...isFiled(quota.key) ? [] : [quota],
+  ];
 }
 
 /**

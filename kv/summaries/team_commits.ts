@@ -25,7 +25,7 @@ type TurnPlan<Result> = TeamPlan<Result> & { readonly adjustment?: SumsAdjustmen
 
 const NO_ROWS: TeamRows = { sets: [], deletes: [] };
 
-/** Maximum looks at rules that a process remembers to have filed. */
+/** Maximum looks that a process remembers to have filed. */
 const LOOKS_MAX = 10_000;
 
 /** Caches of rows that are current under one version of a team's roll-ups; all commits share them. */
@@ -36,7 +36,7 @@ export interface TeamCaches {
   readonly configs: ConfigCache;
   /** Null if runs change without alerts. */
   readonly alerts: AlertDeps | null;
-  /** Looks at rules that are filed and not due yet. */
+  /** Looks at rules and at usage that are filed and not due yet. */
   readonly filed: LRUCache<string, true>;
 }
 

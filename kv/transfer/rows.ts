@@ -16,6 +16,8 @@ import { endedRows, queuedRow, storedRows } from "../channels/delivery_rows.ts";
 import { PINGS_NAMED_MS } from "../runs/open_pings.ts";
 import { decodeRollup, encodeRollup, rollupKey } from "../spend/rollups.ts";
 import type { StoredCredential } from "../teams/credential_rows.ts";
+import { noticeSets } from "../teams/quota_work.ts";
+import type { Notice } from "../../domain/teams/quota.ts";
 import type { Work } from "../../domain/work/work.ts";
 import { workSet } from "../work/work_rows.ts";
 import { currentValue } from "./earlier_values.ts";
@@ -53,7 +55,6 @@ const LEFT_OUT = [
   "receipt",
   "probe",
   "rate_bucket",
-  "notice_check",
   "session",
   "session_by",
 ] as const;
@@ -74,6 +75,8 @@ export function rowLine(kind: RowKind, { key, value }: Deno.KvEntry<unknown>): s
 
 /** Returns the rows of a line. */
 export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind | EarlierKind>): KvSet[] {
+  // The line of the notice says so too.
+  if (kind === "open_notice") return [];
   const work = workOf(kind, parts);
   if (work !== null) return [workSet(work, typeof json === "number" ? json : 0)];
   const key = [kind, ...parts.map(fromJson) as Deno.KvKeyPart[]];
@@ -155,6 +158,8 @@ function impliedRows(key: Deno.KvKey, value: unknown): KvSet[] {
         ...queuedRow(team, delivery),
       ];
     }
+    case "notice":
+      return noticeSets(value as Notice).slice(1);
     // Sums of removed runs are a part of the sums of all.
     case "removed_rollup": {
       const row = value as RollupRow;

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { newNotice, type NoticeState } from "../../domain/teams/quota.ts";
-import { createNoticeStore } from "../../kv/teams/usage.ts";
+import { noticeSets } from "../../kv/teams/quota_work.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -134,7 +134,6 @@ Deno.test("GET /v1/usage: the scope read is required, and a team sees only its o
 
 Deno.test("GET /v1/usage: notices are listed with their time, if they were sent", async () => {
   await using h = await Harness.open({ tier: "free" });
-  const notices = createNoticeStore(h.store);
   const name = { team: h.team.id, month: "2026-11" } as const;
   const facts = { teamName: "t", month: "2026-11", used: 1, included: 1 };
   const states: [80 | 100, NoticeState, number | null][] = [
@@ -143,7 +142,7 @@ Deno.test("GET /v1/usage: notices are listed with their time, if they were sent"
   ];
   for (const [percent, state, sentAt] of states) {
     const notice = newNotice({ ...name, percent }, { ...facts, percent }, true, h.nowMs);
-    assert(await notices.add({ ...notice, state, sentAt }));
+    await h.store.writer.commit({ sets: noticeSets({ ...notice, state, sentAt }) });
   }
   assertEquals((await h.get("/v1/usage")).json.notices, [
     { threshold: 0.8, sent_at: "2026-11-21T12:00:00.000Z" },

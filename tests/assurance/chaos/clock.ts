@@ -157,11 +157,10 @@ export async function clockAndRate(): Promise<string> {
 export async function clockAndNotices(): Promise<string> {
   await using b = await NoticesHarness.open();
   await b.count(80_000);
-  const job = b.job();
+  const loop = b.loop();
   for (const days of [0, -1, 0, 40, 0, -40, 40, 0]) {
     b.nowMs = NOON + days * DAY_MS;
-    job.updated(b.team.id);
-    await job.round();
+    await b.check(loop);
   }
   assertEquals(b.subjects, [`80 % of its events for ${MONTH}`]);
   return `${b.sink.received.length} e-mail after 7 jumps`;

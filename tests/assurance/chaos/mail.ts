@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
+import { quotaSet } from "../../../kv/teams/quota_work.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
 import { drip, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
@@ -67,14 +68,14 @@ async function slowestCall(
   });
 }
 
-/** Uses 80 % of the included events, so that the first check of a process finds it. */
+/** Uses 80 % of the included events, and files a look at them. */
 async function reachQuota(settings: ReturnType<typeof settingsIn>): Promise<void> {
   // Without a mail server no notice would be left to send.
   await using process = await Process.start({ ...settings, RUNLEDGER_SMTP_URL: undefined });
   await process.stop();
   await withStore(settings.RUNLEDGER_KV, async (store, team) => {
     const sums = [{ key: keys.usage(team, monthOf(Date.now())), by: 80_000n }];
-    await store.writer.commit({ sums });
+    await store.writer.commit({ sums, sets: [quotaSet(team, Date.now() - 60_000)] });
   });
 }
 

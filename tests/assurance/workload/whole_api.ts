@@ -93,7 +93,7 @@ export async function callWholeApi(options: WholeApi): Promise<void> {
     await world.look();
     await world.settle();
     await deliver(world, sender, open, DELIVERED_MS);
-    await world.service.notices.round();
+    await world.service.work.round(["back"]);
     await world.service.writeCounts();
   };
   await sendExamples(world, options.everyEndpoint, idle);

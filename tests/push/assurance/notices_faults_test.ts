@@ -5,8 +5,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
-import { keys } from "../../../kv/base/keys.ts";
-import { createNoticeStore, createUsageStore } from "../../../kv/teams/usage.ts";
+import { keyParts, keys } from "../../../kv/base/keys.ts";
+import { quotaSet } from "../../../kv/teams/quota_work.ts";
+import { createUsageStore } from "../../../kv/teams/usage.ts";
 import { hurriedTimers, KINDS, OneFault, openFaulty } from "../../assurance/sim/faults.ts";
 
 const MONTH = "2026-11";
@@ -36,15 +37,17 @@ async function notifyOwner(plan: OneFault, restarts: boolean) {
   const team = { ...world.team, ownerEmail: "owner@example.org" };
   await world.store.writer.commit({
     sums: [{ key: keys.usage(team.id, MONTH), by: 80_000n }],
-    sets: [{ key: keys.team(team.id), value: team }],
+    sets: [{ key: keys.team(team.id), value: team }, quotaSet(team.id, world.nowMs)],
   });
   plan.start();
   for (let rounds = 0, isDone = false; !isDone; rounds++) {
     assert(rounds < 8, "the notice never ended");
     world.nowMs += CHECK_MS;
     try {
-      await world.service.notices.round();
-      isDone = (await createNoticeStore(world.store).open()).length === 0;
+      await world.service.work.round(["back"]);
+      await world.service.work.round(["send"]);
+      const open = await Array.fromAsync(world.store.reader.list({ prefix: ["work"] }));
+      isDone = open.every(({ key }) => !["quota", "notice"].includes(keyParts.work(key).kind));
     } catch (error) {
       assert(error instanceof StorageUnavailable, String(error));
       if (restarts) await world.restart();

@@ -14,6 +14,8 @@ import { drip, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { keys } from "../../../kv/base/keys.ts";
+import { createUsageStore } from "../../../kv/teams/usage.ts";
+import { quotaSet } from "../../../kv/teams/quota_work.ts";
 import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 
 Deno.test("notices: a mail server that refuses is retried with backoff, eight times in total", async () => {
@@ -21,26 +23,26 @@ Deno.test("notices: a mail server that refuses is retried with backoff, eight ti
   await b.count(80_000);
   for (const behaviour of ["refuse recipient", "refuse text"] as const) {
     b.sink.behaviour = behaviour;
-    const job = b.job();
-    await job.round();
-    await job.round();
+    const loop = b.loop();
+    await b.check(loop);
+    await b.check(loop);
     const before = b.sink.connections;
     for (let waits = 0; waits < 3; waits++) {
       b.nowMs += NOTICE_BACKOFF_MS * 2 ** 6 - 1;
-      await job.round();
+      await b.check(loop);
     }
     assert(b.sink.connections > before);
     assertEquals(await b.states(), [[80, "pending"]]);
   }
   b.nowMs += NOTICE_BACKOFF_MS * 2 ** 7;
-  await b.job().round();
+  await b.check();
   b.nowMs += NOTICE_BACKOFF_MS * 2 ** 7;
-  await b.job().round();
+  await b.check();
   assertEquals(await b.states(), [[80, "dead"]]);
   assertEquals(b.sink.connections, NOTICE_ATTEMPTS_MAX);
   b.sink.behaviour = "accept";
   b.nowMs += NOTICE_BACKOFF_MS * 2 ** 9;
-  await b.job().round();
+  await b.check();
   assertEquals(b.sink.received, []);
 });
 
@@ -49,11 +51,11 @@ for (const behaviour of ["silent greeting", "silent recipient"] as const) {
     await using b = await NoticesHarness.open();
     await b.count(80_000);
     b.sink.behaviour = behaviour;
-    await b.job(createMailer(b.sink.url, SENDER, 150)).round();
+    await b.check(b.loop(createMailer(b.sink.url, SENDER, 150)));
     assertEquals(await b.states(), [[80, "pending"]]);
     b.sink.behaviour = "accept";
     b.nowMs += NOTICE_BACKOFF_MS;
-    await b.job().round();
+    await b.check();
     assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
   });
 }
@@ -65,40 +67,41 @@ Deno.test("notices: an e-mail that was sent in full but not answered is never se
   const mailer = createMailer(b.sink.url, SENDER);
   const limit = new AbortController();
   const send: Mailer["send"] = (mail, handOver) => mailer.send(mail, handOver, limit.signal);
-  const round = b.job({ ...mailer, send }).round();
+  const round = b.check(b.loop({ ...mailer, send }));
   await b.sink.until(({ received }) => received.length === 1);
   limit.abort();
   await round;
   assertEquals([b.sink.received.length, await b.states()], [1, [[80, "unknown"]]]);
   b.sink.behaviour = "accept";
   b.nowMs += 10 * NOTICE_LEASE_MS;
-  await b.job().round();
+  await b.check();
   assertEquals([b.sink.received.length, b.sink.connections], [1, 1]);
 });
 
-Deno.test("notices: a mail server that drips delays the job by at most one attempt", async () => {
+Deno.test("notices: a mail server that drips delays the loop by at most one attempt", async () => {
   await using b = await NoticesHarness.open();
   await b.count(80_000);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const dripped = drip(listener);
   const mailer = createMailer(`smtp://127.0.0.1:${listener.addr.port}`, SENDER, 2_000);
   const startedMs = performance.now();
-  await b.job(mailer).round();
+  await b.check(b.loop(mailer));
   const tookMs = performance.now() - startedMs;
   assert(tookMs >= 1_990 && tookMs < NOTICE_SEND_MS_MAX / 2, `${tookMs} ms`);
   assert(await dripped > 3, "the server never got to drip");
   assertEquals(await b.states(), [[80, "pending"]]);
 });
 
-Deno.test("notices: a job that stops does not wait for a mail server", async () => {
+Deno.test("notices: a loop that stops does not wait for a mail server", async () => {
   await using b = await NoticesHarness.open();
   await b.count(80_000);
   b.sink.behaviour = "silent recipient";
-  const job = b.job();
-  job.start();
+  const loop = b.loop();
+  const checking = b.check(loop);
   await b.sink.until(({ connections }) => connections === 1);
   const startedMs = performance.now();
-  await job.stop();
+  await loop.stop();
+  await checking;
   assert(performance.now() - startedMs < NOTICE_SEND_MS_MAX / 2);
   assertEquals(await b.states(), [[80, "pending"]]);
 });
@@ -107,13 +110,13 @@ Deno.test("notices: while a mail server is silent, calls are accepted and the wo
   await using sink = await SmtpSink.start();
   await using h = await Harness.open({ tier: "free", mailer: createMailer(sink.url, SENDER) });
   sink.behaviour = "silent recipient";
-  // No check of the first process may take the notice.
+  // No loop of the first process may take the notice.
   await h.restart(async () => {
     const store = await openStore(h.path, new Memory());
     const team = { ...h.team, ownerEmail: "owner@example.org" };
     await store.writer.commit({
       sums: [{ key: keys.usage(h.team.id, MONTH), by: 80_000n }],
-      sets: [{ key: keys.team(h.team.id), value: team }],
+      sets: [{ key: keys.team(h.team.id), value: team }, quotaSet(team.id, h.nowMs - 60_000)],
     });
     await store.close();
   });
@@ -128,7 +131,7 @@ Deno.test("notices: no password is sent without TLS except to this machine", asy
   await using b = await NoticesHarness.open({ user: "ledger", pass: "s3cret" });
   await b.count(80_000);
   // The same server by an address that is not recognized as local.
-  await b.job(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"), SENDER)).round();
+  await b.check(b.loop(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"), SENDER)));
   assertEquals([b.sink.logins, b.sink.received.length], [0, 0]);
   assertEquals(await b.states(), [[80, "pending"]]);
   assertStringIncludes(b.log.join(), "STARTTLS");
@@ -138,13 +141,14 @@ Deno.test("notices: the mail server's login is used, and its password is never l
   const pass = "s3cret: p@ss/wörd";
   await using b = await NoticesHarness.open({ user: "ledger", pass });
   await b.count(80_000);
-  await b.job(createMailer(b.sink.url.replace("s3cret", "wr0ng"), SENDER)).round();
+  await b.check(b.loop(createMailer(b.sink.url.replace("s3cret", "wr0ng"), SENDER)));
   assertEquals([b.sink.received.length, await b.states()], [0, [[80, "pending"]]]);
   assertStringIncludes(b.log.join(), "The login failed");
   assert(!b.log.join().includes("p@ss") && !b.log.join().includes("wr0ng"), b.log.join());
-  const [open] = await b.store.open();
-  assert(!open?.notice.error?.includes("wr0ng"), open?.notice.error ?? "");
+  const [notice] = await createUsageStore(b.store).notices(b.team.id, MONTH);
+  assertStringIncludes(notice?.error ?? "", "The login failed");
+  assert(!notice?.error?.includes("wr0ng"), notice?.error ?? "");
   b.nowMs += NOTICE_BACKOFF_MS;
-  await b.job().round();
+  await b.check();
   assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
 });

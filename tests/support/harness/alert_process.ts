@@ -1,4 +1,5 @@
 /** A process that judges runs and counts their signals, and looks at what is due. */
+import { kindLook } from "../../../domain/alerts/look.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
@@ -29,7 +30,7 @@ import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { readHead } from "../../../kv/runs/heads.ts";
 import { createSpendStore } from "../../../kv/spend/rollups.ts";
 import { getValue, type Store } from "../../../kv/store.ts";
-import { createNoticeStore } from "../../../kv/teams/usage.ts";
+import { noticeSets } from "../../../kv/teams/quota_work.ts";
 import { THREE_FAILURES } from "../builders/alert_rules.ts";
 import { rateRow } from "../builders/cards.ts";
 import { finish, open, run, stagesOf, TEAM } from "../builders/stored_runs.ts";
@@ -190,7 +191,9 @@ export class AlertProcess extends StoreProcess {
   async notice(percent: NoticePercent): Promise<void> {
     const name = { team: TEAM.id, month: monthOf(this.nowMs), percent };
     const details = { teamName: "team", month: name.month, percent, used: 80, included: 100 };
-    await createNoticeStore(this.store).add(newNotice(name, details, false, this.nowMs));
+    const notice = newNotice(name, details, false, this.nowMs);
+    await this.store.writer.commit({ sets: noticeSets(notice) });
+    await this.file(kindLook("quota"));
   }
 
   /** Files a look at a rule. */

@@ -2,9 +2,14 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import type { NoticeState } from "../../../domain/teams/quota.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
-import { NoticeJob } from "../../../jobs/notices.ts";
+import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createNoticeStore, createUsageStore, type NoticeStore } from "../../../kv/teams/usage.ts";
+import type { OpenStore } from "../../../kv/open.ts";
+import type { Store } from "../../../kv/store.ts";
+import { createQuotaWork } from "../../../kv/teams/quota_work.ts";
+import { createUsageStore } from "../../../kv/teams/usage.ts";
+import { createWorkStore } from "../../../kv/work/store.ts";
+import { workSet } from "../../../kv/work/work_rows.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { NOON } from "./harness.ts";
 import { SENDER, SmtpSink } from "../fakes/smtp.ts";
@@ -14,7 +19,7 @@ import { insertTeam } from "../builders/teams.ts";
 /** The month of {@link NOON}. */
 export const MONTH = "2026-11";
 
-/** A team on the free plan with an owner, a mail server, and any number of jobs. */
+/** A team on the free plan with an owner, a mail server, and any number of work loops. */
 export class NoticesHarness implements AsyncDisposable {
   nowMs = NOON;
   readonly log: string[] = [];
@@ -34,17 +39,26 @@ export class NoticesHarness implements AsyncDisposable {
     return bench;
   }
 
-  get store(): NoticeStore {
-    return createNoticeStore(this.#temp.store);
+  get store(): OpenStore {
+    return this.#temp.store;
   }
 
-  job(
+  /** Creates a loop, not started. */
+  loop(
     mailer: Mailer | null = createMailer(this.sink.url, SENDER),
-    store = this.store,
-    isShared = false,
-  ): NoticeJob {
-    const log = (line: string) => void this.log.push(line);
-    return new NoticeJob({ store, mailer, isShared, now: () => this.nowMs, log });
+    store: Store = this.store,
+  ): WorkLoop {
+    const deps = { now: () => this.nowMs, log: (line: string) => void this.log.push(line) };
+    const handlers = createQuotaWork({ store, mailer, ...deps });
+    return new WorkLoop({ store: createWorkStore(store, Infinity), handlers, ...deps });
+  }
+
+  /** Looks at the usage as after a change of a run, and sends what is due. */
+  async check(loop: WorkLoop = this.loop()): Promise<void> {
+    const look = { at: this.nowMs, kind: "quota", team: this.team.id, name: "" } as const;
+    await this.store.writer.commit({ sets: [workSet(look)] });
+    await loop.round(["back"]);
+    await loop.round(["send"]);
   }
 
   async count(by: number, month = MONTH): Promise<void> {

@@ -1,7 +1,9 @@
 /** The work that a cron awaits: `Service.work`. */
 import { assert, assertEquals } from "@std/assert";
 import { nightOf, type SweepReport } from "../../../domain/retention/sweep.ts";
-import type { NoticeCheck } from "../../../domain/teams/quota.ts";
+import { monthOf } from "../../../domain/core/time.ts";
+import type { Notice } from "../../../domain/teams/quota.ts";
+import { quotaSet } from "../../../kv/teams/quota_work.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { hurried, Instance, type InstanceOptions } from "../../support/harness/instance.ts";
@@ -56,23 +58,28 @@ Deno.test("work: it ends when a backlog is done, and all that was due", async ()
   for (const [family] of due) assert(families.has(family), String(family));
 });
 
-Deno.test("work: it ends when the night is swept and all teams are checked for notices", async () => {
+Deno.test("work: it ends when the night is swept and the usage of a team is looked at", async () => {
   await using kv = await KvServer.start();
   await using front = await start(kv, { isIdle: true, sweeps: false });
   for (let n = 0; n < 10; n++) await insertTeam(front.store, "free", `Team ${n}`);
   const value = Date.now() - 86_400_000;
-  await front.store.writer.commit({ sets: [{ key: keys.sweepClock(), value }] });
+  const { team: { id: team } } = front;
+  const [earlierMs, month] = [Date.now() - 60_000, monthOf(Date.now())];
+  await front.store.writer.commit({
+    sums: [{ key: keys.usage(team, month), by: 80_000n }],
+    sets: [{ key: keys.sweepClock(), value }, quotaSet(team, earlierMs)],
+  });
   // Each of the jobs takes many round trips.
   kv.knobs.delayMs = 20;
   await using back = await start(kv);
   await back.service.workFor(LONG_MS);
   const night = keys.sweep(nightOf(Date.now()));
-  const [swept, checked] = await front.store.reader.getMany<[SweepReport, NoticeCheck]>([
+  const [swept, notice] = await front.store.reader.getMany<[SweepReport, Notice]>([
     night,
-    keys.noticeCheck(),
+    keys.notice({ team, month, percent: 80 }),
   ]);
   assertEquals([swept.value?.teams, typeof swept.value?.finishedAt], [11, "number"]);
-  assertEquals(checked.value?.isDone, true);
+  assertEquals(notice.value?.state, "logged");
   kv.knobs.delayMs = 0;
 });
 

@@ -1,21 +1,25 @@
 /** Quota notices: which are sent, and that each is sent once. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { newNotice, NOTICE_BACKOFF_MS, NOTICE_LEASE_MS } from "../../../domain/teams/quota.ts";
-import { createNoticeStore } from "../../../kv/teams/usage.ts";
+import {
+  newNotice,
+  type Notice,
+  NOTICE_BACKOFF_MS,
+  NOTICE_LEASE_MS,
+} from "../../../domain/teams/quota.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { noticeSets } from "../../../kv/teams/quota_work.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { SENDER } from "../../support/fakes/smtp.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
-import type { NoticeStore } from "../../../kv/teams/usage.ts";
 
 Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
   await using b = await NoticesHarness.open();
-  const job = b.job();
+  const loop = b.loop();
   const runChecks = async () => {
-    job.updated(b.team.id);
-    await job.round();
+    await b.check(loop);
     return b.sink.received.length;
   };
   await b.count(79_999);
@@ -44,28 +48,25 @@ Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly
 Deno.test("notices: each month has its own, and the last events of a month still count", async () => {
   await using b = await NoticesHarness.open();
   b.nowMs = Date.UTC(2027, 0, 1) - 1;
-  const job = b.job();
   await b.count(80_000, "2026-12");
-  await job.round();
+  await b.check();
   assertEquals(b.subjects, ["80 % of its events for 2026-12"]);
   b.nowMs++;
   await b.count(20_000, "2026-12");
   await b.count(79_999, "2027-01");
-  job.updated(b.team.id);
-  await job.round();
+  await b.check();
   assertEquals(b.subjects, ["100 % of its events for 2026-12", "80 % of its events for 2026-12"]);
   await b.count(1, "2027-01");
-  job.updated(b.team.id);
-  await job.round();
+  await b.check();
   assertEquals(b.subjects.filter((subject) => subject.includes("2027-01")).length, 1);
 });
 
-Deno.test("notices: concurrent workers send one e-mail per notice", async () => {
+Deno.test("notices: concurrent loops send one e-mail per notice", async () => {
   await using b = await NoticesHarness.open();
   await b.count(100_000);
   for (let turn = 0; turn < 3; turn++) {
-    const jobs = Array.from({ length: 6 }, () => b.job());
-    await Promise.all(jobs.map((job) => job.round()));
+    const loops = Array.from({ length: 6 }, () => b.loop());
+    await Promise.all(loops.map((loop) => b.check(loop)));
   }
   assertEquals(b.subjects, ["100 % of its events for 2026-11", "80 % of its events for 2026-11"]);
 });
@@ -74,13 +75,13 @@ Deno.test("notices: a refused notice is sent exactly once when the mail server a
   await using b = await NoticesHarness.open();
   await b.count(80_000);
   b.sink.behaviour = "refuse text";
-  await b.job().round();
+  await b.check();
   b.sink.behaviour = "accept";
-  await b.job().round();
+  await b.check();
   assertEquals(b.sink.received.length, 0);
   b.nowMs += NOTICE_BACKOFF_MS;
-  await b.job().round();
-  await b.job().round();
+  await b.check();
+  await b.check();
   assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
 });
 
@@ -91,12 +92,13 @@ Deno.test("notices: a notice that was being sent when its process died becomes u
     const facts = { teamName, month: MONTH, percent, used: 1, included: 1 };
     const notice = newNotice({ team, month: MONTH, percent }, facts, true, b.nowMs);
     const dueMs = b.nowMs + NOTICE_LEASE_MS;
-    assert(await b.store.add({ ...notice, state, attempts: 1, dueMs }));
+    const sets = noticeSets({ ...notice, state, attempts: 1, dueMs });
+    await b.store.writer.commit({ sets });
   }
-  await b.job().round();
+  await b.check();
   assertEquals(b.sink.connections, 0, "another process may still hold them");
   b.nowMs += NOTICE_LEASE_MS;
-  await b.job().round();
+  await b.check();
   assertEquals(await b.states(), [[80, "unknown"], [100, "sent"]]);
   assertEquals(b.subjects, ["100 % of its events for 2026-11"]);
 });
@@ -104,12 +106,14 @@ Deno.test("notices: a notice that was being sent when its process died becomes u
 Deno.test("notices: no e-mail is sent unless its mark could be stored", async () => {
   await using b = await NoticesHarness.open();
   await b.count(80_000);
-  const { store } = b;
-  const faulty: NoticeStore = {
-    ...store,
-    change: (known, to) => to.state === "sending" ? Promise.resolve(null) : store.change(known, to),
+  const { writer } = b.store;
+  const commit: typeof writer.commit = (write) => {
+    const isMark = write.sets?.some(({ value }) => (value as Notice).state === "sending");
+    return isMark ? Promise.resolve(null) : writer.commit(write);
   };
-  await b.job(undefined, faulty).round();
+  const metrics = writer.metrics;
+  const faulty = { ...b.store, writer: { ...writer, metrics, commit } as typeof writer };
+  await b.check(b.loop(undefined, faulty));
   assertEquals([b.sink.connections, b.sink.received.length], [1, 0]);
   assertEquals(await b.states(), [[80, "pending"]]);
 });
@@ -120,11 +124,11 @@ Deno.test("notices: a missing mail server or owner is logged in one line, only o
     if (without === "owner") await b.forgetOwner();
     await b.count(80_000);
     const mailer = without === "server" ? null : createMailer(b.sink.url, SENDER);
-    for (let turn = 0; turn < 3; turn++) await b.job(mailer).round();
+    for (let turn = 0; turn < 3; turn++) await b.check(b.loop(mailer));
     assertEquals(b.log.length, 1, without);
     const { team, month, percent, state } = JSON.parse(b.log[0] ?? "");
     assertEquals([team, month, percent, state], [b.team.id, MONTH, 80, "logged"]);
-    await b.job().round();
+    await b.check();
     assertEquals([b.sink.connections, await b.states()], [0, [[80, "logged"]]]);
   }
 });
@@ -137,7 +141,7 @@ Deno.test("notices: the first team gets the owner's address, also later, and kee
   const start = async (ownerEmail: string | null) => {
     const options = { region, key: KEY, tier: null, ownerEmail } as const;
     const { team } = await ensureFirstTeam(store, environment, options);
-    assertEquals(await createNoticeStore(store).team(team.id), team);
+    assertEquals((await store.reader.get(keys.team(team.id))).value, team);
     return team.ownerEmail;
   };
   assertEquals(await start(null), undefined);

@@ -1,6 +1,7 @@
 /** Lines of exports of 0.1.0 whose rows are stored in another way since. */
 import { assertEquals } from "@std/assert";
 import { newDelivery } from "../../../domain/channels/delivery.ts";
+import { newNotice } from "../../../domain/teams/quota.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { rowsOf } from "../../../kv/transfer/rows.ts";
@@ -63,4 +64,15 @@ Deno.test("import: outcomes of groups and monitors of earlier exports are those 
       ],
     },
   });
+});
+
+Deno.test("import: a notice that waits has a row of the work queue, with or without an open notice", () => {
+  const details = { teamName: "t", month: "2026-11", percent: 80, used: 8, included: 10 } as const;
+  const notice = newNotice({ ...details, team: TEAM }, details, true, NOON);
+  const rowsFor = (value: unknown) =>
+    rowsOf({ kind: "notice", key: [TEAM, "2026-11", 80], value }).map(({ key }) => key);
+  const due = keys.workRow(NOON, "notice", TEAM, "2026-11 80");
+  assertEquals(rowsFor(notice), [keys.notice(notice), due]);
+  assertEquals(rowsFor({ ...notice, state: "sent" }), [keys.notice(notice)]);
+  assertEquals(rowsOf({ kind: "open_notice", key: [TEAM, "2026-11", 80], value: true }), []);
 });

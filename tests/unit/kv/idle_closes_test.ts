@@ -63,7 +63,7 @@ Deno.test("idle closes: the integrity check finds a wrong close and a lost deadl
   assertEquals(await close({ receivedAt: NOON + 1 }), [
     `${what}: receivedAt ${NOON + TIMEOUT_MS}, not receivedAt ${NOON + 1}`,
   ]);
-  const [due] = await Array.fromAsync(h.store.reader.list({ prefix: keys.work() }));
+  const [due] = await Array.fromAsync(h.store.reader.list({ prefix: keys.work("settled") }));
   assert(due !== undefined);
   assertEquals(await damaged({ deletes: [due.key] }, due), [
     "deadlines of open runs: at least 1, not 0",

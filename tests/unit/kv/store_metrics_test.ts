@@ -62,8 +62,8 @@ Deno.test("stages and notices: pending, their age, given up and unsent are repor
   const sets = [
     keys.workRow(10_000, "run", TEAM, run),
     keys.workRow(90_000, "run", TEAM, run),
-    keys.openNotice({ team: TEAM, month: "2026-11", percent: 80 }),
-    keys.openNotice({ team: TEAM, month: "2026-11", percent: 100 }),
+    keys.workRow(90_000, "notice", TEAM, "2026-11 80"),
+    keys.workRow(90_000, "notice", TEAM, "2026-11 100"),
   ].map((key) => ({ key, value: true }));
   const failed = [8, 7].map((tries, n) => ({
     key: keys.runFailure(TEAM, runId(n) as RunId),
