@@ -9,7 +9,6 @@ import { WorkLoop } from "../jobs/work_loop.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { ALWAYS } from "../runtime/loop.ts";
-import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createStamps } from "../domain/alerts/stamp.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
@@ -44,6 +43,7 @@ import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
 import { createRepriceStore } from "../kv/repricing/jobs.ts";
 import { createDeletionStore } from "../kv/retention/deletions.ts";
+import { SweepWork } from "../kv/retention/sweep_work.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { createIdleHandler } from "../kv/runs/idle_closes.ts";
 import { createLineageStore } from "../kv/runs/lineage.ts";
@@ -122,6 +122,13 @@ export function createService(options: ServiceOptions) {
     failurePauseMs,
     ...ofJob,
   });
+  const sweep = new SweepWork({
+    store: createSweepStore(store, updater),
+    processMs: timers.now,
+    quiet: options.dev ?? false,
+    now,
+    log,
+  });
   const work = new WorkLoop({
     store: createWorkStore(store, options.absenceMs ?? ABSENCE_MS),
     handlers: [
@@ -145,6 +152,7 @@ export function createService(options: ServiceOptions) {
       }),
       createReportWork(store, mailer),
       ...createQuotaWork({ store, mailer, now, log }),
+      sweep,
       createRunWork({
         store,
         project: processing.project,
@@ -155,13 +163,6 @@ export function createService(options: ServiceOptions) {
       }),
     ],
     calls,
-    ...ofJob,
-  });
-  const sweep = new SweepJob({
-    store: createSweepStore(store, updater),
-    processMs: timers.now,
-    calls,
-    quiet: options.dev ?? false,
     ...ofJob,
   });
   const changes = createChangeStore(store, updater.notifier);
@@ -241,7 +242,7 @@ export function createService(options: ServiceOptions) {
     // Runs that were closed are processed too, and messages about them are sent.
     await work.idle();
     await worker.idle(true);
-    await Promise.all([sweep.idle(), work.idle()]);
+    await work.idle();
   };
   return {
     app,
@@ -295,7 +296,7 @@ export function createService(options: ServiceOptions) {
 
   function stopJobs(): Promise<void> {
     stopping.resolve();
-    const jobs = [worker, work, sweep];
+    const jobs = [worker, work];
     return stopped ??= Promise.all(jobs.map((job) => job.stop())).then(() => lease?.stop());
   }
 

@@ -180,11 +180,15 @@ class LaneLoop {
     const nextMs = await store.nextMs(this.lane);
     if (this.lane === "settled") await this.#note(nowMs, nextMs !== null);
     this.#ready = [];
-    if (nextMs === null || nextMs > nowMs) return false;
+    const hasDueRows = nextMs !== null && nextMs <= nowMs;
+    const byClock = [...this.#handlers.values()]
+      .filter(({ kind }) => WORK_KINDS[kind].lane === this.lane)
+      .flatMap((handler) => handler.due?.(nowMs) ?? []);
+    if (!hasDueRows && byClock.length === 0) return false;
     const toMs = this.lane === "settled" ? await store.summarizedToMs(nowMs) : nowMs;
     // Listed before the read: a batch that ends meanwhile has rows in it that are already done.
     const names = new Set([...this.#underWay].flatMap((batch) => batch.rows.map(nameOf)));
-    const rows = await store.take(this.lane, toMs);
+    const rows = [...byClock, ...hasDueRows ? await store.take(this.lane, toMs) : []];
     this.#summarizedToMs = toMs;
     this.#readAt = performance.now();
     this.#ready = batchesOf(rows.filter((row) => !names.has(nameOf(row))));
@@ -270,7 +274,8 @@ class LaneLoop {
 
   async #postpone(rows: readonly Work[], nowMs: number, error?: unknown): Promise<void> {
     for (const { kind, team, failures } of rows) {
-      if (failures === 0) this.#log(`Work of kind ${kind} of team ${team} was postponed`, error);
+      const ofTeam = team === "" ? "" : ` of team ${team}`;
+      if (failures === 0) this.#log(`Work of kind ${kind}${ofTeam} was postponed`, error);
     }
     if (rows.length > 0) await this.#deps.store.postpone(rows, nowMs);
   }

@@ -12,7 +12,7 @@ import {
   type SweepReport,
 } from "../domain/retention/sweep.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
+import { sweepTeam, SweepWork, type SweptStep } from "../kv/retention/sweep_work.ts";
 import { openLocked, type OpenStore, openUnlocked } from "../kv/open.ts";
 import { StoreInUse } from "../kv/refused.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
@@ -108,8 +108,8 @@ async function preview(store: SweepStore, nowMs: number, tally: Tally): Promise<
 async function sweepNow(store: SweepStore, now: () => number, tally: Tally): Promise<void> {
   const processMs = () => performance.now();
   const onStep = (step: SweptStep) => tally.add(step);
-  const job = new SweepJob({ store, now, processMs, calls: () => 0, log: () => {}, onStep });
-  if (await job.sweepNow() !== null) return;
+  const work = new SweepWork({ store, now, processMs, log: () => {}, onStep });
+  if (await work.sweepNow() !== null) return;
   throw new ToolFailure("Another process has started a sweep: see its progress with --reports");
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import { DAY_MS, dayOf, HOUR_MS } from "../core/time.ts";
+import { dayOf, HOUR_MS } from "../core/time.ts";
 
 /** Hour of the day in UTC at which a sweep becomes due (decision 40). */
 export const SWEEP_HOUR = 2;
@@ -72,12 +72,6 @@ export interface SweepReport {
 /** Returns the night of an instant: the last one that started. */
 export function nightOf(nowMs: number): string {
   return dayOf(nowMs - SWEEP_HOUR * HOUR_MS);
-}
-
-/** Returns the milliseconds until the next night starts. */
-export function untilNextNight(nowMs: number): number {
-  const sinceStart = (nowMs - SWEEP_HOUR * HOUR_MS) % DAY_MS;
-  return DAY_MS - sinceStart;
 }
 
 /** Returns whether a night must be swept: it has no report, or its sweep was aborted. */

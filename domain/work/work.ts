@@ -74,7 +74,7 @@ const DEADLINES: KindRules = { lane: "settled", batch: 500, slots: { all: 16, te
  * Kinds of work, each with one handler. `run`: a run that failed, or that is judged later; `channel`: a channel with messages to send; `channel_slow`:
  * one whose last try took long or failed; `channel_report`: a mail to the owner of a team whose last
  * default channel does not work; `notice`: a mail about a quota; `quota`: the usage of a team;
- * `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an
+ * `sweep`: the removal of old data, which has no rows; `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an
  * alert rule, or one of its groups; `silence`: a silence that ends; `incident` and `delivery`: one
  * that expires.
  */
@@ -85,6 +85,7 @@ export const WORK_KINDS = {
   channel_report: { lane: "send", batch: 1, slots: { all: 2, team: 1 } },
   notice: { lane: "send", batch: 1, slots: { all: 5, team: 1 } },
   quota: { lane: "back", batch: 1, slots: { all: 4, team: 1 } },
+  sweep: { lane: "back", batch: 1, slots: { all: 1, team: 1 } },
   idle: DEADLINES,
   monitor: DEADLINES,
   rule: DEADLINES,
@@ -102,7 +103,7 @@ export interface Work {
   readonly at: number;
   /** Kind of the object. */
   readonly kind: WorkKind;
-  /** Team of the object. */
+  /** Team of the object; empty for work on all teams. */
   readonly team: TeamId;
   /** Name of the object: such as a run's id or an agent's slug. */
   readonly name: string;
@@ -147,6 +148,11 @@ export interface WorkTime {
 export interface WorkHandler {
   /** Kind of the work. */
   readonly kind: WorkKind;
+  /**
+   * Returns the work of a kind without rows: the clock says when it is due, and the store what is
+   * left of it.
+   */
+  readonly due?: (nowMs: number) => readonly Work[];
   /**
    * Looks at objects, and removes or files each row again in the commit of its effect. It may be
    * called again for the same row. When it throws, it is called for each half of the rows; a single

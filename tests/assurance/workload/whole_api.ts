@@ -248,11 +248,11 @@ async function openPages(
 /** Nights until data is too old, each with its sweep. */
 async function passNights(world: World, idle: () => Promise<void>): Promise<void> {
   world.service.sweep.start();
-  await world.service.sweep.idle();
+  await world.service.work.round(["back"]);
   for (let day = NIGHT_DAYS; day <= OLD_DAYS; day += NIGHT_DAYS) {
     await world.passTo(NOON + day * DAY_MS);
     await idle();
-    await world.service.sweep.idle();
+    await world.service.work.round(["back"]);
   }
   await idle();
 }

@@ -10,7 +10,7 @@ import type { Tier } from "../../../domain/teams/plans.ts";
 import type { RequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { WorkLoop } from "../../../jobs/work_loop.ts";
-import type { SweepJob } from "../../../jobs/sweep.ts";
+import type { SweepWork } from "../../../kv/retention/sweep_work.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
@@ -153,7 +153,7 @@ export class Harness implements AsyncDisposable {
   }
 
   /** The nightly sweep, which does not start on its own here. */
-  get sweep(): SweepJob {
+  get sweep(): SweepWork {
     return this.#first.service.sweep;
   }
 

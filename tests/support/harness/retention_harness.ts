@@ -10,7 +10,7 @@ import { EMPTY_SWEEP, type SweepCounts } from "../../../domain/retention/sweep.t
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
-import { SweepJob } from "../../../jobs/sweep.ts";
+import { NightlySweep } from "./nightly_sweep.ts";
 import { createDeletionStore } from "../../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
 import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
@@ -65,17 +65,11 @@ export class RetentionHarness extends StoreProcess {
     return counts;
   }
 
-  /** Creates the nightly job, not started. */
-  job(
-    calls: () => number = () => 0,
-    sweeps: SweepStore = this.sweeps,
-    quiet = false,
-  ): SweepJob {
-    return new SweepJob({
-      store: sweeps,
+  /** Creates the nightly sweep of a process. */
+  job(sweeps: SweepStore = this.sweeps, quiet = false): NightlySweep {
+    return new NightlySweep(sweeps, {
       now: this.now,
       processMs: () => this.processMs,
-      calls,
       log: (line) => this.log.push(line),
       quiet,
     });

@@ -1,7 +1,6 @@
-/** The nightly job: its schedule, that each night is swept once, and that calls take priority. */
+/** The nightly sweep: its schedule, that each night is swept once, and that other work has its turns. */
 import { addCounts } from "../../../domain/core/sums.ts";
-import { assert, assertEquals } from "@std/assert";
-import { FakeTime } from "@std/testing/time";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
@@ -9,7 +8,11 @@ import {
   SWEEP_SILENCE_MS,
   type SweepReport,
 } from "../../../domain/retention/sweep.ts";
-import { SweepJob } from "../../../jobs/sweep.ts";
+import { WorkLoop } from "../../../jobs/work_loop.ts";
+import { SweepWork } from "../../../kv/retention/sweep_work.ts";
+import { createWorkStore } from "../../../kv/work/store.ts";
+import { NightlySweep, stepping } from "../../support/harness/nightly_sweep.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { FakeSweeps } from "../../support/fakes/fake_sweeps.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -17,22 +20,10 @@ import { OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_
 import { run } from "../../support/builders/stored_runs.ts";
 import { strayRows } from "../../support/oracles/stray_rows.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
-import type { SweepStore } from "../../../kv/retention/sweep_store.ts";
 
 const NIGHT = "2026-11-21";
 
-/** A store with a hook before each step. */
-function stepping(store: SweepStore, before: () => unknown): SweepStore {
-  return {
-    ...store,
-    async step(...args) {
-      await before();
-      return await store.step(...args);
-    },
-  };
-}
-
-/** Reports logged by a job, in order. */
+/** Reports that were logged, in order. */
 function loggedReports({ log }: RetentionHarness): SweepReport[] {
   return log.map((line) => JSON.parse(line).sweep);
 }
@@ -41,7 +32,10 @@ Deno.test("sweep job: a night is swept once, with its progress and its report", 
   await using ledger = await OldLedger.open();
   const { retention } = ledger;
   // Each step takes four seconds.
-  const job = retention.job(() => 0, stepping(retention.sweeps, () => retention.nowMs += 4_000));
+  const job = retention.job(stepping(retention.sweeps, () => {
+    retention.nowMs += 4_000;
+    retention.processMs += 4_000;
+  }));
   const report = await job.sweepIfDue();
   assert(report !== null);
   const { night, startedAt, finishedAt, teams, counts } = report;
@@ -65,7 +59,7 @@ Deno.test("sweep job: a night is swept once, with its progress and its report", 
   assertEquals(await job.sweepIfDue(), null);
   retention.nowMs = NOON + 14 * HOUR_MS;
   assertEquals(await job.sweepIfDue(), null, "only 14 hours after the one before");
-  retention.processMs = 20 * HOUR_MS;
+  retention.processMs += 20 * HOUR_MS;
   assertEquals((await job.sweepIfDue())?.night, "2026-11-22");
   assertEquals((await retention.sweeps.reports(9)).map((each) => each.night), [
     "2026-11-22",
@@ -76,13 +70,13 @@ Deno.test("sweep job: a night is swept once, with its progress and its report", 
 Deno.test("sweep job: a sweep logs what it removed, and nothing if it removed nothing", async () => {
   await using ledger = await OldLedger.open();
   const { retention } = ledger;
-  assert(await retention.job(undefined, undefined, true).sweepIfDue() !== null);
+  assert(await retention.job(undefined, true).sweepIfDue() !== null);
   assertEquals(loggedReports(retention).at(-1)?.counts, OLD_SWEPT);
   const before = retention.log.length;
   for (const quiet of [true, false]) {
     retention.nowMs += DAY_MS;
     retention.processMs += DAY_MS;
-    const report = await retention.job(undefined, undefined, quiet).sweepIfDue();
+    const report = await retention.job(undefined, quiet).sweepIfDue();
     assertEquals(report?.counts, EMPTY_SWEEP);
     assertEquals(retention.log.length - before, quiet ? 0 : 1);
   }
@@ -103,7 +97,7 @@ Deno.test("sweep job: a silent process is taken over, and counts nothing when it
   const gate = new Gate();
   let steps = 0;
   const stuck = stepping(silent.sweeps, () => ++steps === 3 ? gate.pass() : null);
-  const asleep = silent.job(() => 0, stuck).sweepIfDue();
+  const asleep = silent.job(stuck).sweepIfDue();
   await gate.reached();
   second.nowMs = NOON + SWEEP_SILENCE_MS;
   assertEquals(await second.job().sweepIfDue(), null);
@@ -121,27 +115,26 @@ Deno.test("sweep job: a silent process is taken over, and counts nothing when it
   assertEquals(await strayRows(temp.store), []);
 });
 
-Deno.test("sweep job: on stop it finishes its step, and the next sweep does the remaining work", async () => {
+Deno.test("sweep job: a look ends after some steps, and the next process does the remaining work", async () => {
   await using ledger = await OldLedger.open();
   const { retention, temp } = ledger;
   let steps = 0;
-  const gate = new Gate();
-  const job = retention.job(
-    () => 0,
-    stepping(retention.sweeps, () => ++steps === 4 ? gate.pass() : null),
-  );
-  job.start();
-  await gate.reached();
-  const stopped = job.stop();
-  gate.open();
-  await stopped;
-  assertEquals(steps, 4);
+  const job = retention.job(stepping(retention.sweeps, () => {
+    steps++;
+    retention.processMs += 40;
+  }));
+  assert(await job.look());
+  const inOneLook = steps;
+  assert(await job.look());
+  // The expired sessions, and steps of 40 ms in looks of 100.
+  assertEquals([inOneLook, steps], [3, 6]);
   const [broken] = await retention.sweeps.reports(1);
   assert(broken !== undefined && broken.finishedAt === null);
   assert(broken.counts.released > 0, "its work is not reported");
   const next = new RetentionHarness(temp.store);
   next.nowMs = NOON + SWEEP_SILENCE_MS + 1;
   assertEquals((await next.job().sweepIfDue())?.counts, OLD_SWEPT);
+  assertEquals(await job.look(), false, "it goes on with a night of another process");
 });
 
 Deno.test("sweep job: the next check finishes an interrupted delete, also if the night is already swept", async () => {
@@ -164,42 +157,6 @@ Deno.test("sweep job: the next check finishes an interrupted delete, also if the
   assertEquals(await strayRows(temp.store), []);
 });
 
-/** Lets the time pass until work is done. */
-async function passUntil(time: FakeTime, work: Promise<unknown>): Promise<void> {
-  let isDone = false;
-  work.finally(() => isDone = true);
-  while (!isDone) await time.nextAsync();
-}
-
-Deno.test("sweep job: under load it pauses nine times the duration of each step, otherwise never", async () => {
-  for (const comeIn of [true, false]) {
-    using time = new FakeTime();
-    const pauses: number[] = [];
-    let endMs = time.now;
-    const notePause = () => void (time.now > endMs && pauses.push(time.now - endMs));
-    const store = new FakeSweeps(25, () => {
-      notePause();
-      time.tick(7);
-      endMs = time.now;
-    });
-    let calls = 0;
-    const job = new SweepJob({
-      store,
-      now: () => NOON,
-      processMs: () => time.now,
-      calls: () => comeIn ? calls++ : calls,
-      log: () => {},
-    });
-    const sweeping = job.sweepIfDue();
-    await passUntil(time, sweeping);
-    notePause();
-    const report = await sweeping;
-    // For two teams: 25 steps of payloads, one per other class, and one of sessions.
-    assertEquals(report?.counts.payloads, 56);
-    assertEquals(pauses, comeIn ? Array(57).fill(63) : []);
-  }
-});
-
 Deno.test("sweep job: processes that live five seconds each complete a night, one after the other", async () => {
   let nowMs = NOON;
   // A step takes half a second, and the process is killed in its eleventh.
@@ -210,13 +167,7 @@ Deno.test("sweep job: processes that live five seconds each complete a night, on
   });
   store.ids = Array.from({ length: 20 }, (_, n) => `team ${n}` as TeamId);
   const jobOf = () =>
-    new SweepJob({
-      store,
-      now: () => nowMs,
-      processMs: () => performance.now(),
-      calls: () => 0,
-      log: () => {},
-    });
+    new NightlySweep(store, { now: () => nowMs, processMs: () => nowMs, log: () => {} });
   let report: SweepReport | null = null;
   for (let life = 0; life < 2 * store.ids.length && report === null; life++) {
     stepsLeft = 10;
@@ -233,24 +184,19 @@ Deno.test("sweep job: processes that live five seconds each complete a night, on
 });
 
 Deno.test("sweep job: it starts with the current night, then runs at exactly 02:00 UTC, night by night", async () => {
-  using time = new FakeTime(Date.UTC(2028, 1, 29, 1, 30));
+  let nowMs = Date.UTC(2028, 1, 29, 1, 30);
   const store = new FakeSweeps(1);
-  store.clockMs = time.now - DAY_MS;
-  const job = new SweepJob({
-    store,
-    now: () => time.now,
-    // The pause has always passed: this test is about the nights.
-    processMs: () => 60 * time.now,
-    calls: () => 0,
+  store.clockMs = nowMs - DAY_MS;
+  // The pause has always passed: this test is about the nights.
+  const job = new NightlySweep(store, {
+    now: () => nowMs,
+    processMs: () => 60 * nowMs,
     log: () => {},
   });
-  job.start();
   while (store.known.size < 3) {
-    const beforeMs = time.now;
-    await time.nextAsync();
-    assert(time.now - beforeMs <= 60_000, `no look at the clock for ${time.now - beforeMs} ms`);
+    if (job.isDue) await job.sweepIfDue();
+    nowMs += 1_000;
   }
-  await job.stop();
   assertEquals((await store.reports()).map(({ night, startedAt }) => [night, startedAt]), [
     ["2028-02-28", Date.UTC(2028, 1, 29, 1, 30)],
     ["2028-02-29", Date.UTC(2028, 1, 29, 2)],
@@ -258,33 +204,30 @@ Deno.test("sweep job: it starts with the current night, then runs at exactly 02:
   ]);
 });
 
-Deno.test("sweep job: it resumes when the store works again, and a failed night within two minutes", async () => {
-  using time = new FakeTime(NOON);
+Deno.test("sweep job: the loop of the work queue sweeps without a row, also after failures of the store", async () => {
+  await using temp = await TempStore.open();
+  let nowMs = NOON;
   const store = new FakeSweeps(1);
-  store.failures = 3;
-  const report = {
-    night: NIGHT,
-    clockAt: NOON,
-    startedAt: NOON,
-    toldAt: NOON,
-    finishedAt: null,
-    teams: 1,
-  };
+  store.failures = 1;
+  const log: string[] = [];
+  const deps = { now: () => nowMs, log: (line: string) => void log.push(line) };
+  const report = { night: NIGHT, clockAt: NOON, startedAt: NOON, toldAt: NOON, finishedAt: null };
   const counts = { ...EMPTY_SWEEP, records: 5 };
-  await store.saveReport(null, { ...report, counts });
-  const job = new SweepJob({
-    store,
-    now: () => time.now,
-    processMs: () => time.now,
-    calls: () => 0,
-    log: () => {},
+  await store.saveReport(null, { ...report, teams: 1, counts });
+  const sweep = new SweepWork({ ...deps, store, processMs: () => nowMs });
+  const loop = new WorkLoop({
+    ...deps,
+    store: createWorkStore(temp.store, Infinity),
+    handlers: [sweep],
   });
-  job.start();
-  while (!store.known.get(NIGHT)?.report.finishedAt) await time.nextAsync();
-  await job.stop();
+  await loop.round(["back"]);
+  assertEquals([store.failures, log.length], [1, 0], "it began by itself");
+  sweep.start();
+  for (let minute = 0; minute <= 2; minute++, nowMs += 60_000) await loop.round(["back"]);
   const [finished] = await store.reports();
   assertEquals(finished?.counts, addCounts(counts, { ...EMPTY_SWEEP, payloads: 8 }));
-  assert((finished?.finishedAt ?? 0) - NOON <= 2 * 60_000 + 15_000);
+  assertEquals([finished?.finishedAt, await temp.keysBelow(["work"])], [NOON + 60_000, []]);
+  assertStringIncludes(log.join(), "Work of kind sweep was postponed");
 });
 
 Deno.test("sweep job: the reports of the last 60 nights are kept", async () => {

@@ -188,7 +188,7 @@ Deno.test("large batch: verify finds chunks that nothing names, and staged ones 
   await h.world.sweeps.startClock(NOON);
   h.world.nowMs = NOON + DAY_MS + 1;
   const resume = () => Promise.resolve();
-  assert(await h.world.job(() => 0, { ...h.world.sweeps, resume }).sweepIfDue() !== null);
+  assert(await h.world.job({ ...h.world.sweeps, resume }).sweepIfDue() !== null);
   assertEquals(await find(), [[`staged chunks of ${run(2)}`, true]]);
   await h.world.sweeps.resume(h.world.nowMs);
   assertEquals(await find(), []);
