@@ -34,11 +34,14 @@ export interface WorkLoopDeps extends JobDeps {
   readonly calls?: () => number;
 }
 
-/** Milliseconds between looks at a lane without due rows. */
+/**
+ * Milliseconds between looks at a lane without due rows, for rows that another instance filed. Those
+ * of this process wake all lanes but that of deadlines.
+ */
 const LOOK_MS: Readonly<Record<Lane, number>> = {
-  send: 250,
-  run: 500,
-  back: 1_000,
+  send: 500,
+  run: 2_000,
+  back: 2_000,
   settled: 1_000,
 };
 
@@ -115,6 +118,8 @@ class LaneLoop {
   /** Batches that wait for slots, in order. */
   #ready: readonly Batch[] = [];
   #readAt = -Infinity;
+  /** Time of the first row at the last look, unix milliseconds; null for none. */
+  #nextMs: number | null = null;
   /** End of the rest, by the clock of the process. */
   #restsTo = -Infinity;
   #summarizedToMs = 0;
@@ -167,8 +172,10 @@ class LaneLoop {
     const restMs = this.#loop.isAwaited ? 0 : this.#restsTo - performance.now();
     if (restMs > 0) return await this.#loop.rest(restMs);
     if (await this.#turn()) return;
-    if (this.#underWay.size === 0) return await this.#loop.wait(LOOK_MS[this.lane]);
-    await endsWithin(LOOK_MS[this.lane], this.#freed.promise);
+    const dueInMs = (this.#nextMs ?? Infinity) - this.#deps.now();
+    const waitMs = dueInMs > 0 ? Math.min(LOOK_MS[this.lane], dueInMs) : LOOK_MS[this.lane];
+    if (this.#underWay.size === 0) return await this.#loop.wait(waitMs);
+    await endsWithin(waitMs, this.#freed.promise);
   }
 
   /** Starts due work; returns false if there was none, or no slot for it. */
@@ -177,7 +184,7 @@ class LaneLoop {
     if (this.#startReady()) return true;
     const nowMs = now();
     if (this.#ready.length > 0 && performance.now() - this.#readAt < READ_MS) return false;
-    const nextMs = await store.nextMs(this.lane);
+    const nextMs = this.#nextMs = await store.nextMs(this.lane);
     if (this.lane === "settled") await this.#note(nowMs, nextMs !== null);
     this.#ready = [];
     const hasDueRows = nextMs !== null && nextMs <= nowMs;

@@ -109,3 +109,13 @@ Deno.test("work: it ends in time while the store does not answer, and when the j
   await stopped[Symbol.asyncDispose]();
   await work;
 });
+
+Deno.test("work: an idle instance reads at most twelve times a second", async () => {
+  await using kv = await KvServer.start();
+  await using instance = await start(kv);
+  await instance.service.workFor(LONG_MS);
+  const [reads, startMs] = [kv.counts.reads, performance.now()];
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  const seconds = (performance.now() - startMs) / 1_000;
+  assert(kv.counts.reads - reads < 12 * seconds, `${kv.counts.reads - reads} in ${seconds} s`);
+});
