@@ -53,8 +53,6 @@ export class RecentHead {
   version = "";
   /** Version up to which the worker has included the noted commits. */
   included = "";
-  /** Upper bound of its bytes. */
-  bytes = HEAD_BYTES;
   /** True if texts of its opening or close are left out. */
   isStripped = false;
   /** True if the worker has read parts that it lacks. */
@@ -78,7 +76,7 @@ export class RecentHeads {
     this.#heads = createByteCache<string, RecentHead>({
       memory,
       share: "heads",
-      bytesOf: ({ bytes }, name) => BYTES_PER_CHAR * name.length + bytes,
+      bytesOf: (head, name) => BYTES_PER_CHAR * name.length + bytesOfHead(head),
       dispose: (head, _, reason) => {
         if (reason === "evict") this.#lose(head);
       },
@@ -95,13 +93,7 @@ export class RecentHeads {
     const known = this.#heads.get(name);
     const head = known ?? new RecentHead();
     head.inFlight++;
-    const bytes = head.bytes + bytesAdded(head, parts);
-    if (known === undefined || bytes > head.bytes) {
-      head.bytes = bytes;
-      // The cache measures only a new entry.
-      this.#heads.delete(name);
-      this.#heads.set(name, head);
-    }
+    if (known === undefined) this.#heads.set(name, head);
     return commit.then((version) => {
       if (version === null) this.#end(name, head, null);
       else this.#end(name, head, parts, version);
@@ -147,6 +139,10 @@ export class RecentHeads {
     // The ids stay in the cache of live ledgers alone.
     if (ledger !== undefined) head.ledger = { ...ledger, tail: EMPTY_LEDGER.tail };
     if (version > head.version) head.version = version;
+    // The cache measures only a new entry, and takes none that is too large.
+    this.#heads.delete(name);
+    this.#heads.set(name, head);
+    if (this.#heads.peek(name) !== head) this.#lose(head);
   }
 
   /** Drops the head of a run that other commits change. */
@@ -242,19 +238,14 @@ function charsOfTexts(part: Opening | Closing): number {
   return chars;
 }
 
-/** Returns an upper bound of the bytes that parts add to a head. */
-function bytesAdded(head: RecentHead, { opening, closing, ledger }: NotedParts): number {
-  let bytes = 0;
-  if (opening !== undefined) bytes += bytesOfPart(opening);
-  if (closing !== undefined) bytes += bytesOfPart(closing);
-  if (ledger !== undefined) {
-    const models = ledger.totals.models.length - head.ledger.totals.models.length;
-    bytes += MODEL_BYTES * Math.max(0, models);
-  }
-  return bytes;
+/** Returns an upper bound of the bytes of a head. */
+function bytesOfHead({ opening, closing, ledger }: RecentHead): number {
+  return HEAD_BYTES + bytesOfPart(opening) + bytesOfPart(closing) +
+    MODEL_BYTES * ledger.totals.models.length;
 }
 
-function bytesOfPart(part: Opening | Closing): number {
+function bytesOfPart(part: Opening | Closing | null): number {
+  if (part === null) return 0;
   const { agent, customerId, feature, reported }: Partial<Opening & Closing> = part;
   const texts = charsOfTexts(part);
   const chars = (agent?.length ?? 0) + (texts <= TEXTS_MAX ? texts : 0) +

@@ -21,10 +21,12 @@ import type { RunPosition } from "../../domain/runs/list.ts";
 /** Visits index entries from the newest on; each call must pass a position after the previous one. */
 export interface IndexCursor {
   /**
-   * Returns the first entry after a position, without a promise if it is already read; null at
-   * the end. A position may be between two runs.
+   * Returns the first entry after a position; null at the end, undefined if it must be read. A position
+   * may be between two runs.
    */
-  seek(position: Position): StoredEntry | null | Promise<StoredEntry | null>;
+  peek(position: Position): StoredEntry | null | undefined;
+  /** Reads the entry for which `peek` returned undefined. */
+  read(position: Position): Promise<unknown>;
   /**
    * Returns the number of runs per millisecond, estimated from the latest read; 0 at the end.
    *
@@ -42,7 +44,7 @@ const ENTRIES_PER_READ = { min: 16, max: 500 } as const;
  */
 const ENTRIES_PER_SEEK = 16;
 
-/** Returns the position directly before a run, so that `seek` returns that run. */
+/** Returns the position directly before a run, so that `peek` returns that run. */
 export function positionBefore({ at, run }: Position): Position {
   return { at, run: `${run}\0` };
 }
@@ -69,16 +71,15 @@ export class SingleIndexCursor implements IndexCursor {
     this.#limit = withinBounds(limit);
   }
 
-  seek(position: Position): StoredEntry | null | Promise<StoredEntry | null> {
-    const next = this.#skipTo(position);
-    if (next !== undefined || this.#isEnd) return this.#visit(next);
-    return this.#read(position).then(() => this.#visit(this.#entries[0]));
-  }
-
-  #visit(next: StoredEntry | undefined): StoredEntry | null {
-    if (next !== this.#last) this.#used++;
-    this.#last = next;
-    return next ?? null;
+  peek(position: Position): StoredEntry | null | undefined {
+    for (; this.#at < this.#entries.length; this.#at++) {
+      const entry = this.#entries[this.#at] as StoredEntry;
+      if (comparePositions(entry, position) >= 0) continue;
+      if (entry !== this.#last) this.#used++;
+      this.#last = entry;
+      return entry;
+    }
+    return this.#isEnd ? null : undefined;
   }
 
   rate(newest: number): number {
@@ -87,18 +88,10 @@ export class SingleIndexCursor implements IndexCursor {
     return this.#entries.length / Math.max(1, newest - oldest);
   }
 
-  #skipTo(position: Position): StoredEntry | undefined {
-    for (; this.#at < this.#entries.length; this.#at++) {
-      const entry = this.#entries[this.#at] as StoredEntry;
-      if (comparePositions(entry, position) < 0) return entry;
-    }
-    return undefined;
-  }
-
   /**
    * Reads the next entries: more of them a read if most are visited, fewer if most are skipped.
    */
-  async #read(position: Position): Promise<void> {
+  async read(position: Position): Promise<void> {
     if (this.#entries.length > 0) {
       const isDense = this.#used * ENTRIES_PER_SEEK > this.#entries.length;
       this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
@@ -115,39 +108,31 @@ export class SingleIndexCursor implements IndexCursor {
 
 /** Merges several cursors; each run is visited once. */
 export class MergedIndexCursor implements IndexCursor {
-  readonly #members: readonly IndexCursor[];
-  readonly #next: (StoredEntry | null | undefined)[];
+  constructor(readonly members: readonly IndexCursor[]) {}
 
-  constructor(members: readonly IndexCursor[]) {
-    this.#members = members;
-    this.#next = members.map(() => undefined);
-  }
-
-  seek(position: Position): StoredEntry | null | Promise<StoredEntry | null> {
-    const waits: Promise<void>[] = [];
-    for (const [i, member] of this.#members.entries()) {
-      const entry = this.#next[i];
-      if (entry === null || (entry !== undefined && comparePositions(entry, position) < 0)) {
-        continue;
-      }
-      const next = member.seek(position);
-      if (next instanceof Promise) waits.push(next.then((read) => void (this.#next[i] = read)));
-      else this.#next[i] = next;
+  peek(position: Position): StoredEntry | null | undefined {
+    let first: StoredEntry | null = null;
+    for (const member of this.members) {
+      const next = member.peek(position);
+      if (next === undefined) return undefined;
+      if (next !== null && (first === null || comparePositions(next, first) > 0)) first = next;
     }
-    return waits.length === 0 ? this.#first() : Promise.all(waits).then(() => this.#first());
+    return first;
   }
 
-  #first(): StoredEntry | null {
-    return this.#next.reduce<StoredEntry | null>((first, next) => {
-      if (next === null || next === undefined) return first;
-      return first === null || comparePositions(next, first) > 0 ? next : first;
-    }, null);
+  read(position: Position): Promise<unknown> {
+    return readMissing(this.members, position);
   }
 
   /** Returns the sum of the rates of all members. */
   rate(newest: number): number {
-    return this.#members.reduce((sum, member) => sum + member.rate(newest), 0);
+    return this.members.reduce((sum, member) => sum + member.rate(newest), 0);
   }
+}
+
+function readMissing(cursors: readonly IndexCursor[], position: Position): Promise<unknown> {
+  const missing = cursors.filter((cursor) => cursor.peek(position) === undefined);
+  return Promise.all(missing.map((cursor) => cursor.read(position)));
 }
 
 function withinBounds(entries: number): number {
@@ -246,10 +231,14 @@ export class IndexIntersection {
    */
   async next(): Promise<StoredEntry | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
-      const next = this.#ranges.map((range) => range.seek(this.#from));
-      const settled = areAllRead(next) ? next : await Promise.all(next);
-      const rows = settled.filter((row) => row !== null);
-      if (rows.length < settled.length) {
+      const peek = () => this.#ranges.map((range) => range.peek(this.#from));
+      let next = peek();
+      if (next.includes(undefined)) {
+        await readMissing(this.#ranges, this.#from);
+        next = peek();
+      }
+      const rows = next.filter((row) => row !== null && row !== undefined);
+      if (rows.length < next.length) {
         this.isEnd = true;
         return null;
       }
@@ -292,13 +281,6 @@ function rarest(ranges: readonly IndexCursor[], newest: number): readonly IndexC
     expected = chosen.length === 1 ? rate : expected * rate / most;
   }
   return chosen;
-}
-
-/** Returns true if no cursor returned a promise: awaiting takes longer than most steps. */
-function areAllRead(
-  next: readonly ReturnType<IndexCursor["seek"]>[],
-): next is (StoredEntry | null)[] {
-  return !next.some((settled) => settled instanceof Promise);
 }
 
 function newer(a: StoredEntry, b: StoredEntry): StoredEntry {
