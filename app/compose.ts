@@ -33,7 +33,6 @@ import { createRuleLooks } from "../kv/alerts/looks.ts";
 import { createSilenceLooks } from "../kv/alerts/silence_looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
-import { findOpenRuns } from "../kv/run_list/open_runs.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
 import { createDeadStageStore, createRunWork } from "../kv/runs/run_work.ts";
@@ -133,11 +132,7 @@ export function createService(options: ServiceOptions) {
     store: createWorkStore(store, options.absenceMs ?? ABSENCE_MS),
     handlers: [
       createIdleHandler(store),
-      createMonitorLooks({
-        store,
-        changes: updater,
-        findOpenRuns: (...args) => findOpenRuns(store, ...args),
-      }),
+      createMonitorLooks({ store, changes: updater }),
       createRuleLooks({ store, changes: updater, spend, rateCards }),
       createSilenceLooks({ store, changes: updater }),
       createIncidentLooks({ store, changes: updater }),

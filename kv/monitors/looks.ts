@@ -5,7 +5,7 @@
  */
 import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { judgedAt, type Work, type WorkHandler, type WorkTime } from "../../domain/work/work.ts";
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import type { Outcome } from "../../domain/outcomes/outcome.ts";
 import {
   addOutcomes,
@@ -21,28 +21,15 @@ import { groupsOf } from "../base/groups.ts";
 import type { Position } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
+import { findOpenRuns } from "./open_runs.ts";
 import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";
 import type { ChangeDeps } from "./team_changes.ts";
-
-/** Dependencies of the looks at monitors. */
-export interface MonitorLookDeps extends ChangeDeps {
-  /** Finds open runs of an agent by their start, oldest first; see `open_runs.ts`. */
-  readonly findOpenRuns: (
-    team: TeamId,
-    agent: string,
-    after: Position | null,
-    toMs: number,
-  ) => Promise<{ readonly runs: readonly RunAt[]; readonly passed: Position | null }>;
-}
-
-/** A run with its position in the index. */
-type RunAt = { readonly at: number; readonly run: RunId };
 
 /** Maximum monitors of one commit; fewer if they do not fit. */
 const MONITORS_PER_COMMIT = 80;
 
 /** Creates the handler of due monitors. */
-export function createMonitorLooks(deps: MonitorLookDeps): WorkHandler {
+export function createMonitorLooks(deps: ChangeDeps): WorkHandler {
   return {
     kind: "monitor",
     async look(rows, turn) {
@@ -55,7 +42,7 @@ export function createMonitorLooks(deps: MonitorLookDeps): WorkHandler {
 
 /** Looks at monitors of one team: in one commit, or in two if it would be too large. */
 async function lookAtSome(
-  deps: MonitorLookDeps,
+  deps: ChangeDeps,
   rows: readonly Work[],
   turn: WorkTime,
 ): Promise<void> {
@@ -74,7 +61,7 @@ async function lookAtSome(
 
 /** Looks at monitors of one team, and returns the rows to write. */
 async function planLooks(
-  deps: MonitorLookDeps,
+  deps: ChangeDeps,
   team: TeamId,
   rows: readonly Work[],
   turn: WorkTime,
@@ -114,7 +101,7 @@ async function runningRuns(
 
 /** Looks at a monitor: finds runs that last too long, then judges its deadlines. */
 async function look(
-  deps: MonitorLookDeps,
+  deps: ChangeDeps,
   team: TeamId,
   before: Monitor,
   running: number,
@@ -134,7 +121,7 @@ async function look(
 
 /** Finds open runs that last too long and are not counted yet. */
 async function overrunsOf(
-  { store, findOpenRuns }: MonitorLookDeps,
+  { store }: ChangeDeps,
   team: TeamId,
   monitor: Monitor,
   { nowMs, summarizedToMs, absences }: WorkTime,
@@ -143,7 +130,7 @@ async function overrunsOf(
   let passed = monitor.overrunsAfter;
   if (maxRuntimeSeconds === null || state === "paused") return { outcomes: [], passed };
   const limitMs = maxRuntimeSeconds * 1_000;
-  const open = await findOpenRuns(team, agent, passed, summarizedToMs - limitMs);
+  const open = await findOpenRuns(store, team, agent, passed, summarizedToMs - limitMs);
   const stored = await getAll(store, open.runs.map(({ run }) => keys.summary(team, run)));
   const outcomes: Outcome[] = [];
   let isWaiting = false;

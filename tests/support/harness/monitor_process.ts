@@ -10,7 +10,6 @@ import { TIMERS } from "../../../runtime/deadlines.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { createMonitorLooks } from "../../../kv/monitors/looks.ts";
 import { createMonitorStore } from "../../../kv/monitors/store.ts";
-import { findOpenRuns } from "../../../kv/run_list/open_runs.ts";
 import type { Store } from "../../../kv/store.ts";
 import { run, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
@@ -43,11 +42,7 @@ export class MonitorProcess extends StoreProcess {
       region: "eu",
       environment: this.environment,
     });
-    this.looks = createMonitorLooks({
-      store,
-      changes: this.updater,
-      findOpenRuns: (...args) => findOpenRuns(store, ...args),
-    });
+    this.looks = createMonitorLooks({ store, changes: this.updater });
     const known = new KnownAgents(store.memory, TIMERS.now);
     this.agents = createAgentStore(store, known, createArchiveCommit(store, this.updater));
   }
