@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { browserTest } from "../../support/harness/browser.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
 import { Harness } from "../../support/harness/harness.ts";
-import { anEvent, aRun, at, eventId, runId } from "../../support/builders/requests.ts";
+import { aFinish, anEvent, aRun, at, eventId, runId } from "../../support/builders/requests.ts";
 import { axe } from "../../support/oracles/axe.ts";
 import { aCall, ATLAS, putPrice, sendEvents } from "../../support/oracles/run_cost.ts";
 import { OVERFLOW, WHAT_MOVED } from "../../push/browser/looking.ts";
@@ -29,6 +29,9 @@ async function openLongRun(): Promise<Harness> {
     });
     await sendEvents(h, ...events);
   }
+  // The page of an open run would replace its steps every few seconds.
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: at(STEPS * 1_000) }));
+  await h.worker.idle();
   return h;
 }
 

@@ -96,6 +96,8 @@ async function watchComingIn(visitor: BrowserSession, { h, texts }: HostileWorld
     assertEquals((await h.post("/v1/heartbeats", body)).status, 202);
   }
   await page.locator(`[id="${runId(999 + texts.size)}"]`).waitFor();
+  // A busy service refuses a reload with 503; the page sends the next one.
+  visitor.faults.splice(0, Infinity, ...visitor.faults.filter((fault) => !/\b503\b/.test(fault)));
   await check(visitor, "what came in");
 }
 
