@@ -10,6 +10,7 @@ import { printable, show } from "../core/text.ts";
 import { formatInstant, monthOf, parseInstant } from "../core/time.ts";
 import type { TeamId } from "../core/ids.ts";
 import type { SendOutcome } from "../core/mail.ts";
+import { retryAt } from "../work/work.ts";
 
 /** Percentages of the included events at which the owner gets a notice. */
 export const NOTICE_PERCENTS = [80, 100] as const;
@@ -138,12 +139,6 @@ export interface MonthUse {
   readonly used: number;
 }
 
-/** Maximum delivery attempts of an email. */
-export const NOTICE_ATTEMPTS_MAX = 8;
-
-/** Backoff in milliseconds after the first attempt; doubles with each attempt. */
-export const NOTICE_BACKOFF_MS = 60_000;
-
 /** Maximum milliseconds of one attempt. */
 export const NOTICE_SEND_MS_MAX = 20_000;
 
@@ -216,7 +211,7 @@ export function attempted(notice: Notice, outcome: SendOutcome, nowMs: number): 
   if (outcome.kind === "sent") return { ...notice, state: "sent", sentAt: nowMs, error: null };
   const { kind, error } = outcome;
   if (kind === "unknown") return { ...notice, state: "unknown", error };
-  if (notice.attempts >= NOTICE_ATTEMPTS_MAX) return { ...notice, state: "dead", error };
-  const waitMs = NOTICE_BACKOFF_MS * 2 ** (notice.attempts - 1);
-  return { ...notice, state: "pending", dueMs: nowMs + waitMs, error };
+  const dueMs = retryAt("notice", notice.attempts, nowMs);
+  if (dueMs === "dead") return { ...notice, state: "dead", error };
+  return { ...notice, state: "pending", dueMs, error };
 }

@@ -1,11 +1,7 @@
 /** Quota notices with mail servers that are slow, misbehave or need a password. */
+import { RETRIES } from "../../../domain/work/work.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  NOTICE_ATTEMPTS_MAX,
-  NOTICE_BACKOFF_MS,
-  NOTICE_LEASE_MS,
-  NOTICE_SEND_MS_MAX,
-} from "../../../domain/teams/quota.ts";
+import { NOTICE_LEASE_MS, NOTICE_SEND_MS_MAX } from "../../../domain/teams/quota.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import { openStore } from "../../../kv/open.ts";
@@ -28,20 +24,20 @@ Deno.test("notices: a mail server that refuses is retried with backoff, eight ti
     await b.check(loop);
     const before = b.sink.connections;
     for (let waits = 0; waits < 3; waits++) {
-      b.nowMs += NOTICE_BACKOFF_MS * 2 ** 6 - 1;
+      b.nowMs += RETRIES.notice.firstMs * 2 ** 6 - 1;
       await b.check(loop);
     }
     assert(b.sink.connections > before);
     assertEquals(await b.states(), [[80, "pending"]]);
   }
-  b.nowMs += NOTICE_BACKOFF_MS * 2 ** 7;
+  b.nowMs += RETRIES.notice.firstMs * 2 ** 7;
   await b.check();
-  b.nowMs += NOTICE_BACKOFF_MS * 2 ** 7;
+  b.nowMs += RETRIES.notice.firstMs * 2 ** 7;
   await b.check();
   assertEquals(await b.states(), [[80, "dead"]]);
-  assertEquals(b.sink.connections, NOTICE_ATTEMPTS_MAX);
+  assertEquals(b.sink.connections, RETRIES.notice.triesMax);
   b.sink.behaviour = "accept";
-  b.nowMs += NOTICE_BACKOFF_MS * 2 ** 9;
+  b.nowMs += RETRIES.notice.firstMs * 2 ** 9;
   await b.check();
   assertEquals(b.sink.received, []);
 });
@@ -54,7 +50,7 @@ for (const behaviour of ["silent greeting", "silent recipient"] as const) {
     await b.check(b.loop(createMailer(b.sink.url, SENDER, 150)));
     assertEquals(await b.states(), [[80, "pending"]]);
     b.sink.behaviour = "accept";
-    b.nowMs += NOTICE_BACKOFF_MS;
+    b.nowMs += RETRIES.notice.firstMs;
     await b.check();
     assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
   });
@@ -148,7 +144,7 @@ Deno.test("notices: the mail server's login is used, and its password is never l
   const [notice] = await createUsageStore(b.store).notices(b.team.id, MONTH);
   assertStringIncludes(notice?.error ?? "", "The login failed");
   assert(!notice?.error?.includes("wr0ng"), notice?.error ?? "");
-  b.nowMs += NOTICE_BACKOFF_MS;
+  b.nowMs += RETRIES.notice.firstMs;
   await b.check();
   assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
 });

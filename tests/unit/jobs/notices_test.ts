@@ -1,11 +1,7 @@
 /** Quota notices: which are sent, and that each is sent once. */
+import { RETRIES } from "../../../domain/work/work.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  newNotice,
-  type Notice,
-  NOTICE_BACKOFF_MS,
-  NOTICE_LEASE_MS,
-} from "../../../domain/teams/quota.ts";
+import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../../domain/teams/quota.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { noticeSets } from "../../../kv/teams/quota_work.ts";
 import { createMailer } from "../../../outbound/mail.ts";
@@ -79,7 +75,7 @@ Deno.test("notices: a refused notice is sent exactly once when the mail server a
   b.sink.behaviour = "accept";
   await b.check();
   assertEquals(b.sink.received.length, 0);
-  b.nowMs += NOTICE_BACKOFF_MS;
+  b.nowMs += RETRIES.notice.firstMs;
   await b.check();
   await b.check();
   assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);

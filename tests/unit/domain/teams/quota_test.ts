@@ -1,3 +1,4 @@
+import { RETRIES } from "../../../../domain/work/work.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   attempted,
@@ -5,7 +6,6 @@ import {
   monthSpanOf,
   newNotice,
   type Notice,
-  NOTICE_ATTEMPTS_MAX,
   NOTICE_LEASE_MS,
   NOTICE_SEND_MS_MAX,
   noticeText,
@@ -118,7 +118,7 @@ Deno.test("notice: failed attempts back off, and the eighth is the last", () => 
     notice = attempted(claimed(notice, NOVEMBER), { kind: "failed", error: "no" }, NOVEMBER);
     waits.push((notice.dueMs - NOVEMBER) / 60_000);
   }
-  assertEquals([notice.state, notice.attempts], ["dead", NOTICE_ATTEMPTS_MAX]);
+  assertEquals([notice.state, notice.attempts], ["dead", RETRIES.notice.triesMax]);
   assertEquals(waits.slice(0, -1), [1, 2, 4, 8, 16, 32, 64]);
 });
 
