@@ -40,8 +40,8 @@ import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
-import { createRepriceStore } from "../kv/repricing/jobs.ts";
-import { createDeletionStore } from "../kv/retention/deletions.ts";
+import { createRepriceWork } from "../kv/repricing/reprice_work.ts";
+import { createDeletionWork } from "../kv/retention/deletion_work.ts";
 import { SweepWork } from "../kv/retention/sweep_work.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { createIdleHandler } from "../kv/runs/idle_closes.ts";
@@ -87,7 +87,6 @@ export function createService(options: ServiceOptions) {
   const secrets = { region, refusedSecret, operatorKey };
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
-  const reprices = createRepriceStore(store, rateCards, environment);
   const updater = new RunUpdater(store, createStamps(region, environment));
   /** Dependencies of the stores of a team's objects. */
   const objects = { store, changes: updater, region, environment };
@@ -112,10 +111,8 @@ export function createService(options: ServiceOptions) {
   const countDelivery = ({ channelType, state }: Pick<Delivery, "channelType" | "state">) =>
     deliveryMetrics.count({ channel_type: channelType, outcome: state });
   const refusals = createRefusalStore(store, now);
-  const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
     store: processing,
-    jobs: [reprices, deletions],
     lookMs: options.looks ?? lease !== null ? LOOK_MS : null,
     calls,
     failurePauseMs,
@@ -128,6 +125,10 @@ export function createService(options: ServiceOptions) {
     now,
     log,
   });
+  /** Dependencies of the jobs of teams. */
+  const ofTeams = { store, now, untilProjected: () => worker.idle() };
+  const repricing = createRepriceWork({ ...ofTeams, cards: rateCards });
+  const deleting = createDeletionWork({ ...ofTeams, updater });
   const work = new WorkLoop({
     store: createWorkStore(store, options.absenceMs ?? ABSENCE_MS),
     handlers: [
@@ -156,6 +157,8 @@ export function createService(options: ServiceOptions) {
         now,
         log,
       }),
+      repricing.handler,
+      deleting.handler,
     ],
     calls,
     ...ofJob,
@@ -209,8 +212,8 @@ export function createService(options: ServiceOptions) {
       onEnded: countDelivery,
     }),
     rateCards,
-    reprices,
-    deletions,
+    reprices: repricing.reprices,
+    deletions: deleting.deletions,
     refusals,
     changes,
     live,

@@ -22,7 +22,7 @@ import type { TeamId } from "../domain/core/ids.ts";
 import type { WorkStore } from "../kv/work/store.ts";
 import { endsWithin } from "../runtime/deadlines.ts";
 import { FairQueue } from "../runtime/fair_queue.ts";
-import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop, pause } from "../runtime/loop.ts";
 
 export interface WorkLoopDeps extends JobDeps {
   readonly store: WorkStore;
@@ -332,8 +332,4 @@ function batchesOf(rows: readonly Work[]): readonly Batch[] {
   const batches: Batch[] = [];
   teams.take((batch) => batches.push(batch) > 0);
   return batches;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

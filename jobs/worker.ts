@@ -1,12 +1,11 @@
 /**
- * The worker: updates pending runs, and advances jobs.
+ * The worker: updates pending runs.
  *
  * Closed runs go first, because a client waits for their cost, but open runs get a turn too. The
  * worker sleeps until it is woken: by a commit of this process, by the bell that the commit rings, or
  * because a run is tried again. Work that fails on its own is postponed, so it does not block other
  * work.
  */
-import type { JobStore, TeamJob } from "../domain/core/jobs.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import {
@@ -18,16 +17,8 @@ import {
 import { allDone, FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 import type { ProcessingStore } from "../kv/summaries/processing_store.ts";
 
-/**
- * Jobs of one kind, which advance step by step. Other jobs are tried before a failed job is
- * retried.
- */
-export type Job = Pick<JobStore<TeamJob>, "work" | "hasActiveJobs">;
-
 export interface WorkerDeps extends JobDeps {
   readonly store: ProcessingStore;
-  /** Jobs requested by clients; each advances one step per turn. */
-  readonly jobs: readonly Job[];
   /** Milliseconds to wait after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number | undefined;
   /** Milliseconds between looks for work; null or absent if each commit wakes the worker. */
@@ -122,21 +113,9 @@ export class Worker {
     await this.#loop.wait(Math.min(Math.max(0, nextMs - now()), lookMs ?? Infinity));
   }
 
-  /** Does some work; returns false if there is none. */
+  /** Updates some runs; returns false if there are none. */
   async #turn(): Promise<boolean> {
     this.#restMs = 0;
-    const updated = await this.#updatePending();
-    // One step per turn, so that no job blocks the others.
-    let moved = updated;
-    for (const job of this.#deps.jobs) {
-      if (await this.#stepOn(job)) moved = true;
-      // A client watches the job's progress, and the job waits for all earlier work.
-      if (job.hasActiveJobs) this.#restMs = 0;
-    }
-    return moved;
-  }
-
-  async #updatePending(): Promise<boolean> {
     const isTurnOfOpen = this.#closedTurns >= CLOSED_TURNS_MAX;
     for (const lane of isTurnOfOpen ? PENDING_LANES.toReversed() : PENDING_LANES) {
       const rows = await this.#deps.store.takePending(lane, this.#runsMax[lane]);
@@ -160,19 +139,6 @@ export class Worker {
     const maxMs = Math.max(TURN_MAX.ms, TURN_MAX.commits * this.#deps.store.commitMs());
     if (tookMs > maxMs) this.#runsMax[lane] = Math.max(RUNS_PER_TURN.min, runsMax >> 1);
     else if (tookMs < maxMs / 2) this.#runsMax[lane] = Math.min(RUNS_PER_TURN[lane], runsMax * 2);
-  }
-
-  /**
-   * Runs one step of a job. A job that fails on its own must not block other jobs.
-   */
-  async #stepOn(job: Job): Promise<boolean> {
-    try {
-      return await job.work();
-    } catch (error) {
-      await this.#throwIfOfStore(error);
-      this.#logFailure("A job failed and is retried later", error);
-      return job.hasActiveJobs;
-    }
   }
 
   async #bringUpToDate({ runs, ack }: PendingBatch): Promise<void> {

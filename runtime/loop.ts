@@ -187,6 +187,11 @@ export class Loop {
   }
 }
 
+/** Resolves after some milliseconds. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
 /**
  * Waits for all promises even if one fails, so that work in progress ends before its loop rests or
  * stops.

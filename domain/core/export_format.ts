@@ -38,10 +38,8 @@ export const KINDS_BEFORE_RUNS = [
   "rollup_version",
   "notice",
   "deletion",
-  "active_deletion",
   "deletion_count",
   "reprice",
-  "active_reprice",
   "sweep",
   "sweep_clock",
   "clock",
@@ -52,7 +50,13 @@ export const KINDS_BEFORE_RUNS = [
 export const KINDS_AFTER_RUNS = ["monitor", "flip"] as const;
 
 /** Kinds of exports of earlier versions alone: rows of the work queue, and open notices. */
-export const EARLIER_KINDS = ["due", "delivery_due", "open_notice"] as const;
+export const EARLIER_KINDS = [
+  "due",
+  "delivery_due",
+  "open_notice",
+  "active_deletion",
+  "active_reprice",
+] as const;
 
 /** One of {@link KINDS_BEFORE_RUNS} and {@link KINDS_AFTER_RUNS}. */
 export type RowKind = typeof KINDS_BEFORE_RUNS[number] | typeof KINDS_AFTER_RUNS[number];

@@ -37,11 +37,13 @@ export interface JobStore<Job extends TeamJob> {
   get(team: { readonly id: TeamId }, id: string): Promise<Job | null>;
   /** Waits until the job is done, at most `ms` milliseconds, and returns its current state. */
   waitUntilDone(team: { readonly id: TeamId }, job: Job, ms: number): Promise<Job>;
-  /** Runs one step of the next team's job; returns false if no job can progress. */
-  work(): Promise<boolean>;
-  /** True if the last {@link work} call found a job, even one that is still waiting. */
-  readonly hasActiveJobs: boolean;
 }
+
+/** Names of the jobs of each kind. */
+const JOB_NAMES = { reprice: "repricings", deletion: "customer deletions" } as const;
+
+/** Kind of a job. */
+export type JobKind = keyof typeof JOB_NAMES;
 
 /** Maximum jobs of one kind in progress per team. */
 export const ACTIVE_JOBS_MAX = 10;
@@ -50,11 +52,12 @@ export const ACTIVE_JOBS_MAX = 10;
 export const JOB_NAMES_MAX = 1_000;
 
 /** Returns the refusal of a job beyond {@link ACTIVE_JOBS_MAX}. */
-export function tooManyJobs(kind: "repricings" | "customer deletions"): Problem {
+export function tooManyJobs(kind: JobKind): Problem {
   return {
     code: "rate_limit",
-    message:
-      `The team has ${ACTIVE_JOBS_MAX} ${kind} under way: wait until one is done, then retry`,
+    message: `The team has ${ACTIVE_JOBS_MAX} ${
+      JOB_NAMES[kind]
+    } under way: wait until one is done, then retry`,
   };
 }
 

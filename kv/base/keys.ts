@@ -8,6 +8,7 @@
  * @module
  */
 import { VERSION } from "../../domain/core/version.ts";
+import type { JobKind } from "../../domain/core/jobs.ts";
 import { type Lane, WORK_KINDS, type WorkKind } from "../../domain/work/work.ts";
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
 import type { NoticeName } from "../../domain/teams/quota.ts";
@@ -28,9 +29,6 @@ export type RunIndexKind =
   | "kind"
   | "cost"
   | "has";
-
-/** Types of jobs that teams request. */
-export type JobType = "deletion" | "reprice";
 
 /**
  * Number of the stored format. Each change of a stored shape raises it (R21);
@@ -206,12 +204,9 @@ export const keys = {
   /** A removed run whose events are still being removed. */
   purge: (team: TeamId, run: RunId) => ["purge", team, run],
   purgesOf: (team: TeamId) => ["purge", team],
-  /** Changes with every new job of a team; also the prefix of all its jobs. */
-  jobs: (type: JobType, team: TeamId) => [type, team],
-  job: (type: JobType, team: TeamId, id: string) => [type, team, id],
-  /** All active jobs, or those of a team. */
-  activeJobs: (type: JobType, ...team: readonly TeamId[]) => [`active_${type}`, ...team],
-  activeJob: (type: JobType, team: TeamId, id: string) => [`active_${type}`, team, id],
+  /** Identifiers of a team's jobs in progress; also the prefix of all its jobs. */
+  jobs: (kind: JobKind, team: TeamId) => [kind, team],
+  job: (kind: JobKind, team: TeamId, id: string) => [kind, team, id],
   /** Number of items of one type that a deletion job has deleted. A sum counter. */
   deletionCount: (team: TeamId, id: string, what: string) => ["deletion_count", team, id, what],
   /** Prefix of everything stored for a run's events. */

@@ -43,7 +43,7 @@ export function commitParts(
  */
 export function commitUnnoted({ heads, writer }: Store, write: Write): Promise<string | null> {
   for (const { name } of write.pending ?? []) heads.forget(name);
-  return writer.commit(write);
+  return writer.commit({ ...write, isBackground: true });
 }
 
 /** Stored state of a run. */

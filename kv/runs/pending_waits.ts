@@ -9,11 +9,8 @@ import { isCurrent } from "../../domain/runs/summary.ts";
 import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
-import { listRows, type Store } from "../store.ts";
+import { eachRow, type Store } from "../store.ts";
 import { isStored, readHeads } from "./heads.ts";
-
-/** Marks read per call; each mark is read once per job, with some heads. */
-const MARKS_PER_LOOK = 100;
 
 /** Maximum jobs with a remembered position. */
 const JOBS_MAX = 1_000;
@@ -32,26 +29,23 @@ export class PendingWaits {
   }
 
   /**
-   * Reads the next marks. Only the team's own runs that are not up to date count: a mark may wait
-   * for a run of another team.
+   * Returns whether no mark is awaited any more. Only the team's own runs that are not up to date
+   * count: a mark may wait for a run of another team.
    *
    * @param version version of the job's creation; later marks do not count. Marks are not compared
    *   by name, because a clock that was set back sorts them elsewhere
-   * @returns `over` after the last mark, `further` if some marks were passed, else `waits`
    */
-  async advance(job: string, team: TeamId, version: string): Promise<"over" | "further" | "waits"> {
+  async areOver(job: string, team: TeamId, version: string): Promise<boolean> {
     const prefix = keys.pendingMarks();
     const start = this.#places.get(job);
     const range = start === undefined ? { prefix } : { prefix, start };
-    const marks = await listRows(this.#store, range, { limit: MARKS_PER_LOOK });
-    for (const { key, value, versionstamp } of marks) {
+    for await (const { key, value, versionstamp } of eachRow(this.#store, range)) {
       // Marks set from now on have a later version, so this position stays valid.
       this.#places.set(job, key);
-      if (versionstamp < version && await this.#isAwaited(team, value)) return "waits";
+      if (versionstamp < version && await this.#isAwaited(team, value)) return false;
     }
-    if (marks.length === MARKS_PER_LOOK) return "further";
     this.#places.delete(job);
-    return "over";
+    return true;
   }
 
   async #isAwaited(team: TeamId, mark: unknown): Promise<boolean> {

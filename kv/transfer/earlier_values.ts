@@ -1,5 +1,6 @@
 /**
- * Values in exports of 0.1.0 whose members have other names since: outcomes of groups and monitors.
+ * Values in exports of 0.1.0 whose members have other names since: outcomes of groups and monitors; lists
+ * of jobs.
  *
  * @module
  */
@@ -11,6 +12,8 @@ import type { Outcome } from "../../domain/outcomes/outcome.ts";
 
 /** Returns the value of a row as this version stores it. */
 export function currentValue(kind: RowKind | EarlierKind, value: unknown): unknown {
+  // The row of a team's jobs did not list those in progress.
+  if ((kind === "deletion" || kind === "reprice") && value === true) return [];
   const earlier = value as EarlierOutcomes;
   if (kind === "alert" && earlier.outcomes !== undefined) {
     const { base, kept } = earlier.outcomes;

@@ -100,6 +100,16 @@ function workOf(kind: RowKind | EarlierKind, key: readonly unknown[]) {
       const [at, team, name] = key as [number, TeamId, string];
       return { at, kind: "channel", team, name } as const;
     }
+    case "active_deletion":
+    case "active_reprice": {
+      const [team, name] = key as [TeamId, string];
+      return {
+        at: 0,
+        kind: kind === "active_reprice" ? "reprice" : "deletion",
+        team,
+        name,
+      } as const;
+    }
     default:
       return null;
   }

@@ -6,11 +6,13 @@
 import { decodeTime } from "@std/ulid";
 import {
   type Absence,
+  type KindRules,
   type Lane,
   LANES,
   type NotedTurn,
   retryAt,
   type Work,
+  WORK_KINDS,
 } from "../../domain/work/work.ts";
 import { STORAGE_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { PENDING_LANES } from "../../domain/runs/stages.ts";
@@ -54,7 +56,7 @@ export function createWorkStore(store: Store, absenceMs: number) {
     nextMs: (lane: Lane) => lanes[lane].nextMs(),
     /** Returns the time before which all calls are summarized; see `WorkTime`. */
     summarizedToMs: (nowMs: number) => summarizedToMs(store, nowMs),
-    /** Postpones rows whose work failed: by 1 minute, doubling up to 60. */
+    /** Postpones rows whose work failed, as the schedule of their kind says. */
     postpone: (failed: readonly Work[], nowMs: number) => postpone(store, failed, nowMs),
     /**
      * Notes a turn of the loop of deadlines. The time after a turn without waiting rows is no
@@ -85,7 +87,8 @@ async function postpone(store: Store, rows: readonly Work[], nowMs: number): Pro
   await Promise.all(rows.map(async (row, i) => {
     const entry = entries[i];
     if (entry === undefined || entry.versionstamp === null) return;
-    const at = retryAt("later", row.failures + 1, nowMs);
+    const { retry = "later" }: KindRules = WORK_KINDS[row.kind];
+    const at = retryAt(retry, row.failures + 1, nowMs);
     if (at === "dead") return;
     await store.writer.commit({
       team: row.team,

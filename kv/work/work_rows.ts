@@ -5,7 +5,7 @@
  */
 import type { Lane, Work } from "../../domain/work/work.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { listRows, type Store } from "../store.ts";
+import { getEntry, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 
 /** Rows of the earliest times that are read, and rows after them in which other teams are found. */
@@ -19,6 +19,15 @@ export function workSet(row: Omit<Work, "failures">, failures = 0): KvSet {
 /** Returns the key of a row. */
 export function workKey({ at, kind, team, name }: Omit<Work, "failures">): Deno.KvKey {
   return keys.workRow(at, kind, team, name);
+}
+
+/** Files a row at another time, or removes it; one that another process has moved stays. */
+export async function moveWork(store: Store, row: Work, at: number | null): Promise<void> {
+  const { team } = row;
+  const entry = await getEntry(store, workKey(row));
+  if (entry.versionstamp === null) return;
+  const sets = at === null ? [] : [workSet({ ...row, at })];
+  await store.writer.commit({ team, checks: [entry], deletes: [entry.key], sets });
 }
 
 /** Reads the rows of a lane. */

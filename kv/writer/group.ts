@@ -43,6 +43,8 @@ export class Group<Member extends { readonly write: Write; readonly size: WriteS
   readonly #limits: BackEnd;
   /** True if any write changed a run. */
   hasMarks = false;
+  /** True if a call changed a run. */
+  hasCalls = false;
   /** True if any write filed work that may be due: deadlines wait for others anyway. */
   hasWork = false;
   // The mutations are reserved for the rows of pending marks, one per lane.
@@ -57,7 +59,9 @@ export class Group<Member extends { readonly write: Write; readonly size: WriteS
     if (this.members.length > 0 && !this.#fits(member.size)) return false;
     for (const part of PARTS) this.#size[part] += member.size[part];
     this.members.push(member);
-    this.hasMarks ||= (member.write.pending?.length ?? 0) > 0;
+    const hasMarks = (member.write.pending?.length ?? 0) > 0;
+    this.hasMarks ||= hasMarks;
+    this.hasCalls ||= hasMarks && member.write.isBackground !== true;
     this.hasWork ||= member.write.sets?.some(isDueWork) ?? false;
     return true;
   }

@@ -37,14 +37,18 @@ export class WorkerSignal {
     });
   }
 
-  /** Number of commits with pending marks; shows whether requests arrive. */
+  /** Number of commits with pending marks of calls; shows whether calls arrive. */
   get raised(): number {
     return this.#raised;
   }
 
-  /** Wakes the worker after a commit with pending marks is on disk. */
-  raise(): void {
-    this.#raised++;
+  /**
+   * Wakes the worker after a commit with pending marks is on disk.
+   *
+   * @param isCall false if all marks are of background work
+   */
+  raise(isCall = true): void {
+    if (isCall) this.#raised++;
     this.bell?.ring();
     this.#wakes.worker?.();
   }

@@ -18,6 +18,8 @@ export interface Write {
   readonly deletes?: readonly Deno.KvKey[];
   /** Runs that the write changes. */
   readonly pending?: readonly PendingMark[];
+  /** True if background work changes them, so that other work does not rest for it. */
+  readonly isBackground?: boolean;
 }
 
 export interface KvSet {

@@ -222,7 +222,7 @@ export class GroupWriter {
         () => this.#commits.commit(group),
       );
       if (version === null) return await this.#sortOut(group.members);
-      if (group.hasMarks) this.#deps.workerSignal.raise();
+      if (group.hasMarks) this.#deps.workerSignal.raise(group.hasCalls);
       if (group.hasWork) this.#deps.workerSignal.raiseWork();
       for (const pending of group.members) this.#settle(pending, version);
     } catch (error) {

@@ -178,7 +178,7 @@ Deno.test("DELETE a customer: two equal concurrent requests are one job, which s
   await Promise.all(Array.from({ length: 60 }, (_, n) => store(h, n, "acme")));
   await h.worker.idle();
   // A mark that is never acknowledged: the job waits for it as for pending runs.
-  await h.worker.stop();
+  await Promise.all([h.worker.stop(), h.work.stop()]);
   const mark = keys.pending("open", UNKNOWN);
   await h.store.writer.commit({ sets: [{ key: mark, value: `${h.team.id} ${runId(999)}` }] });
   const answers = await Promise.all([remove(h, "acme"), remove(h, "acme"), remove(h, "globex")]);
@@ -191,7 +191,7 @@ Deno.test("DELETE a customer: two equal concurrent requests are one job, which s
   assertEquals(new Set(replays), new Set(["true", null]));
   await h.store.writer.commit({ deletes: [mark] });
   await h.restart();
-  await h.worker.idle();
+  await h.work.idle();
   const done = (await h.get(`/v1/deletions/${first.id}`)).json;
   assertEquals([done.state, done.runs, done.events], ["done", 60, 60]);
   assertEquals((await h.get(`/v1/deletions/${other.id}`)).json.state, "done");
@@ -212,9 +212,9 @@ Deno.test("DELETE a customer: its receipt is kept for 30 days", async () => {
 Deno.test("DELETE a customer: a team has at most 10 such jobs in progress", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("team");
-  await h.worker.stop();
-  for (let n = 0; n < ACTIVE_JOBS_MAX; n++) {
-    const id = newRowName();
+  await Promise.all([h.worker.stop(), h.work.stop()]);
+  const ids = Array.from({ length: ACTIVE_JOBS_MAX }, () => newRowName());
+  for (const [n, id] of ids.entries()) {
     const job: CustomerDeletion = {
       id,
       customer: `c${n}`,
@@ -230,7 +230,8 @@ Deno.test("DELETE a customer: a team has at most 10 such jobs in progress", asyn
     await h.store.writer.commit({
       sets: [
         { key: keys.job("deletion", h.team.id, id), value: job },
-        { key: keys.activeJob("deletion", h.team.id, id), value: true },
+        { key: keys.workRow(h.nowMs, "deletion", h.team.id, id), value: 0 },
+        { key: keys.jobs("deletion", h.team.id), value: ids },
       ],
     });
   }
@@ -239,6 +240,6 @@ Deno.test("DELETE a customer: a team has at most 10 such jobs in progress", asyn
   assertStringIncludes(refused.text, "wait until one is done");
   await h.restart();
   assertEquals((await remove(h, "acme", other.key)).status, 200);
-  await h.worker.idle();
+  await h.work.idle();
   assertEquals((await remove(h, "one more")).status, 200);
 });

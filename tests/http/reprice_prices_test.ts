@@ -288,6 +288,7 @@ Deno.test("calls that arrive while the job is running leave an exact sum", async
   await late;
   // The job may take longer than its request waits for it.
   const { id } = (await started).json;
+  await h.work.idle();
   await h.worker.idle();
   const job = (await h.get(`${REPRICE}/${id}`)).json;
   assertEquals([job.state, job.runs, job.runs_changed], ["done", runs, runs]);

@@ -104,7 +104,7 @@ export class Service implements AsyncDisposable {
   }
 
   async #isBusy(): Promise<boolean> {
-    for (const prefix of [keys.pendingMarks(), keys.work("run"), keys.activeJobs("reprice")]) {
+    for (const prefix of [keys.pendingMarks(), keys.work("run"), keys.work("back")]) {
       for await (const _ of eachRow(this.#store, { prefix })) return true;
     }
     return false;

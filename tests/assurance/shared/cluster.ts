@@ -31,7 +31,7 @@ export const NO_FAULTS: Faults = { lost: 0, unavailable: 0, jitterMs: 0 };
 
 /** First parts of keys as a request's body has them. */
 const LEASE = "\x02lease\x00";
-const PENDING = ["dirty", "work", "active_", "purge"].map((part) => `\x02${part}`);
+const PENDING = ["dirty", "work", "purge"].map((part) => `\x02${part}`);
 
 /** One instance of the service. */
 export class Instance {

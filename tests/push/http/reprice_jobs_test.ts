@@ -24,7 +24,7 @@ const UNKNOWN = "0".repeat(26);
  * Creates a mark that is never acknowledged, so that jobs wait; returns a function that removes it.
  */
 async function blocked(h: Harness): Promise<() => Promise<void>> {
-  await h.worker.stop();
+  await Promise.all([h.worker.stop(), h.work.stop()]);
   const key = keys.pending("open", UNKNOWN);
   await h.store.writer.commit({ sets: [{ key, value: `${h.team.id} run_eu_${"0".repeat(32)}` }] });
   return async () => void await h.store.writer.commit({ deletes: [key] });
@@ -88,7 +88,7 @@ Deno.test("the same request returns the running job, and a new one once that is 
   assertEquals(ids.size, 6);
   await unblock();
   await h.restart();
-  await h.worker.idle();
+  await h.work.idle();
   for (const { state } of (await h.get(REPRICE)).json.jobs) assertEquals(state, "done");
   const again = await reprice(h);
   assert(!ids.has(again.id));
@@ -103,7 +103,7 @@ Deno.test("a job waits until every run stored before it is aggregated, and then 
   assertEquals([job.state, job.progress, job.finished_at], ["waiting", 0, null]);
   await unblock();
   await h.restart();
-  await h.worker.idle();
+  await h.work.idle();
   const { json } = await h.get(`${REPRICE}/${job.id}`);
   assertEquals([json.state, json.runs, json.runs_changed, json.new_cost_usd], [
     "done",
@@ -215,9 +215,7 @@ Deno.test("a team has at most 10 running jobs, and other teams have their own li
   await using h = await Harness.open();
   const other = await h.addTeam("team");
   const unblock = await blocked(h);
-  for (let n = 0; n < ACTIVE_JOBS_MAX; n++) {
-    await h.store.writer.commit(activeJob(h, n));
-  }
+  await h.store.writer.commit(activeJobs(h));
   const refused = await h.post(REPRICE, { model: "one more" });
   assertEquals(refusalOf(refused), [429, "rate_limit", undefined]);
   assertStringIncludes(refused.text, "wait until one is done");
@@ -229,18 +227,23 @@ Deno.test("a team has at most 10 running jobs, and other teams have their own li
   assertEquals(allowed.map(({ status }) => status), [200, 202]);
   await unblock();
   await h.restart();
-  await h.worker.idle();
+  await h.work.idle();
   assertEquals((await h.post(REPRICE, { model: "one more" })).status, 202);
 });
 
-/** A waiting job, as the call stores it. */
-function activeJob(h: Harness, n: number) {
-  const spec = { model: `m${n}`, provider: null, from: null, to: null };
-  const job = newJob(newRowName(), spec, false, "key", NOON);
+/** As many waiting jobs as a team may have, as the calls store them. */
+function activeJobs(h: Harness) {
+  const jobs = Array.from({ length: ACTIVE_JOBS_MAX }, (_, n) => {
+    const spec = { model: `m${n}`, provider: null, from: null, to: null };
+    return newJob(newRowName(), spec, false, "key", NOON);
+  });
   return {
     sets: [
-      { key: keys.job("reprice", h.team.id, job.id), value: job },
-      { key: keys.activeJob("reprice", h.team.id, job.id), value: true },
+      { key: keys.jobs("reprice", h.team.id), value: jobs.map(({ id }) => id) },
+      ...jobs.flatMap((job) => [
+        { key: keys.job("reprice", h.team.id, job.id), value: job },
+        { key: keys.workRow(NOON, "reprice", h.team.id, job.id), value: 0 },
+      ]),
     ],
   };
 }

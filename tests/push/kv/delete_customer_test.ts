@@ -209,15 +209,17 @@ Deno.test("delete a customer: the job waits for pending runs, then deletes them"
   for (let n = 0; n < 3; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   const { kind, job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
   assertEquals([kind, job.state], ["stored", "waiting"]);
-  assertEquals(await archive.deletions.work(), false);
-  assert(archive.deletions.hasActiveJobs);
+  await archive.stepOfDeletion();
+  assertEquals(await archive.stepOfDeletion(), false, "it looks again at once");
+  assertEquals((await archive.deletions.get(team, job.id))?.state, "waiting");
   await archive.work();
-  assertEquals(await archive.deletions.work(), true);
+  archive.nowMs += 1_000;
+  await archive.stepOfDeletion();
   assertEquals((await archive.deletions.get(team, job.id))?.state, "running");
   await archive.deleteAll();
   const done = await archive.deletions.get(team, job.id);
   assertEquals(done && [done.state, ...sumsOf(done)], ["done", 3, 3, 0, 0]);
-  assert(!archive.deletions.hasActiveJobs);
+  assertEquals(await temp.keysBelow(keys.work("back")), []);
   await assertClean(temp.store);
 });
 
@@ -234,7 +236,7 @@ Deno.test("delete a customer: runs stored after the request stay, and the job st
     for (let i = 0; i < 50; i++) await aRunNow(archive, team, next++, { customerId: "acme" });
     await archive.work();
     assert(next < 1_000, "it runs after new runs");
-  } while (await archive.deletions.work());
+  } while (await archive.stepOfDeletion());
   assertEquals((await archive.deletions.get(team, job.id))?.runs, 100);
   for (let n = 100; n < next; n++) {
     assert(await readRun(archive.runs, team, run(n), null, 1), `run ${n} of ${next}`);

@@ -11,7 +11,8 @@ import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
+import { createRepriceWork, type RepriceDeps } from "../../../kv/repricing/reprice_work.ts";
+import { ONE_STEP, workOnce } from "../../support/harness/jobs.ts";
 import { type Store } from "../../../kv/store.ts";
 import { eventId } from "../../support/builders/requests.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
@@ -55,8 +56,16 @@ async function fill(store: Store, batchesOf: readonly number[]): Promise<RunStor
   return runs;
 }
 
-function repricesOf(store: Store): RepriceStore {
-  return createRepriceStore(store, NEW, { now: () => NOON });
+/** Jobs of a store whose steps the test takes. */
+interface Reprices extends RepriceStore {
+  /** Takes one step of a job; returns false if none can progress. */
+  step(): Promise<boolean>;
+}
+
+function repricesOf(store: Store, cards: RepriceDeps["cards"] = NEW): Reprices {
+  const deps = { ...ONE_STEP, store, cards, now: () => NOON };
+  const { reprices, handler } = createRepriceWork(deps);
+  return { ...reprices, step: async () => await workOnce(store, handler, NOON) !== null };
 }
 
 /** The same file as opened by another process. */
@@ -76,8 +85,8 @@ async function start(reprices: RepriceStore, dryRun = false): Promise<string> {
   return startedJob(await reprices.create(TEAM, SPEC, dryRun, "key")).job.id;
 }
 
-async function toTheEnd(reprices: RepriceStore): Promise<void> {
-  while (await reprices.work());
+async function toTheEnd(reprices: Reprices): Promise<void> {
+  while (await reprices.step());
 }
 
 /** A job's result without its identity. By agent and by day it is the same. */
@@ -114,7 +123,7 @@ Deno.test("a job interrupted between any two steps resumes and gives the same re
   let progress = 0;
   for (let more = true; more; steps++) {
     const reprices = repricesOf(await temp.reopen());
-    more = await reprices.work();
+    more = await reprices.step();
     const job = await reprices.get(TEAM, id);
     assert((job?.progress ?? 0) >= progress, "progress went back");
     progress = job?.progress ?? 0;
@@ -126,7 +135,7 @@ Deno.test("a job interrupted between any two steps resumes and gives the same re
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
   const heads = await readHeads({ store: temp.store, team: TEAM.id }, RUNS.map((_, n) => run(n)));
   assertEquals(heads.map(({ summary }) => summary?.revision), RUNS.map(() => 2));
-  assertEquals(await temp.keysBelow(keys.activeJobs("reprice")), []);
+  assertEquals(await temp.keysBelow(keys.work("back")), []);
 });
 
 Deno.test("two processes on one job count every call once", async () => {
@@ -220,7 +229,7 @@ Deno.test("runs that start after the job began do not keep it from ending", asyn
   const runs = await fill(temp.store, [1, 1]);
   const reprices = repricesOf(temp.store);
   const id = await start(reprices);
-  await reprices.work();
+  await reprices.step();
   let next = 2;
   do {
     for (let i = 0; i < 30; i++, next++) {
@@ -229,7 +238,7 @@ Deno.test("runs that start after the job began do not keep it from ending", asyn
     }
     await processAll(temp.store);
     assert(next < 300, "the job runs after new runs");
-  } while (await reprices.work());
+  } while (await reprices.step());
   assertEquals((await reprices.get(TEAM, id))?.runs, 2);
 });
 
@@ -294,7 +303,7 @@ Deno.test("a job for a model with 300 names reads few of them per step, one at a
   let steps = 0;
   for (let more = true; more; steps++) {
     counts.lists = 0;
-    more = await reprices.work();
+    more = await reprices.step();
     assert(counts.lists <= 80, `${counts.lists} lists in a step`);
   }
   assert(steps > count / 16, `only ${steps} steps`);
@@ -313,9 +322,9 @@ Deno.test("reprice: a job uses a price that another instance has just stored", a
   // The card is cached without the price.
   assertEquals((await own.card(TEAM)).find("any", "known", NOON), null);
   await others.put(TEAM, aSpec({ model: "known" }), "key");
-  const reprices = createRepriceStore(store, own, { now: () => NOON });
+  const reprices = repricesOf(store, own);
   const { job } = startedJob(await reprices.create(TEAM, SPEC, false, "key"));
-  while (await reprices.work());
+  while (await reprices.step());
   await processAll(store);
   assertEquals((await reprices.get(TEAM, job.id))?.sum.after, 2n);
 });

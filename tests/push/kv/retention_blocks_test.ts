@@ -165,8 +165,8 @@ Deno.test("delete a customer: runs that share rows are deleted once, also by the
   const { sets } = addEntries(stray, 1_000, new Set(stray.map((entry) => entry.run)));
   await temp.store.writer.commit({ sets });
   // The first step only starts the job.
-  assert(await archive.deletions.work());
-  assert(await archive.deletions.work());
+  assert(await archive.stepOfDeletion());
+  assert(await archive.stepOfDeletion());
   const left = (await entriesOf(temp, order)).length;
   assert(left > 5 && left < RUNS + 7, `${left} entries left`);
   await using other = await openOldLedger(temp.path);

@@ -10,12 +10,14 @@ import { EMPTY_SWEEP, type SweepCounts } from "../../../domain/retention/sweep.t
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
+import type { WorkHandler } from "../../../domain/work/work.ts";
 import { NightlySweep } from "./nightly_sweep.ts";
-import { createDeletionStore } from "../../../kv/retention/deletions.ts";
-import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
+import { createDeletionWork } from "../../../kv/retention/deletion_work.ts";
+import { createRepriceWork } from "../../../kv/repricing/reprice_work.ts";
 import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { aCall } from "../builders/stored_runs.ts";
+import { ONE_STEP, workOnce } from "./jobs.ts";
 import { StoreProcess } from "./store_process.ts";
 import { noise } from "./temp_store.ts";
 import type { SweepStore } from "../../../kv/retention/sweep_store.ts";
@@ -30,11 +32,15 @@ export class RetentionHarness extends StoreProcess {
   processMs = 0;
   readonly sweeps: SweepStore;
   readonly deletions: DeletionStore;
+  readonly #deleting: WorkHandler;
 
   constructor(store: Store) {
     super(store);
     this.sweeps = createSweepStore(store, this.updater);
-    this.deletions = createDeletionStore(store, this.updater, this.now);
+    const { updater, now } = this;
+    const deleting = createDeletionWork({ ...ONE_STEP, store, updater, now });
+    this.deletions = deleting.deletions;
+    this.#deleting = deleting.handler;
   }
 
   addTeam(tier: Tier): Promise<Team> {
@@ -77,21 +83,26 @@ export class RetentionHarness extends StoreProcess {
 
   /** Completes all pending deletions. */
   async deleteAll(): Promise<void> {
-    while (await this.deletions.work());
+    while (await this.stepOfDeletion());
+  }
+
+  /** Takes one step of a pending deletion; returns false if none can progress. */
+  async stepOfDeletion(): Promise<boolean> {
+    return await workOnce(this.store, this.#deleting, this.nowMs) !== null;
   }
 
   /** Reprices a team's calls of the model "known", and aggregates them. */
   async reprice(team: Team, card: RateCard): Promise<void> {
-    const reprices = createRepriceStore(this.store, { current: () => Promise.resolve(card) }, {
-      now: this.now,
-    });
+    const { store, now } = this;
+    const cards = { current: () => Promise.resolve(card) };
+    const { reprices, handler } = createRepriceWork({ ...ONE_STEP, store, cards, now });
     await reprices.create(
       team,
       { model: "known", provider: null, from: null, to: null },
       false,
       "",
     );
-    while (await reprices.work());
+    while (await workOnce(store, handler, this.nowMs));
     await this.work();
   }
 }

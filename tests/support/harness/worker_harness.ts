@@ -4,7 +4,7 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { processingOf as stagesOfRun } from "../../../domain/runs/stages.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";
-import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
+import { Worker } from "../../../jobs/worker.ts";
 import { createJudgeLater } from "../../../kv/checks/later.ts";
 import { createRunWork } from "../../../kv/runs/run_work.ts";
 import { createWorkStore, type WorkStore } from "../../../kv/work/store.ts";
@@ -86,11 +86,10 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
   }
 
   /** Creates another worker. */
-  another(store: ProcessingStore, jobs: WorkerDeps["jobs"] = []): Worker {
+  another(store: ProcessingStore): Worker {
     const { failurePauseMs } = this.options;
     return new Worker({
       store,
-      jobs,
       calls: () => this.store.workerSignal.raised,
       now: this.now,
       log: (line) => this.log.push(line),

@@ -323,18 +323,3 @@ Deno.test("worker: an unreadable run is deferred, and all others continue", asyn
   assertEquals(await shop.stagesOf(run(7)), ["cost done 1", ...shop.skipped]);
   assertEquals(await shop.sumsAddUp(), 21);
 });
-
-Deno.test("worker: an unreadable job is logged, and stages continue", async () => {
-  await using shop = await WorkerHarness.open();
-  const reprices = {
-    work: () => Promise.reject(new TypeError("no such field")),
-    hasActiveJobs: false,
-  };
-  const worker = shop.another(shop.pipeline, [reprices]);
-  await finish(shop.runs, 1);
-  worker.start();
-  await worker.idle();
-  await worker.stop();
-  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
-  assert(shop.log.join().includes("A job failed"), shop.log.join());
-});

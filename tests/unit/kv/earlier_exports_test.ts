@@ -76,3 +76,16 @@ Deno.test("import: a notice that waits has a row of the work queue, with or with
   assertEquals(rowsFor({ ...notice, state: "sent" }), [keys.notice(notice)]);
   assertEquals(rowsOf({ kind: "open_notice", key: [TEAM, "2026-11", 80], value: true }), []);
 });
+
+Deno.test("import: jobs in progress of earlier exports are rows of the work queue", () => {
+  assertEquals(rowsOf({ kind: "active_deletion", key: [TEAM, "1"], value: true }), [
+    { key: keys.workRow(0, "deletion", TEAM, "1"), value: 0 },
+  ]);
+  assertEquals(rowsOf({ kind: "active_reprice", key: [TEAM, "2"], value: true }), [
+    { key: keys.workRow(0, "reprice", TEAM, "2"), value: 0 },
+  ]);
+  // The row of a team's jobs did not list them.
+  assertEquals(rowsOf({ kind: "reprice", key: [TEAM], value: true }), [
+    { key: keys.jobs("reprice", TEAM), value: [] },
+  ]);
+});

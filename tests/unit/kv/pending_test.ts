@@ -135,11 +135,11 @@ Deno.test("pending: earlier marks are recognized by their version, whatever the 
   const moment = await store.writer.commit({ sets: [{ key: keys.team(TEAM.id), value: TEAM }] });
   assert(moment !== null);
   await mark(NOON);
-  assertEquals(await marks.advance("job", TEAM.id, moment), "waits");
+  assertEquals(await marks.areOver("job", TEAM.id, moment), false);
   // No team waits for another team's runs.
-  assertEquals(await marks.advance("other", "other" as TeamId, moment), "over");
+  assertEquals(await marks.areOver("other", "other" as TeamId, moment), true);
   await store.writer.commit({ deletes: [early.key] });
-  assertEquals(await marks.advance("job", TEAM.id, moment), "over");
+  assertEquals(await marks.areOver("job", TEAM.id, moment), true);
 });
 
 Deno.test("pending: after 5,000 rows of one team another team's run is read soon, and memory is bounded", async () => {

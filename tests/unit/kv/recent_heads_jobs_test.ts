@@ -1,11 +1,12 @@
 /**
  * Heads in memory of runs that jobs change too: new prices, removed payload, deletions, failures.
  */
+import { ONE_STEP, workOnce } from "../../support/harness/jobs.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { newRowName } from "../../../kv/base/names.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
-import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
+import { createRepriceWork } from "../../../kv/repricing/reprice_work.ts";
 import type { RunFailure } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
@@ -27,7 +28,8 @@ for (const at of ["before", "after"] as const) {
     await using temp = await TempStore.open();
     const process = await HookedProcess.ready(temp.store);
     const cards = { current: () => Promise.resolve(NEW_CARD) };
-    const reprices = createRepriceStore(process.store, cards, { now: () => NOON });
+    const { store, now } = process;
+    const { reprices, handler } = createRepriceWork({ ...ONE_STEP, store, cards, now });
     await open(process.runs, 1);
     await append(process, 1, 1);
     await beat(process, 2, "start", { reported: { model: "known", inputTokens: 4 } });
@@ -36,7 +38,7 @@ for (const at of ["before", "after"] as const) {
     const gate = new Gate();
     process.once(held(gate, at));
     const repricing = (async () => {
-      while (await reprices.work());
+      while (await workOnce(store, handler, NOON));
     })();
     await gate.reached();
     // Without new events, the worker would have nothing to do.

@@ -3,7 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import { unpackBlob } from "../../../../kv/base/blob.ts";
 import { eraseCustomer, FIRST_INCIDENT } from "../../../../kv/alerts/customer_erasure.ts";
 import { keys } from "../../../../kv/base/keys.ts";
-import { createDeletionStore } from "../../../../kv/retention/deletions.ts";
+import { createDeletionWork } from "../../../../kv/retention/deletion_work.ts";
+import { ONE_STEP, workOnce } from "../../../support/harness/jobs.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import type { Store } from "../../../../kv/store.ts";
 import { picodollars } from "../../../../domain/pricing/money.ts";
@@ -85,9 +86,15 @@ Deno.test("erasure: no row names a deleted customer, but those that are document
     assert(families.has(family), `${family} is not in ${[...families]}`);
   }
 
-  const deletions = createDeletionStore(temp.store, here.updater, () => here.nowMs);
+  const { updater, now } = here;
+  const { deletions, handler } = createDeletionWork({
+    ...ONE_STEP,
+    store: temp.store,
+    updater,
+    now,
+  });
   await deletions.deleteCustomer(TEAM, CUSTOMER, "key_1");
-  while (await deletions.work());
+  while (await workOnce(temp.store, handler, here.nowMs));
   await here.work();
   await here.until(here.nowMs + 5_000);
 

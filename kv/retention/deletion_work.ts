@@ -1,5 +1,5 @@
 /**
- * Deletes runs and customers on request.
+ * Deletes runs on request, and customers as work of the queue.
  *
  * @module
  */
@@ -9,16 +9,14 @@ import type {
   DeletionStore,
   RunDeletion,
 } from "../../domain/retention/deletion.ts";
-import type { Team } from "../../domain/teams/team.ts";
 import { inTime } from "../base/deadline.ts";
 import { isStored, type RunAt, type SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
-import { countOf, getMany, listRows, newRowName, type Store } from "../store.ts";
+import { countOf, getMany, listRows, newRowName } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { deleteRun, purge } from "./removal.ts";
 import { LRUCache } from "lru-cache";
-import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/core/jobs.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import {
   eraseCustomer,
@@ -28,22 +26,12 @@ import {
 import { ALL_ENTRIES, type EntryRange, readEntries, type StoredEntry } from "../index/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { customerPart } from "../index/names.ts";
-import { JobQueue } from "../job_queue.ts";
-import { PendingWaits } from "../runs/pending_waits.ts";
+import { createTeamJobs, type JobStep, type TeamJobDeps } from "../runs/team_jobs.ts";
 import { customerShareOf, FIRST_DAY, type SpendPosition } from "./customer_spend.ts";
 import { leaveFaulty } from "./expiry.ts";
 
 /** Purge commits before a deletion responds: a small part of the deadline. */
 const COMMITS_BEFORE_ANSWER = 20;
-
-/** Creates the store; `updater` is shared by all code that changes runs in this process. */
-export function createDeletionStore(
-  store: Store,
-  updater: RunUpdater,
-  now: () => number,
-): DeletionStore {
-  return new Deletions(store, updater, now);
-}
 
 /** Runs of one step, about as many as fit into one commit. */
 const RUNS_PER_STEP = 40;
@@ -72,32 +60,27 @@ interface Progress {
 /** Jobs whose progress is kept. A job without progress starts again and finds what remains. */
 const JOBS_MAX = 1_000;
 
+/** Dependencies of deletions. */
+export interface DeletionDeps extends TeamJobDeps {
+  /** Shared by all code that changes runs in this process. */
+  readonly updater: RunUpdater;
+}
+
 /**
- * Customer deletion jobs of all teams. Each commit counts what it deletes, so the receipt is exact even
- * if the process ends between commits.
+ * Creates the store of deletions, and the handler of the work on customers. Each commit counts what
+ * it deletes, so the receipt is exact even if the process ends between commits.
  */
-class Deletions extends JobQueue<CustomerDeletion> implements DeletionStore {
-  readonly #store: Store;
-  readonly #updater: RunUpdater;
-  readonly #now: () => number;
+export function createDeletionWork(deps: DeletionDeps) {
+  const { store, updater, now } = deps;
+  const jobs = createTeamJobs<CustomerDeletion>(deps, "deletion", step);
   /** Progress by job. After a restart, a job starts again and finds what remains. */
-  readonly #progress = new LRUCache<string, Progress>({ max: JOBS_MAX });
+  const progresses = new LRUCache<string, Progress>({ max: JOBS_MAX });
 
-  /** @param now returns unix milliseconds */
-  constructor(store: Store, updater: RunUpdater, now: () => number) {
-    super(store, "deletion", new PendingWaits(store), now);
-    [this.#store, this.#updater, this.#now] = [store, updater, now];
-  }
-
-  deleteRun({ id: team }: Team, id: RunId, by: string): ReturnType<DeletionStore["deleteRun"]> {
-    return inTime(this.#deleteRun({ store: this.#store, team, id }, by), this.#store.deadlines);
-  }
-
-  async #deleteRun(at: RunAt, by: string): ReturnType<DeletionStore["deleteRun"]> {
-    const { store, team, id } = at;
-    const deletedAt = this.#now();
+  async function deleteNow(at: RunAt, by: string): ReturnType<DeletionStore["deleteRun"]> {
+    const { team, id } = at;
+    const deletedAt = now();
     let receipt: RunDeletion | null = null;
-    await this.#updater.remove(team, [id], async (run) => {
+    await updater.remove(team, [id], async (run) => {
       receipt = null;
       if (!isStored(run.head)) return null;
       const { change, events } = await deleteRun(run, { deletedAt, by });
@@ -115,95 +98,70 @@ class Deletions extends JobQueue<CustomerDeletion> implements DeletionStore {
     return { kind: "replayed", receipt: tombstone };
   }
 
-  /** Two concurrent requests for one customer create one job. */
-  deleteCustomer({ id: team }: Team, customer: string, by: string) {
-    return this.add(team, async () => {
-      const job = newJob(customer, by, this.#now());
-      const range = { prefix: keys.activeJobs("deletion", team) };
-      const active = await listRows(this.#store, range, { limit: ACTIVE_JOBS_MAX });
-      const jobs = await Promise.all(
-        active.map(({ key }) => this.get({ id: team }, keyParts.id(key))),
-      );
-      const same = jobs.find((other) => other?.customer === customer && other.state !== "done");
-      if (same) return { kind: "replayed", job: same };
-      if (active.length >= ACTIVE_JOBS_MAX) {
-        return { kind: "refused", problem: tooManyJobs("customer deletions") };
-      }
-      return { kind: "stored", job, rows: { sets: auditRows(jobEntry(team, job)) } };
-    });
-  }
-
-  protected async advance(
-    team: TeamId,
-    job: CustomerDeletion,
-    entry: Deno.AtomicCheck,
-  ): Promise<CustomerDeletion | null> {
-    let after: CustomerDeletion = { ...job, state: "running" };
-    let deletes: Deno.KvKey[] = [];
-    if (job.state === "running") {
-      const isFurther = await this.#deleteRuns(team, job) ||
-        await this.#deleteSpend(team, job) || await this.#deleteIncidents(team, job);
-      if (isFurther) return job;
-      const counters = COUNTED.map((name) => keys.deletionCount(team, job.id, name));
-      const [runs = 0, events = 0, days = 0] = (await getMany(this.#store, counters)).map(countOf);
-      const failed = this.#progress.get(job.id)?.failed ?? 0;
-      const counts = { runs, events, days, failed };
-      after = { ...job, ...counts, state: "done", finishedAt: this.#now() };
-      deletes = [keys.activeJob("deletion", team, job.id), ...counters];
-    }
-    const sets = [{ key: entry.key, value: after }];
-    const committed = await this.#store.writer.commit({ team, checks: [entry], sets, deletes });
-    return committed === null ? null : after;
+  async function step({ team, job, commit }: JobStep<CustomerDeletion>): Promise<void> {
+    if (job.state === "waiting") return void await commit({ ...job, state: "running" });
+    const isFurther = await deleteRuns(team, job) ||
+      await deleteSpend(team, job) || await deleteIncidents(team, job);
+    if (isFurther) return;
+    const counters = COUNTED.map((name) => keys.deletionCount(team, job.id, name));
+    const [runs = 0, events = 0, days = 0] = (await getMany(store, counters)).map(countOf);
+    const failed = progresses.get(job.id)?.failed ?? 0;
+    const counts = { runs, events, days, failed };
+    await commit({ ...job, ...counts, state: "done", finishedAt: now() }, { deletes: counters });
   }
 
   /** Visits some runs of the customer and deletes them; returns false after the last one. */
-  async #deleteRuns(team: TeamId, job: CustomerDeletion): Promise<boolean> {
-    const [purgeMark] = await listRows(this.#store, { prefix: keys.purgesOf(team) }, { limit: 1 });
+  async function deleteRuns(team: TeamId, job: CustomerDeletion): Promise<boolean> {
+    const [purgeMark] = await listRows(store, { prefix: keys.purgesOf(team) }, { limit: 1 });
     if (purgeMark !== undefined) {
-      const run = { store: this.#store, team, id: keyParts.run(purgeMark.key) };
+      const run = { store, team, id: keyParts.run(purgeMark.key) };
       await purge(run, PURGE_COMMITS_PER_STEP);
       return true;
     }
-    const progress = this.#progress.get(job.id) ?? await this.#rangeOf(team, job);
+    const progress = progresses.get(job.id) ?? await firstOf(team, job);
     const order = orderOf(team, job);
     const options = { limit: RUNS_PER_STEP };
-    const { entries } = await readEntries(this.#store, order, progress.remaining, options);
-    const found = Map.groupBy(entries, ({ run }) => run);
+    const { entries } = await readEntries(store, order, progress.remaining, options);
+    const byRun = Map.groupBy(entries, ({ run }) => run);
     const failed = await leaveFaulty(
-      found,
+      byRun,
       (group) =>
-        this.#updater.remove(
+        updater.remove(
           team,
           [...group.keys()],
-          (run) => this.#plan(job, run, found.get(run.id) ?? []),
+          (run) => planRemoval(job, run, byRun.get(run.id) ?? []),
         ),
     );
     const last = entries.at(-1);
     const remaining = last === undefined
       ? progress.remaining
       : { ...progress.remaining, after: { at: last.at, run: last.run } };
-    this.#progress.set(job.id, { ...progress, remaining, failed: progress.failed + failed });
+    progresses.set(job.id, { ...progress, remaining, failed: progress.failed + failed });
     return last !== undefined;
   }
 
   /** Covers the runs that exist now, so that the job ends even if more runs arrive. */
-  async #rangeOf(team: TeamId, job: CustomerDeletion): Promise<Progress> {
+  async function firstOf(team: TeamId, job: CustomerDeletion): Promise<Progress> {
     const options = { limit: 1, reverse: true };
-    const { entries } = await readEntries(this.#store, orderOf(team, job), ALL_ENTRIES, options);
+    const { entries } = await readEntries(store, orderOf(team, job), ALL_ENTRIES, options);
     const [last] = entries;
     const before = last === undefined ? null : { at: last.at, run: `${last.run}${AFTER}` };
     const remaining = { after: null, before };
     return { remaining, failed: 0, spend: FIRST_DAY, incidents: FIRST_INCIDENT };
   }
 
-  async #plan(job: CustomerDeletion, run: SummarizedHead, removed: readonly StoredEntry[]) {
+  async function planRemoval(
+    job: CustomerDeletion,
+    run: SummarizedHead,
+    removed: readonly StoredEntry[],
+  ) {
     const { team, head: { parts: { opening } }, summary } = run;
     if (!isStored(run.head)) {
       return { run, before: summary, after: summary, rows: { sets: [], deletes: [], removed } };
     }
     // Runs stored after the request stay: the response promised that.
     if ((opening?.receivedAt ?? 0) > job.createdAt) return null;
-    const deleted = { deletedAt: this.#now(), by: job.createdBy };
+    const deleted = { deletedAt: now(), by: job.createdBy };
     const { change, events } = await deleteRun(run, deleted);
     const { sums = [], removed: others = [] } = change.rows;
     const counted = [
@@ -217,32 +175,51 @@ class Deletions extends JobQueue<CustomerDeletion> implements DeletionStore {
   }
 
   /** Deletes some spend of removed runs of the customer; returns false when none remains. */
-  async #deleteSpend(team: TeamId, { id, customer }: CustomerDeletion): Promise<boolean> {
-    const progress = this.#progress.get(id);
+  async function deleteSpend(team: TeamId, { id, customer }: CustomerDeletion): Promise<boolean> {
+    const progress = progresses.get(id);
     const position = progress?.spend ?? null;
     if (progress === undefined || position === null) return false;
     let next: SpendPosition | null = null;
-    await this.#updater.adjust(team, async () => {
-      const share = await customerShareOf({ store: this.#store, team }, customer, position);
+    await updater.adjust(team, async () => {
+      const share = await customerShareOf({ store, team }, customer, position);
       next = share.next;
       if (share.rows.length === 0) return null;
       const day = { key: keys.deletionCount(team, id, "days"), by: 1n };
       return { rows: share.rows, sums: share.isLast ? [day] : [] };
     });
-    this.#progress.set(id, { ...progress, spend: next });
+    progresses.set(id, { ...progress, spend: next });
     return next !== null;
   }
 
   /** Deletes some incidents of the customer; returns false when none remains. */
-  async #deleteIncidents(team: TeamId, { id, customer }: CustomerDeletion): Promise<boolean> {
-    const progress = this.#progress.get(id);
+  async function deleteIncidents(
+    team: TeamId,
+    { id, customer }: CustomerDeletion,
+  ): Promise<boolean> {
+    const progress = progresses.get(id);
     const position = progress?.incidents ?? null;
     if (progress === undefined || position === null) return false;
-    const deps = { store: this.#store, changes: this.#updater };
-    const incidents = await eraseCustomer(deps, team, customer, position);
-    this.#progress.set(id, { ...progress, incidents });
+    const incidents = await eraseCustomer({ store, changes: updater }, team, customer, position);
+    progresses.set(id, { ...progress, incidents });
     return incidents !== null;
   }
+
+  const deletions: DeletionStore = {
+    get: jobs.get,
+    waitUntilDone: jobs.waitUntilDone,
+    deleteRun: ({ id: team }, id, by) =>
+      inTime(deleteNow({ store, team, id }, by), store.deadlines),
+    /** Two concurrent requests for one customer create one job. */
+    deleteCustomer({ id: team }, customer, by) {
+      const isSame = (other: CustomerDeletion) =>
+        other.customer === customer && other.state !== "done";
+      return jobs.add(team, isSame, () => {
+        const job = newJob(customer, by, now());
+        return Promise.resolve({ job, write: { sets: auditRows(jobEntry(team, job)) } });
+      });
+    },
+  };
+  return { deletions, handler: jobs.handler };
 }
 
 /** Returns the order of a customer's runs. */
