@@ -42,6 +42,7 @@ import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
 import { createRepriceWork } from "../kv/repricing/reprice_work.ts";
 import { createDeletionWork } from "../kv/retention/deletion_work.ts";
+import { createPurgeWork } from "../kv/retention/removal.ts";
 import { SweepWork } from "../kv/retention/sweep_work.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { createIdleHandler } from "../kv/runs/idle_closes.ts";
@@ -159,6 +160,7 @@ export function createService(options: ServiceOptions) {
       }),
       repricing.handler,
       deleting.handler,
+      createPurgeWork(store, now),
     ],
     calls,
     ...ofJob,

@@ -70,8 +70,8 @@ export interface KindRules {
   readonly retry?: RetryName;
 }
 
-/** Rules of jobs, which take turns after short steps. */
-const JOBS: KindRules = { lane: "back", batch: 1, slots: { all: 4, team: 1 }, retry: "soon" };
+/** Rules of work in short steps, after which it takes its turn again. */
+const STEPS: KindRules = { lane: "back", batch: 1, slots: { all: 4, team: 1 }, retry: "soon" };
 
 /** Rules of kinds that commit many objects of a team at once. */
 const DEADLINES: KindRules = { lane: "settled", batch: 500, slots: { all: 16, team: 1 } };
@@ -80,7 +80,8 @@ const DEADLINES: KindRules = { lane: "settled", batch: 500, slots: { all: 16, te
  * Kinds of work, each with one handler. `run`: a run that failed, or that is judged later; `channel`: a channel with messages to send; `channel_slow`:
  * one whose last try took long or failed; `channel_report`: a mail to the owner of a team whose last
  * default channel does not work; `notice`: a mail about a quota; `quota`: the usage of a team;
- * `sweep`: the removal of old data, which has no rows; `reprice` and `deletion`: a job of a team; `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an
+ * `sweep`: the removal of old data, which has no rows; `reprice` and `deletion`: a job of a team; `purge`: a removed
+ * run whose events are left; `idle`: an open run; `monitor`: the monitor of an agent; `rule`: an
  * alert rule, or one of its groups; `silence`: a silence that ends; `incident` and `delivery`: one
  * that expires.
  */
@@ -92,8 +93,9 @@ export const WORK_KINDS = {
   notice: { lane: "send", batch: 1, slots: { all: 5, team: 1 } },
   quota: { lane: "back", batch: 1, slots: { all: 4, team: 1 } },
   sweep: { lane: "back", batch: 1, slots: { all: 1, team: 1 } },
-  reprice: JOBS,
-  deletion: JOBS,
+  reprice: STEPS,
+  deletion: STEPS,
+  purge: STEPS,
   idle: DEADLINES,
   monitor: DEADLINES,
   rule: DEADLINES,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import type {
   CustomerDeletion,
   DeletionStore,
@@ -89,7 +89,7 @@ export function createDeletionWork(deps: DeletionDeps) {
       const sets = [...change.rows.sets, ...auditRows({ ...entry, details: { events } })];
       return { ...change, rows: { ...change.rows, sets } };
     });
-    // The sweep purges the rest of a very large run.
+    // The work queue purges the rest of a very large run.
     await purge(at, COMMITS_BEFORE_ANSWER);
     if (receipt !== null) return { kind: "stored", receipt };
     const inserted = await getMany(store, insertedKeys(team, id));

@@ -7,18 +7,19 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { WorkHandler } from "../../domain/work/work.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { keyParts, keys } from "../base/keys.ts";
+import { keys } from "../base/keys.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import type { RunAt, SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
-import { workSet } from "../work/work_rows.ts";
+import { moveWork, workSet } from "../work/work_rows.ts";
 import { getMany, getValue, listRows, type Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import type { KvSet, Write } from "../writer/write.ts";
 import { type ExpiryEntry, expiryEntryOf } from "../../domain/retention/retention.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 
@@ -84,7 +85,7 @@ async function removeRun(
       sums,
       sets: [
         ...tombstone === null ? [] : inserted.map((key) => ({ key, value: tombstone })),
-        ...isPurged ? [{ key: keys.purge(team, id), value: true }] : [],
+        ...isPurged ? purgeSets(team, id, nowMs) : [],
         // The looks at its incidents remove it from them.
         ...incidents.map((name) => workSet({ at: nowMs, kind: "incident", team, name })),
       ],
@@ -101,6 +102,12 @@ async function removeRun(
     },
   };
   return { change, events };
+}
+
+/** Returns the mark of a run that is purged, and its row of the work queue. */
+function purgeSets(team: TeamId, id: RunId, at: number): KvSet[] {
+  const work = workSet({ at, kind: "purge", team, name: id });
+  return [{ key: keys.purge(team, id), value: true }, work];
 }
 
 /** Counts the calls of a run by month: of its events, and those that stored the opening and the close. */
@@ -140,28 +147,39 @@ export async function eventKeys({ store, team, id }: RunAt, limit: number): Prom
   return rowKeys;
 }
 
-/** Purges every marked run of a team, or of all teams. */
-export async function purgeAll(store: Store, team?: TeamId): Promise<void> {
-  const prefix = team === undefined ? keys.purges() : keys.purgesOf(team);
-  for (const { key } of await listRows(store, { prefix })) {
-    await purge({ store, team: keyParts.team(key), id: keyParts.run(key) });
-  }
+/** Commits of one look at a run that is purged. */
+const COMMITS_PER_LOOK = 10;
+
+/** Creates the handler of removed runs whose events are left; `now` returns unix milliseconds. */
+export function createPurgeWork(store: Store, now: () => number): WorkHandler {
+  return {
+    kind: "purge",
+    async look(rows) {
+      for (const row of rows) {
+        const run = { store, team: row.team, id: row.name as RunId };
+        const isPurged = await purge(run, COMMITS_PER_LOOK);
+        await moveWork(store, row, isPurged ? null : now());
+      }
+      return [];
+    },
+  };
 }
 
 /**
  * Purges one run if it is marked. Frees its id, unless a deletion still reserves it.
  *
  * @param commitsMax commits after which the rest and the mark stay
+ * @returns false if they do
  */
-export async function purge(run: RunAt, commitsMax = Infinity): Promise<void> {
+export async function purge(run: RunAt, commitsMax: number): Promise<boolean> {
   const { store, team, id } = run;
   const inserted = insertedKeys(team, id);
   for (let commits = 0;; commits++) {
     const [mark, ...entries] = await getMany(store, [keys.purge(team, id), ...inserted]);
     // Another process finished the purge, and the rows may belong to a new run.
-    if (!mark?.versionstamp) return;
+    if (!mark?.versionstamp) return true;
     const rows = await eventKeys(run, ROWS_MAX);
-    if (rows.length > 0 && commits >= commitsMax) return;
+    if (rows.length > 0 && commits >= commitsMax) return false;
     const isFreed = tombstoneOf(entries.map(({ value }) => value))?.by === null;
     const last = [mark.key, ...isFreed ? inserted : []];
     // On a conflict with another purge of this run, the next round reads what is left.

@@ -32,7 +32,6 @@ import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../
 import { forgetSessions } from "../teams/sessions.ts";
 import type { KvSet } from "../writer/write.ts";
 import { leaveFaulty, planExpiry } from "./expiry.ts";
-import { purge, purgeAll } from "./removal.ts";
 
 /** Runs of one step, about as many as fit into one commit. */
 const RUNS_PER_STEP = 40;
@@ -57,12 +56,8 @@ export function createSweepStore(store: Store, commits: RunUpdater) {
       const range = rowsAfter(keys.teams(), after && keys.team(after));
       for await (const { value } of eachRow<Team>(store, range)) yield value;
     },
-    /**
-     * Completes removals that a killed process left unfinished, and removes what it staged for a
-     * write that it did not commit.
-     */
+    /** Removes what a killed process staged for a write that it did not commit. */
     async resume(nowMs: number) {
-      await purgeAll(store);
       await removeOldStaged(store, nowMs - STAGED_MS_MAX);
     },
     /**
@@ -184,7 +179,6 @@ async function step(
     due,
     (runs) => dryRun ? wouldSweep(on, retentionClass, runs, onCounts) : sweep(on, runs, onCounts),
   );
-  if (!dryRun) await purgeAll(store, team.id);
   // Checked runs have a new expiry entry by now, except failed ones. A run with very many events
   // may be due again, but not after a step that removed nothing.
   const isPassed = dryRun || failed > 0 || isZero(counts);
@@ -241,7 +235,6 @@ async function releaseIds(store: Store, team: TeamId, due: Due): Promise<number>
 
 async function release(run: RunAt, due: readonly StoredEntry[]): Promise<boolean> {
   const { store, team, id } = run;
-  await purge(run);
   const inserted = insertedKeys(team, id);
   const entries = await getMany(store, inserted);
   const isDeleted = tombstoneOf(entries.map(({ value }) => value)) !== null;

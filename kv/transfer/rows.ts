@@ -64,7 +64,7 @@ export const UNLISTED: ReadonlySet<unknown> = new Set([...DERIVED, ...LEFT_OUT])
 
 /** Returns the line of a row; null if an import derives the row. */
 export function rowLine(kind: RowKind, { key, value }: Deno.KvEntry<unknown>): string | null {
-  // The run has its deadline, and says what it waits for.
+  // The run has its deadline, and says what it waits for; the events of removed runs stay behind.
   if (kind === "work" && isOfRun(keyParts.work(key))) return null;
   return JSON.stringify({
     kind,
@@ -86,7 +86,7 @@ export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind | Earli
 }
 
 function isOfRun({ kind }: Pick<Work, "kind">): boolean {
-  return kind === "idle" || kind === "run";
+  return kind === "idle" || kind === "run" || kind === "purge";
 }
 
 /** Returns the row of the work queue in a line, of any version; null for another line. */

@@ -14,6 +14,7 @@ import type { WorkHandler } from "../../../domain/work/work.ts";
 import { NightlySweep } from "./nightly_sweep.ts";
 import { createDeletionWork } from "../../../kv/retention/deletion_work.ts";
 import { createRepriceWork } from "../../../kv/repricing/reprice_work.ts";
+import { createPurgeWork } from "../../../kv/retention/removal.ts";
 import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { aCall } from "../builders/stored_runs.ts";
@@ -68,7 +69,14 @@ export class RetentionHarness extends StoreProcess {
         } while (from !== null);
       }
     }
+    if (!dryRun) await this.purgeAll();
     return counts;
+  }
+
+  /** Purges all removed runs whose events are left. */
+  async purgeAll(): Promise<void> {
+    const handler = createPurgeWork(this.store, this.now);
+    while (await workOnce(this.store, handler, this.nowMs));
   }
 
   /** Creates the nightly sweep of a process. */
@@ -84,6 +92,7 @@ export class RetentionHarness extends StoreProcess {
   /** Completes all pending deletions. */
   async deleteAll(): Promise<void> {
     while (await this.stepOfDeletion());
+    await this.purgeAll();
   }
 
   /** Takes one step of a pending deletion; returns false if none can progress. */

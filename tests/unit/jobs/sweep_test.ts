@@ -1,4 +1,5 @@
 /** The nightly sweep: its schedule, that each night is swept once, and that other work has its turns. */
+import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -137,24 +138,17 @@ Deno.test("sweep job: a look ends after some steps, and the next process does th
   assertEquals(await job.look(), false, "it goes on with a night of another process");
 });
 
-Deno.test("sweep job: the next check finishes an interrupted delete, also if the night is already swept", async () => {
+Deno.test("sweep job: the work queue finishes an interrupted delete", async () => {
   await using ledger = await OldLedger.open();
   const { retention, team, temp } = ledger;
-  const report = {
-    night: NIGHT,
-    clockAt: NOON,
-    startedAt: NOON,
-    toldAt: NOON,
-    finishedAt: NOON,
-    teams: 1,
-  };
-  await retention.sweeps.saveReport(null, { ...report, counts: EMPTY_SWEEP });
   let commits = 0;
   await using killed = await openOldLedger(temp.path, () => ++commits === 2 ? "throw" : "none");
   await killed.archive.deletions.deleteRun(team, run(14), "key").catch(() => null);
   assert((await strayRows(temp.store)).length > 300);
-  assertEquals(await retention.job().sweepIfDue(), null);
+  await retention.purgeAll();
   assertEquals(await strayRows(temp.store), []);
+  const rows = await temp.keysBelow(keys.work("back"));
+  assertEquals(rows.filter((key) => keyParts.work(key).kind === "purge"), []);
 });
 
 Deno.test("sweep job: processes that live five seconds each complete a night, one after the other", async () => {
@@ -238,5 +232,6 @@ Deno.test("sweep job: the reports of the last 60 nights are kept", async () => {
   }
   const nights = (await retention.sweeps.reports(100)).map(({ night }) => night);
   assertEquals([nights.length, nights[0]], [60, "2027-01-22"]);
+  await retention.purgeAll();
   assertEquals(await strayRows(ledger.temp.store), []);
 });
