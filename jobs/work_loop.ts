@@ -284,7 +284,9 @@ class LaneLoop {
       const ofTeam = team === "" ? "" : ` of team ${team}`;
       if (failures === 0) this.#log(`Work of kind ${kind}${ofTeam} was postponed`, error);
     }
-    if (rows.length > 0) await this.#deps.store.postpone(rows, nowMs);
+    if (rows.length > 0) {
+      await this.#deps.store.postpone(rows, nowMs, error ?? "Failed without a reason");
+    }
   }
 
   /** Stores the time of a turn, so that an absence shows after a restart. */

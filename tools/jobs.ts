@@ -1,15 +1,16 @@
-/** `deno task jobs`: lists the worker's backlog and the dead stages. */
-import { type DeadStage, PENDING_LANES } from "../domain/runs/stages.ts";
+/** `deno task jobs`: lists the worker's backlog and the work that failed. */
+import { PENDING_LANES } from "../domain/runs/stages.ts";
+import type { RunId } from "../domain/core/ids.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/backlog.ts";
-import { deadStages, revive } from "../kv/runs/run_work.ts";
+import { type FailedWork, failedWork, revive } from "../kv/runs/run_work.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import { type Io, processIo, runCommand, ToolFailure, UsageError } from "./command.ts";
 
 const HELP = [
   "deno task jobs [--kv=FILE] [--redrive=RUN_ID|all]",
-  "Lists the worker's backlog, and the dead stages of runs, which failed 8 times.",
+  "Lists the worker's backlog, and all work that failed. Stages of runs are dead after 8 tries.",
   ...LEDGER_HELP,
   "  --redrive=RUN_ID|all  retry the dead stages of one run, or of all runs",
   "Exit codes: 0 no dead stages, 1 dead stages or none to redrive, 3 no such ledger.",
@@ -29,16 +30,17 @@ export function jobs(args: readonly string[], io: Io, now = () => Date.now()): P
 
 async function list(store: OpenStore, io: Io): Promise<number> {
   backlogLines(await readBacklog(store)).forEach((line) => io.out(line));
-  let dead = 0;
-  for await (const deadStage of deadStages(store)) {
-    if (dead++ === 0) io.out("Dead stages:");
-    deadLines(deadStage).forEach((line) => io.out(line));
+  let [failed, dead] = [0, 0];
+  for await (const work of failedWork(store)) {
+    if (failed++ === 0) io.out("Failed work:");
+    if (work.nextAt === "dead") dead++;
+    failedLines(work).forEach((line) => io.out(line));
   }
-  io.out(
-    dead === 0
-      ? "No dead stages."
-      : `${dead} dead: fix the cause, then run deno task jobs --redrive=RUN_ID, or --redrive=all`,
-  );
+  if (failed === 0) io.out("No failed work.");
+  if (dead > 0) {
+    const advice = "fix the cause, then run deno task jobs --redrive=RUN_ID, or --redrive=all";
+    io.out(`${dead} dead: ${advice}`);
+  }
   return dead === 0 ? 0 : 1;
 }
 
@@ -55,11 +57,9 @@ function waitingText({ count, oldestMs }: PendingWork, verb: string): string {
   return oldestMs === null ? "none" : `${count}, the oldest ${verb} ${formatInstant(oldestMs)}`;
 }
 
-function deadLines({ team, run, failure: { work, tries, at, error } }: DeadStage): string[] {
-  return [
-    `  ${run} of ${team}: ${work}, ${tries} tries, since ${formatInstant(at)}`,
-    `    ${error}`,
-  ];
+function failedLines({ kind, team, name, tries, error, nextAt }: FailedWork): string[] {
+  const next = nextAt === "dead" ? "dead" : `next try ${formatInstant(nextAt)}`;
+  return [`  ${name} of ${team}: ${kind}, ${tries} tries, ${next}`, `    ${error}`];
 }
 
 async function redrive(
@@ -69,11 +69,11 @@ async function redrive(
   nowMs: number,
 ): Promise<number> {
   let revived = 0;
-  for await (const deadStage of deadStages(store)) {
-    if (target !== "all" && deadStage.run !== target) continue;
-    if (!await revive(store, deadStage, nowMs)) continue;
+  for await (const { kind, team, name, nextAt } of failedWork(store)) {
+    if (nextAt !== "dead" || target !== "all" && name !== target) continue;
+    if (!await revive(store, { team, run: name as RunId }, nowMs)) continue;
     revived++;
-    io.out(`${deadStage.run} of ${deadStage.team}: ${deadStage.failure.work} will be retried`);
+    io.out(`${name} of ${team}: ${kind} will be retried`);
   }
   if (revived > 0) {
     io.out("A running service retries within a minute, a stopped one when it starts.");

@@ -7,7 +7,7 @@ import type { CheckResult } from "./check_result.ts";
 import type { RunHead } from "./cost.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
 import type { RunId, TeamId } from "../core/ids.ts";
-import { RETRIES, retryAt } from "../work/work.ts";
+import { errorText, RETRIES, retryAt } from "../work/work.ts";
 
 /** All stages, in order (contract 6). */
 export const STAGES = ["cost", "checks", "alerts", "judge"] as const;
@@ -50,9 +50,6 @@ export interface RunFailure {
   readonly error: string;
 }
 
-/** Maximum characters stored of an error message. */
-export const STAGE_ERROR_CHARS_MAX = 500;
-
 /**
  * Returns the failure that follows a failed try.
  *
@@ -64,9 +61,8 @@ export function failureAfter(
   error: unknown,
   nowMs: number,
 ): RunFailure {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const tries = (last?.work === work ? last.tries : 0) + 1;
-  return { work, tries, at: nowMs, error: text.slice(0, STAGE_ERROR_CHARS_MAX) };
+  return { work, tries, at: nowMs, error: errorText(error) };
 }
 
 /** Returns whether work is given up. */

@@ -119,6 +119,17 @@ export interface Work {
   readonly name: string;
   /** Number of looks that failed on their own. */
   readonly failures: number;
+  /** Error of the last of them; absent for none. */
+  readonly error?: string;
+}
+
+/** Maximum characters stored of an error message. */
+export const ERROR_CHARS_MAX = 500;
+
+/** Returns the text of anything thrown, as rows of failed work store it. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.slice(0, ERROR_CHARS_MAX);
 }
 
 /** Milliseconds between two turns of the loop, on a machine, after which it was absent. */

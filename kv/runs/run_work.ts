@@ -20,11 +20,11 @@ import {
   type RunFailure,
   type RunWork,
 } from "../../domain/runs/stages.ts";
-import type { Work, WorkHandler } from "../../domain/work/work.ts";
+import type { Work, WorkHandler, WorkKind } from "../../domain/work/work.ts";
 import { type JobDeps, jobLine } from "../../runtime/loop.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { workKey, workSet } from "../work/work_rows.ts";
+import { workKey, workOf, workSet } from "../work/work_rows.ts";
 import { eachRow, getEntry, getMany, listRows, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet } from "../writer/write.ts";
@@ -184,10 +184,31 @@ function change(
   });
 }
 
-/** Iterates over all work that is given up. */
-export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
-  for await (const row of eachRow<RunFailure>(store, { prefix: keys.failures() })) {
-    if (isDead(row.value)) yield deadOf(row);
+/** Work that failed, and is tried again or given up. */
+export interface FailedWork {
+  /** Kind of the work; of a run, the stage that failed. */
+  readonly kind: WorkKind | RunFailure["work"];
+  readonly team: TeamId;
+  /** Name of the object, such as the id of a run. */
+  readonly name: string;
+  /** Failed tries. */
+  readonly tries: number;
+  /** Error of the last one. */
+  readonly error: string;
+  /** Time of the next one, unix milliseconds. */
+  readonly nextAt: number | "dead";
+}
+
+/** Iterates over the failures of runs, and over the rows of the work queue that were postponed. */
+export async function* failedWork(store: Store): AsyncGenerator<FailedWork> {
+  for await (const { key, value } of eachRow<RunFailure>(store, { prefix: keys.failures() })) {
+    const { work: kind, tries, error } = value;
+    const [team, name] = [keyParts.team(key), keyParts.run(key)];
+    yield { kind, team, name, tries, error, nextAt: nextTryAt(value) };
+  }
+  for await (const row of eachRow(store, { prefix: keys.work() })) {
+    const { kind, team, name, failures: tries, error, at: nextAt } = workOf(row);
+    if (error !== undefined) yield { kind, team, name, tries, error, nextAt };
   }
 }
 

@@ -78,7 +78,10 @@ export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind | Earli
   // The line of the notice says so too.
   if (kind === "open_notice") return [];
   const work = workOf(kind, parts);
-  if (work !== null) return [workSet(work, typeof json === "number" ? json : 0)];
+  // Earlier exports have the number of failures alone; the work is tried as if it had none.
+  if (work !== null) {
+    return [{ ...workSet(work), ...typeof json === "object" ? { value: json } : {} }];
+  }
   const key = [kind, ...parts.map(fromJson) as Deno.KvKeyPart[]];
   const value = currentValue(kind, fromJson(json));
   const expiry = kind === "open_pings" ? { expireIn: PINGS_NAMED_MS } : {};

@@ -6,6 +6,7 @@
 import { decodeTime } from "@std/ulid";
 import {
   type Absence,
+  errorText,
   type KindRules,
   type Lane,
   LANES,
@@ -57,7 +58,8 @@ export function createWorkStore(store: Store, absenceMs: number) {
     /** Returns the time before which all calls are summarized; see `WorkTime`. */
     summarizedToMs: (nowMs: number) => summarizedToMs(store, nowMs),
     /** Postpones rows whose work failed, as the schedule of their kind says. */
-    postpone: (failed: readonly Work[], nowMs: number) => postpone(store, failed, nowMs),
+    postpone: (failed: readonly Work[], nowMs: number, error: unknown) =>
+      postpone(store, failed, nowMs, error),
     /**
      * Notes a turn of the loop of deadlines. The time after a turn without waiting rows is no
      * absence, unless another process notes the next one: rows that it finds were filed and not
@@ -82,19 +84,25 @@ async function summarizedToMs(store: Store, nowMs: number): Promise<number> {
 }
 
 /** A row that was moved or removed meanwhile stays so. */
-async function postpone(store: Store, rows: readonly Work[], nowMs: number): Promise<void> {
+async function postpone(
+  store: Store,
+  rows: readonly Work[],
+  nowMs: number,
+  error: unknown,
+): Promise<void> {
   const entries = await getAll(store, rows.map(workKey));
   await Promise.all(rows.map(async (row, i) => {
     const entry = entries[i];
     if (entry === undefined || entry.versionstamp === null) return;
     const { retry = "later" }: KindRules = WORK_KINDS[row.kind];
-    const at = retryAt(retry, row.failures + 1, nowMs);
+    const failed = { failures: row.failures + 1, error: errorText(error) };
+    const at = retryAt(retry, failed.failures, nowMs);
     if (at === "dead") return;
     await store.writer.commit({
       team: row.team,
       checks: [entry],
       deletes: [entry.key],
-      sets: [workSet({ ...row, at }, row.failures + 1)],
+      sets: [workSet({ ...row, at }, failed)],
     });
   }));
 }

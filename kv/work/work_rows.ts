@@ -11,9 +11,22 @@ import type { KvSet } from "../writer/write.ts";
 /** Rows of the earliest times that are read, and rows after them in which other teams are found. */
 const ROWS = { first: 500, ahead: 10_000 } as const;
 
+/** Value of a row: a row that failed has the number of failures, and the last error. */
+type StoredWork = 0 | { readonly failures: number; readonly error: string };
+
 /** Returns the set that files a row. */
-export function workSet(row: Omit<Work, "failures">, failures = 0): KvSet {
-  return { key: workKey(row), value: failures };
+export function workSet(
+  row: Omit<Work, "failures">,
+  failed: Exclude<StoredWork, 0> | null = null,
+): KvSet {
+  const value: StoredWork = failed ?? 0;
+  return { key: workKey(row), value };
+}
+
+/** Returns the work of a row. */
+export function workOf({ key, value }: Deno.KvEntry<unknown>): Work {
+  const stored = value as StoredWork;
+  return { ...keyParts.work(key), ...stored === 0 ? { failures: 0 } : stored };
 }
 
 /** Returns the key of a row. */
@@ -61,7 +74,7 @@ export class LaneRows {
   }
 
   async #read(range: Deno.KvListSelector, limit: number): Promise<Work[]> {
-    const rows = await listRows<number>(this.#store, range, { limit });
-    return rows.map(({ key, value }) => ({ ...keyParts.work(key), failures: value }));
+    const rows = await listRows(this.#store, range, { limit });
+    return rows.map(workOf);
   }
 }

@@ -1,9 +1,10 @@
 /** A process on a store, without the rest of a service. */
+import { workOf } from "../../../kv/work/work_rows.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Work } from "../../../domain/work/work.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { keyParts, keys } from "../../../kv/base/keys.ts";
+import { keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { createJudgeLater, type JudgeLater } from "../../../kv/checks/later.ts";
@@ -67,8 +68,8 @@ export class StoreProcess {
   async due(toMs = Number.MAX_SAFE_INTEGER): Promise<Work[]> {
     const range = keys.workTo("settled", toMs);
     return await Array.fromAsync(
-      this.store.reader.list<number>(range),
-      ({ key, value }) => ({ ...keyParts.work(key), failures: value }),
+      this.store.reader.list(range),
+      workOf,
     );
   }
 

@@ -1,5 +1,5 @@
 /** The documents agree with the code and cover everything that users meet. */
-import { RETRIES } from "../../../domain/work/work.ts";
+import { ERROR_CHARS_MAX, RETRIES } from "../../../domain/work/work.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../../app/config.ts";
 import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../../domain/core/jobs.ts";
@@ -9,7 +9,6 @@ import { PAGE_ROWS_MAX } from "../../../kv/run_list/run_list.ts";
 import { RUNS_PER_PAGE, RUNS_WINDOW_HOURS } from "../../../domain/runs/list_query.ts";
 import { SPEND_BYTES_MAX, SPEND_GROUPS_MAX, SPEND_ROWS_MAX } from "../../../domain/spend/spend.ts";
 import { SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../../domain/spend/spend_query.ts";
-import { STAGE_ERROR_CHARS_MAX } from "../../../domain/runs/stages.ts";
 import { TIERS } from "../../../domain/teams/plans.ts";
 import { ORPHAN_DAYS, TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { UNPRICED_MODELS_MAX } from "../../../domain/spend/unpriced.ts";
@@ -72,7 +71,7 @@ Deno.test("every limit's value is in the table of limits", () => {
     ["unpriced models listed", UNPRICED_MODELS_MAX],
     ["attempts of a stage after a close", RETRIES.run.triesMax],
     ["attempts of a stage after a close", RETRIES.run.firstMs],
-    ["text of a stage's error", STAGE_ERROR_CHARS_MAX],
+    ["text of a stage's error", ERROR_CHARS_MAX],
     ["jobs of a team in progress", ACTIVE_JOBS_MAX],
     ["providers of a model that one repricing covers", JOB_NAMES_MAX],
     ["runs a page", RUNS_PER_PAGE.default],

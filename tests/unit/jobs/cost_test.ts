@@ -1,7 +1,7 @@
 /** The cost of a run that fails: retries, and giving up without delaying others. */
 import { assert, assertEquals } from "@std/assert";
 import { RETRIES } from "../../../domain/work/work.ts";
-import { deadStages, revive } from "../../../kv/runs/run_work.ts";
+import { failedWork, revive } from "../../../kv/runs/run_work.ts";
 import { aCall, finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { breaking, WorkerHarness } from "../../support/harness/worker_harness.ts";
@@ -44,8 +44,8 @@ Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts,
     await shop.after(1);
   }
   assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
-  const dead = await Array.fromAsync(deadStages(shop.store));
-  assertEquals(dead.map(({ team, run, failure: { work, error } }) => [team, run, work, error]), [
+  const dead = await Array.fromAsync(failedWork(shop.store));
+  assertEquals(dead.map(({ team, name, kind, error }) => [team, name, kind, error]), [
     [TEAM.id, run(1), "cost", "RangeError: this run is broken"],
   ]);
   await shop.after(86_400_000);
@@ -56,7 +56,7 @@ Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts,
   assertEquals(await revived(shop, 1), true);
   await shop.idle();
   assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
-  assertEquals(await Array.fromAsync(deadStages(shop.store)), []);
+  assertEquals(await Array.fromAsync(failedWork(shop.store)), []);
   assertEquals(await revived(shop, 1), false);
   assertEquals(await shop.sumsAddUp(), 1);
   assertEquals(await shop.temp.keysBelow(["work", "run"]), []);

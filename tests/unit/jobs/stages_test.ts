@@ -5,7 +5,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, ScoreId } from "../../../domain/core/ids.ts";
 import { type RunFailure } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { deadStages, revive } from "../../../kv/runs/run_work.ts";
+import { failedWork, revive } from "../../../kv/runs/run_work.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
 import { aCheck, outcomesOf } from "../../support/builders/checks.ts";
 import {
@@ -181,8 +181,8 @@ Deno.test("checks: a new revision of the cost judges again, also what was given 
   const fault = { isMended: false };
   await using shop = await openGivenUp(fault);
   assertEquals(await checksOf(shop, 1), "checks dead 8");
-  const [dead] = await Array.fromAsync(deadStages(shop.store));
-  assertEquals(dead?.failure.work, "checks");
+  const [dead] = await Array.fromAsync(failedWork(shop.store));
+  assertEquals(dead?.kind, "checks");
   fault.isMended = true;
   await shop.after(86_400_000);
   assertEquals(await checksOf(shop, 1), "checks dead 8", "dead work was tried");

@@ -11,13 +11,20 @@ const TEAM = "team" as TeamId;
 
 Deno.test("import: deadlines and due channels of earlier exports are rows of the work queue", () => {
   assertEquals(rowsOf({ kind: "due", key: [NOON, "monitor", TEAM, "backup"], value: 3 }), [
-    { key: keys.workRow(NOON, "monitor", TEAM, "backup"), value: 3 },
+    { key: keys.workRow(NOON, "monitor", TEAM, "backup"), value: 0 },
   ]);
   assertEquals(rowsOf({ kind: "delivery_due", key: [NOON, TEAM, "ops"], value: true }), [
     { key: keys.workRow(NOON, "channel", TEAM, "ops"), value: 0 },
   ]);
   const [row] = rowsOf({ kind: "work", key: ["send", NOON, "channel", TEAM, "ops"], value: 0 });
   assertEquals(row?.key, keys.workRow(NOON, "channel", TEAM, "ops"));
+  const failed = { failures: 2, error: "Error: no" };
+  const [postponed] = rowsOf({
+    kind: "work",
+    key: ["back", NOON, "reprice", TEAM, "1"],
+    value: failed,
+  });
+  assertEquals(postponed, { key: keys.workRow(NOON, "reprice", TEAM, "1"), value: failed });
 });
 
 Deno.test("import: a waiting delivery has a place of its own, also one that was joined to another", () => {

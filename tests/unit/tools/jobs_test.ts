@@ -1,4 +1,6 @@
 /** `deno task jobs`: pending work, dead stages and their retry. */
+import { createWorkStore } from "../../../kv/work/store.ts";
+import { workSet } from "../../../kv/work/work_rows.ts";
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -45,7 +47,7 @@ Deno.test("jobs: with nothing pending and nothing dead it says so, with exit cod
     "Pending changes of closed runs: none",
     "Pending changes of open runs: none",
     "Pending stages: none",
-    "No dead stages.",
+    "No failed work.",
   ]);
 });
 
@@ -73,10 +75,32 @@ Deno.test("jobs: a dead stage is listed with its error and advice, with exit cod
   await killCost(h, 1);
   const { code, text } = await run(h);
   assertEquals(code, 1);
-  const since = "8 tries, since 2026-11-21T12:00:00.000Z";
-  assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost, ${since}`);
+  assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost, 8 tries, dead`);
   assertStringIncludes(text, "TypeError: the odd one");
   assertStringIncludes(text, "1 dead: fix the cause, then run deno task jobs --redrive=RUN_ID");
+});
+
+Deno.test("jobs: work of every kind that is tried again is listed with its next try", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  await h.work.stop();
+  const run1 = { team: h.team.id, run: runId(1) as RunId };
+  await processingOf(h.store, () => NOON).projectFailed(run1, FAILURE);
+  const queue = createWorkStore(h.store, Infinity);
+  const row = { at: NOON, kind: "reprice", team: h.team.id, name: "job", failures: 2 } as const;
+  await h.store.writer.commit({ sets: [workSet(row)] });
+  await queue.postpone([row], NOON, new RangeError("no such card"));
+  const { code, text } = await run(h);
+  assertEquals(code, 0);
+  const [cost, costError, job, jobError, ...more] = text.split("\n").slice(4);
+  assertEquals([cost, costError, job, jobError], [
+    `  ${runId(1)} of ${h.team.id}: cost, 1 tries, next try 2026-11-21T12:00:01.000Z`,
+    "    TypeError: the odd one",
+    `  job of ${h.team.id}: reprice, 3 tries, next try 2026-11-21T12:00:01.000Z`,
+    "    RangeError: no such card",
+  ]);
+  assertEquals(more, []);
 });
 
 Deno.test("jobs: the running service completes a retried run, others stay dead", async () => {

@@ -1,5 +1,5 @@
 /** The stages of a run follow from its summary, its results, its incidents and its failure. */
-import { RETRIES } from "../../../../domain/work/work.ts";
+import { ERROR_CHARS_MAX, RETRIES } from "../../../../domain/work/work.ts";
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { CheckResult } from "../../../../domain/runs/check_result.ts";
@@ -12,7 +12,6 @@ import {
   type ProcessedRun,
   processingOf,
   type RunFailure,
-  STAGE_ERROR_CHARS_MAX,
   STAGES,
 } from "../../../../domain/runs/stages.ts";
 import { type RunSummary, summarize } from "../../../../domain/runs/summary.ts";
@@ -131,8 +130,8 @@ Deno.test("failures: an error's text is shortened, and any thrown value is repor
   const thrown = fc.oneof(fc.string({ maxLength: 2_000 }), fc.integer(), fc.constantFrom(null, {}));
   fc.assert(fc.property(thrown, (thrown) => {
     const { error } = failureAfter(null, "checks", thrown, 1);
-    assertEquals(error, String(thrown).slice(0, STAGE_ERROR_CHARS_MAX));
+    assertEquals(error, String(thrown).slice(0, ERROR_CHARS_MAX));
   }));
   const { error } = failureAfter(null, "cost", new Error("x".repeat(9_999)), 1);
-  assertEquals(error.length, STAGE_ERROR_CHARS_MAX);
+  assertEquals(error.length, ERROR_CHARS_MAX);
 });

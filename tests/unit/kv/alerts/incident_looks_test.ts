@@ -1,4 +1,5 @@
 /** Looks at incidents: what has expired or was removed leaves them and their messages. */
+import { workOf } from "../../../../kv/work/work_rows.ts";
 import { assertEquals } from "@std/assert";
 import type { Incident } from "../../../../domain/alerts/incident.ts";
 import type { Delivery } from "../../../../domain/channels/delivery.ts";
@@ -6,7 +7,7 @@ import type { Work } from "../../../../domain/work/work.ts";
 import type { Team } from "../../../../domain/teams/team.ts";
 import { createIncidentLooks } from "../../../../kv/alerts/incident_looks.ts";
 import { incidentSet, readIncident } from "../../../../kv/alerts/rows.ts";
-import { keyParts, keys } from "../../../../kv/base/keys.ts";
+import { keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import type { Store } from "../../../../kv/store.ts";
 import { RunUpdater } from "../../../../kv/summaries/run_updater.ts";
@@ -33,8 +34,8 @@ async function failed(h: RetentionHarness): Promise<Team> {
 
 async function due(store: Store, toMs: number): Promise<Work[]> {
   const rows = await Array.fromAsync(
-    store.reader.list<number>(keys.workTo("settled", toMs)),
-    ({ key, value }) => ({ ...keyParts.work(key), failures: value }),
+    store.reader.list(keys.workTo("settled", toMs)),
+    workOf,
   );
   return rows.filter(({ kind }) => kind === "incident");
 }
