@@ -38,7 +38,7 @@ import { createChangeStore } from "../kv/feed/change_store.ts";
 import { createDeadStageStore, createRunWork } from "../kv/runs/run_work.ts";
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
-import { RunUpdater } from "../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../kv/summaries/team_commit.ts";
 import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
 import { createRepriceWork } from "../kv/repricing/reprice_work.ts";
 import { createDeletionWork } from "../kv/retention/deletion_work.ts";
@@ -88,7 +88,7 @@ export function createService(options: ServiceOptions) {
   const secrets = { region, refusedSecret, operatorKey };
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
-  const updater = new RunUpdater(store, createStamps(region, environment));
+  const updater = new TeamCommit(store, createStamps(region, environment));
   /** Dependencies of the stores of a team's objects. */
   const objects = { store, changes: updater, region, environment };
   const spend = createSpendStore(store);

@@ -15,7 +15,7 @@ import { formatInstant } from "../domain/core/time.ts";
 import { sweepTeam, SweepWork, type SweptStep } from "../kv/retention/sweep_work.ts";
 import { openLocked, type OpenStore, openUnlocked } from "../kv/open.ts";
 import { StoreInUse } from "../kv/refused.ts";
-import { RunUpdater } from "../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../kv/summaries/team_commit.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import {
@@ -80,7 +80,7 @@ export function sweep(args: readonly string[], io: Io, now = () => Date.now()): 
     const { kv, reports, "dry-run": dryRun } = values;
     if (reports && dryRun) throw new UsageError("--dry-run and --reports exclude each other");
     return await withLedger(kv, async (ledger) => {
-      const store = createSweepStore(ledger, new RunUpdater(ledger, null));
+      const store = createSweepStore(ledger, new TeamCommit(ledger, null));
       if (reports) return await listReports(store, io, now());
       using progress = createProgress(io.screen, "runs");
       const [nowMs, clock, tally] = [now(), await store.clock(), new Tally(progress)];

@@ -19,7 +19,7 @@ import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { workKey, workSet } from "../work/work_rows.ts";
-import type { ChangeDeps, TeamRows } from "../monitors/team_changes.ts";
+import type { ChangeDeps, PlannedRows } from "../team/plan.ts";
 import { getAll, getMany, getValue, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { decodeInstance, incidentSet, instanceSet, readIncident } from "./rows.ts";
@@ -58,7 +58,7 @@ async function lookAt(deps: ChangeDeps, row: Work, turn: WorkTime): Promise<void
 }
 
 /** Returns the rows of an incident after a look. */
-async function rowsOf(store: Store, row: Work, nowMs: number): Promise<TeamRows> {
+async function rowsOf(store: Store, row: Work, nowMs: number): Promise<PlannedRows> {
   const { team, name: id } = row;
   const incident = await readIncident(store, team, id);
   if (incident === null) return { sets: [], deletes: [workKey(row)] };
@@ -85,7 +85,7 @@ export async function rowsWithout(
   store: Store,
   team: TeamId,
   { id, openedAt, runs }: Incident,
-): Promise<TeamRows> {
+): Promise<PlannedRows> {
   const named = await getAll(store, runs.map((run) => keys.runIncidents(team, run)));
   const sets: KvSet[] = [];
   const deletes: Deno.KvKey[] = [

@@ -20,7 +20,7 @@ import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/work_rows.ts";
 import { readConfig } from "../config/objects.ts";
-import type { TeamChanges, TeamRows } from "../monitors/team_changes.ts";
+import type { PlannedRows, TeamChanges } from "../team/plan.ts";
 import { eachRow, getAll } from "../store.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";
@@ -95,7 +95,7 @@ class RuleLooks {
     team: TeamId,
     rows: readonly Work[],
     turn: WorkTime,
-  ): Promise<TeamRows> {
+  ): Promise<PlannedRows> {
     const { rules } = await readConfig(this.#deps.store, team);
     const signals: AlertSignal[] = [];
     const looks: AlertLook[] = [];
@@ -165,7 +165,7 @@ function rowsOf(
   { signals, looks = [] }: AlertWork,
   next: readonly NextLook[],
   { nowMs }: WorkTime,
-): TeamRows {
+): PlannedRows {
   const alerts = {
     signals: signals.slice(0, SIGNALS_PER_COMMIT),
     looks: looks.slice(0, LOOKS_PER_COMMIT),

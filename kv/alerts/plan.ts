@@ -40,7 +40,7 @@ export async function planAlerts(
   cached: TeamRows,
   config: AlertConfig,
   work: AlertWork,
-  hints: Pick<AlertRows, "seenBefore"> = {},
+  known: Pick<AlertRows, "seenBefore"> | null = null,
 ): Promise<AlertPlan> {
   const { signals, looks = [], byHand, ends } = work;
   const isNothing = looks.length === 0 && byHand === undefined && ends === undefined;
@@ -48,7 +48,7 @@ export async function planAlerts(
   const changing = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
   const counts = await cached.get(countsRow(team)) ?? {};
   const rows = {
-    ...{ config, counts, seenBefore: hints.seenBefore, instances: new Map() },
+    ...{ config, counts, seenBefore: known?.seenBefore, instances: new Map() },
     ...{ incidents: new Map(), earlier: new Map(), unpriced: new Map(), errors: new Map() },
   };
   const stamp = stamps();

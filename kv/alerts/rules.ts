@@ -9,7 +9,7 @@ import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { RuleStore } from "../../domain/alerts/store.ts";
 import { workSet } from "../work/work_rows.ts";
 import { createConfigStore } from "../config/store.ts";
-import type { ObjectDeps } from "../monitors/team_changes.ts";
+import type { ObjectDeps } from "../team/plan.ts";
 import { readOverflows } from "./rows.ts";
 
 /** Creates the store of rules. The work loop looks at what a changed rule leaves open. */

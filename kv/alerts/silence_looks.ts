@@ -8,7 +8,7 @@ import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { workKey } from "../work/work_rows.ts";
-import type { ChangeDeps } from "../monitors/team_changes.ts";
+import type { ChangeDeps } from "../team/plan.ts";
 import { listRows, rowsAfter } from "../store.ts";
 import { readIncidents } from "./rows.ts";
 

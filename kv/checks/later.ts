@@ -23,7 +23,7 @@ interface TeamChecks {
   readonly checks: readonly CompiledCheck[];
 }
 
-/** Changes runs; see `RunUpdater`. */
+/** Changes runs; see `TeamCommit`. */
 export interface RunChanges {
   /**
    * Changes runs as planned.

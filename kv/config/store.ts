@@ -20,7 +20,7 @@ import {
 import { type AuditAction, type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import type { ObjectDeps, TeamPlan, TeamRows } from "../monitors/team_changes.ts";
+import type { ObjectDeps, PlannedRows, TeamPlan } from "../team/plan.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { type ConfigRow, isObject, readObject, withDefaults } from "./objects.ts";
@@ -41,7 +41,7 @@ export interface SentSettings<Settings, Put> extends Omit<ObjectChange<Settings>
 }
 
 /** Rows that follow from a change. */
-export type FollowUp = Pick<TeamRows, "sets" | "deletes">;
+export type FollowUp = Pick<PlannedRows, "sets" | "deletes">;
 
 /** Differences between the kinds. */
 export interface ConfigKindSpec<Settings, Put> {

@@ -14,10 +14,10 @@ import { workKey, workSet } from "../work/work_rows.ts";
 import { getAll, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 import { type TeamSet, teamSet } from "../team/rows.ts";
-import type { TeamRows } from "./team_changes.ts";
+import type { PlannedRows } from "../team/plan.ts";
 
 /** Rows of changed monitors, for one commit. */
-export type MonitorRows = TeamRows & { readonly rows: readonly TeamSet[] };
+export type MonitorRows = PlannedRows & { readonly rows: readonly TeamSet[] };
 
 /** No change of a monitor. */
 export const NO_ROWS: MonitorRows = { sets: [], deletes: [], rows: [] };

@@ -40,7 +40,7 @@ import {
 } from "./rows.ts";
 import { latestOutcomes } from "./outcomes.ts";
 import { listMonitors, readFlips, readFlipsOf, readMonitor } from "./reads.ts";
-import type { ObjectDeps, TeamPlan } from "./team_changes.ts";
+import type { ObjectDeps, TeamPlan } from "../team/plan.ts";
 import { formatInstantOrNull } from "../../domain/core/time.ts";
 
 /** Flips that one commit of a deletion removes. */

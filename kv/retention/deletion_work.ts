@@ -12,7 +12,7 @@ import type {
 import { inTime } from "../base/deadline.ts";
 import { isStored, type RunAt, type SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
-import type { RunUpdater } from "../summaries/run_updater.ts";
+import type { TeamCommit } from "../summaries/team_commit.ts";
 import { countOf, getMany, listRows, newRowName } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { deleteRun, purge } from "./removal.ts";
@@ -63,7 +63,7 @@ const JOBS_MAX = 1_000;
 /** Dependencies of deletions. */
 export interface DeletionDeps extends TeamJobDeps {
   /** Shared by all code that changes runs in this process. */
-  readonly updater: RunUpdater;
+  readonly updater: TeamCommit;
 }
 
 /**
@@ -179,13 +179,15 @@ export function createDeletionWork(deps: DeletionDeps) {
     const progress = progresses.get(id);
     const position = progress?.spend ?? null;
     if (progress === undefined || position === null) return false;
-    let next: SpendPosition | null = null;
-    await updater.adjust(team, async () => {
+    const next = await updater.changeInTurn(team, "clock", async () => {
       const share = await customerShareOf({ store, team }, customer, position);
-      next = share.next;
-      if (share.rows.length === 0) return null;
       const day = { key: keys.deletionCount(team, id, "days"), by: 1n };
-      return { rows: share.rows, sums: share.isLast ? [day] : [] };
+      const sums = share.isLast ? [day] : [];
+      const isNothing = share.rows.length === 0;
+      return {
+        result: share.next,
+        rows: isNothing ? null : { sets: [], deletes: [], spend: share.rows, sums },
+      };
     });
     progresses.set(id, { ...progress, spend: next });
     return next !== null;

@@ -22,7 +22,7 @@ import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { deletionRows } from "../feed/feed_rows.ts";
 import { type Position, readEntries, type StoredEntry } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import type { RunUpdater } from "../summaries/run_updater.ts";
+import type { TeamCommit } from "../summaries/team_commit.ts";
 import { forgetFlips } from "../monitors/reads.ts";
 import { forgetRefusals } from "../refusals/refusal_store.ts";
 import { readHeads, type RunAt } from "../runs/heads.ts";
@@ -49,7 +49,7 @@ const REPORTS_MAX = 60;
 export type SweepStore = ReturnType<typeof createSweepStore>;
 
 /** Creates the sweep's store; `commits` is shared by all code that changes runs in this process. */
-export function createSweepStore(store: Store, commits: RunUpdater) {
+export function createSweepStore(store: Store, commits: TeamCommit) {
   return {
     /** Iterates over the teams after one; over all if it is null. */
     async *teams(after: TeamId | null): AsyncGenerator<Team> {
@@ -131,7 +131,7 @@ async function oldReports(store: Store): Promise<Deno.KvKey[]> {
 /** Context of a step. */
 interface Step {
   readonly store: Store;
-  readonly commits: RunUpdater;
+  readonly commits: TeamCommit;
   readonly team: Team;
   readonly nowMs: number;
   readonly dryRun: boolean;

@@ -9,7 +9,6 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import type { Write } from "../writer/write.ts";
 import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
-import type { RollupRow } from "../../domain/spend/rollup.ts";
 
 /** A run's change within a commit. */
 export interface RunUpdate {
@@ -45,12 +44,4 @@ export interface RunRows {
   readonly added?: readonly EntryToAdd[];
   /** Such entries to remove. */
   readonly removed?: readonly EntryToRemove[];
-}
-
-/** Amounts subtracted from totals that outlive their runs. */
-export interface SumsAdjustment {
-  /** Differences, one row per group. */
-  readonly rows: readonly RollupRow[];
-  /** Amounts to add to counters in the same commit. */
-  readonly sums: NonNullable<Write["sums"]>;
 }

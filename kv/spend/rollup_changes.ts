@@ -50,32 +50,32 @@ function dayMarks(team: TeamId, differences: readonly RollupRow[]): KvSet[] {
 }
 
 /**
- * Returns the rows to set when these runs change; empty unless a run is removed.
+ * Returns the rows to change when runs are removed, or spend of runs that were removed before.
  *
  * Roll-ups and agents outlive the runs they are aggregated from. The totals of removed runs are
  * stored separately, so that the integrity check can recompute each number from stored runs and
  * these rows.
+ *
+ * @param spend differences, one row per group
  */
-export async function removedRunSets(at: TeamAt, changes: readonly RunUpdate[]): Promise<KvSet[]> {
+export async function changeRemovedRuns(
+  at: TeamAt,
+  changes: readonly RunUpdate[],
+  spend: readonly RollupRow[],
+): Promise<Required<Pick<Write, "sets" | "deletes">>> {
+  const { store, team } = at;
   const removed = changes.filter(({ after }) => after === null);
   const rows = removed.flatMap(({ remains }) =>
     remains?.contribution ? contributionsOf(remains.contribution) : []
   );
-  const { sets } = await changeRemovedSums(at, mergeRows(rows));
-  return [...sets, ...await agentSets(at, removed)];
-}
-
-/** Adds differences, one row per group, to the totals of removed runs. */
-export async function changeRemovedSums(
-  { store, team }: TeamAt,
-  differences: readonly RollupRow[],
-): Promise<Required<Pick<Write, "sets" | "deletes">>> {
-  const rowKeys = differences.map(({ day, group }) =>
-    keys.removedRollup(team, group.kind, day, keyPart(group))
+  const differences = mergeRows([...rows, ...spend]);
+  const stored = await getAll(
+    store,
+    differences.map(({ day, group }) => keys.removedRollup(team, group.kind, day, keyPart(group))),
   );
-  const sets: KvSet[] = [];
+  const sets: KvSet[] = await agentSets(at, removed);
   const deletes: Deno.KvKey[] = [];
-  for (const [i, { key, value }] of (await getAll(store, rowKeys)).entries()) {
+  for (const [i, { key, value }] of stored.entries()) {
     const difference = differences[i] as RollupRow;
     const before = value === null ? null : decodeRollup(difference.day, value as Uint8Array);
     const after = changedRow(before, difference);

@@ -27,13 +27,13 @@ import type { RunUpdate } from "../runs/run_update.ts";
 import { isAlive, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import type { KvSet } from "../writer/write.ts";
-import type { OnCommitted, PlanUpdate, RunUpdater } from "./run_updater.ts";
+import type { OnCommitted, PlanUpdate, TeamCommit } from "./team_commit.ts";
 
 /** Dependencies of the worker's store. */
 export interface ProcessingDeps {
   readonly store: Store;
   /** Shared by all code that changes runs in this process. */
-  readonly updater: RunUpdater;
+  readonly updater: TeamCommit;
   /** Returns unix milliseconds. */
   readonly now: () => number;
 }

@@ -19,7 +19,7 @@ import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { keys, OWN_FORMAT } from "../base/keys.ts";
 import { insertedKeys } from "../runs/tombstone.ts";
 import { planProjection } from "../summaries/processing_store.ts";
-import { RunUpdater } from "../summaries/run_updater.ts";
+import { TeamCommit } from "../summaries/team_commit.ts";
 import { listRows, type Store } from "../store.ts";
 import { sizeOf } from "../writer/group.ts";
 import { pendingName } from "../writer/pending_mark.ts";
@@ -95,7 +95,7 @@ function damaged(line: number, why: string): TransferFailed {
 /** Stores the lines of one export. */
 class Importer {
   readonly #store: Store;
-  readonly #updater: RunUpdater;
+  readonly #updater: TeamCommit;
   readonly #onRun: () => void;
   readonly #counts = { runs: 0, events: 0, pending: 0 };
   #batch = new Batch();
@@ -108,7 +108,7 @@ class Importer {
   constructor(store: Store, onRun: () => void) {
     this.#store = store;
     // Imported runs are no news: they fire no alert.
-    this.#updater = new RunUpdater(store, null);
+    this.#updater = new TeamCommit(store, null);
     this.#onRun = onRun;
   }
 

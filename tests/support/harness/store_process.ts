@@ -6,7 +6,7 @@ import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts"
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
 import { createJudgeLater, type JudgeLater } from "../../../kv/checks/later.ts";
 import { createRunWork } from "../../../kv/runs/run_work.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
@@ -14,7 +14,7 @@ import { processAll, runsOf } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { processingOf } from "./stores.ts";
 
-type Stamps = ConstructorParameters<typeof RunUpdater>[1];
+type Stamps = ConstructorParameters<typeof TeamCommit>[1];
 
 /** One process with its own caches and a clock that the test moves. Two on one store act as two. */
 export class StoreProcess {
@@ -22,7 +22,7 @@ export class StoreProcess {
   nowMs = NOON;
   readonly log: string[] = [];
   readonly runs: RunStore;
-  readonly updater: RunUpdater;
+  readonly updater: TeamCommit;
   readonly pipeline: ProcessingStore;
   readonly now = (): number => this.nowMs;
   readonly environment: Environment = {
@@ -32,7 +32,7 @@ export class StoreProcess {
 
   /** @param stampsOf what makes alerts of runs; nothing by default */
   constructor(readonly store: Store, stampsOf: (environment: Environment) => Stamps = () => null) {
-    this.updater = new RunUpdater(store, stampsOf(this.environment));
+    this.updater = new TeamCommit(store, stampsOf(this.environment));
     this.runs = runsOf(store);
     this.pipeline = processingOf(store, this.now, this.updater);
   }

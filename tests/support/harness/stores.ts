@@ -15,7 +15,7 @@ import {
   createProcessingStore,
   type ProcessingStore,
 } from "../../../kv/summaries/processing_store.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
 import { WorkerSignal } from "../../../kv/writer/signal.ts";
 import { GroupWriter, type Writer } from "../../../kv/writer/writer.ts";
 
@@ -55,14 +55,14 @@ export function runStoreOf(
 /** Creates an agent store, as a separate process does. */
 export function agentStoreOf(store: Store): AgentStore {
   const known = new KnownAgents(store.memory, TIMERS.now);
-  return createAgentStore(store, known, createArchiveCommit(store, new RunUpdater(store, null)));
+  return createAgentStore(store, known, createArchiveCommit(store, new TeamCommit(store, null)));
 }
 
 /** Creates the worker's store, as a separate process does. */
 export function processingOf(
   store: Store,
   now: () => number,
-  updater: RunUpdater = new RunUpdater(store, null),
+  updater: TeamCommit = new TeamCommit(store, null),
 ): ProcessingStore {
   return createProcessingStore({ store, updater, now });
 }

@@ -11,7 +11,7 @@ import { createSilenceStore } from "../../../kv/alerts/silences.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { readConfig } from "../../../kv/config/objects.ts";
 import type { Store } from "../../../kv/store.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
 import { TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
@@ -22,7 +22,7 @@ const EVERYTHING = { rules: [], agents: [], customers: [] };
 
 function storesOf(store: Store) {
   const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
-  const deps = { store, changes: new RunUpdater(store, null), region: "eu", environment } as const;
+  const deps = { store, changes: new TeamCommit(store, null), region: "eu", environment } as const;
   return {
     rules: createRuleStore(deps),
     silences: createSilenceStore(deps),

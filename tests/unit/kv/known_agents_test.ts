@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
 import type { Store } from "../../../kv/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { Memory } from "../../../runtime/memory.ts";
@@ -23,7 +23,7 @@ class Process {
   constructor(store: Store) {
     const card = { card: () => ({ find: () => null }) };
     this.runs = createRunStore(store, card, this.known);
-    const commitArchive = createArchiveCommit(store, new RunUpdater(store, null));
+    const commitArchive = createArchiveCommit(store, new TeamCommit(store, null));
     this.agents = createAgentStore(store, this.known, commitArchive);
   }
 

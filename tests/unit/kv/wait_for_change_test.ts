@@ -11,7 +11,7 @@ import { READS } from "../../../kv/base/reads.ts";
 import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import { getValue } from "../../../kv/store.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
 import { waitForChange } from "../../../routes/http/wait_for_change.ts";
 import { open, processingStoreOf, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -90,7 +90,7 @@ class Wait {
 Deno.test("wait: a commit of this process is checked for its team and its runs, and for no other", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const updater = new RunUpdater(store, null);
+  const updater = new TeamCommit(store, null);
   const changes = createChangeStore(store, updater.notifier);
   const waits = [null, run(1), run(2)].map((waited) => new Wait(changes, waited));
   const [team, one, other] = waits as [Wait, Wait, Wait];

@@ -10,7 +10,7 @@ import { incidentSet, readIncident } from "../../../../kv/alerts/rows.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import type { Store } from "../../../../kv/store.ts";
-import { RunUpdater } from "../../../../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../../../../kv/summaries/team_commit.ts";
 import { anIncident } from "../../../support/builders/incidents.ts";
 import { storeIncident } from "../../../support/builders/stored_incidents.ts";
 import { run } from "../../../support/builders/stored_runs.ts";
@@ -42,7 +42,7 @@ async function due(store: Store, toMs: number): Promise<Work[]> {
 
 /** Looks at the incidents that are due. */
 async function look(h: RetentionHarness): Promise<void> {
-  const looks = createIncidentLooks({ store: h.store, changes: new RunUpdater(h.store, null) });
+  const looks = createIncidentLooks({ store: h.store, changes: new TeamCommit(h.store, null) });
   const turn = { nowMs: h.nowMs, absences: [], summarizedToMs: h.nowMs };
   await looks.look(await due(h.store, h.nowMs), turn, new AbortController().signal);
 }

@@ -4,7 +4,7 @@ import type { OpenedChannelSettings } from "../../../../domain/channels/channel.
 import { keys } from "../../../../kv/base/keys.ts";
 import { createSealer, givenKey } from "../../../../kv/channels/seal.ts";
 import { createChannelStore } from "../../../../kv/channels/store.ts";
-import { RunUpdater } from "../../../../kv/summaries/run_updater.ts";
+import { TeamCommit } from "../../../../kv/summaries/team_commit.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
@@ -31,7 +31,7 @@ function channelsOf(
   const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
   return createChannelStore({
     store: temp.store,
-    changes: new RunUpdater(temp.store, null),
+    changes: new TeamCommit(temp.store, null),
     region: "eu",
     environment,
     sealer: createSealer(givenKey(key), environment),

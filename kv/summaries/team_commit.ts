@@ -1,32 +1,35 @@
 /**
- * Commits changes of runs together with the totals that include them.
+ * Commits changes of teams, one of a team at a time.
  *
  * One commit holds changes of many runs and their difference to the team's roll-ups, agents and
- * index. In addition to the checks of the runs, it checks the version of the team's roll-ups, which
- * every such commit changes. So two processes never add one difference twice, and the commit always
- * knows what a run counted for before.
+ * index, or the rows of a plan. It checks the version of the team's rows, which every such commit
+ * changes. So two processes never add one difference twice, and the commit always knows what a run
+ * counted for before.
  *
  * @module
  */
 import { LRUCache } from "lru-cache";
+import type { StampSource } from "../../domain/alerts/stamp.ts";
 import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
+import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { LabeledCounter } from "../../runtime/metric_text.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import type { PreparedConfig } from "../config/prepared.ts";
+import { ConfigCache, type PreparedConfig } from "../config/prepared.ts";
 import { groupsOf } from "../base/groups.ts";
 import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { newRowName } from "../base/names.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
+import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
-import type { TeamRows } from "../team/rows.ts";
+import type { Store } from "../store.ts";
+import type { TeamChanges, TeamPlan } from "../team/plan.ts";
+import { TeamRowCache, type TeamRows } from "../team/rows.ts";
 import { sizeOf } from "../writer/group.ts";
 import { pendingName } from "../writer/pending_mark.ts";
-import { buildRunWrite, type Summaries } from "./run_write.ts";
-import { TeamCommits } from "./team_commits.ts";
+import { buildTeamWrite, type Summaries, type TeamCaches, type TeamWrite } from "./team_write.ts";
 
 /**
  * Maximum rows of one commit: fewer than the store allows, so that queued calls do not wait long.
@@ -44,6 +47,9 @@ const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
 
 /** Teams whose number of runs that fit is kept. */
 const TEAMS_MAX = 1_000;
+
+/** Maximum looks at rules that a process remembers to have filed. */
+const LOOKS_MAX = 10_000;
 
 /** Maximum keys that one commit deletes for others. */
 const DELETES_MAX = 100;
@@ -77,8 +83,10 @@ interface UpdateSteps {
   readonly deletes?: (max: number) => readonly Deno.KvKey[];
 }
 
-/** Changes runs of teams. All code that changes runs in one process shares it. */
-export class RunUpdater extends TeamCommits {
+/** Changes teams. All code that changes runs, monitors and incidents in one process shares it. */
+export class TeamCommit implements TeamChanges {
+  readonly #caches: TeamCaches;
+  readonly #locks = new KeyedMutex();
   /** Notifies those who wait for a change of a team or a run. */
   readonly notifier = new ChangeNotifier();
   /** Counts the results of checks that were stored. */
@@ -89,6 +97,69 @@ export class RunUpdater extends TeamCommits {
   );
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
   readonly #runsThatFit = new LRUCache<TeamId, number>({ max: TEAMS_MAX });
+
+  /** @param stamps time and identifiers of incidents; null to change runs without alerts */
+  constructor(store: Store, stamps: StampSource | null) {
+    this.#caches = {
+      store,
+      configs: new ConfigCache(store),
+      rows: new TeamRowCache(store),
+      alerts: stamps && { store, stamps },
+      filed: new LRUCache({ max: LOOKS_MAX }),
+    };
+  }
+
+  /** See {@link TeamChanges.changeInTurn}. */
+  changeInTurn<Result>(
+    team: TeamId,
+    by: "call" | "clock",
+    plan: () => Promise<TeamPlan<Result>>,
+  ): Promise<Result> {
+    const attempt = () => this.#attempt(team, plan);
+    const { deadlines } = this.#caches.store;
+    const task = "change a team";
+    const locked = (work: () => Promise<Result>) => this.#locks.take(team, work);
+    return by === "clock"
+      ? locked(() => untilCommitted(task, attempt))
+      : untilCommittedInTime(task, deadlines, attempt, locked);
+  }
+
+  /** Plans and commits once; the version of the team protects what the plan reads. */
+  async #attempt<Result>(
+    team: TeamId,
+    plan: () => Promise<TeamPlan<Result>>,
+  ): Promise<Result | typeof LOST> {
+    const current = await this.#caches.rows.of(team);
+    const { result, rows, tooLarge, onCommitted } = await plan();
+    if (rows === null) return result;
+    const built = await buildTeamWrite(this.#caches, team, current, rows);
+    if (tooLarge !== undefined && isTooLarge(sizeOf(built.write))) return tooLarge;
+    const version = await this.#write(team, current, built);
+    if (version === null) return LOST;
+    onCommitted?.(version);
+    return result;
+  }
+
+  /** Commits, and writes the rows through to memory; null after a conflict. */
+  async #write(
+    team: TeamId,
+    rows: TeamRows,
+    { write, committed }: TeamWrite,
+    deletes: readonly Deno.KvKey[] = [],
+  ): Promise<string | null> {
+    const { store, rows: cache } = this.#caches;
+    const version = await store.writer.commit({
+      ...write,
+      deletes: [...write.deletes, ...deletes],
+    });
+    if (version === null) {
+      cache.forget(team);
+    } else {
+      committed(version);
+      cache.keep(team, rows);
+    }
+    return version;
+  }
 
   /**
    * Changes runs of one team as planned. Commits of one team are serialized, because they share a
@@ -103,9 +174,10 @@ export class RunUpdater extends TeamCommits {
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    const read = (ids: readonly RunId[]) => readHeads({ store: this.caches.store, team }, ids);
+    const read = (ids: readonly RunId[]) => readHeads({ store: this.#caches.store, team }, ids);
     // Also after an error: the commit may have been stored.
-    const forget = () => ids.forEach((id) => this.caches.store.heads.forget(pendingName(team, id)));
+    const forget = () =>
+      ids.forEach((id) => this.#caches.store.heads.forget(pendingName(team, id)));
     return this.#change(team, ids, read, { plan, done }, forget);
   }
 
@@ -121,9 +193,9 @@ export class RunUpdater extends TeamCommits {
     steps: Required<UpdateSteps>,
   ): Promise<void> {
     const { done } = steps;
-    const { heads } = this.caches.store;
+    const { heads } = this.#caches.store;
     const recall = (ids: readonly RunId[]) =>
-      recallHeads({ store: this.caches.store, team }, ids, oldestMark);
+      recallHeads({ store: this.#caches.store, team }, ids, oldestMark);
     const settle: OnCommitted = (runs, summaries, version) => {
       for (const run of runs) {
         const summary = summaries.get(run.id);
@@ -145,7 +217,7 @@ export class RunUpdater extends TeamCommits {
     const changeAll = async () => {
       // Reads the version first: later reads are at least as new. While only commits of this process
       // change the version, no other process has changed a summary.
-      let rows = await this.caches.rows.of(team);
+      let rows = await this.#caches.rows.of(team);
       let ahead: Promise<readonly SummarizedHead[]> | null = null;
       let group = ids.slice(0, this.#runsPerCommit(team));
       for (let at = group.length; group.length > 0; at += group.length) {
@@ -159,9 +231,8 @@ export class RunUpdater extends TeamCommits {
         if (!isCommitted) {
           ahead = null;
           rows = await untilCommitted("change runs", async () => {
-            this.caches.rows.forget(team);
-            const current = await this.caches.rows.of(team);
-            const runs = await readHeads({ store: this.caches.store, team }, group);
+            const current = await this.#caches.rows.of(team);
+            const runs = await readHeads({ store: this.#caches.store, team }, group);
             return await this.#commit(team, current, runs, steps) ? current : LOST;
           });
         }
@@ -169,7 +240,7 @@ export class RunUpdater extends TeamCommits {
       }
     };
     // Before the next change of the team begins.
-    return this.locks.take(team, () => changeAll().finally(atEnd));
+    return this.#locks.take(team, () => changeAll().finally(atEnd));
   }
 
   /**
@@ -183,10 +254,10 @@ export class RunUpdater extends TeamCommits {
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    const runs = (this.caches.store.limits.checks - REMOVAL_CHECKS.team) / REMOVAL_CHECKS.run;
+    const runs = (this.#caches.store.limits.checks - REMOVAL_CHECKS.team) / REMOVAL_CHECKS.run;
     for (const group of groupsOf(ids, Math.floor(runs))) {
       const names = group.map((id) => pendingName(team, id));
-      await this.caches.store.runLocks.takeAll(names, () => this.change(team, group, plan, done));
+      await this.#caches.store.runLocks.takeAll(names, () => this.change(team, group, plan, done));
     }
   }
 
@@ -202,7 +273,7 @@ export class RunUpdater extends TeamCommits {
     steps: UpdateSteps,
   ): Promise<boolean> {
     const changes: RunUpdate[] = [];
-    const config = await this.caches.configs.of(team, rows);
+    const config = await this.#caches.configs.of(team, rows);
     // Plans run in sequence, because each may read many events.
     for (const run of runs) {
       const planned = steps.plan(run, config);
@@ -212,13 +283,8 @@ export class RunUpdater extends TeamCommits {
     let stored = "";
     let committed: Summaries = new Map();
     if (changes.length > 0) {
-      const { write, summaries, remember } = await buildRunWrite(
-        this.caches,
-        team,
-        rows,
-        changes,
-      );
-      const size = sizeOf(write);
+      const built = await buildTeamWrite(this.#caches, team, rows, { runs: changes });
+      const size = sizeOf(built.write);
       if (changes.length > 1 && this.#isTooLarge(size)) {
         const half = runs.length >> 1;
         this.#runsThatFit.set(team, Math.max(1, half));
@@ -227,20 +293,15 @@ export class RunUpdater extends TeamCommits {
       }
       const hasRoom = !this.#isTooLarge(addCounts(size, DELETES_SIZE));
       const deletes = hasRoom ? steps.deletes?.(DELETES_MAX) ?? [] : [];
-      const version = await this.caches.store.writer.commit({
-        ...write,
-        deletes: [...write.deletes, ...deletes],
-      });
+      const version = await this.#write(team, rows, built, deletes);
       if (version === null) return false;
       for (const { status } of changes.flatMap(({ judged }) => judged ?? [])) {
         this.judged.count({ status });
       }
       if (size.mutations * 2 < ROWS_PER_COMMIT_MAX) this.#fitMore(team);
       stored = version;
-      remember(version);
-      this.caches.rows.keep(team, rows);
       this.notifier.notify(team, changes.map(({ run }) => run.id));
-      committed = summaries;
+      committed = built.summaries;
     }
     steps.done(runs, committed, stored);
     return true;
@@ -258,9 +319,14 @@ export class RunUpdater extends TeamCommits {
   }
 
   /** Returns whether a commit must be split. One run with the longest names always fits. */
-  #isTooLarge({ checks, mutations, bytes, keyBytes }: WriteSize): boolean {
-    const { bytes: bytesMax, keyBytes: keyBytesMax } = BACK_ENDS.remote;
-    return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax ||
-      checks > this.caches.store.limits.checks;
+  #isTooLarge(size: WriteSize): boolean {
+    return size.mutations > ROWS_PER_COMMIT_MAX || size.checks > this.#caches.store.limits.checks ||
+      isTooLarge(size);
   }
+}
+
+/** Returns whether a write may not fit into a commit of any store. */
+function isTooLarge({ bytes, keyBytes, mutations }: WriteSize): boolean {
+  const max = BACK_ENDS.remote;
+  return bytes > max.bytes || keyBytes > max.keyBytes || mutations > max.mutations;
 }

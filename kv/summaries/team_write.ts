@@ -1,16 +1,18 @@
 /**
- * Builds the commit of changed runs: their summaries and entries, and the differences to the roll-ups,
- * agents, monitors and incidents of their team.
+ * Builds the commits of teams: summaries and entries of changed runs, rows of a plan, and what both
+ * change of the roll-ups, agents, monitors and incidents.
  *
  * @module
  */
+import type { LRUCache } from "lru-cache";
 import { agentRunOf } from "../../domain/agents/activity.ts";
+import type { AlertWork } from "../../domain/alerts/signal.ts";
 import type { AlertConfig } from "../../domain/alerts/touched.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import { changeActivity } from "../agents/agents.ts";
-import { NO_ALERTS, planAlerts } from "../alerts/plan.ts";
+import { type AlertDeps, NO_ALERTS, planAlerts } from "../alerts/plan.ts";
 import { countsRow } from "../alerts/rows.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
@@ -22,17 +24,18 @@ import {
 } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { planResults } from "../checks/results.ts";
+import type { ConfigCache } from "../config/prepared.ts";
 import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
 import { outcomeRows } from "../monitors/outcomes.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
-import { changeRollups, removedRunSets } from "../spend/rollup_changes.ts";
+import { changeRemovedRuns, changeRollups } from "../spend/rollup_changes.ts";
 import type { Store } from "../store.ts";
-import { storedRows, type TeamRows } from "../team/rows.ts";
+import type { PlannedRows } from "../team/plan.ts";
+import { storedRows, type TeamRowCache, type TeamRows } from "../team/rows.ts";
 import { quotaSet } from "../teams/quota_work.ts";
 import { keyText } from "../writer/group.ts";
 import type { KvSet, Write } from "../writer/write.ts";
-import type { TeamCaches } from "./team_commits.ts";
 
 /**
  * Maximum blocks that hold entries of one run: those of its opening, its close, and one more. A
@@ -43,65 +46,109 @@ const BLOCKS_PER_RUN_MAX = 3;
 /** Summaries as a commit stores them, with their change numbers and blocks. */
 export type Summaries = ReadonlyMap<RunId, RunSummary>;
 
-/** Builds one write from many changes. */
-export async function buildRunWrite(
+/** Caches of rows that are current under the version of a team; all commits share them. */
+export interface TeamCaches {
+  readonly store: Store;
+  readonly rows: TeamRowCache;
+  /** Configuration of teams. */
+  readonly configs: ConfigCache;
+  /** Null if runs change without alerts. */
+  readonly alerts: AlertDeps | null;
+  /** Looks at rules that are filed and not due yet. */
+  readonly filed: LRUCache<string, true>;
+}
+
+/** Changes of one commit: runs, or the rows of a plan. */
+export interface TeamChange extends Partial<PlannedRows> {
+  readonly runs?: readonly RunUpdate[];
+}
+
+/** A commit, ready to write. */
+export interface TeamWrite {
+  readonly write: Write & Required<Pick<Write, "sets" | "deletes">>;
+  readonly summaries: Summaries;
+  /** Writes the rows through to memory, once they are committed under a version. */
+  readonly committed: (version: string) => void;
+}
+
+/** Identifiers of the checks of a team whose configuration a commit does not need. */
+const NO_CHECKS: ReadonlySet<string> = new Set();
+
+/** Builds the commit of what changes a team, with what follows from it. */
+export async function buildTeamWrite(
   caches: TeamCaches,
   team: TeamId,
   current: TeamRows,
-  planned: readonly RunUpdate[],
-) {
-  const { configs, filed, store } = caches;
-  const config = await configs.of(team, current);
-  const counts = await current.get(countsRow(team)) ?? {};
-  const results = await planResults(store, team, current, config.checkIds, planned);
-  const { updates: changes } = results;
-  const feed = feedChange(team, changes, results.judged, current.lastChange);
-  const differences = differencesOf(changes.map(contributionChangeOf));
+  { runs = [], spend = [], rows: planned = [], alerts: cause, ...change }: TeamChange,
+): Promise<TeamWrite> {
+  const { alerts: alertDeps, configs, filed, store } = caches;
+  const config = runs.length > 0 || cause !== undefined && isCause(cause)
+    ? await configs.of(team, current)
+    : null;
+  const results = await planResults(store, team, current, config?.checkIds ?? NO_CHECKS, runs);
+  const { updates } = results;
+  const feed = feedChange(team, updates, results.judged, current.lastChange);
+  const differences = [...differencesOf(updates.map(contributionChangeOf)), ...spend];
   const rollups = await changeRollups(current, team, differences);
-  const agents = await changeActivity(store, current, team, changes.flatMap(agentChangeOf));
-  const monitors = await outcomeRows(store, team, agents.agents, changes);
-  const signals = [
-    ...runSignals(config, counts, changes, results.results),
-    ...monitors.alerts?.signals ?? [],
+  const agents = await changeActivity(store, current, team, updates.flatMap(agentChangeOf));
+  const monitors = await outcomeRows(store, team, agents.agents, updates);
+  const { signals: caused = [], ...causes } = cause ?? {};
+  let alerts = NO_ALERTS;
+  let looks: readonly KvSet[] = [];
+  if (alertDeps !== null && config !== null) {
+    const counts = await current.get(countsRow(team)) ?? {};
+    const signals = [
+      ...runSignals(config, counts, updates, results.results),
+      ...monitors.alerts?.signals ?? [],
+      ...caused,
+    ];
+    const known = runs.length === 0 ? null : agents;
+    alerts = await planAlerts(alertDeps, team, current, config, { ...causes, signals }, known);
+    const { nowMs } = alertDeps.stamps();
+    if (runs.length > 0) looks = lookSets(caches, team, config, updates, nowMs);
+  }
+  const entries = await entriesOf(store, team, current, updates, feed, alerts.counted);
+  const removed = await changeRemovedRuns({ store, team }, updates, spend);
+  const rows = [
+    ...[rollups, agents, monitors, alerts, results].flatMap(({ rows }) => rows),
+    ...planned,
   ];
-  const alerts = caches.alerts === null
-    ? NO_ALERTS
-    : await planAlerts(caches.alerts, team, current, config, { signals }, agents);
-  const changedRows = [rollups, agents, monitors, alerts, results].flatMap(({ rows }) => rows);
-  const looks = caches.alerts === null
-    ? []
-    : lookSets(caches, team, config, changes, caches.alerts.stamps().nowMs);
-  const entries = await entriesOf(store, team, current, changes, feed, alerts.counted);
-  const removed = await removedRunSets({ store, team }, changes);
-  const rows = changes.map((change) => change.rows);
-  const stored = storedRows(changedRows);
-  const changed = [stored, rollups, monitors, alerts, results, feed, entries, ...rows];
-  const versionKey = keys.rollupVersion(team);
+  const { checks = [], sums = [], sets = [], deletes = [] } = change;
+  const parts: readonly Part[] = [
+    ...[storedRows(rows), rollups, monitors, alerts, results, feed, entries, removed],
+    ...[{ sets: looks }, { sets, deletes, checks, sums }],
+    ...updates.map((update) => update.rows),
+  ];
+  const key = keys.rollupVersion(team);
   return {
     write: {
       team,
       checks: [
-        { key: versionKey, versionstamp: current.version },
-        ...rows.flatMap(({ checks = [] }) => checks),
+        { key, versionstamp: current.version },
+        ...parts.flatMap(({ checks = [] }) => checks),
       ],
-      sums: rows.flatMap(({ sums = [] }) => sums),
-      sets: [
-        { key: versionKey, value: feed.lastChange },
-        ...changed.flatMap(({ sets }) => sets),
-        ...looks,
-        ...removed,
-      ],
-      deletes: [stored, monitors, alerts, results, entries, ...rows]
-        .flatMap(({ deletes }) => deletes),
-    } satisfies Write,
+      sums: parts.flatMap(({ sums = [] }) => sums),
+      // An operation sets a row that it also deletes.
+      sets: [{ key, value: feed.lastChange }, ...parts.flatMap(({ sets = [] }) => sets)],
+      deletes: parts.flatMap(({ deletes = [] }) => deletes),
+    },
     summaries: entries.summaries,
-    /** Updates the caches after the commit. */
-    remember: (version: string) => {
+    committed: (version) => {
       for (const { key } of looks) filed.set(keyText(key), true);
-      current.written(version, feed.lastChange, changedRows);
+      // A plan may change rows without their decoded values.
+      const others = [...sets.map(({ key }) => key), ...deletes];
+      current.written(version, feed.lastChange, rows, others);
     },
   };
 }
+
+/** Returns whether alerts may change. */
+function isCause({ signals, ...others }: AlertWork): boolean {
+  return signals.length > 0 || Object.keys(others).length > 0;
+}
+
+/** Mutations and checks of a part of a commit. */
+type Part = Pick<Write, "checks" | "sums" | "sets" | "deletes">;
 
 /** Returns the rows at which rules and the usage of the team are looked at. */
 function lookSets(

@@ -1,32 +1,37 @@
 /**
- * Changes in turn with the changes of a team's runs.
+ * Plans of changes of a team, which are committed in turn with the changes of its runs.
  *
- * Each checks and changes the version of the team's roll-ups. So what it has read is still true when
- * it is committed, and commits of runs that were planned before are planned again.
+ * Each commit checks and changes the version of the team's rows. So what a plan has read is still
+ * true when it is committed, and commits of runs that were planned before are planned again.
  *
  * @module
  */
 import type { AlertWork } from "../../domain/alerts/signal.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region, TeamId } from "../../domain/core/ids.ts";
+import type { RollupRow } from "../../domain/spend/rollup.ts";
 import type { Store } from "../store.ts";
-import type { TeamSet } from "../team/rows.ts";
 import type { Write } from "../writer/write.ts";
+import type { TeamSet } from "./rows.ts";
 
 /** Rows of one commit. */
-export interface TeamRows extends Required<Pick<Write, "sets" | "deletes">> {
+export interface PlannedRows extends Required<Pick<Write, "sets" | "deletes">> {
   /** Changed rows of the kinds that commits write through to memory; absent for none. */
   readonly rows?: readonly TeamSet[];
   /** Causes of changes to incidents; absent for none. The same commit changes them. */
   readonly alerts?: AlertWork;
   /** Read versions of rows that are changed without a turn. */
   readonly checks?: NonNullable<Write["checks"]>;
+  /** Differences to the roll-ups that belong to removed runs, one row per group; absent for none. */
+  readonly spend?: readonly RollupRow[];
+  /** Amounts to add to counters; absent for none. */
+  readonly sums?: NonNullable<Write["sums"]>;
 }
 
 /** Result of planning a change, and what to commit for it; null for nothing. */
 export interface TeamPlan<Result> {
   readonly result: Result;
-  readonly rows: TeamRows | null;
+  readonly rows: PlannedRows | null;
   /** Result if the rows and what they cause do not fit into a commit: nothing is stored then. */
   readonly tooLarge?: Result;
   /** Receives the version of the commit. */
