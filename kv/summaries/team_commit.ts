@@ -42,7 +42,7 @@ const ROWS_PER_COMMIT_MAX = 500;
  */
 const RUNS_PER_COMMIT_MAX = 98;
 
-/** Checks of a commit that removes a run: three of its rows, and the version of the roll-ups. */
+/** Checks of a commit that removes a run: three of its rows, and the version of the team. */
 const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
 
 /** Teams whose number of runs that fit is kept. */
