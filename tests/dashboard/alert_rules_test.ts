@@ -25,8 +25,8 @@ const NEW: Readonly<Record<typeof RULE_KINDS[number], readonly [Record<string, s
       /3 failed runs in a row of one agent, only nightly\*, billing/,
     ],
     check_failed: [
-      { checks: "cheap-enough, polite", severity_min: "fail", consecutive: "2" },
-      /2 runs in a row of one agent fail cheap-enough or polite \(fail or higher\)/,
+      { checks: "cheap-enough, polite", severity_min: "fail", consecutive: "2", runs: "all" },
+      /2 runs in a row of one agent fail cheap-enough or polite \(fail or higher\), child runs too/,
     ],
     run_cost: [{ usd: "2.50" }, /A run of one agent above \$2\.5/],
     spend: [
