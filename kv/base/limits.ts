@@ -33,6 +33,12 @@ export interface WriteSize {
 export interface BackEnd extends WriteSize {
   /** True if its client may send a commit twice; then each commit has a receipt. */
   readonly mayRepeat: boolean;
+  /**
+   * Concurrent commits that begin at once; a further one waits for more writes. A file stores one
+   * commit after the other, so one that begins early only has fewer writes. Elsewhere one more is
+   * prepared while the first is under way.
+   */
+  readonly atOnce: number;
   /** Maximum concurrent commits. */
   readonly inFlightMax: number;
 }
@@ -49,6 +55,7 @@ export const BACK_ENDS = {
     bytes: 780_000,
     keyBytes: 76_000,
     mayRepeat: false,
+    atOnce: 1,
     inFlightMax: 2,
   },
   remote: {
@@ -57,15 +64,10 @@ export const BACK_ENDS = {
     bytes: 779_000,
     keyBytes: 75_000,
     mayRepeat: true,
+    atOnce: 2,
     inFlightMax: 16,
   },
 } as const satisfies Record<string, BackEnd>;
-
-/**
- * Concurrent commits that begin at once: one is prepared while the other is being written to disk.
- * More only help when a commit takes long, and near a store they would make groups small.
- */
-export const COMMITS_AT_ONCE = 2;
 
 /**
  * Wait of a write for others before one more commit begins: at most a part of a commit's usual time,

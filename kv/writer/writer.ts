@@ -3,10 +3,10 @@
  *
  * The embedded store gives every atomic operation its own transaction and its own sync to disk. The
  * writer merges the writes that queue up during a commit into the next one. They share the cost of
- * a sync, and each caller still gets its response only after its data is on disk. No write waits
- * for others: one that arrives while fewer than two commits are in flight is committed immediately.
- * On a store whose commits take long, more of them run: one more begins when it is full, or when its
- * oldest write has waited for a part of a commit's usual time.
+ * a sync, and each caller still gets its response only after its data is on disk. A write that
+ * arrives while few commits are in flight is committed immediately: while none is, on a file. One
+ * more commit begins when it is full, when its oldest write has waited for a part of a commit's usual
+ * time, or when another one ends.
  *
  * @module
  */
@@ -20,7 +20,6 @@ import { Group, keyText, sizeOf } from "./group.ts";
 import {
   COMMIT_ATTEMPTS_MAX,
   COMMIT_WAIT,
-  COMMITS_AT_ONCE,
   GET_MANY_KEYS_MAX,
   QUEUE,
   QUEUE_TEAM_PART,
@@ -200,10 +199,10 @@ export class GroupWriter {
 
   /** Returns whether the next commit is to wait for more writes; then it begins later. */
   #mustWait(): boolean {
-    const { checks, inFlightMax } = this.#deps.limits;
+    const { checks, atOnce, inFlightMax } = this.#deps.limits;
     // Most writes have one check.
     const isFull = this.#queue.size >= checks;
-    if (this.#inFlight < COMMITS_AT_ONCE || isFull) return false;
+    if (this.#inFlight < atOnce || isFull) return false;
     const spreadMs = Math.max(COMMIT_WAIT.ms, this.#commitMs / inFlightMax);
     const waitMs = Math.min(this.#commitMs * COMMIT_WAIT.part, spreadMs);
     const leftMs = this.#oldestMs + waitMs - performance.now();

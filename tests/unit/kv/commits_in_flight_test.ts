@@ -1,5 +1,6 @@
 /** Concurrent commits: two on a file, more on a store whose commits take long. */
 import { assert, assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { faultKv } from "../../support/fakes/fault_kv.ts";
 import { openRemote } from "../../support/fakes/kv_client.ts";
@@ -95,4 +96,30 @@ Deno.test("commits in flight: a file gets at most two", async () => {
   gate.resolve();
   await Promise.all(commits);
   assertEquals(most, 2);
+});
+
+Deno.test("commits in flight: on a file, writes that arrive during a commit share the next one", async () => {
+  using kv = await Deno.openKv(":memory:");
+  let nowMs = 0;
+  using _clock = stub(performance, "now", () => nowMs);
+  let started = 0;
+  let gate = Promise.withResolvers<void>();
+  const stalled = faultKv(kv, () => (started++, "stall"), () => gate.promise);
+  const writer = writerOver(stalled, kv);
+  const slow = writer.commit(insert(0));
+  await turn();
+  // The writer learns that commits take long.
+  nowMs = 1_000_000;
+  gate.resolve();
+  await slow;
+  gate = Promise.withResolvers();
+  const commits = [];
+  for (let n = 1; n <= 5; n++) {
+    commits.push(writer.commit(insert(n)));
+    await turn();
+  }
+  assertEquals(started, 2);
+  gate.resolve();
+  const versions = await Promise.all(commits);
+  assertEquals([started, new Set(versions).size], [3, 2]);
 });
