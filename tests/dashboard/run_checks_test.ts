@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunRecord } from "../../domain/runs/record.ts";
 import type { StageProgress, StageState } from "../../domain/runs/stages.ts";
-import { CheckResults } from "../../routes/dashboard/run/checks.tsx";
+import { CheckResults } from "../../routes/dashboard/run/facts.tsx";
 import { Stages } from "../../routes/dashboard/run/results.tsx";
 import { hrefsOf, textOf } from "../support/harness/dashboard.ts";
 import { NOON } from "../support/harness/harness.ts";

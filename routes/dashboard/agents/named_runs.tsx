@@ -9,8 +9,7 @@ import { durationText } from "../components/format.ts";
 import { RunState } from "../components/run_state.tsx";
 import { type Column, numberColumn } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
-import { isFailure } from "../run/steps.ts";
-import { reasonOf, titleOf } from "../run/title.ts";
+import { isFailure, reasonOf, titleOf } from "../run/texts.ts";
 
 /** Reads runs without their events; those that are deleted are left out. */
 export async function readRecords(

@@ -20,16 +20,20 @@ import { Ago, At } from "../components/time.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { agentPath, checkPath } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { chartDays, chartSpan, countsText, passRate, sumOf } from "./days.tsx";
-import { CHECK_FORMS } from "./check_form.tsx";
 import {
   appliesWords,
+  chartDays,
+  chartSpan,
+  countsText,
   endOf,
   failingFrom,
   judgedColumns,
   OUTCOMES,
+  passRate,
   SEVERITY_WORDS,
+  sumOf,
 } from "./outcome.tsx";
+import { CHECK_FORMS } from "./check_form.tsx";
 
 /** Reads what the page of a check shows. */
 async function load(c: RequestContext, deps: AppDeps, check: Check) {

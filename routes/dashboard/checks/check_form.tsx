@@ -30,8 +30,7 @@ import type { View } from "../layout/page.ts";
 import { checkPath, CHECKS_PATH, NEW_CHECK_PATH, queryText, TRY_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { LanguageHelp } from "./language.tsx";
-import { SEVERITY_WORDS } from "./outcome.tsx";
-import { Trial, TRIED_RUNS } from "./trial.tsx";
+import { SEVERITY_WORDS, Trial, TRIED_RUNS } from "./outcome.tsx";
 
 import * as objects from "../components/object_forms.tsx";
 

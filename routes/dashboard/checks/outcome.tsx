@@ -1,17 +1,24 @@
 /** Checks in words: what they judge, their outcomes, and the runs that they judged. */
-import { Sign } from "../components/elements.tsx";
+import { InlineNotice, Sign } from "../components/elements.tsx";
 import type { CheckSettings } from "../../../domain/checks/check.ts";
-import type { CheckFailure, CheckStats } from "../../../domain/checks/store.ts";
+import type {
+  CheckCounts,
+  CheckDay,
+  CheckFailure,
+  CheckStats,
+  TrialResult,
+} from "../../../domain/checks/store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { CheckSeverity, CheckStatus } from "../../../domain/runs/check_result.ts";
 import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { listed } from "../components/format.ts";
+import { countedText, dayText, formatCount, listed, percentText } from "../components/format.ts";
 import type { IconName } from "../components/icons.tsx";
-import type { Column } from "../components/table.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { runPath } from "../layout/paths.ts";
-import { shortId, titleOf } from "../run/title.ts";
+import { shortId, titleOf } from "../run/texts.ts";
+import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 
 /** The word, the icon and the class of each outcome. */
 export const OUTCOMES: Readonly<Record<CheckStatus, readonly [string, IconName, string]>> = {
@@ -86,4 +93,158 @@ export function endOf({ run, at }: CheckFailure, runs: Ends): number {
 export function failingFrom({ failures, failingSince }: CheckStats, runs: Ends): number | null {
   const first = failures.find(({ at }) => at === failingSince);
   return first === undefined ? failingSince : endOf(first, runs);
+}
+
+/** Runs that the form's button judges. */
+export const TRIED_RUNS = 50;
+
+/** Result of a dry run, with the runs of its examples. */
+export interface Tried extends TrialResult {
+  readonly byId: ReadonlyMap<RunId, RunRecord>;
+}
+
+/** The place of the result, or of the reason that there is none. */
+export function Trial({ tried }: { readonly tried: Tried | string | null }) {
+  return (
+    <div id="trial" role="status">
+      {typeof tried === "string"
+        ? (
+          <InlineNotice kind="bad">
+            <p>{tried}.</p>
+          </InlineNotice>
+        )
+        : tried !== null && <Result {...tried} />}
+    </div>
+  );
+}
+
+function Result(tried: Tried) {
+  const { runs, isCut, examples, byId } = tried;
+  if (runs === 0) {
+    return (
+      <InlineNotice kind="warn">
+        <p>No closed run fits the agents, kinds, statuses and features above.</p>
+      </InlineNotice>
+    );
+  }
+  const columns = judgedColumns<TrialResult["examples"][number]>(byId, [
+    { head: "Outcome", cell: ({ status }) => <Outcome of={status} /> },
+    {
+      head: "Why",
+      class: "whole",
+      cell: ({ message, got }) => (
+        <>
+          {message}
+          {got !== null && got !== "" && (
+            <span class="under">
+              got <code>{got}</code>
+            </span>
+          )}
+        </>
+      ),
+    },
+  ]);
+  return (
+    <>
+      <InlineNotice kind={tried.fail + tried.error === 0 ? "good" : "warn"}>
+        <p>
+          <b>{countsText(tried)}</b> of {countedText(runs, "run")}. Nothing is stored.
+          {isCut && " The time for a dry run ended before all runs were judged."}
+        </p>
+      </InlineNotice>
+      <Table label="Examples" class="fold trial" columns={columns} rows={examples} />
+    </>
+  );
+}
+
+const NONE: CheckCounts = { pass: 0, fail: 0, error: 0, skipped: 0 };
+
+/** Adds counts. */
+export function sumOf(all: readonly CheckCounts[]): CheckCounts {
+  return all.reduce((sum, { pass, fail, error, skipped }) => ({
+    pass: sum.pass + pass,
+    fail: sum.fail + fail,
+    error: sum.error + error,
+    skipped: sum.skipped + skipped,
+  }), NONE);
+}
+
+/** Returns the share of the decided runs that passed; an error is no pass. */
+export function passRate({ pass, fail, error }: CheckCounts): string {
+  return percentText(pass, pass + fail + error);
+}
+
+/** Returns counts as words, such as "412 passed, 7 failed". */
+export function countsText(counts: CheckCounts): string {
+  const parts = (["pass", "fail", "error", "skipped"] as const)
+    .filter((status) => counts[status] > 0)
+    .map((status) => `${formatCount(counts[status])} ${OUTCOMES[status][0]}`);
+  return parts.length === 0 ? "none judged" : parts.join(", ");
+}
+
+/** Days of charts, including today. */
+const CHART_DAYS = 30;
+
+/** Returns the first and the last UTC day of charts. */
+export function chartSpan(nowMs: number): { readonly fromDay: string; readonly toDay: string } {
+  return { fromDay: dayOf(nowMs - (CHART_DAYS - 1) * DAY_MS), toDay: dayOf(nowMs) };
+}
+
+/** Returns the counts of each day of a chart, oldest first; days without results have zeros. */
+export function chartDays(days: readonly CheckDay[], nowMs: number): readonly CheckDay[] {
+  const byDay = new Map(days.map((of) => [of.day, of]));
+  return Array.from({ length: CHART_DAYS }, (_, i) => {
+    const day = dayOf(nowMs - (CHART_DAYS - 1 - i) * DAY_MS);
+    return byDay.get(day) ?? { day, agent: null, ...NONE };
+  });
+}
+
+/** Width of a day with its gap and of its bar, the height of a strip, and that of an empty day. */
+const SLOT = 6, BAR = 4, HEIGHT = 22, EMPTY = 2;
+
+/** Minimum height of the part of a bar that failed. */
+const LEAST = 4;
+
+/** Outcomes from the bottom of a bar up. */
+const STACKED = ["fail", "error", "pass"] as const;
+
+/** The days of a check, one bar each: its lower part is the share that failed. */
+export function OutcomeStrip({ days }: { readonly days: readonly CheckDay[] }) {
+  const shapes = new Map<string, string>();
+  const draw = (name: string, i: number, bottom: number, height: number) => {
+    const path = `M${i * SLOT} ${bottom}v-${height}h${BAR}v${height}z`;
+    shapes.set(name, (shapes.get(name) ?? "") + path);
+  };
+  for (const [i, day] of days.entries()) {
+    const decided = day.pass + day.fail + day.error;
+    if (decided === 0) draw("none", i, HEIGHT, EMPTY);
+    let bottom = HEIGHT;
+    for (const status of STACKED) {
+      if (day[status] === 0) continue;
+      const share = Math.round(HEIGHT * day[status] / decided);
+      const height = status === "pass" ? bottom : Math.min(bottom, Math.max(LEAST, share));
+      if (height > 0) draw(status, i, bottom, height);
+      bottom -= height;
+    }
+  }
+  // One shape an outcome instead of one a day keeps a page of many checks small.
+  return (
+    <svg class="strip" role="img" width={CHART_DAYS * SLOT - (SLOT - BAR)} height={HEIGHT}>
+      <title>{stripText(days)}</title>
+      {[...shapes].map(([name, d]) => <path class={name} d={d} />)}
+    </svg>
+  );
+}
+
+/** Maximum days named. */
+const DAYS_NAMED = 4;
+
+/** Describes a strip in one sentence. */
+function stripText(days: readonly CheckDay[]): string {
+  const bad = days.filter(({ fail }) => fail > 0).toReversed();
+  const text = `${days.length} days: ${countsText(sumOf(days))}`;
+  if (bad.length === 0) return text;
+  const named = bad.slice(0, DAYS_NAMED).map(({ day }) => dayText(Date.parse(day))).join(", ");
+  const more = bad.length > DAYS_NAMED ? " and before" : "";
+  return `${text}; failures on ${countedText(bad.length, "day")} (${named}${more})`;
 }

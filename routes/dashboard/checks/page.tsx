@@ -24,8 +24,17 @@ import {
 import { showPage } from "../layout/reply.tsx";
 import { showCheck } from "./check.tsx";
 import { CHECK_FORMS, Gallery, showCheckForm, submitTrial } from "./check_form.tsx";
-import { chartDays, chartSpan, countsText, OutcomeStrip, passRate, sumOf } from "./days.tsx";
-import { appliesWords, endOf, failingFrom } from "./outcome.tsx";
+import {
+  appliesWords,
+  chartDays,
+  chartSpan,
+  countsText,
+  endOf,
+  failingFrom,
+  OutcomeStrip,
+  passRate,
+  sumOf,
+} from "./outcome.tsx";
 
 const showChecks: Handler = async (c, deps) => {
   const principal = c.get("principal");

@@ -22,7 +22,7 @@ import { countedText, durationText, formatCount, listed } from "../components/fo
 import { MONITOR_LABELS } from "../components/monitor.tsx";
 import { FAILURES } from "../components/run_state.tsx";
 import { Ago, At } from "../components/time.tsx";
-import { nameOr } from "../run/title.ts";
+import { nameOr } from "../run/texts.ts";
 import { RUNNING_PATH } from "./metrics.tsx";
 import { type OverviewData, SHOWN } from "./overview_load.ts";
 import type { DayMetrics, FailureGroup, OpenRun } from "./overview_view.ts";

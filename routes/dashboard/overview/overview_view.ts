@@ -10,7 +10,7 @@ import { type RunListRow, UNUSUAL, type UsualRun } from "../../../domain/runs/li
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { daysOf, labelOf } from "../../../domain/spend/spend_query.ts";
 import { formatCount } from "../components/format.ts";
-import { nameOr } from "../run/title.ts";
+import { nameOr } from "../run/texts.ts";
 import { reasonOf } from "../runs/runs_view.ts";
 
 /** Numbers of days that charts can have, and their default. */

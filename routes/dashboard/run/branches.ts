@@ -9,7 +9,7 @@ import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED, ROWS_PER_PAGE, type TraceView, UNFOLDED_STEPS_MAX } from "./paths.ts";
-import { isFailure } from "./steps.ts";
+import { isFailure } from "./texts.ts";
 
 /** The page of a run without events. */
 export const NO_EVENTS: PlacedPage = { after: null, events: [], next: null };
@@ -34,9 +34,6 @@ export async function readEnd(
 export function isFailing({ type, data }: PositionedEvent): boolean {
   return storedFacts(type, data).error;
 }
-
-/** A child run of the trace. */
-export type ChildBranch = Awaited<ReturnType<typeof loadBranches>>[number];
 
 /** Maximum child runs read, and reads in parallel. */
 const BRANCHES_MAX = 40, PARALLEL_MAX = 4;

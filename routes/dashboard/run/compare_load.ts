@@ -7,7 +7,8 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED } from "./paths.ts";
-import { eventSteps, isFailure, runStep, type Step } from "./steps.ts";
+import { eventSteps, runStep, type Step } from "./run_view.ts";
+import { isFailure } from "./texts.ts";
 
 /** Maximum steps of a run that are compared, the first ones, and runs that are read for them. */
 export const STEPS_MAX = 300;

@@ -14,7 +14,7 @@ import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { loadSides, type Side } from "./compare_load.ts";
 import { compareRuns, type Comparison, stepName, stepPath } from "./compare_view.ts";
 import { renderRunNotFound } from "./not_found.tsx";
-import { shortId, titleOf } from "./title.ts";
+import { shortId, titleOf } from "./texts.ts";
 import { comparePath } from "./paths.ts";
 import { Fold } from "./values.tsx";
 import { ErrorTag, StepIcon } from "./waterfall_row.tsx";

@@ -5,7 +5,7 @@ import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { countedText } from "../components/format.ts";
 import { runPath } from "../layout/paths.ts";
 import { type ComparedStep, type Side, STEPS_MAX } from "./compare_load.ts";
-import { lineOf } from "./event_preview.ts";
+import { lineOf } from "./texts.ts";
 import { positionBefore, ROWS_PER_PAGE, tracePath } from "./paths.ts";
 
 /** Maximum characters of a name: hundreds of them are on a page. */

@@ -1,11 +1,18 @@
-/** The facts of a run: six at most, each with its split. */
+/** The head of a run: its facts, why it failed, and what its checks said. */
 import type { Child } from "hono/jsx";
-import { Money } from "../components/elements.tsx";
+import { Money, Sign } from "../components/elements.tsx";
 import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
 import { timesUsual, UNUSUAL } from "../../../domain/runs/list.ts";
-import type { RunData, Span } from "./run_load.ts";
+import { awaitsChecks, type RunData, type Span } from "./run_load.ts";
 import { isMarked, type ViewProps } from "./run_view.ts";
-import { positionBefore, timelinePath } from "./paths.ts";
+import { comparePath, positionBefore, timelinePath, tracePath } from "./paths.ts";
+import { checkPath, runPath } from "../layout/paths.ts";
+import { RunIncidents } from "../alerts/entries.tsx";
+import { isFailure, lineOf, offsetText, previewOf, reasonOf, silenceOf } from "./texts.ts";
+import type { CheckResult, CheckStatus } from "../../../domain/runs/check_result.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
+import { SeverityTag } from "../alerts/labels.tsx";
+import { Outcome } from "../checks/outcome.tsx";
 
 type Fact = readonly [name: string, value: Child, ...notes: Child[]];
 
@@ -110,7 +117,7 @@ function costNote({ run: { cost, status }, family, isStated }: RunData): Child {
 }
 
 /** Returns the attributes of the link to a marked step: the script selects one on this page in place. */
-export function markLink({ data: { run, view }, trace }: ViewProps, mark: Span) {
+function markLink({ data: { run, view }, trace }: ViewProps, mark: Span) {
   const step = trace.rows.find((row) => isMarked(row.step, mark))?.step;
   const event = mark.id;
   if (step === undefined) {
@@ -119,4 +126,140 @@ export function markLink({ data: { run, view }, trace }: ViewProps, mark: Span) 
   }
   const inRun = mark.run === run.id ? null : mark.run;
   return { href: `${trace.pathWith({ event, inRun })}#${step.id}`, "data-select": "" };
+}
+
+/** Minimum milliseconds without an event that the box reports. */
+const SILENCE_MS = 60_000;
+
+/** Shown for a failure without any reason. */
+const NO_REASON =
+  'It does not say why: no event, no note, no error. Send "output": {"error": "…"} ' +
+  "with its end, and it is shown here.";
+
+/** Shows why a run failed; of another run only its incidents. */
+export function Failure({ data, trace: { cause, axis } }: ViewProps) {
+  const { run, view, recent, incidents, nowMs } = data;
+  const isBad = ({ status }: typeof recent[number]) => isFailure(status);
+  const named = <RunIncidents incidents={incidents} nowMs={nowMs} />;
+  if (!isFailure(run.status) || cause === null) {
+    return incidents.length > 0 && <p class="notice warn">{named}</p>;
+  }
+  const { path, isFailing, tries } = cause;
+  const last = cause.event === null ? null : previewOf(cause.event);
+  const word = run.status === "failed" ? "Failed" : "Timed out";
+  const silence = silenceOf(run);
+  const reason = reasonOf(run) ?? cause.reason ?? (isFailing && last?.failure || null) ?? silence;
+  const inRun = path.at(-1)?.id ?? null;
+  const after = inRun === null ? cause.after : null;
+  const event = last?.event.id ?? null;
+  const href = `${tracePath(run.id, { list: view.list, after, event, inRun })}#${
+    inRun === null ? "" : `${inRun}.`
+  }${event}`;
+  const place = isFailing
+    ? "In"
+    : path.length > 0
+    ? "In child run"
+    : "No event reports a failure. The last one:";
+  const silentMs = last === null || isFailing || path.length > 0
+    ? 0
+    : (run.finishedAt ?? 0) - last.event.ts - (last.latencyMs ?? 0);
+  return (
+    <section class={`fail ${run.status}`} aria-labelledby="why">
+      <h2 id="why">{reason === null ? word : `${word}: ${reason}`}</h2>
+      {silence !== null && silence !== reason && <p class="where">The run was {silence}.</p>}
+      {(last !== null || path.length > 0) && (
+        <p class="where">
+          <span>{place}</span>
+          {path.map(({ id, agent }) => <a href={runPath(id)}>{agent ?? id}</a>)}
+          {last !== null && (
+            <>
+              <a href={href} data-select>
+                {last.name ?? (last.text === null ? last.label : lineOf(last.text, 60))}
+              </a>
+              <span>
+                at {offsetText(last.event.ts, axis.startMs)}
+                {tries > 1 && `, after ${tries} tries`}
+                {last.failure !== null && last.failure !== reason && `: ${last.failure}`}
+              </span>
+            </>
+          )}
+          {silentMs >= SILENCE_MS && (
+            <span>Then {durationText(silentMs)} without an event, until its end.</span>
+          )}
+        </p>
+      )}
+      {reason === null && last === null && path.length === 0 && (
+        <p class="where">
+          {run.payload === "whole" ? NO_REASON : "The reason was removed by age, as the plan says."}
+        </p>
+      )}
+      {(recent.length > 1 || incidents.length > 0) && (
+        <p class="since">
+          {recent.length > 1 && (
+            <>
+              {recent.filter(isBad).length} of the last {recent.length} runs of{" "}
+              <bdi>{run.agent}</bdi> failed.{" "}
+              <span class="recent" aria-hidden="true">
+                {recent.toReversed().map((each) => <i class={isBad(each) ? "is-bad" : ""} />)}
+              </span>
+            </>
+          )} {named}
+        </p>
+      )}
+      <div class="act">
+        {last !== null && <a class="btn" href={href} data-select>Show in timeline</a>}
+        <a class="btn main" href={comparePath(run.id)}>Compare with last success</a>
+      </div>
+    </section>
+  );
+}
+
+/** The order of the pills. */
+const ORDER: readonly CheckStatus[] = ["fail", "error", "skipped", "pass"];
+
+interface CheckResultsProps {
+  readonly run: RunRecord;
+  /** Identifiers of the checks that still exist: results outlive their checks. */
+  readonly checkIds: ReadonlySet<string>;
+}
+
+/** Shows the results of checks in one line; nothing if none applies. */
+export function CheckResults({ run, checkIds }: CheckResultsProps) {
+  const isPending = awaitsChecks(run);
+  const results = ORDER.flatMap((status) => run.checks.filter((check) => check.status === status));
+  if (results.length === 0 && !isPending) return null;
+  return (
+    <section class="verdicts" aria-labelledby="checks-title">
+      <h2 id="checks-title">Checks</h2>
+      {isPending && (
+        <Sign icon="run" name="st-run">{results.length === 0 ? "running" : "running again"}</Sign>
+      )}
+      {results.map((result) => <Pill {...result} isKept={checkIds.has(result.id)} />)}
+    </section>
+  );
+}
+
+type PillProps = CheckResult & { readonly isKept: boolean };
+
+/** A result, which opens to its reason: the check may have changed since that version. */
+function Pill({ check, id, status, severity, got, message, version, isKept }: PillProps) {
+  const isFailed = status === "fail";
+  const isRemoved = message === null && (isFailed || status === "error");
+  return (
+    <details id={`check-${id}`} name="check" class={isFailed && severity === "fail" ? "bad" : ""}>
+      <summary>
+        <Outcome of={status} isIcon /> {check}
+      </summary>
+      <div>
+        {message !== null && <p>{message}</p>}
+        {isRemoved && <p class="quiet">The message was removed by age</p>}
+        {got && <code>got {got}</code>}
+        <p class="quiet">
+          <Outcome of={status} /> {isFailed && <SeverityTag of={severity} />} version {version},
+          {" "}
+          {isKept ? <a href={checkPath(check)}>Open the check</a> : "deleted since"}
+        </p>
+      </div>
+    </details>
+  );
 }

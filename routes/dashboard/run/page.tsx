@@ -16,20 +16,16 @@ import { confirmedIn, ConfirmForm } from "../components/list_page.tsx";
 import { countedText, originOf } from "../components/format.ts";
 import { Crumbs, DELETED, Menu } from "../components/elements.tsx";
 import { RunState } from "../components/run_state.tsx";
-import { CheckResults } from "./checks.tsx";
+import { CheckResults, Facts, Failure } from "./facts.tsx";
 import { showComparison } from "./compare_page.tsx";
-import { Facts } from "./facts.tsx";
-import { Failure } from "./failure.tsx";
-import { renderRunNotFound } from "./not_found.tsx";
-import { listOf } from "./neighbours.ts";
+import { listOf, loadRun } from "./run_load.ts";
 import { rawPath, STEP_KINDS, tracePath, type TraceView } from "./paths.ts";
 import { Results, RunLabelList } from "./results.tsx";
-import { loadRun } from "./run_load.ts";
 import { runView, type ViewProps } from "./run_view.ts";
-import { isFailure } from "./steps.ts";
+import { isFailure, shortId, silenceOf, titleOf } from "./texts.ts";
 import { StepPanel } from "./step_panel.tsx";
-import { shortId, silenceOf, titleOf } from "./title.ts";
 import { Waterfall } from "./waterfall.tsx";
+import { renderRunNotFound } from "./not_found.tsx";
 
 /** Seconds between reloads of the page of a changing run. */
 const RELOAD_SECONDS = 3;

@@ -1,13 +1,14 @@
-/** The view of a loaded run: its rows in order, its axis, its marks, and the cause of its failure. */
-import { orderAsTree, tickStepOf } from "../../../domain/runs/trace.ts";
+/** The view of a loaded run: its steps as rows, its axis, its marks, and the cause of its failure. */
+import { orderAsTree, spanOf, tickStepOf, type TraceStep } from "../../../domain/runs/trace.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { failedPath, failureIn, isFailing, NO_EVENTS } from "./branches.ts";
-import { previewOf, proseLine } from "./event_preview.ts";
+import { type EventPreview, isFailure, previewOf, proseLine, reasonOf } from "./texts.ts";
 import { isFiltered, matchesEvent, tracePath, type TraceView } from "./paths.ts";
 import type { RunData, Span } from "./run_load.ts";
-import { eventSteps, isFailure, runStep, spanKey, type Step } from "./steps.ts";
-import { reasonOf } from "./title.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { ExplainedCall } from "../../../domain/runs/explain_cost.ts";
+import type { RunStatus } from "../../../domain/runs/run.ts";
 
 /** The view of a run: its trace as the waterfall shows it. */
 export type Trace = ReturnType<typeof runView>;
@@ -136,9 +137,6 @@ function costWithChildren(branches: RunData["branches"], { id, cost }: RunListRo
     .reduce((sum, { row }) => sum + costWithChildren(branches, row), cost.amount);
 }
 
-/** The failing step that explains a failure, and the runs that it is in. */
-export type Cause = NonNullable<ReturnType<typeof causeOf>>;
-
 /** Events before a failure that its tries are counted in. */
 const TRIES_WITHIN = 100;
 
@@ -171,4 +169,108 @@ function causeOf({ run, branches, page, after, end, isSearch }: RunData) {
 function triesOf(events: readonly PositionedEvent[]): number {
   const names = events.filter(isFailing).map((event) => `${event.type} ${previewOf(event).name}`);
   return names.filter((name) => name === names.at(-1)).length;
+}
+
+/** Kinds of steps: each has its icon and its form of bar. */
+type StepKind = "run" | EventPreview["kind"];
+
+/** A run or an event as a row of the waterfall. */
+export interface Step extends TraceStep {
+  /** Id of its element. */
+  readonly id: string;
+  readonly kind: StepKind;
+  /** The run, or the run of the event. */
+  readonly run: RunId;
+  readonly name: string;
+  /** First words of its input or answer; null for none. */
+  readonly text: string | null;
+  /** Reason of its failure; null if it did not fail. */
+  readonly failure: string | null;
+  /** Status of a run; null for an event. */
+  readonly status: RunStatus | null;
+  /** Duration in milliseconds; null if unknown. */
+  readonly durationMs: number | null;
+  /** Cost in picodollars. */
+  readonly cost: bigint;
+  /** End, unix milliseconds. */
+  readonly endMs: number;
+  /** The event; null for a run. */
+  readonly preview: EventPreview | null;
+  readonly call: ExplainedCall | null;
+  /** Note on steps of the run that are not listed, with their number; null if all are. */
+  readonly folded: { readonly steps: number; readonly failed: number } | null;
+}
+
+/** A run of the trace with those of its events that were read. */
+interface Branch {
+  readonly run: RunId;
+  readonly events: readonly PositionedEvent[];
+  readonly calls: ReadonlyMap<string | null, ExplainedCall>;
+  /** True for the run of the page. */
+  readonly isRoot: boolean;
+}
+
+/** Returns the steps of a run's events. */
+export function eventSteps({ run, events, calls, isRoot }: Branch): Step[] {
+  const previews = events.map(previewOf);
+  const spans = previews.map(({ members }) => spanIn(members.get("span")));
+  const known = new Set(spans.flatMap(({ id }) => id ?? []));
+  return previews.map((preview, i) => {
+    const { event, latencyMs, failure, text } = preview;
+    const { id: own, parent } = spans[i] as ReturnType<typeof spanIn>;
+    const call = calls.get(event.id) ?? null;
+    return {
+      key: own === null ? `${run} ${event.id}` : spanKey(run, own),
+      parent: parent !== null && known.has(parent) ? spanKey(run, parent) : run,
+      atMs: event.ts,
+      endMs: event.ts + (latencyMs ?? 0),
+      durationMs: latencyMs,
+      cost: call?.cost ?? 0n,
+      id: isRoot ? event.id : `${run}.${event.id}`,
+      kind: preview.kind,
+      run,
+      name: preview.name ?? (event.type === "log" ? "" : preview.label),
+      text: text === failure ? null : text,
+      failure,
+      status: null,
+      preview,
+      call,
+      folded: null,
+    };
+  });
+}
+
+/** Returns the key of a span, as other runs name it too. */
+function spanKey(run: string, span: string): string {
+  return `${run}/${span}`;
+}
+
+function spanIn(raw: string | undefined) {
+  return raw === undefined || raw.length > 2_000
+    ? { id: null, parent: null }
+    : spanOf({ span: JSON.parse(raw) });
+}
+
+/** Returns the step of a run. */
+export function runStep(
+  row: Pick<RunListRow, "id" | "agent" | "status" | "durationMs" | "cost" | "finishedAt">,
+  place: Pick<Step, "parent" | "atMs" | "text" | "failure" | "folded">,
+  nowMs: number,
+): Step {
+  const { id, agent, status, durationMs, cost, finishedAt } = row;
+  const endMs = durationMs === null ? finishedAt ?? nowMs : place.atMs + durationMs;
+  return {
+    ...place,
+    key: id,
+    id,
+    kind: "run",
+    run: id,
+    name: agent ?? "run",
+    status,
+    endMs: Math.max(place.atMs, endMs),
+    durationMs,
+    cost: cost.amount,
+    preview: null,
+    call: null,
+  };
 }

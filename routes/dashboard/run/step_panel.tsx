@@ -8,12 +8,21 @@ import { durationText, formatCount } from "../components/format.ts";
 import { KeyValues, LabelList } from "../components/elements.tsx";
 import { runPath } from "../layout/paths.ts";
 import { CallCost } from "./cost.tsx";
-import { type EventPreview, fieldsOf, lineOf, offsetText } from "./event_preview.ts";
-import { CallBox, Messages, outcomesIn } from "./messages.tsx";
+import { type EventPreview, fieldsOf, lineOf, offsetText } from "./texts.ts";
+import {
+  Bounded,
+  CallBox,
+  Copied,
+  CopyButton,
+  Fold,
+  Members,
+  Messages,
+  outcomesIn,
+  Output,
+  Value,
+} from "./values.tsx";
 import { positionBefore, rawPath } from "./paths.ts";
-import type { Step } from "./steps.ts";
-import type { ViewProps } from "./run_view.ts";
-import { Bounded, Copied, CopyButton, Fold, Members, Output, Value } from "./values.tsx";
+import type { Step, ViewProps } from "./run_view.ts";
 import { StepIcon } from "./waterfall_row.tsx";
 
 /** Maximum characters of JSON shown. */

@@ -3,10 +3,9 @@ import type { TraceRow } from "../../../domain/runs/trace.ts";
 import { Money, Sign } from "../components/elements.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
-import { lineOf, offsetText } from "./event_preview.ts";
+import { lineOf, offsetText } from "./texts.ts";
 import { tracePath } from "./paths.ts";
-import { isMarked, type Trace, type ViewProps } from "./run_view.ts";
-import type { Step } from "./steps.ts";
+import { isMarked, type Step, type Trace, type ViewProps } from "./run_view.ts";
 
 /** Levels of indentation; deeper rows keep the last and show their level. */
 const LEVELS_MAX = 4;

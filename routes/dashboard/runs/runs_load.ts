@@ -7,7 +7,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { commandTarget } from "../components/first_command.tsx";
 import { countRejected } from "../refusals/page.tsx";
-import { isFailure } from "../run/steps.ts";
+import { isFailure } from "../run/texts.ts";
 import type { ListQuery } from "./query.ts";
 
 /** The data of the list. */

@@ -13,8 +13,7 @@ import {
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { compactText, countedText, durationText, moneyText } from "../components/format.ts";
 import { STUCK_MS } from "../components/run_state.tsx";
-import { isFailure } from "../run/steps.ts";
-import { nameOr } from "../run/title.ts";
+import { isFailure, nameOr } from "../run/texts.ts";
 import { NOTE_KINDS, type RunNote, TRAIT_NOTES } from "./query.ts";
 import { type RunsData, sumByName } from "./runs_load.ts";
 

@@ -17,7 +17,7 @@ import {
   SPEND_PATH,
 } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { nameOr } from "../run/title.ts";
+import { nameOr } from "../run/texts.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/layout.tsx";
 import { loadSearch } from "./search_load.ts";
 

@@ -1,4 +1,4 @@
-/** Previews of events: the text and metrics that a timeline row shows. */
+/** Texts of runs and of their events: titles, previews, and reasons of failures. */
 import { isObject, type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
 import { chatOf } from "../../../domain/runs/chat.ts";
@@ -8,6 +8,9 @@ import { printable } from "../../../domain/core/text.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import { durationText } from "../components/format.ts";
 import { plainText } from "../components/markdown.tsx";
+import { nameIn } from "../../../domain/runs/lines.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
+import { errorIn, type RunStatus } from "../../../domain/runs/run.ts";
 
 /** Summary of an event. */
 export type EventPreview = ReturnType<typeof previewOf>;
@@ -15,8 +18,8 @@ export type EventPreview = ReturnType<typeof previewOf>;
 /** Maximum characters of a name or of the first text: one line. */
 const LINE_CHARS = 140;
 
-/** Maximum characters of a reason: a few lines. */
-const REASON_CHARS = 400;
+/** Maximum characters of the reason of an event: a few lines. */
+const EVENT_REASON_CHARS = 400;
 
 /** Event types by name. Of the members that may name or describe an event, the first one does. */
 const SORTS = {
@@ -110,10 +113,10 @@ function firstLine(values: readonly (RawJson | undefined)[], charsMax = LINE_CHA
  * Finds the reason of a failure in the members of its data: `error`, else `message` or `status`;
  * null if there is none.
  */
-export function reasonIn(members: ReadonlyMap<string, RawJson>): string | null {
+function reasonIn(members: ReadonlyMap<string, RawJson>): string | null {
   const error = members.get("error");
   const reason = error?.startsWith("{") ? rawMembers(error).get("message") ?? error : error;
-  return firstLine([reason, members.get("message"), members.get("status")], REASON_CHARS);
+  return firstLine([reason, members.get("message"), members.get("status")], EVENT_REASON_CHARS);
 }
 
 /**
@@ -130,3 +133,44 @@ export function offsetText(ts: number, startMs: number): string {
 
 /** Values that explain nothing. */
 const EMPTY: ReadonlySet<string> = new Set(["null", "true", "false", '""', "{}", "[]"]);
+
+/** Maximum characters of a title, and of a reason. */
+const TITLE_CHARS = 120, REASON_CHARS = 600;
+
+/** Returns the title of a run, as lists name it. */
+export function titleOf({ run }: { readonly run: RunRecord }): string {
+  const { opening, output, closedBy, note } = run;
+  const error = closedBy === null ? null : note ?? errorIn(output);
+  const name = nameIn({ goal: opening?.goal ?? null, error, output });
+  return nameOr(run, name && proseLine(name, TITLE_CHARS));
+}
+
+/** Returns the name of a run; without one its agent and its id. */
+export function nameOr({ id, agent }: Pick<RunRecord, "id" | "agent">, name?: string | null) {
+  return name || (agent === null ? "A run without its opening" : `${agent} ${shortId(id)}`);
+}
+
+/** Returns the last characters of an id, which differ between runs. */
+export function shortId(id: string): string {
+  return `…${id.slice(-8)}`;
+}
+
+/** Returns why a run failed, in its own words: its note, or the error in its output. */
+export function reasonOf({ note, output }: RunRecord): string | null {
+  const reason = note ?? (output === null ? null : reasonIn(membersOf(output, "message")));
+  return reason === null ? null : lineOf(reason, REASON_CHARS);
+}
+
+/** Says after which silence a run was closed; null if a call closed it, or none has. */
+export function silenceOf({ closedBy, opening }: RunRecord): string | null {
+  if (closedBy !== "idle") return null;
+  const { idleTimeoutSeconds } = opening ?? {};
+  return idleTimeoutSeconds === undefined
+    ? "closed without an event"
+    : `closed after ${durationText(idleTimeoutSeconds * 1_000)} without an event`;
+}
+
+/** Returns whether a run ended without success. */
+export function isFailure(status: RunStatus | null): boolean {
+  return status === "failed" || status === "timeout";
+}
