@@ -12,7 +12,7 @@ import { CostOfSuccess, durationTexts } from "./metrics.tsx";
 
 const NONE = <span class="soft blank">–</span>;
 
-/** Returns the columns; those of monitors are left out for a team that has none. */
+/** Returns the columns; a team without monitors has no columns of monitors. */
 export function boardColumns(
   { hasMonitors, hasStates }: BoardData,
   { nowMs: now, zone }: PageTime,
@@ -107,7 +107,7 @@ function tookCell(durations: BoardRow["durations"]): Child {
 /** Height of the bar of a day on which all runs failed. */
 const TREND_HEIGHT = 14;
 
-/** The share of failures, and that of each day, one bar each: is it getting worse? */
+/** The share of failures, and one bar for the share of each day, which shows a trend. */
 function failuresCell({ total, days }: BoardRow["days"]): Child {
   const shareOf = ({ failed, timedOut, runs, running }: typeof total) =>
     [failed + timedOut, runs - running] as const;

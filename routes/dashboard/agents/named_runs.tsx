@@ -11,7 +11,7 @@ import { type Column, numberColumn } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { isFailure, reasonOf, titleOf } from "../run/texts.ts";
 
-/** Reads runs without their events; those that are deleted are left out. */
+/** Reads runs without their events; leaves out deleted runs. */
 export async function readRecords(
   { runs }: Pick<AppDeps, "runs">,
   team: Team,
@@ -43,11 +43,10 @@ export const NAMED_RUN_COLUMNS: readonly Column<RunRecord>[] = [
   { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
   { head: "Started", cell: ({ startedAt, receivedAt }) => <At at={startedAt ?? receivedAt} /> },
   {
-    ...numberColumn(
-      "Took",
-      ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
-    ),
+    head: "Took",
+    class: "num",
     before: "took",
+    cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
   },
   numberColumn("Cost", ({ cost }) => cost.amount === 0n ? "–" : <Money of={cost.amount} />),
 ];

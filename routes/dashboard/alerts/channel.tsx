@@ -22,10 +22,11 @@ import { objectView, ofObject } from "../components/object_pages.tsx";
 import { Ago, At } from "../components/time.tsx";
 import type { View } from "../layout/page.ts";
 import { queryText } from "../layout/paths.ts";
+import { Table } from "../components/table.tsx";
 import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
 import { CHANNEL_FORMS, channelFormFields, showSecret, typedOfChannel } from "./channel_form.tsx";
 import { HealthOf } from "./channels.tsx";
-import { DeliveryTable, tryText, TYPE_LABELS } from "./delivery_table.tsx";
+import { deliveryTable, tryText, TYPE_LABELS } from "./delivery_table.tsx";
 import { readSetup, showAlerts, withTabs } from "./frame.tsx";
 import { channelPath, DELIVERIES_PATH } from "./paths.ts";
 
@@ -81,12 +82,7 @@ function channelView(
           aside={<a href={DELIVERIES_PATH + queryText([["channel", slug]])}>All</a>}
         >
           {deliveries.length === 0 ? <p class="soft">Nothing was sent yet.</p> : (
-            <DeliveryTable
-              label="Latest deliveries"
-              deliveries={deliveries}
-              isAdmin={isAdmin}
-              page={path}
-            />
+            Table(deliveryTable({ label: "Latest deliveries", deliveries, isAdmin, page: path }))
           )}
         </Section>
         {isAdmin && (

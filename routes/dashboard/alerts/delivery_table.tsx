@@ -5,7 +5,7 @@ import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/chann
 import type { MessageEvent } from "../../../domain/channels/message.ts";
 import { durationText } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
-import { type Column, Table, type TableProps } from "../components/table.tsx";
+import type { Column, TableProps } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import { channelPath, incidentPath, resendPath } from "./paths.ts";
 
@@ -48,11 +48,7 @@ interface DeliveryTableProps {
   readonly ofIncident?: boolean;
 }
 
-export function DeliveryTable(props: DeliveryTableProps) {
-  return Table(deliveryTable(props));
-}
-
-/** Describes the table, for a page that lists deliveries. */
+/** Describes a table of deliveries. */
 export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
   const { label, deliveries, isAdmin, page, ofIncident = false } = props;
   const columns: readonly Column<Delivery>[] = [

@@ -79,12 +79,7 @@ export function withTabs(c: RequestContext, setup: AlertSetup, part: Part, view:
 }
 
 /** Shows a page of the area below its tabs. */
-export function showAlerts(
-  c: RequestContext,
-  setup: AlertSetup,
-  part: Part,
-  view: View,
-): Response {
+export function showAlerts(c: RequestContext, setup: AlertSetup, part: Part, view: View) {
   return showPage(c, withTabs(c, setup, part, view));
 }
 

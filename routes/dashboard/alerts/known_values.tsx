@@ -16,10 +16,7 @@ const DAYS = 7, ROWS_READ = 500;
 
 /** Reads the agents and the checks, and the customers and features of the last days. */
 export async function readKnownValues(
-  { agents, checks, spend, environment }: Pick<
-    AppDeps,
-    "agents" | "checks" | "spend" | "environment"
-  >,
+  { agents, checks, spend, environment }: AppDeps,
   team: Team,
 ) {
   const nowMs = environment.now();
@@ -68,7 +65,7 @@ export function KnownLists(
 }
 
 /** Label and hint of the fields. */
-export const MATCH_FIELDS = {
+const MATCH_FIELDS = {
   agents: ["Only these agents", "Slugs, by commas; a * at the end matches any rest. Empty: all."],
   customers: ["Only these customers", "Ids, by commas. Empty: all."],
   features: ["Only these features", "Names, by commas. Empty: all."],

@@ -18,7 +18,7 @@ import { ownPage, queryText } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
 import { DELIVERY_LABELS, deliveryTable } from "./delivery_table.tsx";
 import { readSetup, showAlerts } from "./frame.tsx";
-import { KnownLists, readKnownValues } from "./known_values.tsx";
+import { KnownLists, readKnownAgents } from "./known_values.tsx";
 import { countText, IncidentMark, openFor, RESOLVED_LABELS } from "./labels.tsx";
 import { CHANNELS_PATH, DELIVERIES_PATH, HISTORY_PATH, incidentPath } from "./paths.ts";
 
@@ -42,10 +42,10 @@ export const showHistory: Handler = async (c, deps) => {
   const parsed = parseIncidentsQuery(pageQuery({ ...texts, cursor, state }));
   if (!parsed.ok) return fail(c, parsed.problem);
   const { team } = c.get("principal");
-  const [setup, { incidents, next }, { agents }] = await Promise.all([
+  const [setup, { incidents, next }, agents] = await Promise.all([
     readSetup(c, deps),
     deps.incidents.list(team, parsed.value),
-    readKnownValues(deps, team),
+    readKnownAgents(deps, team),
   ]);
   const { text, choice } = formOf(texts, null);
   const view = listPage({

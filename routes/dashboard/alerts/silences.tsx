@@ -7,12 +7,12 @@ import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
-import { Done, Empty, Section } from "../components/elements.tsx";
+import { Done, Empty } from "../components/elements.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { listed } from "../components/format.ts";
 import * as objects from "../components/object_forms.tsx";
 import { type ObjectForms, ofObject } from "../components/object_pages.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, tableSection } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { seeOther } from "../layout/reply.tsx";
 import { readSetup, showAlerts, withTabs } from "./frame.tsx";
@@ -43,11 +43,7 @@ export const showSilences: Handler = async (c, deps) => {
           </Empty>
         )}
         {parts.map(([title, rows]) =>
-          rows.length > 0 && (
-            <Section title={title}>
-              <Table label={title} class="fold" columns={columnsFor(isAdmin, now)} rows={rows} />
-            </Section>
-          )
+          rows.length > 0 && tableSection(title, { columns: columnsFor(isAdmin, now), rows })
         )}
       </>
     ),

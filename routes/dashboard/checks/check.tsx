@@ -15,7 +15,7 @@ import { ColumnChart, Legend } from "../components/column_chart.tsx";
 import { KeyValues, Section } from "../components/elements.tsx";
 import { capitalized, dayText, formatCount } from "../components/format.ts";
 import { objectView, ofObject } from "../components/object_pages.tsx";
-import { type Column, numberColumn, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table, tableSection } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { agentPath, checkPath } from "../layout/paths.ts";
@@ -170,11 +170,8 @@ function Failures({ stats: { failures }, runs, nowMs }: Content) {
         got === null ? message ?? <i>removed by age</i> : <code>{got}</code>,
     },
   ]);
-  return failures.length > 0 && (
-    <Section title="Latest runs that failed it">
-      <Table label="Latest failures" class="fold" columns={columns} rows={failures} />
-    </Section>
-  );
+  return failures.length > 0 &&
+    tableSection("Latest runs that failed it", { columns, rows: failures });
 }
 
 function Agents({ stats: { days, next } }: Content) {

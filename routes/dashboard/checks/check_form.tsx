@@ -17,12 +17,7 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { STATUS_LABELS } from "../agents/metrics.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
-import {
-  type KnownValues,
-  MATCH_FIELDS,
-  matchFields,
-  readKnownValues,
-} from "../alerts/known_values.tsx";
+import { type KnownValues, matchFields, readKnownValues } from "../alerts/known_values.tsx";
 import { SAVED } from "../components/elements.tsx";
 import { atFormField, bodyOf } from "../components/form_fields.tsx";
 import { formView, type ObjectForms, ofObject } from "../components/object_pages.tsx";
@@ -65,7 +60,7 @@ function checkFormFields(form: objects.Fields, known: KnownValues): Child {
         {form.choice("severity", "A failure", CHECK_SEVERITIES, SEVERITY_HINT)}
         {form.text(
           "sample",
-          LABELS.sample,
+          SHARE_LABEL,
           "Above 0 and up to 1; 0.1 judges a tenth of them.",
         )}
         {matchFields(form, ["agents", "features"], known)}
@@ -100,15 +95,8 @@ function TryButton() {
   );
 }
 
-/** Labels of fields that a dry run may refuse. */
-const LABELS = {
-  sample: "Share of the runs",
-  agents: MATCH_FIELDS.agents[0],
-  features: MATCH_FIELDS.features[0],
-};
-
-/** Names a field of the check in the message of a dry run. */
-const NAMED = /^Field "check\.([a-z]+)[^"]*"/;
+/** Label of the field that a dry run may refuse without a place for the reason. */
+const SHARE_LABEL = "Share of the runs";
 
 /** Fields with several values. */
 const LISTS = ["kinds", "statuses"] as const;
@@ -196,12 +184,9 @@ export const submitTrial: Handler = async (c, deps) => {
   const typed = objects.typedIn(c.get("form"), LISTS);
   const open = await openForm(c, deps);
   showFormOnProblem(c, (problem) => {
-    // Scripts replace the result and the problem of the expression, not those of other fields.
+    // Scripts replace the result and the problem of the expression, not the problems of other fields.
     const isExpression = atFormField(problem)?.field === "expression";
-    const named = problem.message.replace(
-      NAMED,
-      (all, field: keyof typeof LABELS) => LABELS[field] ?? all,
-    );
+    const named = problem.message.replace('Field "check.sample"', SHARE_LABEL);
     const tried = isExpression ? "Nothing was tried: see the expression" : named;
     const below = <Trial tried={tried} />;
     return formView(CHECK_FORMS, { ...open, below }, typed, isExpression ? problem : null);

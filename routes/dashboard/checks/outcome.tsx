@@ -61,7 +61,7 @@ export function appliesWords(settings: CheckSettings): string {
   return parts.filter((part) => part !== null).join(" ");
 }
 
-/** Returns columns of runs that a check judged: their goals and agents, and those of the list. */
+/** Returns columns of runs that a check judged: their goals and agents, and the columns of the list. */
 export function judgedColumns<Row extends { readonly run: RunId }>(
   runs: ReadonlyMap<RunId, RunRecord>,
   own: readonly Column<Row>[],

@@ -83,7 +83,7 @@ export function ConfirmForm(form: {
   readonly action: string;
   readonly title: string;
   readonly submit: string;
-  /** Class of the button; by default that of a removal. */
+  /** Class of the button; by default the class of a removal. */
   readonly submitClass?: string;
   /** Label of the link that cancels. */
   readonly cancel?: string;

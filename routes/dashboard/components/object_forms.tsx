@@ -63,7 +63,7 @@ export function wrongDuration({ texts }: Typed): Problem | null {
   return field === undefined ? null : { code: "invalid_field", message, field };
 }
 
-/** Readers of fields, in addition to those of one kind. */
+/** Readers of fields that several kinds have. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   version: readInteger,
   seconds: parseDuration,

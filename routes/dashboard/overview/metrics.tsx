@@ -50,7 +50,7 @@ function describe(of: MetricName, { runs, failed, timedOut, running, cost }: Day
 /** Path of the open runs. */
 export const RUNNING_PATH = RUNS_PATH + queryText([["status", "running"]]);
 
-/** Metrics of today, each with its line on that of a usual day. */
+/** Metrics of today, each with its line and the line of a usual day. */
 export function Stats({ data }: { readonly data: OverviewData }) {
   const { days, usual, hours, span, running, openRuns } = data;
   const over = openRuns.filter(({ isFarOver }) => isFarOver).length;
@@ -89,7 +89,7 @@ function amountOf({ runs, failed, timedOut, running, cost }: DayMetrics, of: Met
   return [`${formatCount(failed)} `, <small>{share}{more}</small>];
 }
 
-/** Compares a sum with the usual one at this time; without hours it names that of a usual day. */
+/** Compares a sum with the usual one at this time; without hours it names the sum of a usual day. */
 function comparison(of: MetricName, now: number, usual: number, usualNow: number | null): Child {
   if (usualNow === null) {
     const text = of === "cost" ? moneyText(BigInt(Math.round(usual))) : formatCount(usual);
@@ -106,7 +106,7 @@ function comparison(of: MetricName, now: number, usual: number, usualNow: number
 /** Size of a line in its own units. */
 const LINE = { width: 116, height: 44 } as const;
 
-/** Draws the sums of today by hour, on those of a usual day; `passed` is the elapsed fraction. */
+/** Draws the sums of today and of a usual day by hour; `passed` is the elapsed fraction. */
 function lineOf({ today, usual }: SoFar, now: number, passed: number, isBad: boolean) {
   if (usual.length === 0) return null;
   const top = Math.max(now, ...usual) || 1;

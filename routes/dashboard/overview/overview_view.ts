@@ -68,7 +68,7 @@ function sinceFirstRun(days: readonly DayMetrics[]): readonly DayMetrics[] {
 /** Maximum runs whose starts are read to compare today by the hour: 5,000 take about 30 ms. */
 export const STARTS_MAX = 5_000;
 
-/** Returns the latest days before today whose starts, with those of today, are few enough. */
+/** Returns the latest days before today, as many as have few enough starts together with today. */
 export function daysToCompare(before: readonly DayMetrics[], today: number) {
   let left = STARTS_MAX - today;
   return sinceFirstRun(before).toReversed().filter(({ runs }) => (left -= runs) >= 0);
@@ -77,7 +77,7 @@ export function daysToCompare(before: readonly DayMetrics[], today: number) {
 /** Sums of today so far, and of a usual day. */
 export type SoFar = ReturnType<typeof soFarOf>;
 
-/** Adds up starts by hour, and averages those of the days to compare with. */
+/** Adds up the starts of today by hour, and averages the starts of the days to compare with. */
 export function soFarOf<Start extends { readonly at: number }>(
   starts: readonly Start[],
   days: readonly string[],

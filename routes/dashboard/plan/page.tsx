@@ -159,7 +159,7 @@ function monthBar({ used, included, projected, state }: UsageView, isNow: boolea
 
 type Month = UsageView["months"][number];
 
-/** Builds the columns of months; those of a plan without limit are compared with each other. */
+/** Builds the columns of months; without a limit of the plan, months are compared with each other. */
 function columnsFor({ months, included, month: current }: UsageView): readonly Column<Month>[] {
   const isLimited = included !== Infinity;
   const all = isLimited ? included : Math.max(...months.map(({ used }) => used), 1);

@@ -12,12 +12,12 @@ import { beginReprice, NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
-import { Crumbs, Done, Money, Section, Tiles } from "../components/elements.tsx";
+import { Crumbs, Done, Money, Tiles } from "../components/elements.tsx";
 import { listPage } from "../components/list_page.tsx";
 import { At } from "../components/time.tsx";
 import { bodyOf, formOf, readTexts, type Texts, valuesIn } from "../components/form_fields.tsx";
 import { countedText, daysText, formatCount } from "../components/format.ts";
-import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
+import { type Column, countColumn, numberColumn, tableSection } from "../components/table.tsx";
 import { instantOfDay, momentText, typedInstant } from "./rate_form.tsx";
 import { jobPath, REPRICE } from "./paths.ts";
 
@@ -250,9 +250,5 @@ const SHARES: readonly Column<Share>[] = [
 function Shares({ by, rows }: { readonly by: "agent" | "day"; readonly rows: readonly Share[] }) {
   const head = by === "agent" ? "Agent" : "Day (UTC)";
   const columns = [{ head, isName: true, cell: ([name]: Share) => name }, ...SHARES];
-  return (
-    <Section title={`By ${by}`}>
-      <Table label={`Difference by ${by}`} class="fold named" columns={columns} rows={rows} />
-    </Section>
-  );
+  return tableSection(`By ${by}`, { class: "fold named", columns, rows });
 }

@@ -14,7 +14,7 @@ import { isFailure } from "./texts.ts";
 /** The page of a run without events. */
 export const NO_EVENTS: PlacedPage = { after: null, events: [], next: null };
 
-/** Events to read at the end of a failed run, if none of those of a page failed. */
+/** Events to read at the end of a failed run, if no event of a page failed. */
 const LAST_EVENTS_MAX = 900;
 
 /** Reads the last events of a failed run, which contain the reason; of others none. */

@@ -20,7 +20,7 @@ export interface ComparedStep extends Step {
   readonly index: number;
   /** Generations of child runs that it is in. */
   readonly depth: number;
-  /** Agents of those runs, each with its number among those of its parent; empty for none. */
+  /** Agents of these runs, each with its number among the children of its parent; empty for none. */
   readonly within: string;
 }
 
@@ -46,7 +46,7 @@ async function loadSide({ runs, lineage, environment }: AppDeps, team: Team, id:
   const visited = new Set<RunId>();
   let left = STEPS_MAX;
   let isCut = false;
-  /** Adds the steps of a run in order of time, those of each child run after it. */
+  /** Adds the steps of a run in order of time; the steps of a child run follow it. */
   const walk = async (run: RunId, depth: number, within: string) => {
     visited.add(run);
     const stored = await runs.find(team, run);

@@ -16,7 +16,7 @@ import { Outcome } from "../checks/outcome.tsx";
 
 type Fact = readonly [name: string, value: Child, ...notes: Child[]];
 
-/** Shows the facts; those of a run with child runs include them. */
+/** Shows the facts; they include the child runs. */
 export function Facts({ data, trace }: ViewProps) {
   const { run, family, totals, usual, nowMs } = data;
   const { usage, cost, startedAt, finishedAt } = run;
@@ -93,7 +93,7 @@ export function Facts({ data, trace }: ViewProps) {
 /** Multiples of the usual amount that still count as usual. */
 const AS_USUAL = { min: 0.8, max: 1.25 } as const;
 
-/** Compares a value with the usual one; that of an open run only where it exceeds it already. */
+/** Compares a value with the usual one; the value of an open run only once it is above. */
 function against(times: number, isOpen: boolean): Child {
   if (times === 0 || isOpen && times <= AS_USUAL.max) return null;
   const isUsual = times >= AS_USUAL.min && times <= AS_USUAL.max;

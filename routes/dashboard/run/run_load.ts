@@ -41,7 +41,7 @@ export type RunData = NonNullable<Awaited<ReturnType<typeof loadRun>>>;
 /** Maximum events of a trace with a map and marks: a page that reloads reads fewer. */
 const SPANS_MAX = { usual: 5_000, live: 1_000 } as const;
 
-/** Runs of the agent whose medians are usual, and those that a failure is counted in. */
+/** Runs of the agent whose medians are usual, and runs that failures are counted in. */
 const LATEST = { usual: 50, recent: 20 } as const;
 
 /** Loads a run; null if the team has no run with that id. */
@@ -85,7 +85,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     run,
     view,
     neighbours,
-    /** The page of events shown: those that match the filters, of a run with several pages. */
+    /** The page of events shown: with filters and several pages, the events that match. */
     page: { ...stored, ...page },
     /** The position that the page follows. */
     after: page.after,
@@ -181,7 +181,7 @@ type ShownRun = Pick<LoadedBranch, "run" | "record" | "stored" | "events" | "isW
 /** Time, kind and cost of an event. */
 export type Span = NonNullable<Awaited<ReturnType<typeof readSpans>>>[number];
 
-/** Reads of spans beyond those of full pages: for events above 2 KB. */
+/** Reads of spans in addition to the reads of full pages: for events above 2 KB. */
 const MORE_READS = 4;
 
 /** Reads the spans of the runs that are shown with their steps; null if they are too many. */
@@ -209,7 +209,7 @@ async function readSpans(shown: readonly ShownRun[], max: number) {
 const LIST_CHARS_MAX = 1_000;
 
 /**
- * Returns the query of the list that a reader came from: as a link has it, else that of the list
+ * Returns the query of the list that a reader came from: as a link has it, else the query of the list
  * that the browser names as the page before.
  */
 export function listOf(c: RequestContext): string | null {

@@ -84,7 +84,7 @@ function largest(spans: readonly Span[], sizeOf: (span: Span) => number | bigint
   return spans.length > 1 ? found : null;
 }
 
-/** Returns whether a step is that of a mark. */
+/** Returns whether a step has a mark. */
 export function isMarked({ run, preview }: Step, mark: Span | null): boolean {
   return mark !== null && preview?.event.id === mark.id && run === mark.run;
 }
@@ -131,7 +131,7 @@ function childSteps(data: RunData, own: readonly Step[]): Step[] {
 /** Maximum characters of the goal of a child run. */
 const GOAL_CHARS = 140;
 
-/** Returns the cost of a child run with that of the runs of the trace that it started. */
+/** Returns the cost of a child run and of the runs of the trace that it started. */
 function costWithChildren(branches: RunData["branches"], { id, cost }: RunListRow): bigint {
   return branches.filter(({ parent }) => parent === id)
     .reduce((sum, { row }) => sum + costWithChildren(branches, row), cost.amount);
@@ -201,7 +201,7 @@ export interface Step extends TraceStep {
   readonly folded: { readonly steps: number; readonly failed: number } | null;
 }
 
-/** A run of the trace with those of its events that were read. */
+/** A run of the trace with the events that were read. */
 interface Branch {
   readonly run: RunId;
   readonly events: readonly PositionedEvent[];

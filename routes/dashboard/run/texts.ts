@@ -85,7 +85,7 @@ function answerIn(data: RawJson): string | null {
   return call?.kind === "call" ? lineOf(call.name) : null;
 }
 
-/** Converts a text to one line of at most `charsMax` characters, by default those of a name. */
+/** Converts a text to one line of at most `charsMax` characters, by default as many as a name has. */
 export function lineOf(text: string, charsMax = LINE_CHARS): string {
   const { text: line, isCut } = excerpt(text, charsMax);
   return `${printable(line).replace(/\s+/g, " ").trim()}${isCut ? "…" : ""}`;

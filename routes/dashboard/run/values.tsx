@@ -23,7 +23,7 @@ const VALUE_CHARS = 60;
 /** Maximum characters of a text that is rendered as Markdown: its time grows with its length. */
 const MARKDOWN_TEXT_CHARS = 6_000;
 
-/** Characters that still fit, and those of them that may be Markdown. */
+/** Characters that still fit, and how many of them may be Markdown. */
 const Budget = createContext({ chars: 0, markdown: 0 });
 
 type BoundedProps = PropsWithChildren<{

@@ -131,7 +131,7 @@ function FoldLink({ step, data, trace }: StepProps & ViewProps) {
 const TOPS = { run: 13, model: 9.5, tool: 10.5, log: 10, span: 11, failed: 8 } as const;
 const LANE_HEIGHT = 28, WIDTH_MIN = 0.15;
 
-/** Draws the bar of a step; that of a run is a line with caps. */
+/** Draws the bar of a step; the bar of a run is a line with caps. */
 function Lane({ step, axis }: StepProps & Pick<Trace, "axis">) {
   const { kind, failure, status } = step;
   const s = Math.max(0, step.atMs - axis.startMs);

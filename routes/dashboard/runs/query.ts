@@ -22,7 +22,7 @@ export interface Filter {
   readonly not?: string;
   /** True if a run may have one of several values. */
   readonly isMany?: true;
-  /** Values, also with their texts; those of other filters are counted, or typed. */
+  /** Values, also with their texts; values of other filters are counted, or typed. */
   readonly values?: readonly (string | Option)[];
   /** Example of a typed value; absent if none can be typed. */
   readonly typed?: string;
@@ -133,7 +133,7 @@ export class ListQuery extends URLSearchParams {
     return Object.keys(NO_FILTERS).some((name) => this.has(name));
   }
 
-  /** True if no filter is set but those of presets. */
+  /** True if only filters of presets are set. */
   get isOnlyPreset(): boolean {
     return Object.keys(NO_FILTERS).every((name) => OF_PRESETS.includes(name) || !this.has(name));
   }
@@ -145,7 +145,7 @@ export class ListQuery extends URLSearchParams {
     );
   }
 
-  /** Returns the filters that are set, each with its parameter, except those of a preset. */
+  /** Returns the filters that are set, each with its parameter, but not the filters of a preset. */
   chips() {
     const hidden = PRESETS.some((preset) => this.isPreset(preset)) ? OF_PRESETS : [];
     return FILTERS.flatMap((filter) =>

@@ -56,7 +56,7 @@ export async function readUsual({ runList }: AppDeps, team: Team, rows: readonly
   return new Map(usual);
 }
 
-/** Time before the last day that counts cover: a week, or that of the list, a month at most. */
+/** Time before the last day that counts cover: a week, or the time of the list, a month at most. */
 const COUNTED_MS = { usual: 6 * DAY_MS, max: 30 * DAY_MS } as const;
 
 /** Maximum open runs that are counted. */

@@ -20,7 +20,7 @@ import { type RunsData, sumByName } from "./runs_load.ts";
 /** A row of the list. */
 export type RunRow = ReturnType<typeof rowsOf>[number];
 
-/** Returns the rows of a list: its runs, and the child runs of those that are open. */
+/** Returns the rows of a list: its runs, and the child runs of unfolded runs. */
 export function rowsOf(data: RunsData) {
   const open = data.query.getAll("open");
   return data.page.rows.flatMap((run) => {
@@ -48,7 +48,7 @@ function rowOf(data: RunsData, run: RunListRow, isChild = false) {
     reason: reason === name ? null : reason,
     /** Time from its start to its end, or until now; null if unknown. */
     took: tookMs === null ? null : durationText(Math.max(0, tookMs)),
-    /** Cost and tokens with those of its descendants; tokens are null for none. */
+    /** Cost and tokens of the run and of its descendants; tokens are null for none. */
     cost: run.cost.amount + family.cost,
     tokens: tokens === 0n ? null : compactText(tokens),
     /** Number of child runs, such as `2` or `25+`, and a link that shows or hides them. */
@@ -147,7 +147,7 @@ const SCORE_PICKED = 0.5;
 /** Runs by value, the most frequent first, by the name of the filter. */
 export type ValueCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** Returns the counts of known values by filter: also those of the labels and scores of the page. */
+/** Returns the counts of known values by filter, with the labels and scores of the page. */
 export function valueCounts({ counts, lines }: RunsData): ValueCounts {
   const shown = [...lines.values()];
   const labels = shown.flatMap(({ metadata }) => metadata.map(([key, value]) => `${key}=${value}`));

@@ -211,7 +211,7 @@ function sumOf(costs: readonly Picodollars[]): Picodollars {
   return costs.reduce((sum, cost) => sum + cost, 0n);
 }
 
-/** Compares a cost with that of as many days before, if that is known: a sign, and a sentence. */
+/** Compares a cost with the cost of as many days before, if it is known: a sign, and a sentence. */
 function changeOf(now: Picodollars, before: Picodollars | null, days: number) {
   const period = days === 1 ? "the day before" : `the ${days} days before`;
   if (before === null) return ["", ""] as const;

@@ -76,7 +76,7 @@ for (
     await page.reload();
     await page.getByText("1 failed.").waitFor();
     await looks();
-    await page.getByRole("region", { name: "Latest failures" }).getByRole("link").first()
+    await page.getByRole("region", { name: "Latest runs that failed it" }).getByRole("link").first()
       .press("Enter");
     await page.getByRole("heading", { name: "Checks" }).waitFor();
     await page.locator(".verdicts summary").first().press("Enter");
