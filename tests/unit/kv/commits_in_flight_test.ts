@@ -41,20 +41,48 @@ Deno.test("commits in flight: on a slow store, the next one begins before the fi
 });
 
 Deno.test("commits in flight: far from a store, a write waits for others only for a moment", async () => {
-  await using server = await KvServer.start();
-  using kv = await openRemote(server.url());
-  const writer = writerOver(kv, kv, BACK_ENDS.remote);
-  server.knobs.delayMs = 150;
-  // The writer learns how long commits take.
-  await Promise.all(Array.from({ length: 300 }, (_, n) => writer.commit(insert(-1 - n))));
-  const before = server.counts.commits;
-  const commits: Promise<unknown>[] = [];
-  for (let n = 0; n < 6; n++) {
-    commits.push(writer.commit(insert(n)));
-    await new Promise((resolve) => setTimeout(resolve, 12));
+  using kv = await Deno.openKv(":memory:");
+  let nowMs = 0;
+  using _clock = stub(performance, "now", () => nowMs);
+  const { setTimeout } = globalThis;
+  const turn = () => new Promise<void>((resolve) => void setTimeout(resolve));
+  /** The writer's timers. */
+  const waits: { readonly end: () => void; readonly ms: number }[] = [];
+  using _timers = stub(
+    globalThis as { setTimeout(end: () => void, ms?: number): unknown },
+    "setTimeout",
+    (end, ms = 0) => waits.push({ end, ms }),
+  );
+  let started = 0;
+  let gate = Promise.withResolvers<void>();
+  const stalled = faultKv(kv, () => (started++, "stall"), () => gate.promise);
+  const writer = writerOver(stalled, kv, { ...BACK_ENDS.remote, mayRepeat: false });
+  // The writer learns that commits take 160 ms.
+  for (let n = 0; n < 100; n++) {
+    const committed = writer.commit(insert(-1 - n));
+    await turn();
+    nowMs += 160;
+    gate.resolve();
+    await committed;
+    gate = Promise.withResolvers();
   }
-  await Promise.all(commits);
-  assertEquals(server.counts.commits - before, 6);
+  started = 0;
+  const all: Promise<unknown>[] = [];
+  for (let n = 1; n <= 6; n++) {
+    all.push(writer.commit(insert(n)));
+    await turn();
+    if (n > 2) {
+      // Two begin at once, a further one after a sixteenth of a commit's time.
+      const wait = waits.pop();
+      assertEquals([started, Math.round(wait?.ms ?? 0)], [n - 1, 160 / 16]);
+      nowMs += wait?.ms ?? 0;
+      wait?.end();
+      await turn();
+    }
+    assertEquals(started, n);
+  }
+  gate.resolve();
+  await Promise.all(all);
 });
 
 Deno.test("commits in flight: a slow store gets at most 16, and writes that wait share one", async () => {
