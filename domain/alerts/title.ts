@@ -6,7 +6,7 @@
 import { cutText, printable } from "../core/text.ts";
 import type { Group } from "./group.ts";
 import type { Outcome } from "../outcomes/outcome.ts";
-import { OTHER_GROUP, type RuleCondition, type RuleSettings } from "./rule.ts";
+import { OTHER_GROUP, type RuleSettings } from "./rule.ts";
 
 /** Maximum characters of a name in a title. */
 const NAME_CHARS_MAX = 100;

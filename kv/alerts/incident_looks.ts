@@ -1,5 +1,7 @@
 /**
- * Looks at incidents: removes what has expired, and the runs that were removed (decision 57).
+ * Looks at incidents: removes what has expired, and the runs that were removed (decision 57). Looks at
+ * silences that ended, were changed or deleted: what they held back and is still open is sent once
+ * (decision 78).
  *
  * @module
  */
@@ -16,13 +18,13 @@ import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import { keys } from "../base/keys.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_facts.ts";
 import { workKey, workSet } from "../work/work_rows.ts";
 import type { ChangeDeps, PlannedRows } from "../team/plan.ts";
-import { getAll, getMany, getValue, type Store } from "../store.ts";
+import { getAll, getMany, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
-import { decodeInstance, incidentSet, instanceSet, readIncident } from "./rows.ts";
+import { decodeInstance, incidentSet, instanceSet, readIncident, readIncidents } from "./rows.ts";
 
 /** Creates the handler of due incidents. */
 export function createIncidentLooks(deps: ChangeDeps): WorkHandler {
@@ -122,3 +124,48 @@ async function expiryIn(store: Store, team: TeamId, incident: Incident, nowMs: n
 
 /** Plan of a team that is not stored. */
 const UNLIMITED = { tier: "enterprise" } as const;
+
+/** Open incidents of one commit. */
+const INCIDENTS_PER_COMMIT = 100;
+
+/** Creates the handler of due silences. */
+export function createSilenceLooks(deps: ChangeDeps): WorkHandler {
+  return {
+    kind: "silence",
+    async look(rows) {
+      const [first] = rows;
+      if (first === undefined) return [];
+      let after: Deno.KvKey | null = null;
+      do after = await sendSome(deps, first.team, rows, after); while (after !== null);
+      return [];
+    },
+  };
+}
+
+/**
+ * Sends what is no longer held back of some open incidents. The last commit removes the rows.
+ *
+ * @returns the key after which to continue; null at the end
+ */
+function sendSome(
+  { store, changes }: ChangeDeps,
+  team: TeamId,
+  rows: readonly Work[],
+  after: Deno.KvKey | null,
+): Promise<Deno.KvKey | null> {
+  return changes.changeInTurn(team, "clock", async () => {
+    const range = rowsAfter(keys.openIncidents(team), after);
+    const open = await listRows(store, range, { limit: INCIDENTS_PER_COMMIT });
+    const ids = open.map(({ key }) => keyParts.id(key));
+    const heldBack = (await readIncidents(store, team, ids)).filter((each) => each.isHeldBack);
+    const looks = heldBack.map(({ rule, groupText }) => ({ rule, group: groupText, at: null }));
+    const isLast = open.length < INCIDENTS_PER_COMMIT;
+    const deletes = isLast ? rows.map(workKey) : [];
+    return {
+      result: isLast ? null : open.at(-1)?.key ?? null,
+      rows: looks.length + deletes.length === 0
+        ? null
+        : { sets: [], deletes, alerts: { signals: [], looks } },
+    };
+  });
+}

@@ -4,7 +4,7 @@
  * A row names a kind of rules, a rule, or a group of a rule. A look at a rule finds what calls do not
  * report: spend over a limit, stuck runs, the quota, troubles of the service, new prices. It also ends
  * the incidents of earlier versions of the rule. A look at a group ends its incident by time and
- * repeats its message; the fold decides that (`fold.ts`).
+ * repeats its message; `domain/alerts/decide.ts` decides that.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { eachRow, getAll } from "../store.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";
 import { findPriced, findQuota, findService } from "./find_troubles.ts";
-import { type Found, isOfKind, type NextLook, NOTHING } from "./found.ts";
+import { type Finding, isOfKind, type NextLook, NOTHING } from "./finding.ts";
 import { decodeInstance } from "./rows.ts";
 
 /** Dependencies of the looks at rules. */
@@ -100,7 +100,7 @@ class RuleLooks {
     const signals: AlertSignal[] = [];
     const looks: AlertLook[] = [];
     const next: NextLook[] = [];
-    const add = (found: Found) => {
+    const add = (found: Finding) => {
       signals.push(...found.signals);
       looks.push(...found.looks ?? []);
       next.push(...found.next);
@@ -127,7 +127,7 @@ class RuleLooks {
   }
 
   /** Finds what a rule reports. */
-  async #find(team: TeamId, rule: Rule, look: Look, turn: WorkTime): Promise<Found> {
+  async #find(team: TeamId, rule: Rule, look: Look, turn: WorkTime): Promise<Finding> {
     const { store, rateCards } = this.#deps;
     const { nowMs } = turn;
     const group = look.of === "group" ? look.group : null;

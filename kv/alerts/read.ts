@@ -10,12 +10,18 @@ import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { getAll, type Store } from "../store.ts";
+import { getAll, getValue, type Store } from "../store.ts";
 import type { TeamRows } from "../team/rows.ts";
 import { earlierOutcomes } from "./earlier_outcomes.ts";
 import { decodeIncident, instanceRow } from "./rows.ts";
-import { readError } from "./run_errors.ts";
-import { wereUnpriced } from "./unpriced_calls.ts";
+import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
+import { cutText, printable } from "../../domain/core/text.ts";
+import { errorOf } from "../../domain/runs/run.ts";
+import { readParts } from "../runs/heads.ts";
+import { DAY_MS, dayOf } from "../../domain/core/time.ts";
+import type { ModelName } from "../../domain/runs/model_usage.ts";
+import { keyPart } from "../index/names.ts";
+import { decodeRollup } from "../spend/rollups.ts";
 
 /** Rows of a decision that grow until it lacks none. */
 export interface GrowingRows {
@@ -56,4 +62,63 @@ export async function readLacking(
     rows.unpriced.set(name, await wereUnpriced(store, team, signals));
   }
   for (const run of lacking.errors) rows.errors.set(run, await readError(store, team, run));
+}
+
+/** Reads the first 200 characters of a run's error; null if it has none. */
+async function readError(store: Store, team: TeamId, id: RunId): Promise<string | null> {
+  const closing = await getValue(store, keys.closing(team, id));
+  const error = errorOf(await readParts({ store, team, id }, null, closing));
+  return error === null ? null : cutText(printable(error), TEXT_CHARS_MAX.error);
+}
+
+/** Days before a call, of which the roll-ups are read: a model in use is found in the first ones. */
+const DAYS = [[0, 2], [2, 31]] as const;
+
+/**
+ * Returns whether all models that signals report were called without a price in the 30 days before,
+ * by the roll-ups as stored.
+ */
+async function wereUnpriced(
+  store: Store,
+  team: TeamId,
+  signals: readonly AlertSignal[],
+): Promise<boolean> {
+  const models = new Map(
+    signals.filter(({ outcome }) => outcome === "bad")
+      .map(({ key, at }) => [key, at]),
+  );
+  for (const [model, atMs] of models) {
+    if (!await wasUnpriced(store, team, model, atMs)) return false;
+  }
+  return models.size > 0;
+}
+
+async function wasUnpriced(
+  store: Store,
+  team: TeamId,
+  model: string,
+  atMs: number,
+): Promise<boolean> {
+  const parts = namesOf(model).map((value) => keyPart({ kind: "model", value }));
+  for (const [from, to] of DAYS) {
+    const days = Array.from({ length: to - from }, (_, i) => dayOf(atMs - (from + i) * DAY_MS));
+    const rows = await getAll(
+      store,
+      days.flatMap((day) => parts.map((part) => keys.rollup(team, "model", day, part))),
+    );
+    const isCalled = rows.some(({ key, value }) =>
+      value instanceof Uint8Array &&
+      decodeRollup(String(key[3]), value).measures.unpricedCalls > 0
+    );
+    if (isCalled) return true;
+  }
+  return false;
+}
+
+/** Returns the models that a name may stand for: `provider/model`, or the model alone. */
+function namesOf(name: string): ModelName[] {
+  const at = name.indexOf("/");
+  const alone = { provider: null, model: name };
+  if (at <= 0) return [alone];
+  return [{ provider: name.slice(0, at), model: name.slice(at + 1) }, alone];
 }

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { keys } from "../../../kv/base/keys.ts";
 import { createDeliveryStore } from "../../../kv/channels/deliveries.ts";
-import { serviceTroubles } from "../../../kv/alerts/troubles.ts";
+import { serviceTroubles } from "../../../kv/alerts/find_troubles.ts";
 import { wakeRow } from "../../../kv/channels/delivery_rows.ts";
 import { removeDeliveries } from "../../../kv/channels/removal.ts";
 import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";

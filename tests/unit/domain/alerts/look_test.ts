@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { groupName, kindLook, lookOf } from "../../../../domain/alerts/look.ts";
 import { RULE_KINDS } from "../../../../domain/alerts/rule.ts";
-import { spendPeriodOf } from "../../../../domain/alerts/spend_period.ts";
+import { spendPeriodOf } from "../../../../domain/alerts/deadlines.ts";
 import { formatInstant, parseInstant } from "../../../../domain/core/time.ts";
 
 Deno.test("looks: each name asks for one look", () => {

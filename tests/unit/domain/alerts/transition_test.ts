@@ -4,7 +4,11 @@ import type { Channel } from "../../../../domain/channels/store.ts";
 import type { ChannelSettings } from "../../../../domain/channels/channel.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { groupOf, OTHER } from "../../../../domain/alerts/group.ts";
-import type { Incident, TimelineEntry } from "../../../../domain/alerts/incident.ts";
+import {
+  type Incident,
+  type TimelineEntry,
+  withEntry,
+} from "../../../../domain/alerts/incident.ts";
 import {
   type AlertInstance,
   isStored,
@@ -20,7 +24,6 @@ import { announce, type Recipients } from "../../../../domain/alerts/notify.ts";
 import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
 import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
 import type { Silence } from "../../../../domain/alerts/silence.ts";
-import { withEntry } from "../../../../domain/alerts/timeline.ts";
 import { titleOf } from "../../../../domain/alerts/title.ts";
 import { acknowledged, resolved, updateIncident } from "../../../../domain/alerts/transition.ts";
 

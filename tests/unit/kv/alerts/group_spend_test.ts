@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { RuleSettings } from "../../../../domain/alerts/rule.ts";
 import { daysOf } from "../../../../domain/spend/spend_query.ts";
 import { dollarsText, picodollars } from "../../../../domain/pricing/money.ts";
-import { spendByGroup, spendOfGroup } from "../../../../kv/alerts/group_spend.ts";
+import { spendByGroup, spendOfGroup } from "../../../../kv/alerts/find_spend.ts";
 import { createSpendStore } from "../../../../kv/spend/rollups.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";

@@ -1,6 +1,6 @@
 /** Runs that are open for too long. */
 import { assertEquals } from "@std/assert";
-import { findStuckRuns } from "../../../../kv/alerts/stuck_runs.ts";
+import { findStuckRuns } from "../../../../kv/alerts/find_stuck.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { HOUR, MINUTE, MonitorProcess } from "../../../support/harness/monitor_process.ts";

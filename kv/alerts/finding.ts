@@ -30,7 +30,7 @@ export interface NextLook {
 }
 
 /** The result of a look. */
-export interface Found {
+export interface Finding {
   readonly signals: readonly AlertSignal[];
   /** Groups to look at before the signals count; none when absent. */
   readonly looks?: readonly AlertLook[];
@@ -49,7 +49,7 @@ export function isOfKind<Kind extends RuleKind>(rule: Rule, kind: Kind): rule is
 }
 
 /** Nothing was found. */
-export const NOTHING: Found = { signals: [], next: [] };
+export const NOTHING: Finding = { signals: [], next: [] };
 
 /** Milliseconds between looks at what ends without a call. */
 const LOOK_MS = 60_000;
