@@ -136,7 +136,7 @@ async function quotaTroubles(
 }
 
 /** Returns the troubles of the service that there are. */
-async function serviceTroubles(
+export async function serviceTroubles(
   store: Store,
   team: TeamId,
   { what }: Extract<RuleCondition, { kind: "service" }>,
