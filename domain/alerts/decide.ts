@@ -39,7 +39,9 @@ import { acknowledged, resolved, updateIncident } from "./transition.ts";
 
 /** Rows that a decision reads. Maps have a row once it was read; null for none. */
 export interface AlertRows {
+  /** Rules of the team, and its channels and silences. */
   readonly config: AlertConfig;
+  /** Numbers of instances by rule. */
   readonly counts: TeamCounts;
   /** Instances by the name of their group. */
   readonly instances: ReadonlyMap<string, AlertInstance | null>;
@@ -57,7 +59,9 @@ export interface AlertRows {
 
 /** A group of which the signals that were counted are read, because a bad one may have come late. */
 export interface LateGroup {
+  /** Rule that counts it. */
   readonly rule: Rule;
+  /** Names of the run of the bad one. */
   readonly subject: SignalSubject;
   /** Arrival of the close of the bad one, unix milliseconds. */
   readonly fromMs: number;
@@ -67,20 +71,27 @@ export interface LateGroup {
 export interface LackingRows {
   /** Groups by name. */
   readonly instances: Map<string, Pick<AlertLook, "rule" | "group">>;
+  /** Incidents by id. */
   readonly incidents: Set<string>;
+  /** Groups with a late bad signal, by name. */
   readonly earlier: Map<string, LateGroup>;
+  /** Signals of calls without a price, by the name of their group. */
   readonly unpriced: Map<string, readonly AlertSignal[]>;
+  /** Runs whose errors are named. */
   readonly errors: Set<RunId>;
 }
 
 /** An instance before and after a change; null for none. */
 export interface InstanceChange {
+  /** As stored. */
   readonly before: AlertInstance | null;
+  /** As the commit stores it. */
   readonly after: AlertInstance | null;
 }
 
 /** A row of the work queue of a group. */
 export interface GroupDue extends AlertLook {
+  /** Time of the row, unix milliseconds. */
   readonly at: number;
   /** False to delete it. */
   readonly isFiled: boolean;
@@ -92,9 +103,11 @@ export interface AlertChange {
   readonly instances: ReadonlyMap<string, InstanceChange>;
   /** Changed incidents by id; `isNew` for those that the commit opens. */
   readonly incidents: ReadonlyMap<string, { readonly incident: Incident; readonly isNew: boolean }>;
+  /** Messages to send. */
   readonly deliveries: readonly Delivery[];
   /** Incidents to name in the records of runs. */
   readonly incidentsOfRuns: ReadonlyMap<RunId, ReadonlySet<string>>;
+  /** Rows of the work queue that are filed or deleted. */
   readonly due: readonly GroupDue[];
   /** Numbers of instances; the same object if none changes. */
   readonly counts: TeamCounts;

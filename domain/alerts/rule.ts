@@ -39,7 +39,7 @@ export const SERVICE_TROUBLES = ["dead_stage", "dead_delivery", "broken_channel"
 export const RUN_SCOPES = ["root", "all"] as const;
 
 /** Parameter of the rules about runs. */
-interface OfRuns {
+export interface OfRuns {
   /** One of {@link RUN_SCOPES}; `root` when absent. */
   readonly runs?: "all";
 }

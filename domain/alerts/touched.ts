@@ -13,6 +13,7 @@ import type { AlertSignal } from "./signal.ts";
 
 /** Rules of a team, and where messages are sent. */
 export interface AlertConfig extends Recipients {
+  /** All rules. */
   readonly rules: readonly Rule[];
   /** Enabled rules. */
   readonly byKind: ReadonlyMap<RuleKind, readonly Rule[]>;
@@ -20,7 +21,9 @@ export interface AlertConfig extends Recipients {
 
 /** Signals of one group of a rule, in order. */
 export interface Touched extends Group {
+  /** Rule that counts the signals. */
   readonly rule: Rule;
+  /** Its signals. */
   readonly signals: readonly AlertSignal[];
   /** The bad ones. */
   readonly bad: readonly AlertSignal[];

@@ -40,7 +40,7 @@ export interface JobStore<Job extends TeamJob> {
 }
 
 /** Names of the jobs of each kind. */
-const JOB_NAMES = { reprice: "repricings", deletion: "customer deletions" } as const;
+export const JOB_NAMES = { reprice: "repricings", deletion: "customer deletions" } as const;
 
 /** Kind of a job. */
 export type JobKind = keyof typeof JOB_NAMES;

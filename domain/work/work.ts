@@ -61,6 +61,7 @@ export function retryAt(retry: RetryName, tries: number, nowMs: number): number 
 
 /** The rules of a kind of work. */
 export interface KindRules {
+  /** Lane of its rows. */
   readonly lane: Lane;
   /** Rows of one team that its handler takes at once. */
   readonly batch: number;

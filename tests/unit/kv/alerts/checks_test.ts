@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { RuleSettings } from "../../../../domain/alerts/rule.ts";
 import type { CheckResult } from "../../../../domain/runs/check_result.ts";
 import type { FinishStatus } from "../../../../domain/runs/run.ts";
-import { createDeletionStore } from "../../../../kv/retention/deletions.ts";
+import { createDeletionWork } from "../../../../kv/retention/deletion_work.ts";
 import { aCheck, assertVerified } from "../../../support/builders/checks.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
@@ -147,7 +147,12 @@ Deno.test("a deleted run goes on counting, as a removed failed run does", async 
   await using temp = await TempStore.open();
   const here = await begin(temp.store);
   await here.closeAll("bb");
-  const deletions = createDeletionStore(temp.store, here.updater, () => here.nowMs);
+  const { deletions } = createDeletionWork({
+    store: temp.store,
+    updater: here.updater,
+    now: () => here.nowMs,
+    untilProjected: () => Promise.resolve(),
+  });
   await deletions.deleteRun(TEAM, run(2), "key_1");
   assertEquals((await here.open()).length, 1);
   await here.closeAll("b", 3);

@@ -1,6 +1,6 @@
 /** Results of checks follow each change of a run: rows, summaries, counts and failures. */
 import { assert, assertEquals } from "@std/assert";
-import { createDeletionStore } from "../../../../kv/retention/deletions.ts";
+import { createDeletionWork } from "../../../../kv/retention/deletion_work.ts";
 import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { createJudgeLater } from "../../../../kv/checks/later.ts";
@@ -117,7 +117,12 @@ Deno.test("results: an opening after the close begins them, a deletion subtracts
   assertEquals(await outcomesOf(store, 1), ["cheap pass", "good pass", "short pass"]);
   assertEquals((await countsOf(store))[1], `${DAY} * id_good: 1,1,0,0`);
   await assertVerified(store);
-  const deletions = createDeletionStore(store, process.updater, () => NOON + 20);
+  const { deletions } = createDeletionWork({
+    store,
+    updater: process.updater,
+    now: () => NOON + 20,
+    untilProjected: () => Promise.resolve(),
+  });
   for (const n of [1, 2]) await deletions.deleteRun(TEAM, run(n), "key_1");
   assertEquals([await countsOf(store), await failuresOf(store, "id_good")], [[], []]);
   assertEquals(await temp.keysBelow(keys.checkResults(TEAM.id, run(1))), []);
@@ -130,7 +135,12 @@ Deno.test("results: the last run of deleted checks takes their counts with it", 
   await process.close(1, "success");
   await process.work();
   for (const slug of ["cheap", "good", "short"]) await process.put("check", slug, null);
-  const deletions = createDeletionStore(temp.store, process.updater, () => NOON + 20);
+  const { deletions } = createDeletionWork({
+    store: temp.store,
+    updater: process.updater,
+    now: () => NOON + 20,
+    untilProjected: () => Promise.resolve(),
+  });
   await deletions.deleteRun(TEAM, run(1), "key_1");
   assertEquals(await temp.keysBelow(keys.checkCountsOf(TEAM.id)), []);
   await assertVerified(temp.store);
