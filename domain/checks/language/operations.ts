@@ -29,13 +29,16 @@ const NUMBER_CHARS_MAX = 40;
 
 /** Texts of an operation and of its values, for messages. */
 export interface Texts {
+  /** Text of the operation. */
   readonly whole: string;
+  /** Text of its first value. */
   readonly first: string;
+  /** Text of its second value; empty for none. */
   readonly second: string;
 }
 
 /** An operation on one or two values. */
-interface Operation {
+export interface Operation {
   /** Number of its values; a receiver is the first. */
   readonly takes: 1 | 2;
   /** Returns its value; it charges the machine for what depends on the values. */
@@ -114,7 +117,11 @@ const TABLE = {
   endsWith: search((text, part) => text.endsWith(part)),
 } as const satisfies Readonly<Record<string, Operation>>;
 
-/** Name of an operation, as the parser gives it. */
+/**
+ * Name of an operation, as the parser gives it.
+ *
+ * @internal
+ */
 export type OperationName = keyof typeof TABLE;
 
 /** Operations by name. */
