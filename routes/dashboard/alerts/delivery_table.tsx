@@ -7,7 +7,7 @@ import { durationText } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import type { Column, TableProps } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
-import { channelPath, incidentPath, resendPath } from "./paths.ts";
+import { channelPath, deliveryPath, incidentPath } from "./paths.ts";
 
 /** Names of types. */
 export const TYPE_LABELS: Readonly<Record<ChannelType, string>> = {
@@ -122,7 +122,7 @@ const resendColumn = (page: string): Column<Delivery> => ({
   class: "end-cell",
   cell: ({ id, state, channel, message }) =>
     (state === "dead" || state === "cancelled") && message.event !== "channel.test" && (
-      <form class="one" method="post" action={resendPath(id)}>
+      <form class="one" method="post" action={deliveryPath(id, "/resend")}>
         <input type="hidden" name="from" value={page} />
         <button type="submit" class="btn small" aria-label={`Send again to ${channel}`}>
           <Icon name="send" /> Send again

@@ -1,5 +1,5 @@
 /** Paths of the pages of alerts. */
-import { ALERTS_PATH } from "../layout/paths.ts";
+import { ALERTS_PATH, pathsBelow } from "../layout/paths.ts";
 
 export const HISTORY_PATH = `${ALERTS_PATH}/history`;
 export const RULES_PATH = `${ALERTS_PATH}/rules`;
@@ -13,26 +13,16 @@ export const NEW_CHANNEL_PATH = `${ALERTS_PATH}/new-channel`;
 export const NEW_SILENCE_PATH = `${ALERTS_PATH}/new-silence`;
 
 /** Path of an incident, or of one of its forms. */
-export function incidentPath(id: string, action: "" | "/silence" = "") {
-  return `${ALERTS_PATH}/incidents/${encodeURIComponent(id)}${action}`;
-}
+export const incidentPath = pathsBelow<"/silence">(`${ALERTS_PATH}/incidents`);
 
 /** Path of a rule, or of one of its forms. */
-export function rulePath(slug: string, action: "" | "/enabled" | "/delete" = "") {
-  return `${RULES_PATH}/${encodeURIComponent(slug)}${action}`;
-}
+export const rulePath = pathsBelow<"/enabled" | "/delete">(RULES_PATH);
 
 /** Path of a channel, or of one of its forms. */
-export function channelPath(slug: string, action: "" | "/test" | "/rotate" | "/delete" = "") {
-  return `${CHANNELS_PATH}/${encodeURIComponent(slug)}${action}`;
-}
+export const channelPath = pathsBelow<"/test" | "/rotate" | "/delete">(CHANNELS_PATH);
 
 /** Path of a form of a silence. */
-export function silencePath(slug: string, action: "/end" | "/delete"): string {
-  return `${SILENCES_PATH}/${encodeURIComponent(slug)}${action}`;
-}
+export const silencePath = pathsBelow<"/end" | "/delete">(SILENCES_PATH);
 
-/** Path of the form that sends a delivery again. */
-export function resendPath(id: string): string {
-  return `${DELIVERIES_PATH}/${encodeURIComponent(id)}/resend`;
-}
+/** Path of a form of a delivery. */
+export const deliveryPath = pathsBelow<"/resend">(DELIVERIES_PATH);

@@ -57,15 +57,16 @@ export function ownPage(path: string | null | undefined): string {
   return path !== null && path !== undefined && OWN_PAGE.test(path) ? path : DASHBOARD_PATH;
 }
 
-/** Path of a run's page. */
-export function runPath(id: string): string {
-  return `${RUNS_PATH}/${encodeURIComponent(id)}`;
+/** Returns the paths of the objects of a list, and of their forms. */
+export function pathsBelow<Form extends string = never>(list: string) {
+  return (name: string, form: Form | "" = "") => `${list}/${encodeURIComponent(name)}${form}`;
 }
 
+/** Path of a run's page. */
+export const runPath = pathsBelow(RUNS_PATH);
+
 /** Path of an agent's page. */
-export function agentPath(slug: string): string {
-  return `${AGENTS_PATH}/${encodeURIComponent(slug)}`;
-}
+export const agentPath = pathsBelow(AGENTS_PATH);
 
 /** Path of the page of one key, optionally with the form that confirms a change. */
 export function keyPath(id: string, confirm: "rotate" | "revoke" | null = null): string {
@@ -78,9 +79,7 @@ export function newKeyPath(kind: "api_key" | "ping_token", agent: string | null 
 }
 
 /** Path of the operator's page of one team. */
-export function teamPath(id: string): string {
-  return `${TEAMS_PATH}/${encodeURIComponent(id)}`;
-}
+export const teamPath = pathsBelow(TEAMS_PATH);
 
 /**
  * Builds the query of a link. Skips pairs without a value; returns an empty string if none is left.
@@ -100,6 +99,4 @@ export const NEW_CHECK_PATH = `${CHECKS_PATH}/new/check`;
 export const TRY_PATH = `${CHECKS_PATH}/new/trial`;
 
 /** Path of a check, or of one of its forms. */
-export function checkPath(slug: string, action: "" | "/edit" | "/delete" = "") {
-  return `${CHECKS_PATH}/${encodeURIComponent(slug)}${action}`;
-}
+export const checkPath = pathsBelow<"/edit" | "/delete">(CHECKS_PATH);

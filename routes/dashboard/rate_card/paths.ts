@@ -1,7 +1,7 @@
 /** Paths of the pages of the rate card. */
 import type { RateRow } from "../../../domain/pricing/rates.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
-import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
+import { pathsBelow, queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 
 /** Form for a row. */
 export const NEW_RATE = `${RATE_CARD_PATH}/new`;
@@ -20,9 +20,7 @@ export function addPath({ provider, model }: ModelName): string {
 }
 
 /** Path of a repricing job. */
-export function jobPath(id: string): string {
-  return `${REPRICE}/${encodeURIComponent(id)}`;
-}
+export const jobPath = pathsBelow(REPRICE);
 
 /** Path of the form that reprices a model's calls, after a change of the card. */
 export function repricePath({ model, provider }: ModelName, done: "saved" | "deleted"): string {
