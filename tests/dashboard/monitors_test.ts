@@ -375,7 +375,7 @@ Deno.test("the overview lists incidents of agents that are down before late ones
     );
   assertMatch(
     await attention(),
-    /^Needs attention 2 All agents All failures All alerts down did not run when it was expected critical 30 min late is late Expected today 11:40 , goes down today 12:10 \. Every hour\..* 20 min ago$/,
+    /^Needs attention 2 All agents All failures All alerts down did not run: due 2026-11-21 11:00 UTC \(every hour\), last arrival 2026-11-21 10:00 UTC critical 30 min late is late Expected today 11:40 , goes down today 12:10 \. Every hour\..* 20 min ago$/,
   );
   await report(h, "down");
   await report(h, "late");
