@@ -125,8 +125,11 @@ Deno.test("contract 6: finishing again is 200 with the first record, whatever is
   await h.post("/v1/runs", aRun(1));
   const input = aFinish({ output: { kept: true }, scores: { quality: 1 } });
   const first = await h.post(`${PATH}/finish`, input);
-  const before = await h.dump();
+  await h.worker.idle();
   h.nowMs += 60_000;
+  // The usage of the minute is counted.
+  await h.work.idle(["back"]);
+  const before = await h.dump();
   const others = [
     input,
     aFinish(),
