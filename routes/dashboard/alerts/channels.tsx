@@ -1,9 +1,7 @@
 /** `/dashboard/alerts/channels`: the places that messages go to, each with its state. */
 import type { Delivery } from "../../../domain/channels/delivery.ts";
-import { type Channel, DELIVERY_DAYS } from "../../../domain/channels/store.ts";
-import { DAY_MS } from "../../../domain/core/time.ts";
+import type { Channel } from "../../../domain/channels/store.ts";
 import type { Handler } from "../../http/admission.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { Done, Sign } from "../components/elements.tsx";
 import { listPage } from "../components/list_page.tsx";
 import { KindLinks } from "../components/object_pages.tsx";
@@ -11,13 +9,13 @@ import type { Column } from "../components/table.tsx";
 import { Ago } from "../components/time.tsx";
 import { CHANNEL_FORMS } from "./channel_form.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
-import { type AlertSetup, readSetup, showAlerts } from "./frame.tsx";
+import { loadChannels } from "./alerts_load.ts";
+import { type AlertSetup, showAlerts } from "./frame.tsx";
 import { channelPath, NEW_CHANNEL_PATH } from "./paths.ts";
 
 export const showChannels: Handler = async (c, deps) => {
-  const setup = await readSetup(c, deps);
+  const { setup, latest } = await loadChannels(c, deps);
   const { channels, isAdmin } = setup;
-  const latest = await readLatest(c, deps, channels);
   const view = listPage({
     title: "Channels",
     lead: "Where messages about incidents go",
@@ -42,17 +40,6 @@ export const showChannels: Handler = async (c, deps) => {
   });
   return showAlerts(c, setup, "channels", view);
 };
-
-/** Reads the latest delivery of each channel, by slug. */
-async function readLatest(c: RequestContext, deps: AppDeps, channels: readonly Channel[]) {
-  const { team } = c.get("principal");
-  const fromMs = deps.environment.now() - DELIVERY_DAYS * DAY_MS;
-  const query = { state: null, incident: null, limit: 1, after: null, fromMs };
-  const pages = await Promise.all(
-    channels.map(({ slug }) => deps.deliveries.list(team, { ...query, channel: slug })),
-  );
-  return new Map(pages.flatMap(({ deliveries }) => deliveries).map((of) => [of.channel, of]));
-}
 
 function columnsFor(
   setup: AlertSetup,

@@ -69,13 +69,7 @@ export function withTabs(c: RequestContext, setup: AlertSetup, part: Part, view:
     ["silences", "Silences", SILENCES_PATH, tag(silenced)],
   ] as const;
   const links = tabs.map(([of, name, to, note]) => ({ name, to, note, isCurrent: of === part }));
-  const body = (
-    <>
-      <Tabs label="Alerts" tabs={links} />
-      {view.body}
-    </>
-  );
-  return { ...view, body };
+  return { ...view, body: [<Tabs label="Alerts" tabs={links} />, view.body] };
 }
 
 /** Shows a page of the area below its tabs. */

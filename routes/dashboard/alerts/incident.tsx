@@ -17,7 +17,7 @@ import { comparePath } from "../run/paths.ts";
 import { deliveryTable } from "./delivery_table.tsx";
 import type { AlertSetup } from "./frame.tsx";
 import { SILENCE_LENGTHS } from "./incident_changes.ts";
-import type { IncidentDetails } from "./incident_load.ts";
+import type { IncidentDetails } from "./alerts_load.ts";
 import {
   countText,
   groupFact,

@@ -17,8 +17,9 @@ import { At } from "../components/time.tsx";
 import { ownPage, queryText } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
 import { DELIVERY_LABELS, deliveryTable } from "./delivery_table.tsx";
-import { readSetup, showAlerts } from "./frame.tsx";
-import { KnownLists, readKnownAgents } from "./known_values.tsx";
+import { loadDeliveries, loadHistory } from "./alerts_load.ts";
+import { showAlerts } from "./frame.tsx";
+import { KnownLists } from "./known_values.tsx";
 import { countText, IncidentMark, openFor, RESOLVED_LABELS } from "./labels.tsx";
 import { CHANNELS_PATH, DELIVERIES_PATH, HISTORY_PATH, incidentPath } from "./paths.ts";
 
@@ -41,12 +42,7 @@ export const showHistory: Handler = async (c, deps) => {
   const state = texts.state === "any" ? null : texts.state;
   const parsed = parseIncidentsQuery(pageQuery({ ...texts, cursor, state }));
   if (!parsed.ok) return fail(c, parsed.problem);
-  const { team } = c.get("principal");
-  const [setup, { incidents, next }, agents] = await Promise.all([
-    readSetup(c, deps),
-    deps.incidents.list(team, parsed.value),
-    readKnownAgents(deps, team),
-  ]);
+  const [setup, { incidents, next }, agents] = await loadHistory(c, deps, parsed.value);
   const { text, choice } = formOf(texts, null);
   const view = listPage({
     title: "History",
@@ -98,10 +94,7 @@ export const showDeliveries: Handler = async (c, deps) => {
   const texts = readTexts(query, ["channel", "state", "incident", "cursor"]);
   const parsed = parseDeliveriesQuery(pageQuery(texts));
   if (!parsed.ok) return fail(c, parsed.problem);
-  const [setup, { deliveries, next }] = await Promise.all([
-    readSetup(c, deps),
-    deps.deliveries.list(c.get("principal").team, parsed.value),
-  ]);
+  const [setup, { deliveries, next }] = await loadDeliveries(c, deps, parsed.value);
   const { cursor: _, ...filters } = texts;
   const states = DELIVERY_STATES.map((state) => [state, DELIVERY_LABELS[state][0]] as const);
   const isFiltered = queryText(Object.entries(filters)) !== "";

@@ -19,7 +19,7 @@ import { showDeliveries, showHistory, submitResend } from "./lists.tsx";
 import { incidentEntry } from "./entries.tsx";
 import { IncidentPanels } from "./incident.tsx";
 import { submitChange, submitIncidentSilence } from "./incident_changes.ts";
-import { readIncidentDetails, readOpenList } from "./incident_load.ts";
+import { readIncidentDetails, readOpenList } from "./alerts_load.ts";
 import { RULE_FORMS } from "./rule_form.tsx";
 import { showRule, showRules, submitRuleEnabled } from "./rules.tsx";
 import { showSilences, SILENCE_FORMS, submitSilenceEnd } from "./silences.tsx";

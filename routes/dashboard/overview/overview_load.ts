@@ -7,7 +7,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { formatCount } from "../components/format.ts";
 import { FAILURES, STUCK_MS } from "../components/run_state.tsx";
-import { readOpenList } from "../alerts/incident_load.ts";
+import { readOpenList } from "../alerts/alerts_load.ts";
 import { countRejected } from "../refusals/page.tsx";
 import { readUsual, RUNNING_MAX } from "../runs/runs_load.ts";
 import {

@@ -1,13 +1,15 @@
-/** Reads incidents for the pages about them; each part is bounded. */
+/** Reads what the pages of alerts show; each part is bounded. */
 import type { Incident } from "../../../domain/alerts/incident.ts";
-import type { OpenIncidents } from "../../../domain/alerts/store.ts";
+import type { IncidentsQuery, OpenIncidents } from "../../../domain/alerts/store.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
-import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
+import { type DeliveriesQuery, DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { actorNames } from "../keys/labels.tsx";
+import { readSetup } from "./frame.tsx";
+import { readKnownAgents } from "./known_values.tsx";
 
 /** Maximum open incidents and deliveries of one that are listed. */
 const OPEN_MAX = 50, DELIVERIES_MAX = 20;
@@ -29,6 +31,33 @@ export async function readOpenList(
     ),
   );
   return pages.flatMap((page) => page.incidents).slice(0, OPEN_MAX);
+}
+
+/** Reads a page of incidents, with the agents that a filter suggests. */
+export function loadHistory(c: RequestContext, deps: AppDeps, query: IncidentsQuery) {
+  const { team } = c.get("principal");
+  const incidents = deps.incidents.list(team, query);
+  return Promise.all([readSetup(c, deps), incidents, readKnownAgents(deps, team)]);
+}
+
+/** Reads a page of deliveries. */
+export function loadDeliveries(c: RequestContext, deps: AppDeps, query: DeliveriesQuery) {
+  return Promise.all([readSetup(c, deps), deps.deliveries.list(c.get("principal").team, query)]);
+}
+
+/** Reads the channels, and the latest delivery of each one by slug. */
+export async function loadChannels(c: RequestContext, deps: AppDeps) {
+  const { team } = c.get("principal");
+  const setup = await readSetup(c, deps);
+  const fromMs = deps.environment.now() - DELIVERY_DAYS * DAY_MS;
+  const query = { state: null, incident: null, limit: 1, after: null, fromMs };
+  const pages = await Promise.all(
+    setup.channels.map(({ slug }) => deps.deliveries.list(team, { ...query, channel: slug })),
+  );
+  const latest = pages.flatMap(({ deliveries }) => deliveries).map((of) =>
+    [of.channel, of] as const
+  );
+  return { setup, latest: new Map(latest) };
 }
 
 /** Everything that an incident's page shows in addition to the incident. */
