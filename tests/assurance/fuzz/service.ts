@@ -1,5 +1,5 @@
 /** Runs the service in a separate process and observes it from outside. */
-import { keys } from "../../../kv/base/keys.ts";
+import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { type OpenStore, openUnlocked } from "../../../kv/open.ts";
 import { eachRow } from "../../../kv/store.ts";
 import { KEY } from "../../support/harness/harness.ts";
@@ -104,8 +104,12 @@ export class Service implements AsyncDisposable {
   }
 
   async #isBusy(): Promise<boolean> {
-    for (const prefix of [keys.pendingMarks(), keys.work("run"), keys.work("back")]) {
-      for await (const _ of eachRow(this.#store, { prefix })) return true;
+    for await (const _ of eachRow(this.#store, { prefix: keys.pendingMarks() })) return true;
+    for (const prefix of [keys.work("run"), keys.work("back")]) {
+      for await (const { key } of eachRow(this.#store, { prefix })) {
+        // The usage of a minute is counted at its end.
+        if (keyParts.work(key).kind !== "quota") return true;
+      }
     }
     return false;
   }
