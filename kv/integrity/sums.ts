@@ -36,10 +36,13 @@ export class Sums<Row> {
 
   /** Adds the rows of removed runs; returns the names of all rows. */
   async addRemoved({ store }: TeamCheck): Promise<readonly string[]> {
-    const { removed, decode } = this.family;
+    const { removed, decode, combine } = this.family;
     if (removed !== undefined) {
       for await (const entry of eachRow(store, { prefix: removed })) {
-        this.add(labelOf(entry.key), decode(entry));
+        const [name, row] = [labelOf(entry.key), decode(entry)];
+        const sum = this.#rows.get(name);
+        // Of equal ones, such as a run that was opened again, the one that is stored counts.
+        this.#rows.set(name, sum === undefined ? row : combine(row, sum));
       }
     }
     return [...this.#rows.keys()];
