@@ -102,10 +102,11 @@ export class Deadlines implements Disposable {
     return this.#timers.after(ms, callback);
   }
 
-  /** Stops the timer; operations still waiting have no deadline from then on. */
+  /** Stops the timer for good: operations have no deadline from then on. */
   [Symbol.dispose](): void {
     this.#cancel?.();
-    this.#cancel = null;
+    // Work whose caller got its answer may watch again: that starts no timer.
+    this.#cancel = () => {};
   }
 
   #tick(): void {

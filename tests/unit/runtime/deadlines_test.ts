@@ -50,3 +50,11 @@ Deno.test("a missed deadline may fail the work", async () => {
   timers.advance(5);
   await assertRejects(() => waiting, RangeError, "too late");
 });
+
+Deno.test("deadlines: work that is watched after the end starts no timer", () => {
+  const timers = new FakeTimers();
+  const deadlines = new Deadlines(100, timers);
+  deadlines[Symbol.dispose]();
+  deadlines.watch(() => {});
+  assertEquals(timers.set.length, 0);
+});
