@@ -234,12 +234,13 @@ export class GroupWriter {
 
   /**
    * Finds the stale writes, because a commit does not report which check failed. Stale writes
-   * return a conflict; the others go first into the next commit, still as a group, unless their
-   * callers timed out meanwhile.
+   * return a conflict; the others are committed again at once, without further writes that may be
+   * stale too, unless their callers timed out meanwhile.
    */
   async #sortOut(members: readonly Pending[]): Promise<void> {
     const versions = await this.#versionsOf(members);
-    for (const pending of members.toReversed()) {
+    const group = new Group<Pending>(this.#deps.limits);
+    for (const pending of members) {
       const stale = pending.write.checks?.some(({ versionstamp }, i) =>
         versions.get(pending.keys[i] ?? "") !== versionstamp
       );
@@ -249,11 +250,9 @@ export class GroupWriter {
           pending,
           new StorageUnavailable("Cannot commit: every attempt conflicted with another write"),
         );
-      } else {
-        pending.isSent = false;
-        this.#queue.push(pending.write.team ?? "", pending, "front");
-      }
+      } else group.add(pending);
     }
+    if (group.members.length > 0) await this.#commitGroup(group);
   }
 
   async #versionsOf(members: readonly Pending[]): Promise<Map<string, string | null>> {

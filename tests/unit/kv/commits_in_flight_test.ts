@@ -151,3 +151,23 @@ Deno.test("commits in flight: on a file, writes that arrive during a commit shar
   const versions = await Promise.all(commits);
   assertEquals([started, new Set(versions).size], [3, 2]);
 });
+
+Deno.test("commits in flight: a write beside stale ones is committed again without further writes", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await kv.set(["item", 1], "stored before");
+  const started = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let commits = 0;
+  const stalled = faultKv(kv, () => {
+    commits++;
+    started.resolve();
+    return commits === 1 ? "stall" : "none";
+  }, () => gate.promise);
+  const writer = writerOver(stalled, kv, { ...BACK_ENDS.file, inFlightMax: 1 });
+  const [good, stale] = [writer.commit(insert(2)), writer.commit(insert(1))];
+  await started.promise;
+  const late = writer.commit(insert(1));
+  gate.resolve();
+  assertEquals([await stale, typeof await good, commits], [null, "string", 2]);
+  assertEquals(await late, null);
+});
