@@ -163,7 +163,7 @@ Deno.test("commits in flight: a write beside stale ones is committed again witho
     started.resolve();
     return commits === 1 ? "stall" : "none";
   }, () => gate.promise);
-  const writer = writerOver(stalled, kv, { ...BACK_ENDS.file, inFlightMax: 1 });
+  const writer = writerOver(stalled, kv, { ...BACK_ENDS.embedded, inFlightMax: 1 });
   const [good, stale] = [writer.commit(insert(2)), writer.commit(insert(1))];
   await started.promise;
   const late = writer.commit(insert(1));
