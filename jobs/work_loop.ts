@@ -45,14 +45,14 @@ const LOOK_MS: Readonly<Record<Lane, number>> = {
   settled: 1_000,
 };
 
-/** Lanes that rest while calls arrive. */
-const RESTING: ReadonlySet<Lane> = new Set(["run", "back"]);
-
 /**
- * Rest of such a lane, as a multiple of the time that a batch took, and at least `msMin`: it takes no
- * more than a fifth of the time.
+ * Least rest of the lanes that rest while calls arrive, milliseconds. A caller may wait for a short
+ * step of the lane `back`, such as the deletion of a customer with few runs.
  */
-const REST = { times: 4, msMin: 250 } as const;
+const REST_MS_MIN: Partial<Readonly<Record<Lane, number>>> = { run: 250, back: 0 };
+
+/** Rest of such a lane, as a multiple of the time that a batch took: it takes a fifth of the time. */
+const REST_TIMES = 4;
 
 /** Milliseconds after which rows are read again while others wait for slots. */
 const READ_MS = 1_000;
@@ -243,9 +243,10 @@ class LaneLoop {
       if (!this.#loop.isStopped) await pause(FAILURE_PAUSE_MS);
     } finally {
       this.#underWay.delete(batch);
-      if (RESTING.has(this.lane) && calls() > callsBefore) {
+      const msMin = REST_MS_MIN[this.lane];
+      if (msMin !== undefined && calls() > callsBefore) {
         const endMs = performance.now();
-        const restMs = Math.max(REST.msMin, REST.times * (endMs - startMs));
+        const restMs = Math.max(msMin, REST_TIMES * (endMs - startMs));
         this.#restsTo = Math.max(this.#restsTo, endMs + restMs);
       }
       this.#freed.resolve();
