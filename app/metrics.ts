@@ -1,7 +1,6 @@
 /** The metrics of the service: of its requests, its store and its process. */
 import { CHANNEL_TYPES } from "../domain/channels/channel.ts";
 import type { DeliveryState } from "../domain/channels/delivery.ts";
-import process from "node:process";
 import { VERSION } from "../domain/core/version.ts";
 import {
   counter,
@@ -10,11 +9,13 @@ import {
   histogram,
   LabeledCounter,
   type MetricFamily,
-} from "../runtime/metric_text.ts";
-import { RequestMetrics } from "../runtime/request_metrics.ts";
+  RequestMetrics,
+} from "../runtime/metrics.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
 import type { Metrics } from "../routes/http/context.ts";
 import type { ServiceOptions } from "./service_options.ts";
+
+import process from "node:process";
 
 /** Counted states: a try ends in one of them, or a delivery ends without a try. */
 const COUNTED: readonly DeliveryState[] = ["delivered", "retrying", "dead", "cancelled"];

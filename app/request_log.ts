@@ -9,7 +9,7 @@
  * @module
  */
 import { endsWithin } from "../runtime/deadlines.ts";
-import { counter, type MetricFamily } from "../runtime/metric_text.ts";
+import { counter, type MetricFamily } from "../runtime/metrics.ts";
 
 /** Maximum milliseconds to flush when the process ends. */
 export const FLUSH_MS_MAX = 500;

@@ -2,7 +2,7 @@
 import type { Turn } from "../runtime/loop.ts";
 import type { Timers } from "../runtime/deadlines.ts";
 import type { Mailer } from "../domain/core/mail.ts";
-import type { MetricFamily } from "../runtime/metric_text.ts";
+import type { MetricFamily } from "../runtime/metrics.ts";
 import type { SealKeys } from "../kv/channels/seal.ts";
 import type { StoreRefused } from "../kv/refused.ts";
 import type { Store } from "../kv/store.ts";

@@ -3,9 +3,9 @@ import { Memory } from "../runtime/memory.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { createMonitor, nextDueAt } from "../domain/monitors/monitor.ts";
 import { keys } from "../kv/base/keys.ts";
-import { workSet } from "../kv/work/work_rows.ts";
+import { workSet } from "../kv/work/store.ts";
 import { type OpenStore, openStore } from "../kv/open.ts";
-import type { KvSet } from "../kv/writer/write.ts";
+import type { KvSet } from "../kv/writer/group.ts";
 import { atMost, type Bar, type BenchOptions, say } from "./report.ts";
 import { createBenchService } from "./service.ts";
 

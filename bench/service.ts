@@ -13,7 +13,7 @@ import { openStore } from "../kv/open.ts";
 import type { Store } from "../kv/store.ts";
 import { ensureFirstTeam } from "../kv/teams/teams.ts";
 import { Memory } from "../runtime/memory.ts";
-import { counter } from "../runtime/metric_text.ts";
+import { counter } from "../runtime/metrics.ts";
 import { createRequestLimits } from "../runtime/rate_limit.ts";
 
 /** Kind of a server: `counted` is the complete service, which counts mutations. */

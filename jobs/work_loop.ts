@@ -21,7 +21,7 @@ import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors
 import type { TeamId } from "../domain/core/ids.ts";
 import type { WorkStore } from "../kv/work/store.ts";
 import { endsWithin } from "../runtime/deadlines.ts";
-import { FairQueue } from "../runtime/fair_queue.ts";
+import { FairQueue } from "../runtime/fair_slots.ts";
 import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop, pause } from "../runtime/loop.ts";
 
 export interface WorkLoopDeps extends JobDeps {

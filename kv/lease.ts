@@ -6,8 +6,7 @@
  *
  * @module
  */
-import { keys, OWN_FORMAT } from "./base/keys.ts";
-import { newRowName } from "./base/names.ts";
+import { keys, newRowName, OWN_FORMAT } from "./base/keys.ts";
 import { otherFormat, type StoreRefused } from "./refused.ts";
 import { getMany, type Store } from "./store.ts";
 

@@ -13,15 +13,14 @@
  * @module
  */
 import { Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
-import type { Memory } from "../runtime/memory.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache, type Memory } from "../runtime/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { ownText } from "../domain/core/text.ts";
 import { hasPayload } from "../domain/retention/retention.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../domain/runs/ledger.ts";
 import type { Closing, Opening } from "../domain/runs/run.ts";
 import type { RunSummary } from "../domain/runs/summary.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../runtime/byte_cache.ts";
-import { newRowName } from "./base/names.ts";
+import { newRowName } from "./base/keys.ts";
 
 /** Bytes of a head without its strings and models, with a typical summary; and of a model. */
 const HEAD_BYTES = 900, MODEL_BYTES = 300;

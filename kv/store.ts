@@ -10,21 +10,26 @@ import type { Patterns } from "../domain/checks/program.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type CronSlots, slotsOf } from "../domain/monitors/schedule.ts";
 import { type Blob, chunksOf, intoChunks, packBlob, unpackBlob } from "./base/blob.ts";
-import { inTime } from "./base/deadline.ts";
-import { groupsOf } from "./base/groups.ts";
+import { inTime } from "./base/retry.ts";
+import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX, groupsOf } from "./base/limits.ts";
 import type { fileBytesOf } from "./base/files.ts";
-import { keys } from "./base/keys.ts";
-import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
-import { newRowName } from "./base/names.ts";
-import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
-import { READS, Reads, SEARCHES } from "./base/reads.ts";
+import { keys, newRowName } from "./base/keys.ts";
+import {
+  countBytes,
+  countRead,
+  isEnded,
+  READS,
+  Reads,
+  SEARCHES,
+  throwIfEnded,
+} from "./base/reads.ts";
 import { RecentHeads } from "./recent_heads.ts";
 import { KeyedMutex } from "../runtime/keyed_mutex.ts";
-import { memo } from "../runtime/memo.ts";
+import { memo } from "../runtime/memory.ts";
 import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
-import type { KvSet, Write } from "./writer/write.ts";
+import type { KvSet, Write } from "./writer/group.ts";
 
-export { newRowName } from "./base/names.ts";
+export { newRowName } from "./base/keys.ts";
 
 /** Dependencies of a store. */
 export interface StoreDeps extends WriterDeps {

@@ -2,10 +2,12 @@
  * The memory budget: maximum bytes of each cache, queue and set of bodies or responses.
  *
  * `RUNLEDGER_MEMORY_MB` is the target resident size of the process. The shares below total at most
- * half of it; the other half is for the runtime, the code and work in progress.
+ * half of it; the other half is for the runtime, the code and work in progress. Caches that keep
+ * within their share are here as well.
  *
  * @module
  */
+import { LRUCache } from "lru-cache";
 
 /** Target resident size of the process in megabytes: default and allowed range. */
 export const MEMORY_MB = { default: 600, min: 256, max: 65_536 } as const;
@@ -102,4 +104,92 @@ export class Memory {
       bytesMax: this.bytesMax(share),
     }));
   }
+}
+
+/** Bytes of a cache entry in addition to its key and value: list links and map slots. */
+export const ENTRY_BYTES = 120;
+
+/** Bytes of a character in a string that may not be Latin-1. */
+export const BYTES_PER_CHAR = 2;
+
+/** A least-recently-used cache. Values must not slice a request body: a slice retains the body. */
+// deno-lint-ignore ban-types -- the library's own constraint on keys and values
+export type ByteCache<Key extends {}, Value extends {}> = LRUCache<Key, Value, unknown>;
+
+// deno-lint-ignore ban-types -- the library's own constraint on keys and values
+interface ByteCacheOptions<Key extends {}, Value extends {}>
+  extends
+    Pick<LRUCache.OptionsBase<Key, Value, unknown>, "ttl" | "noDeleteOnStaleGet" | "dispose"> {
+  /** Memory budget of the process. */
+  readonly memory: Memory;
+  /** Share of the budget that bounds the cache. */
+  readonly share: MemoryShare;
+  /** Fraction of the share, for several caches in one share; 1 when absent. */
+  readonly part?: number;
+  /** Bytes of an entry's key and value. */
+  readonly bytesOf: (value: Value, key: Key) => number;
+  /** Maximum bytes of one entry; larger ones are not cached. A quarter of the cache when absent. */
+  readonly entryBytesMax?: number;
+}
+
+/** Creates an empty cache and registers it with the budget. */
+// deno-lint-ignore ban-types -- the library's own constraint on keys and values
+export function createByteCache<Key extends {}, Value extends {}>(
+  { memory, share, part = 1, bytesOf, entryBytesMax, ...life }: ByteCacheOptions<Key, Value>,
+): ByteCache<Key, Value> {
+  const maxSize = Math.max(1, Math.floor(memory.bytesMax(share) * part));
+  const cache = new LRUCache<Key, Value, unknown>({
+    ...life,
+    // Reads the clock at each use.
+    ttlResolution: 0,
+    maxSize,
+    maxEntrySize: entryBytesMax ?? Math.ceil(maxSize / 4),
+    sizeCalculation: (value, key) => ENTRY_BYTES + Math.ceil(bytesOf(value, key)),
+  } as LRUCache.Options<Key, Value, unknown>);
+  memory.register(share, () => cache.calculatedSize);
+  return cache;
+}
+
+/** A function that keeps its latest results. */
+export interface Memo<Key, Value> {
+  (key: Key): Value;
+  /** Returns whether the result for a key is kept. */
+  has(key: Key): boolean;
+}
+
+interface MemoOptions<Key, Value> {
+  /** Memory budget of the process. */
+  readonly memory: Memory;
+  /** Fraction of the share `memos`. */
+  readonly part: number;
+  /** Name of a key; keys with one name have one result. */
+  readonly nameOf: (key: Key) => string;
+  /** Bytes of a result; names are counted separately. */
+  readonly bytesOf: (value: Value) => number;
+}
+
+/**
+ * Creates a function that keeps its latest results. All teams share them, so they must follow from
+ * their key alone. An error is thrown and not kept.
+ */
+// deno-lint-ignore ban-types -- the cache's constraint on values
+export function memo<Key, Value extends {}>(
+  make: (key: Key) => Value,
+  { memory, part, nameOf, bytesOf }: MemoOptions<Key, Value>,
+): Memo<Key, Value> {
+  const kept = createByteCache<string, Value>({
+    memory,
+    share: "memos",
+    part,
+    bytesOf: (value, name) => bytesOf(value) + BYTES_PER_CHAR * name.length,
+  });
+  const get = (key: Key): Value => {
+    const name = nameOf(key);
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    const made = make(key);
+    kept.set(name, made);
+    return made;
+  };
+  return Object.assign(get, { has: (key: Key) => kept.has(nameOf(key)) });
 }

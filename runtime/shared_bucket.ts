@@ -27,7 +27,7 @@
  * @module
  */
 import type { Rate } from "../domain/teams/plans.ts";
-import { TokenBucket, UNITS_PER_TOKEN } from "./token_bucket.ts";
+import { TokenBucket, UNITS_PER_TOKEN } from "./rate_limit.ts";
 
 /** Maximum requests that wait for leases: of one bucket, and of all buckets of an instance. */
 export const WAITING_MAX = { bucket: 400, all: 500 } as const;

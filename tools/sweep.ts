@@ -3,20 +3,21 @@ import { addCounts } from "../domain/core/sums.ts";
 import { table } from "./table.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
-import { daysKept, type RetentionClass } from "../domain/retention/retention.ts";
 import {
+  daysKept,
   EMPTY_SWEEP,
   isSweepDue,
+  type RetentionClass,
   SWEEP_HOUR,
   type SweepCounts,
   type SweepReport,
-} from "../domain/retention/sweep.ts";
+} from "../domain/retention/retention.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { sweepTeam, SweepWork, type SweptStep } from "../kv/retention/sweep_work.ts";
 import { openLocked, type OpenStore, openUnlocked } from "../kv/open.ts";
 import { StoreInUse } from "../kv/refused.ts";
 import { TeamCommit } from "../kv/summaries/team_commit.ts";
-import { createSweepStore } from "../kv/retention/sweep_store.ts";
+import { createSweepStore, type SweepStore } from "../kv/retention/sweep_store.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import {
   countText,
@@ -28,7 +29,6 @@ import {
   ToolFailure,
   UsageError,
 } from "./command.ts";
-import type { SweepStore } from "../kv/retention/sweep_store.ts";
 
 const HOUR = `${String(SWEEP_HOUR).padStart(2, "0")}:00 UTC`;
 

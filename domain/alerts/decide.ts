@@ -6,10 +6,10 @@
 import type { Delivery } from "../channels/delivery.ts";
 import type { ResolvedBy } from "../channels/message.ts";
 import type { RunId } from "../core/ids.ts";
-import { repeatDueAt } from "./deadlines.ts";
-import { groupDueAt, groupEndOf } from "./due.ts";
-import { OTHER } from "./group.ts";
-import type { Incident } from "./incident.ts";
+import { groupDueAt, groupEndOf, groupName, repeatDueAt } from "./deadlines.ts";
+import { OTHER, type SignalSubject } from "./group.ts";
+import { type AlertConfig, type Touched, touched } from "./touched.ts";
+import type { Incident, Stamp } from "./incident.ts";
 import {
   type AlertInstance,
   type GroupState,
@@ -22,7 +22,6 @@ import {
   thresholdsOf,
   withSignal,
 } from "./instance.ts";
-import { groupName } from "./look.ts";
 import { announce, isSilencedNow, type Notified } from "./notify.ts";
 import {
   FIRING_GROUPS_MAX,
@@ -32,9 +31,7 @@ import {
   type RuleCounts,
   type TeamCounts,
 } from "./rule.ts";
-import type { AlertLook, AlertSignal, AlertWork, IncidentChange, SignalSubject } from "./signal.ts";
-import type { Stamp } from "./stamp.ts";
-import { type AlertConfig, type Touched, touched } from "./touched.ts";
+import type { AlertLook, AlertSignal, AlertWork, IncidentChange } from "./signal.ts";
 import { acknowledged, resolved, updateIncident } from "./transition.ts";
 
 /** Rows that a decision reads. Maps have a row once it was read; null for none. */

@@ -9,7 +9,7 @@ import type { IncidentFacts } from "../channels/message.ts";
 import type { RunId } from "../core/ids.ts";
 import type { Incident, TimelineEntry } from "./incident.ts";
 import type { AlertInstance } from "./instance.ts";
-import type { Outcome } from "../outcomes/outcome.ts";
+import type { Outcome } from "../outcomes/window.ts";
 
 /** Title of an incident whose customer was deleted. */
 const ERASED_TITLE = "The customer of this incident was deleted";

@@ -1,11 +1,12 @@
 /**
- * Groups of a rule: one incident for each.
+ * Groups of a rule, one incident for each, and the subjects that a rule or a silence applies to.
  *
  * @module
  */
 import type { IncidentGroup } from "../channels/message.ts";
-import { OTHER_GROUP, type RuleSettings } from "./rule.ts";
-import type { SignalSubject } from "./signal.ts";
+import { isOfRuns, OTHER_GROUP, type RuleSettings } from "./rule.ts";
+import { matchesAgent } from "../config/objects.ts";
+import type { Silence } from "./silence.ts";
 
 /**
  * Maximum bytes of a group's name in a key, so that many groups fit a commit. Longer names with the
@@ -14,6 +15,20 @@ import type { SignalSubject } from "./signal.ts";
 const NAME_BYTES_MAX = 256;
 
 const encoder = new TextEncoder();
+
+/** The subject of a signal; rules match it and group by it. */
+export interface SignalSubject {
+  /** Agent's slug; null for none. */
+  readonly agent: string | null;
+  /** Customer's id; null for none. */
+  readonly customer: string | null;
+  /** Feature; null for none. */
+  readonly feature: string | null;
+  /** Model, as `provider/model`; null for none. */
+  readonly model: string | null;
+  /** True for a run that another run started; absent for all else. */
+  readonly isChild?: true;
+}
 
 /** A group, with the text that keys and rows of the work queue name it by. */
 export interface Group {
@@ -45,4 +60,34 @@ function beginningOf(name: string): string {
   // No UTF-16 unit takes more than three bytes.
   if (name.length * 3 <= NAME_BYTES_MAX) return name;
   return name.slice(0, encoder.encodeInto(name, new Uint8Array(NAME_BYTES_MAX)).read);
+}
+
+/** Returns whether a rule applies to a subject. */
+export function matches(
+  { condition, match }: Pick<RuleSettings, "condition" | "match">,
+  subject: SignalSubject,
+): boolean {
+  // What a child run does, the run that started it shows (R32).
+  if (subject.isChild && isOfRuns(condition) && condition.runs !== "all") return false;
+  const { agents, customers, features } = match;
+  return matchesAgent(agents, subject.agent) && isIn(customers, subject.customer) &&
+    isIn(features, subject.feature);
+}
+
+/**
+ * Returns whether a silence mutes the messages about an incident. One that names agents or customers
+ * mutes no incident of another group.
+ */
+export function isMuted(
+  { settings: { match, fromMs, untilMs } }: Silence,
+  { rule, group }: { readonly rule: string; readonly group: IncidentGroup },
+  nowMs: number,
+): boolean {
+  return nowMs >= fromMs && nowMs < untilMs && isIn(match.rules, rule) &&
+    matchesAgent(match.agents, group.agent ?? null) &&
+    isIn(match.customers, group.customer ?? null);
+}
+
+function isIn(names: readonly string[], name: string | null): boolean {
+  return names.length === 0 || name !== null && names.includes(name);
 }

@@ -7,9 +7,11 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
-import { compareOutcomes, type Outcome, OUTCOMES_MAX } from "../outcomes/outcome.ts";
 import {
   addOutcome,
+  compareOutcomes,
+  type Outcome,
+  OUTCOMES_MAX,
   removeOutcome,
   resultOf,
   type Streak,

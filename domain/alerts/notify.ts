@@ -8,11 +8,10 @@ import { wants } from "../channels/channel.ts";
 import { type Delivery, newDelivery } from "../channels/delivery.ts";
 import type { IncidentFacts, MessageEvent } from "../channels/message.ts";
 import type { Channel } from "../channels/store.ts";
-import { type Incident, withEntry } from "./incident.ts";
-import { isMuted } from "./match.ts";
+import { type Incident, type Stamp, withEntry } from "./incident.ts";
+import { isMuted } from "./group.ts";
 import type { Rule } from "./rule.ts";
 import type { Silence } from "./silence.ts";
-import type { Stamp } from "./stamp.ts";
 
 /** Settings that decide where messages are sent. */
 export interface Recipients {

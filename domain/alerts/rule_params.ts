@@ -8,7 +8,7 @@ import { slugs, someOf, whole } from "../config/body.ts";
 import { CONFIG_OBJECTS_MAX, CONFIG_SLUG } from "../config/objects.ts";
 import { oneOf, optional } from "../core/fields.ts";
 import { COST_USD_MAX } from "../core/limits.ts";
-import { OUTCOMES_MAX } from "../outcomes/outcome.ts";
+import { OUTCOMES_MAX } from "../outcomes/window.ts";
 import { dollarsText, picodollars } from "../pricing/money.ts";
 import { CHECK_SEVERITIES } from "../runs/check_result.ts";
 import {

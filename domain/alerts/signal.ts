@@ -5,21 +5,28 @@
  */
 import type { RunId } from "../core/ids.ts";
 import type { MadeBy } from "../teams/team.ts";
-import type { RuleKind } from "./rule.ts";
-
-/** The subject of a signal; rules match it and group by it. */
-export interface SignalSubject {
-  /** Agent's slug; null for none. */
-  readonly agent: string | null;
-  /** Customer's id; null for none. */
-  readonly customer: string | null;
-  /** Feature; null for none. */
-  readonly feature: string | null;
-  /** Model, as `provider/model`; null for none. */
-  readonly model: string | null;
-  /** True for a run that another run started; absent for all else. */
-  readonly isChild?: true;
-}
+import {
+  IMPORT_SECONDS,
+  type Rule,
+  type RuleCondition,
+  type RuleKind,
+  RULES_PER_SIGNAL_MAX,
+} from "./rule.ts";
+import { minuteOf, TEXT_CHARS_MAX } from "../channels/forms/words.ts";
+import { cutText, printable } from "../core/text.ts";
+import { closeKind } from "../outcomes/window.ts";
+import { dollarsText, picodollarsOf } from "../pricing/money.ts";
+import {
+  CHECK_SEVERITIES,
+  type CheckResult,
+  type CheckSeverity,
+  type ResultsChange,
+} from "../runs/check_result.ts";
+import { isRest, isSameModel, type ModelUsage } from "../runs/model_usage.ts";
+import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
+import { matches, type SignalSubject } from "./group.ts";
+import type { Flip, Monitor } from "../monitors/monitor.ts";
+import { scheduleWords } from "../monitors/schedule.ts";
 
 /** The subject of what is about the team. */
 export const TEAM: SignalSubject = { agent: null, customer: null, feature: null, model: null };
@@ -108,4 +115,256 @@ export interface AlertWork {
   readonly byHand?: IncidentChange;
   /** Group to end with its incident, whatever its outcomes; none when absent. */
   readonly ends?: Pick<AlertLook, "rule" | "group">;
+}
+
+/** Maximum checks that a signal names, and models without a price that one change reports. */
+const CHECKS_MAX = 3, MODELS_MAX = 5;
+
+/** Severity of a check that could not be decided. */
+const ERROR_SEVERITY: CheckSeverity = "warn";
+
+/** A changed run. */
+export interface RunChange {
+  /** Identifier. */
+  readonly id: RunId;
+  /** Summary before; null for none. */
+  readonly before: RunSummary | null;
+  /** Summary after; null for a removed run, which gives no signal. */
+  readonly after: RunSummary | null;
+  /** Latest arrival of its events, unix milliseconds; null for none. */
+  readonly latestAt: number | null;
+}
+
+/** Outcome of a run that `run_failed` counts; null for an open or cancelled run, or an import. */
+export function closeOutcomeOf(summary: RunSummary | null): "good" | "bad" | null {
+  return summary === null || isImported(summary) ? null : closeKind(summary);
+}
+
+/** Returns the signals that the close of a run gives `run_failed`; none if nothing changed. */
+export function closeSignals({ id, before, after }: RunChange): AlertSignal[] {
+  const closeOf = (summary: RunSummary | null): AlertSignal[] => {
+    const outcome = closeOutcomeOf(summary);
+    if (summary === null || outcome === null) return [];
+    const detail = summary.contribution?.labels.status ?? null;
+    return [{ ...signalOf("run_failed", id, summary, outcome), detail }];
+  };
+  return changedSignals(closeOf(before), closeOf(after), isMoved(before, after));
+}
+
+/**
+ * Returns what changed results of a run mean for rules: a signal for each one whose outcome changed.
+ * Removed runs give none: what they counted for stays.
+ *
+ * @param rules enabled rules of the kind `check_failed`, by slug
+ */
+export function checkSignals(
+  { id, before, after }: RunChange,
+  results: ResultsChange,
+  rules: readonly Rule[],
+): AlertSignal[] {
+  if (after === null) return [];
+  const old = before === null ? [] : resultSignals(id, before, results.before, rules);
+  const now = resultSignals(id, after, results.after, rules);
+  return changedSignals(old, now, isMoved(before, after));
+}
+
+/**
+ * Returns the signals of a run that changed, and the ones that are withdrawn.
+ *
+ * @param isMoved true if the run left its groups
+ */
+function changedSignals(
+  before: readonly AlertSignal[],
+  after: readonly AlertSignal[],
+  isMoved: boolean,
+): AlertSignal[] {
+  const sameIn = (signals: readonly AlertSignal[], { rule }: AlertSignal) =>
+    isMoved ? undefined : signals.find((signal) => signal.rule === rule);
+  const gone = before.filter((signal) => sameIn(after, signal) === undefined);
+  const changed = after.filter((signal) => {
+    const known = sameIn(before, signal);
+    return known?.outcome !== signal.outcome || known.at !== signal.at ||
+      known.detail !== signal.detail;
+  });
+  return [
+    ...gone.map((signal) => ({ ...signal, outcome: "none" as const, detail: null, error: null })),
+    ...changed,
+  ];
+}
+
+/** Returns the signals of a run's results: one for each rule that counts them, without a change. */
+export function resultSignals(
+  id: RunId,
+  summary: RunSummary,
+  results: readonly CheckResult[] | null,
+  rules: readonly Rule[],
+): AlertSignal[] {
+  if (results === null || results.length === 0 || isImported(summary)) return [];
+  const subject = subjectOf(summary);
+  const matching = rules.filter(({ settings }) => matches(settings, subject))
+    .slice(0, RULES_PER_SIGNAL_MAX);
+  return matching.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
+    if (condition.kind !== "check_failed") return [];
+    const { checks } = condition;
+    const selected = results.filter(({ check }) => checks.length === 0 || checks.includes(check));
+    const failed = selected.filter((result) => isBad(result, condition));
+    if (failed.length === 0 && !selected.some(({ status }) => status === "pass")) return [];
+    const signal = signalOf("check_failed", id, summary, failed.length > 0 ? "bad" : "good");
+    return [{ ...signal, rule: slug, ...failed.length > 0 ? wordsOf(failed) : {} }];
+  });
+}
+
+function isBad(
+  { status, severity }: CheckResult,
+  { severityMin }: Extract<RuleCondition, { kind: "check_failed" }>,
+): boolean {
+  if (status !== "fail" && status !== "error") return false;
+  const rank = CHECK_SEVERITIES.indexOf(status === "fail" ? severity : ERROR_SEVERITY);
+  return rank >= CHECK_SEVERITIES.indexOf(severityMin);
+}
+
+/** Returns the words of a bad signal: the names of checks, and the message of the first of them. */
+function wordsOf(failed: readonly CheckResult[]): Pick<AlertSignal, "detail" | "error"> {
+  const names = failed.slice(0, CHECKS_MAX).map(({ check }) => check).join(", ");
+  const more = failed.length - CHECKS_MAX;
+  const message = failed[0]?.message ?? null;
+  return {
+    detail: more > 0 ? `${names} and ${more} more` : names,
+    error: message === null ? null : cutText(printable(message), TEXT_CHARS_MAX.error),
+  };
+}
+
+/**
+ * Returns the signals that the cost of a run gives rules of the kind `run_cost`: once, when it
+ * passes what the rule allows.
+ */
+export function costSignals(change: RunChange, rules: readonly Rule[]): AlertSignal[] {
+  const { id, before, after } = change;
+  const cost = after?.contribution?.cost ?? 0n;
+  const known = before?.contribution?.cost ?? 0n;
+  if (after === null || cost === known || isImported(after)) return [];
+  const subject = subjectOf(after);
+  const matching = rules.filter(({ settings }) => matches(settings, subject))
+    .slice(0, RULES_PER_SIGNAL_MAX);
+  return matching.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
+    if (condition.kind !== "run_cost") return [];
+    const max = picodollarsOf(condition.usd);
+    if (known > max === cost > max) return [];
+    const outcome = cost > max ? "bad" : "none";
+    const signal = signalOf("run_cost", id, after, outcome, arrivalOf(change));
+    const value = Number(dollarsText(cost));
+    return [{ ...signal, rule: slug, value }];
+  });
+}
+
+/** Returns a signal for each model without a price that a run has called again. */
+export function unpricedSignals(change: RunChange): AlertSignal[] {
+  const { id, before, after } = change;
+  const models = after?.contribution?.models ?? [];
+  const known = before?.contribution?.models ?? [];
+  if (after === null || models === known || isImported(after)) return [];
+  const called = models.filter((line) => line.priced === false && !isRest(line) && line.calls > 0);
+  return called.filter((line) => line.calls > callsOf(known, line)).slice(0, MODELS_MAX)
+    .map((line) => {
+      const signal = signalOf("unpriced", id, after, "bad", arrivalOf(change));
+      const model = line.provider === null ? line.model : `${line.provider}/${line.model}`;
+      return { ...signal, key: model, subject: { ...signal.subject, model } };
+    });
+}
+
+function callsOf(lines: readonly ModelUsage[], line: ModelUsage): number {
+  return lines.find((one) => one.priced === false && isSameModel(one, line))?.calls ?? 0;
+}
+
+/** Returns the subject of a run's signals. */
+export function subjectOf({ contribution, parent }: RunSummary): SignalSubject {
+  const { agent = null, customer = null, feature = null } = contribution?.labels ?? {};
+  return {
+    agent,
+    customer,
+    feature,
+    model: null,
+    ...parent === undefined ? {} : { isChild: true },
+  };
+}
+
+/** Returns a signal of a run, without what it measured. */
+function signalOf(
+  kind: AlertSignal["kind"],
+  run: RunId,
+  summary: RunSummary,
+  outcome: AlertSignal["outcome"],
+  at = closeArrivalOf(summary),
+): AlertSignal {
+  return newSignal({ kind, key: run, at, outcome, run, subject: subjectOf(summary) });
+}
+
+/** Returns the latest arrival of a run, unix milliseconds. */
+function arrivalOf({ after, latestAt }: RunChange): number {
+  return Math.max(after?.times?.receivedAt ?? 0, latestAt ?? 0);
+}
+
+/**
+ * Returns whether a run ended long before its close arrived, or began long before its opening
+ * arrived. An idle close arrives up to a day after the run's last event.
+ */
+export function isImported(
+  { seen: { closedBy }, shown: { finishedAt }, times }: RunSummary,
+): boolean {
+  if (times === null) return false;
+  const seconds = closedBy === "idle" ? 2 * IMPORT_SECONDS : IMPORT_SECONDS;
+  return times.receivedAt - (finishedAt ?? times.startedAt) > seconds * 1_000;
+}
+
+/** Returns whether a run left the groups that it counted in. */
+function isMoved(before: RunSummary | null, after: RunSummary | null): boolean {
+  return before !== null && after !== null && !isSameSubject(before, after);
+}
+
+/** Returns whether signals of a run stay about the same. */
+export function isSameSubject(before: RunSummary, after: RunSummary): boolean {
+  const [old, now] = [subjectOf(before), subjectOf(after)];
+  return old.agent === now.agent && old.customer === now.customer && old.feature === now.feature;
+}
+
+/** Returns the signals that the flips of a monitor give rules of kind `missed`. */
+export function missedSignals(monitor: Monitor, flips: readonly Flip[]): AlertSignal[] {
+  return flips.flatMap((flip): AlertSignal[] => {
+    const { at, from, to, reason, run = null } = flip;
+    if (to === "down") {
+      const words = reason === "missed" ? missedWords(monitor, flip) : null;
+      return [{ ...missedSignal(monitor, at, "bad"), detail: reason, run, words }];
+    }
+    if (from !== "down" || to === "unknown") return [];
+    return [missedSignal(monitor, at, to === "paused" ? "paused" : "good")];
+  });
+}
+
+/** Returns the signal of a monitor that is deleted; none if it was not down. */
+export function deletedSignals(monitor: Monitor, atMs: number): AlertSignal[] {
+  return monitor.state === "down" ? [missedSignal(monitor, atMs, "paused")] : [];
+}
+
+/** Says when a missed run was due, by which schedule, and when the last one arrived. */
+function missedWords(
+  { settings, expectedAt, lastArrivalAt }: Monitor,
+  { at }: Flip,
+): string | null {
+  // Of a run that was missed long ago, the monitor knows only what came after.
+  if (expectedAt === null || expectedAt > at) return null;
+  const { schedule } = settings;
+  const zone = "cron" in schedule ? ` ${schedule.tz}` : "";
+  const words = scheduleWords(schedule);
+  const due = `due ${minuteOf(expectedAt)} (${words.charAt(0).toLowerCase()}${
+    words.slice(1)
+  }${zone})`;
+  return lastArrivalAt === null ? due : `${due}, last arrival ${minuteOf(lastArrivalAt)}`;
+}
+
+function missedSignal(
+  { agent }: Monitor,
+  at: number,
+  outcome: AlertSignal["outcome"],
+): AlertSignal {
+  return newSignal({ kind: "missed", key: agent, at, outcome, subject: { ...TEAM, agent } });
 }

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { type Group, groupOf } from "./group.ts";
 import { outcomeFor } from "./instance.ts";
-import { groupName } from "./look.ts";
-import { matches } from "./match.ts";
+import { groupName } from "./deadlines.ts";
+import { type Group, groupOf, matches } from "./group.ts";
 import type { Recipients } from "./notify.ts";
 import { type Rule, type RuleKind, RULES_PER_SIGNAL_MAX, type TeamCounts } from "./rule.ts";
 import type { AlertSignal } from "./signal.ts";

@@ -5,12 +5,10 @@
  */
 import type { ResolvedBy } from "../channels/message.ts";
 import type { MadeBy } from "../teams/team.ts";
-import { type Incident, withEntry } from "./incident.ts";
+import { type Incident, type Stamp, titleOf, withEntry } from "./incident.ts";
 import { type AlertInstance, type GroupState, stateOf } from "./instance.ts";
 import { announce, announceChange, type Notified, type Recipients } from "./notify.ts";
 import type { Rule, RuleCondition } from "./rule.ts";
-import type { Stamp } from "./stamp.ts";
-import { titleOf } from "./title.ts";
 
 /** An instance with its incident after a change; `notified` is null if no incident changes. */
 export interface Update {

@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { OUTCOMES_MAX } from "../outcomes/outcome.ts";
+import { OUTCOMES_MAX } from "../outcomes/window.ts";
 import type { MonitorPause, MonitorSettings } from "./monitor.ts";
 import {
   CRON_CHARS_MAX,

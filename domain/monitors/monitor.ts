@@ -7,7 +7,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
-import { closeKind, compareOutcomes, type Outcome } from "../outcomes/outcome.ts";
+import { closeKind, compareOutcomes, type Outcome } from "../outcomes/window.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import type { MadeBy } from "../teams/team.ts";
 import { watchFrom, withDeadline } from "./deadlines.ts";

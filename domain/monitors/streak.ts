@@ -4,8 +4,7 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
-import type { Outcome } from "../outcomes/outcome.ts";
-import { addOutcome, resultOf, streakAfter } from "../outcomes/window.ts";
+import { addOutcome, type Outcome, resultOf, streakAfter } from "../outcomes/window.ts";
 import type { Monitor, MonitorSettings, MonitorStreak, MonitorWindow } from "./row.ts";
 
 /** A key that sorts after those of all runs, and the key of the missed deadline, which is after it. */

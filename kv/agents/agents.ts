@@ -20,10 +20,9 @@ import {
 import type { Monitor } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { inTime } from "../base/deadline.ts";
-import { agentPart } from "../index/names.ts";
+import { inTime } from "../base/retry.ts";
+import { agentPart, ALL_ENTRIES, readEntries } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { ALL_ENTRIES, readEntries } from "../index/entries.ts";
 import { listAgents } from "./list.ts";
 import { changeAgent, type CommitArchive, recordOf, type StoredAgent } from "./rows.ts";
 import type { KnownAgents } from "./known_agents.ts";

@@ -7,8 +7,12 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Memory } from "../../runtime/memory.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
+import {
+  type ByteCache,
+  BYTES_PER_CHAR,
+  createByteCache,
+  type Memory,
+} from "../../runtime/memory.ts";
 
 /** Fractions of the memory share of agents. */
 const AGENTS_PART = 0.8, TEAMS_PART = 0.2;

@@ -25,7 +25,7 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { countOf, getMany, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import type { Write } from "../writer/write.ts";
+import type { Write } from "../writer/group.ts";
 import type { KnownAgents } from "./known_agents.ts";
 
 /** An agent as stored. */

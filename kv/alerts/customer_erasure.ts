@@ -8,7 +8,7 @@ import { withoutCustomer } from "../../domain/alerts/erasure.ts";
 import { groupOf } from "../../domain/alerts/group.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { changeFacts } from "../channels/delivery_facts.ts";
+import { changeFacts } from "../channels/delivery_rows.ts";
 import { readConfig } from "../config/objects.ts";
 import type { ChangeDeps } from "../team/plan.ts";
 import { getAll, listRows, rowsAfter } from "../store.ts";

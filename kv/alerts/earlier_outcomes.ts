@@ -5,25 +5,30 @@
  * @module
  */
 import type { LateGroup } from "../../domain/alerts/decide.ts";
-import { groupOf } from "../../domain/alerts/group.ts";
-import { matches } from "../../domain/alerts/match.ts";
+import { groupOf, matches, type SignalSubject } from "../../domain/alerts/group.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
-import { OUTCOMES_MAX } from "../../domain/outcomes/outcome.ts";
-import { closeSignals, resultSignals, subjectOf } from "../../domain/alerts/run_signals.ts";
-import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
+import { OUTCOMES_MAX } from "../../domain/outcomes/window.ts";
+import {
+  type AlertSignal,
+  closeSignals,
+  resultSignals,
+  subjectOf,
+} from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { RUN_KINDS } from "../../domain/runs/flags.ts";
 import { closeArrivalOf, type RunSummary } from "../../domain/runs/summary.ts";
 import { decodeResults } from "../base/codec_checks.ts";
-import { agentPart, customerPart, featurePart } from "../index/names.ts";
-import { keyParts, keys } from "../base/keys.ts";
 import {
+  agentPart,
   ALL_ENTRIES,
+  customerPart,
   type EntryPage,
   EntryReader,
+  featurePart,
   type Position,
   readEntries,
 } from "../index/entries.ts";
+import { keyParts, keys } from "../base/keys.ts";
 import { readSummaries } from "../runs/heads.ts";
 import { getAll, type Store } from "../store.ts";
 

@@ -4,9 +4,8 @@
  * @module
  */
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
-import { groupName } from "../../domain/alerts/look.ts";
+import { groupName, spendPeriodOf } from "../../domain/alerts/deadlines.ts";
 import { OTHER_GROUP, type RuleSettings } from "../../domain/alerts/rule.ts";
-import { spendPeriodOf } from "../../domain/alerts/deadlines.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { dayOf } from "../../domain/core/time.ts";
 import { dollarsText, type Picodollars, picodollars } from "../../domain/pricing/money.ts";
@@ -16,9 +15,7 @@ import { keys } from "../base/keys.ts";
 import { getValue, type Store } from "../store.ts";
 import { type Finding, instancesOf, type RuleOf, signalFor } from "./finding.ts";
 import { decodeInstance } from "./rows.ts";
-import { groupOf, nameIn } from "../../domain/alerts/group.ts";
-import { matches } from "../../domain/alerts/match.ts";
-import type { SignalSubject } from "../../domain/alerts/signal.ts";
+import { groupOf, matches, nameIn, type SignalSubject } from "../../domain/alerts/group.ts";
 import { modelKey } from "../../domain/spend/spend.ts";
 import type { Team } from "../../domain/teams/team.ts";
 

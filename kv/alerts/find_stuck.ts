@@ -4,19 +4,17 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import { groupOf } from "../../domain/alerts/group.ts";
+import { groupOf, matches, type SignalSubject } from "../../domain/alerts/group.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
-import { matches } from "../../domain/alerts/match.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
-import { OUTCOMES_MAX } from "../../domain/outcomes/outcome.ts";
-import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
+import { OUTCOMES_MAX } from "../../domain/outcomes/window.ts";
+import { type AlertSignal, subjectOf } from "../../domain/alerts/signal.ts";
 import { judgedAt, type WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { EntryReader, type Position } from "../index/entries.ts";
 import { readSummaries } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { type Finding, instancesOf, minuteAfter, type RuleOf, signalFor } from "./finding.ts";
-import { subjectOf } from "../../domain/alerts/run_signals.ts";
 import { keys } from "../base/keys.ts";
 
 /** Progress through more stuck runs than one look reads. */

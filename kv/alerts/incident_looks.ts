@@ -12,18 +12,18 @@ import {
   withoutError,
   withoutRuns,
 } from "../../domain/alerts/erasure.ts";
-import { expiryOf } from "../../domain/alerts/expiry.ts";
+import { expiryOf } from "../../domain/alerts/deadlines.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
 import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { changeFacts } from "../channels/delivery_facts.ts";
-import { workKey, workSet } from "../work/work_rows.ts";
+import { changeFacts } from "../channels/delivery_rows.ts";
+import { workKey, workSet } from "../work/store.ts";
 import type { ChangeDeps, PlannedRows } from "../team/plan.ts";
 import { getAll, getMany, getValue, listRows, rowsAfter, type Store } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
+import type { KvSet } from "../writer/group.ts";
 import { decodeInstance, incidentSet, instanceSet, readIncident, readIncidents } from "./rows.ts";
 
 /** Creates the handler of due incidents. */

@@ -9,16 +9,16 @@
  * @module
  */
 import { isOfRule } from "../../domain/alerts/instance.ts";
-import { type Look, lookOf } from "../../domain/alerts/look.ts";
+import { type Look, lookOf } from "../../domain/alerts/deadlines.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
 import type { AlertLook, AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
 import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
-import { groupsOf } from "../base/groups.ts";
+import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
-import { workKey, workSet } from "../work/work_rows.ts";
+import { workKey, workSet } from "../work/store.ts";
 import { readConfig } from "../config/objects.ts";
 import type { PlannedRows, TeamChanges } from "../team/plan.ts";
 import { eachRow, getAll } from "../store.ts";

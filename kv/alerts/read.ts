@@ -4,24 +4,25 @@
  *
  * @module
  */
-import type { LackingRows } from "../../domain/alerts/decide.ts";
-import type { Incident } from "../../domain/alerts/incident.ts";
+import { type AlertRows, decideAlerts, type LackingRows } from "../../domain/alerts/decide.ts";
+import type { Incident, StampSource } from "../../domain/alerts/incident.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
-import type { AlertSignal } from "../../domain/alerts/signal.ts";
+import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, getValue, type Store } from "../store.ts";
 import type { TeamRows } from "../team/rows.ts";
 import { earlierOutcomes } from "./earlier_outcomes.ts";
-import { decodeIncident, instanceRow } from "./rows.ts";
+import { type AlertSets, changeRows, countsRow, decodeIncident, instanceRow } from "./rows.ts";
 import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
 import { cutText, printable } from "../../domain/core/text.ts";
 import { errorOf } from "../../domain/runs/run.ts";
 import { readParts } from "../runs/heads.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
 import type { ModelName } from "../../domain/runs/model_usage.ts";
-import { keyPart } from "../index/names.ts";
+import { keyPart } from "../index/entries.ts";
 import { decodeRollup } from "../spend/rollups.ts";
+import type { AlertConfig } from "../../domain/alerts/touched.ts";
 
 /** Rows of a decision that grow until it lacks none. */
 export interface GrowingRows {
@@ -121,4 +122,54 @@ function namesOf(name: string): ModelName[] {
   const alone = { provider: null, model: name };
   if (at <= 0) return [alone];
   return [{ provider: name.slice(0, at), model: name.slice(at + 1) }, alone];
+}
+
+/** Dependencies of plans. */
+export interface AlertDeps {
+  readonly store: Store;
+  readonly stamps: StampSource;
+}
+
+/** Rows that alerts add to a commit. */
+export interface AlertPlan extends AlertSets {
+  /** Runs whose outcome an instance counts. */
+  readonly counted: ReadonlySet<RunId>;
+}
+
+/** A commit that changes no alerts. */
+export const NO_ALERTS: AlertPlan = { rows: [], sets: [], deletes: [], counted: new Set() };
+
+/**
+ * Plans the changes of a team's alerts.
+ *
+ * @param cached rows of the team, whose version was read before what the signals report
+ */
+export async function planAlerts(
+  { store, stamps }: AlertDeps,
+  team: TeamId,
+  cached: TeamRows,
+  config: AlertConfig,
+  work: AlertWork,
+  known: Pick<AlertRows, "seenBefore"> | null = null,
+): Promise<AlertPlan> {
+  const { signals, looks = [], byHand, ends } = work;
+  const isNothing = looks.length === 0 && byHand === undefined && ends === undefined;
+  if (signals.length === 0 && isNothing) return NO_ALERTS;
+  const changing = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
+  const counts = await cached.get(countsRow(team)) ?? {};
+  const rows = {
+    ...{ config, counts, seenBefore: known?.seenBefore, instances: new Map() },
+    ...{ incidents: new Map(), earlier: new Map(), unpriced: new Map(), errors: new Map() },
+  };
+  const stamp = stamps();
+  for (;;) {
+    const { change, lacking } = decideAlerts(rows, work, stamp.begin());
+    if (change === null) {
+      await readLacking(store, team, cached, rows, lacking, changing);
+      continue;
+    }
+    const runs = [...change.incidentsOfRuns.keys()];
+    const named = await getAll(store, runs.map((run) => keys.runIncidents(team, run)));
+    return { ...changeRows(team, counts, change, named), counted: change.counted };
+  }
 }

@@ -4,10 +4,9 @@
  * @module
  */
 import type { AlertChange } from "../../domain/alerts/decide.ts";
-import { firstIncidentLookAt } from "../../domain/alerts/expiry.ts";
+import { firstIncidentLookAt, groupName } from "../../domain/alerts/deadlines.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
-import { groupName } from "../../domain/alerts/look.ts";
 import type { RuleOverflow, TeamCounts } from "../../domain/alerts/rule.ts";
 import type { Severity } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
@@ -16,8 +15,8 @@ import { keys } from "../base/keys.ts";
 import { newDeliveryRows } from "../channels/delivery_rows.ts";
 import { getAll, getValue, type Store } from "../store.ts";
 import { type RowFamily, type TeamKey, teamKey, type TeamSet, teamSet } from "../team/rows.ts";
-import { workKey, workSet } from "../work/work_rows.ts";
-import type { KvSet } from "../writer/write.ts";
+import { workKey, workSet } from "../work/store.ts";
+import type { KvSet } from "../writer/group.ts";
 
 /** Maximum incidents that a run names: the latest. */
 const INCIDENTS_PER_RUN_MAX = 100;

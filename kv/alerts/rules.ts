@@ -7,7 +7,7 @@ import { ruleFields } from "../../domain/alerts/rule_body.ts";
 import type { RuleSettings } from "../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { RuleStore } from "../../domain/alerts/store.ts";
-import { workSet } from "../work/work_rows.ts";
+import { workSet } from "../work/store.ts";
 import { createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../team/plan.ts";
 import { readOverflows } from "./rows.ts";

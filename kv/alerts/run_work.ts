@@ -4,11 +4,12 @@
  *
  * @module
  */
-import { groupOf } from "../../domain/alerts/group.ts";
-import { groupName } from "../../domain/alerts/look.ts";
-import { matches } from "../../domain/alerts/match.ts";
+import { groupOf, matches } from "../../domain/alerts/group.ts";
+import { type AlertConfig } from "../../domain/alerts/touched.ts";
+import { groupName } from "../../domain/alerts/deadlines.ts";
 import type { Rule, TeamCounts } from "../../domain/alerts/rule.ts";
 import {
+  type AlertSignal,
   checkSignals,
   closeOutcomeOf,
   closeSignals,
@@ -16,16 +17,13 @@ import {
   type RunChange,
   subjectOf,
   unpricedSignals,
-} from "../../domain/alerts/run_signals.ts";
-import type { AlertSignal } from "../../domain/alerts/signal.ts";
-import type { AlertConfig } from "../../domain/alerts/touched.ts";
+} from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import { workSet } from "../work/work_rows.ts";
+import { workSet } from "../work/store.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
-import { keyText } from "../writer/group.ts";
-import type { KvSet } from "../writer/write.ts";
+import { keyText, type KvSet } from "../writer/group.ts";
 
 /** Milliseconds within which changes of a group's spend share a look. */
 const SPEND_STEP_MS = 2_000;

@@ -6,7 +6,7 @@
 import { silenceFields } from "../../domain/alerts/silence_body.ts";
 import type { SilencePut, SilenceSettings } from "../../domain/alerts/silence.ts";
 import type { SilenceStore } from "../../domain/alerts/store.ts";
-import { workKey, workSet } from "../work/work_rows.ts";
+import { workKey, workSet } from "../work/store.ts";
 import { createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../team/plan.ts";
 

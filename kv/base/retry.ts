@@ -1,5 +1,6 @@
 /**
- * Retries a read-decide-commit cycle while it conflicts with other writers.
+ * Deadlines of store operations, and repeats of a read-decide-commit cycle that conflicts with other
+ * writers.
  *
  * @module
  */
@@ -51,4 +52,16 @@ export async function untilCommittedInTime<T>(
   } finally {
     deadlines.done(wait);
   }
+}
+
+/**
+ * Waits for the store until the deadline. The write may still happen; the client's retry then
+ * finds it.
+ *
+ * @throws {StorageUnavailable} when the deadline passes first
+ */
+export function inTime<T>(work: Promise<T>, deadlines: Deadlines): Promise<T> {
+  return deadlines.within(work, () => {
+    throw new StorageUnavailable("The store did not answer in time");
+  });
 }

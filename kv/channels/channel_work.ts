@@ -20,7 +20,7 @@ import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import { FAILURE_PAUSE_MS } from "../../runtime/loop.ts";
 import { keys } from "../base/keys.ts";
 import { getEntry, type Store } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
+import type { KvSet } from "../writer/group.ts";
 import { type Claim, claimTry, earliest } from "./claim.ts";
 import {
   endedRows,

@@ -22,8 +22,8 @@ import type { Team } from "../../domain/teams/team.ts";
 import type { Work } from "../../domain/work/work.ts";
 import { keys } from "../base/keys.ts";
 import { getEntry, getMany, newRowName } from "../store.ts";
-import { workKey } from "../work/work_rows.ts";
-import type { KvSet } from "../writer/write.ts";
+import { workKey } from "../work/store.ts";
+import type { KvSet } from "../writer/group.ts";
 import {
   endedRows,
   lookRow,

@@ -1,5 +1,5 @@
 /**
- * Rows of deliveries and of the queues of channels.
+ * Rows of deliveries and of the queues of channels, and facts about the deliveries of incidents.
  *
  * A delivery that waits has a row in its channel's queue, and a due row wakes the channel. So a
  * channel with many waiting deliveries costs other channels nothing. Due rows of one channel within
@@ -13,10 +13,12 @@ import type { ChannelWork } from "../../domain/channels/health.ts";
 import { DELIVERY_DAYS } from "../../domain/channels/store.ts";
 import { DAY_MS } from "../../domain/core/time.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { workSet } from "../work/work_rows.ts";
-import type { KvSet } from "../writer/write.ts";
+import { workSet } from "../work/store.ts";
+import type { KvSet } from "../writer/group.ts";
 import { hasEnded, type QueueEntry } from "../../domain/channels/schedule.ts";
-import { getAll, listRows, type Store } from "../store.ts";
+import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";
+import type { IncidentFacts } from "../../domain/channels/message.ts";
+import { changeChannel } from "./health.ts";
 
 /** Times of due rows are multiples of it, milliseconds. */
 const DUE_STEP_MS = 250;
@@ -173,4 +175,45 @@ export async function readWaits(
   const waiting = earlier.filter((delivery) => !hasEnded(delivery));
   const times = new Map(waiting.map(({ id, nextAt }) => [id, nextAt ?? nowMs]));
   return (id) => times.get(id) ?? null;
+}
+
+/**
+ * Changes the messages about an incident.
+ *
+ * @param latest the latest delivery to each channel: the earlier ones are found from it
+ * @param change returns its argument if nothing changes
+ */
+export async function changeFacts(
+  store: Store,
+  team: TeamId,
+  latest: readonly string[],
+  change: (facts: IncidentFacts) => IncidentFacts,
+): Promise<void> {
+  for (const last of latest) {
+    let id: string | null = last;
+    while (id !== null) id = await changeOne(store, team, id, change);
+  }
+}
+
+/** Changes one message; returns the delivery before it, null for none. */
+async function changeOne(
+  store: Store,
+  team: TeamId,
+  id: string,
+  change: (facts: IncidentFacts) => IncidentFacts,
+): Promise<string | null> {
+  const stored = await getValue<Delivery>(store, keys.delivery(team, id));
+  if (stored === null) return null;
+  // The result of a try that is under way is then planned again with the changed message.
+  return await changeChannel<string | null>(store, team, stored.channel, async (health) => {
+    const entry = await findEntry<Delivery>(store, keys.delivery(team, id));
+    const facts = entry?.value.message.incident ?? null;
+    if (entry === null || facts === null) return { result: null, change: null };
+    const delivery = entry.value;
+    const incident = change(facts);
+    if (incident === facts) return { result: delivery.after, change: null };
+    const value: Delivery = { ...delivery, message: { ...delivery.message, incident } };
+    const sets = [{ key: entry.key, value }];
+    return { result: delivery.after, change: { health, checks: [entry], sets } };
+  });
 }

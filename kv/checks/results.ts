@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isSameSubject } from "../../domain/alerts/run_signals.ts";
+import { isSameSubject } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
   type CheckResult,
@@ -19,8 +19,7 @@ import { keys } from "../base/keys.ts";
 import type { RunAt } from "../runs/heads.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { getAll, getValue, type Store } from "../store.ts";
-import { keyText } from "../writer/group.ts";
-import type { KvSet } from "../writer/write.ts";
+import { keyText, type KvSet } from "../writer/group.ts";
 import type { TeamRows, TeamSet } from "../team/rows.ts";
 import { DayDifference, placeOf, type ResultsPlace } from "./day_counts.ts";
 

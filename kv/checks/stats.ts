@@ -19,7 +19,7 @@ import { DAY_MS, dayOf } from "../../domain/core/time.ts";
 import { decodeResults } from "../base/codec_checks.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { getAll, listRows, type Store } from "../store.ts";
-import type { CountsRow, DayRow } from "./rows.ts";
+import type { CountsRow, DayRow } from "./day_counts.ts";
 
 /** Maximum rows that one page of days reads: a row holds the counts of all checks. */
 export const STATS_ROWS_MAX = 1_000;

@@ -15,7 +15,7 @@ import { ReadScope } from "../../domain/core/read_scope.ts";
 import { CHECK_STATUSES, type CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunPosition, RunsQuery } from "../../domain/runs/list.ts";
 import { summarize } from "../../domain/runs/summary.ts";
-import { currentScope, readScopes } from "../base/read_scope.ts";
+import { currentScope, readScopes } from "../base/reads.ts";
 import { readRunListPage } from "../run_list/run_list.ts";
 import {
   isStored,
@@ -26,7 +26,7 @@ import {
 } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { closedRunOf, readFacts } from "./facts.ts";
-import { placeInSample } from "./sample.ts";
+import { placeInSample } from "./judge.ts";
 
 /** Concurrent trials: each may compute all the time. */
 const TRIALS: SlotLimits = { all: 2, team: 1, waiting: 200, teamWaiting: 20 };

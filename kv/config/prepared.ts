@@ -9,7 +9,7 @@ import type { Check, CompiledCheck } from "../../domain/checks/check.ts";
 import { compiledCheck } from "../../domain/checks/compile.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import { keys } from "../base/keys.ts";
 import type { Store } from "../store.ts";
 import { type RowFamily, teamKey, type TeamRows } from "../team/rows.ts";

@@ -7,8 +7,7 @@
  * @module
  */
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunDeletion } from "../../domain/retention/deletion.ts";
-import { expiryEntryOf } from "../../domain/retention/retention.ts";
+import { expiryEntryOf, type RunDeletion } from "../../domain/retention/retention.ts";
 import { idleCloseOf, idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { judgedOf, withJudged } from "../../domain/runs/check_result.ts";
 import type { Opening } from "../../domain/runs/run.ts";

@@ -5,7 +5,7 @@
  */
 import { SEVERITIES, type Severity } from "../../domain/channels/message.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import { counter, gauge, histogram, type MetricFamily } from "../../runtime/metric_text.ts";
+import { counter, gauge, histogram, type MetricFamily } from "../../runtime/metrics.ts";
 import type { Memory, MemoryUse } from "../../runtime/memory.ts";
 import {
   isDead,
@@ -13,12 +13,12 @@ import {
   type PendingLane,
   type RunFailure,
 } from "../../domain/runs/stages.ts";
-import { inTime } from "../base/deadline.ts";
+import { inTime } from "../base/retry.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { LaneRows } from "../work/work_rows.ts";
+import { LaneRows } from "../work/store.ts";
 import { readBacklog } from "../runs/backlog.ts";
 import { eachRow, type Store } from "../store.ts";
-import type { WriterMetrics } from "../writer/metrics.ts";
+import type { WriterMetrics } from "../writer/commits.ts";
 
 /**
  * Maximum rows counted of each kind, so that a scrape takes no longer with a long backlog. A row of

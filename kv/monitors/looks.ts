@@ -6,7 +6,7 @@
 import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { judgedAt, type Work, type WorkHandler, type WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Outcome } from "../../domain/outcomes/outcome.ts";
+import type { Outcome } from "../../domain/outcomes/window.ts";
 import {
   addOutcomes,
   lookAt,
@@ -17,7 +17,7 @@ import {
 } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { groupsOf } from "../base/groups.ts";
+import { groupsOf } from "../base/limits.ts";
 import type { Position } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";

@@ -5,12 +5,12 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
+  agentPart,
   comparePositions,
   EntryReader,
   type Position,
   type StoredEntry,
 } from "../index/entries.ts";
-import { agentPart } from "../index/names.ts";
 import { keys } from "../base/keys.ts";
 import type { Store } from "../store.ts";
 

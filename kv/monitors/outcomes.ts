@@ -12,17 +12,21 @@ import {
   nextDueAt,
   outcomeOf,
 } from "../../domain/monitors/monitor.ts";
-import type { Outcome } from "../../domain/outcomes/outcome.ts";
+import type { Outcome } from "../../domain/outcomes/window.ts";
 import type { CronSlots } from "../../domain/monitors/schedule.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { AgentRow } from "../agents/agents.ts";
-import { comparePositions, type Position } from "../index/entries.ts";
+import {
+  agentPart,
+  comparePositions,
+  type EntryPage,
+  EntryReader,
+  type Position,
+} from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 import { type MonitorRows, type MonitorWrite, NO_ROWS, rowsOfChanges } from "./rows.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { agentPart } from "../index/names.ts";
-import { type EntryPage, EntryReader } from "../index/entries.ts";
 
 /** A changed run. */
 export interface ChangedRun {

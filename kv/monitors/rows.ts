@@ -4,15 +4,15 @@
  *
  * @module
  */
-import { missedSignals } from "../../domain/alerts/missed_signals.ts";
+import { missedSignals } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { AgentActivity } from "../../domain/agents/activity.ts";
-import { type Flip, type Monitor, type MonitorChange } from "../../domain/monitors/monitor.ts";
+import type { Flip, Monitor, MonitorChange } from "../../domain/monitors/monitor.ts";
 import { monitorRow } from "../agents/agents.ts";
 import { keys } from "../base/keys.ts";
-import { workKey, workSet } from "../work/work_rows.ts";
+import { workKey, workSet } from "../work/store.ts";
 import { getAll, type Store } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
+import type { KvSet } from "../writer/group.ts";
 import { type TeamSet, teamSet } from "../team/rows.ts";
 import type { PlannedRows } from "../team/plan.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { deletedSignals } from "../../domain/alerts/missed_signals.ts";
+import { deletedSignals } from "../../domain/alerts/signal.ts";
 import { versionConflict } from "../../domain/config/objects.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import { uuid7Hex } from "../../domain/core/ids.ts";
@@ -19,7 +19,7 @@ import {
   pauseMonitor,
   resumeMonitor,
 } from "../../domain/monitors/monitor.ts";
-import type { Outcome } from "../../domain/outcomes/outcome.ts";
+import type { Outcome } from "../../domain/outcomes/window.ts";
 import type { MonitorRecord, MonitorStore, PutMonitor } from "../../domain/monitors/store.ts";
 import { proposeSettings } from "../../domain/monitors/proposal.ts";
 import { type AuditEntry, type AuditValue, differenceOf } from "../../domain/teams/audit_log.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { kindLook } from "../../domain/alerts/look.ts";
+import { kindLook } from "../../domain/alerts/deadlines.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import {
@@ -18,7 +18,7 @@ import type { RateRow } from "../../domain/pricing/rates.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
-import { workSet } from "../work/work_rows.ts";
+import { workSet } from "../work/store.ts";
 import { getEntry, getMany, listRows, newRowName, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 

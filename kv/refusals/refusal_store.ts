@@ -15,10 +15,9 @@ import {
   type Refusals,
 } from "../../domain/refusals/refusals.ts";
 import { packBlob, unpackBlob } from "../base/blob.ts";
-import { inTime } from "../base/deadline.ts";
-import { groupsOf } from "../base/groups.ts";
+import { inTime, LOST, untilCommitted } from "../base/retry.ts";
+import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
 import { getEntry, getValue, newRowName, type Store } from "../store.ts";
 
 /** Teams written concurrently. */

@@ -11,9 +11,8 @@ import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/flags.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepricePosition, RunsRemaining } from "../../domain/repricing/job.ts";
-import { type Position, readEntries } from "../index/entries.ts";
+import { modelPart, type Position, readEntries } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { modelPart } from "../index/names.ts";
 import type { TeamAt } from "../runs/heads.ts";
 import { nextModelPart } from "../run_list/run_list.ts";
 

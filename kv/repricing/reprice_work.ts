@@ -19,9 +19,8 @@ import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { keys } from "../base/keys.ts";
+import { keys, newRowName } from "../base/keys.ts";
 import { createTeamJobs, type JobStep, type TeamJobDeps } from "../runs/team_jobs.ts";
-import { newRowName } from "../base/names.ts";
 import { countNames, gatherRuns, indexSpanOf } from "./index.ts";
 import {
   addStep,

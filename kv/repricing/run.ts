@@ -20,11 +20,10 @@ import {
 import { coversCalls } from "../../domain/runs/cost.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
-import { sizeOf } from "../writer/group.ts";
+import { type KvSet, type PendingMark, pendingName, sizeOf } from "../writer/group.ts";
 import { readHead, type RunAt, type StoredReprice, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
 import { blobWrite } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
@@ -35,7 +34,6 @@ import {
   type RunsRemaining,
 } from "../../domain/repricing/job.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { type PendingMark, pendingName } from "../writer/pending_mark.ts";
 import type { BackEnd } from "../base/limits.ts";
 
 /** Maximum batches checked and bytes of new prices in one commit. */

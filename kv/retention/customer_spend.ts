@@ -12,7 +12,7 @@ import { mergeRows, type RollupGroup, type RollupRow } from "../../domain/spend/
 import { keyParts, keys } from "../base/keys.ts";
 import type { TeamAt } from "../runs/heads.ts";
 import { decodeRollup } from "../spend/rollups.ts";
-import { customerPart } from "../index/names.ts";
+import { customerPart } from "../index/entries.ts";
 import { getAll, getValue, listRows, rowsAfter } from "../store.ts";
 
 /** Rows of one step; each changes at most six totals, whose keys must fit into one commit. */

@@ -8,8 +8,8 @@ import type {
   CustomerDeletion,
   DeletionStore,
   RunDeletion,
-} from "../../domain/retention/deletion.ts";
-import { inTime } from "../base/deadline.ts";
+} from "../../domain/retention/retention.ts";
+import { inTime } from "../base/retry.ts";
 import { isStored, type RunAt, type SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import type { TeamCommit } from "../summaries/team_commit.ts";
@@ -23,9 +23,14 @@ import {
   FIRST_INCIDENT,
   type IncidentPosition,
 } from "../alerts/customer_erasure.ts";
-import { ALL_ENTRIES, type EntryRange, readEntries, type StoredEntry } from "../index/entries.ts";
+import {
+  ALL_ENTRIES,
+  customerPart,
+  type EntryRange,
+  readEntries,
+  type StoredEntry,
+} from "../index/entries.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { customerPart } from "../index/names.ts";
 import { createTeamJobs, type JobStep, type TeamJobDeps } from "../runs/team_jobs.ts";
 import { customerShareOf, FIRST_DAY, type SpendPosition } from "./customer_spend.ts";
 import { leaveFaulty } from "./expiry.ts";

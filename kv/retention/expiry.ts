@@ -12,8 +12,10 @@ import {
   cutoffOf,
   type DaysOfPlan,
   dueOf,
+  EMPTY_SWEEP,
   expiryEntryOf,
   hasPayload,
+  type SweepCounts,
   withoutPayload,
 } from "../../domain/retention/retention.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
@@ -22,14 +24,13 @@ import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { readResults } from "../checks/results.ts";
 import { isStored, type LedgerAt, type RunAt, type SummarizedHead } from "../runs/heads.ts";
 import { blobWrite, chunkKeys, getAll, getValue, listRows } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import type { Write } from "../writer/group.ts";
 import { expireRun, moveExpiryEntry, type Removal, usageSums } from "./removal.ts";
 import { decodeSums, encodeLedger, encodeSums } from "../base/codec_sums.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/runs/event_totals.ts";
 import { addToMonth, type BatchEntry } from "../../domain/runs/ledger.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BatchIndex, numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
-import { EMPTY_SWEEP, type SweepCounts } from "../../domain/retention/sweep.ts";
 import type { EntryToRemove } from "../index/entries.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";

@@ -10,17 +10,20 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { WorkHandler } from "../../domain/work/work.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
-import type { RunDeletion } from "../../domain/retention/deletion.ts";
+import {
+  type ExpiryEntry,
+  expiryEntryOf,
+  type RunDeletion,
+} from "../../domain/retention/retention.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import type { RunAt, SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
-import { moveWork, workSet } from "../work/work_rows.ts";
+import { moveWork, workSet } from "../work/store.ts";
 import { getMany, getValue, listRows, type Store } from "../store.ts";
-import type { KvSet, Write } from "../writer/write.ts";
-import { type ExpiryEntry, expiryEntryOf } from "../../domain/retention/retention.ts";
+import type { KvSet, Write } from "../writer/group.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 
 /**

@@ -6,20 +6,22 @@
 import { addCounts, isZero } from "../../domain/core/sums.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
-import { cutoffOf, expiryEntryOf, type RetentionClass } from "../../domain/retention/retention.ts";
 import {
+  type CustomerDeletion,
+  cutoffOf,
   EMPTY_SWEEP,
+  expiryEntryOf,
   type ReadReport,
+  type RetentionClass,
   STAGED_MS_MAX,
   type SweepClock,
   type SweepClockMove,
   type SweepCounts,
   type SweepReport,
   type SweepStep,
-} from "../../domain/retention/sweep.ts";
+} from "../../domain/retention/retention.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
-import { deletionRows } from "../feed/feed_rows.ts";
+import { deletionRows } from "../feed/changes.ts";
 import { type Position, readEntries, type StoredEntry } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import type { TeamCommit } from "../summaries/team_commit.ts";
@@ -30,7 +32,7 @@ import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { removeOldStaged } from "../runs/staging.ts";
 import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
-import type { KvSet } from "../writer/write.ts";
+import type { KvSet } from "../writer/group.ts";
 import { leaveFaulty, planExpiry } from "./expiry.ts";
 
 /** Runs of one step, about as many as fit into one commit. */

@@ -15,19 +15,20 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { addCounts, isZero } from "../../domain/core/sums.ts";
-import { RETENTION_CLASSES, type RetentionClass } from "../../domain/retention/retention.ts";
 import {
   EMPTY_SWEEP,
   isSweepDue,
   nextSweepClock,
   nightOf,
   type ReadReport,
+  RETENTION_CLASSES,
+  type RetentionClass,
   SWEEP_GAP_MS,
   type SweepClock,
   type SweepClockMove,
   type SweepCounts,
   type SweepReport,
-} from "../../domain/retention/sweep.ts";
+} from "../../domain/retention/retention.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import { type JobDeps, jobLine } from "../../runtime/loop.ts";

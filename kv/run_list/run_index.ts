@@ -9,20 +9,18 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keyText } from "../writer/group.ts";
 import {
-  EntryReader,
-  type EntryToAdd,
-  type EntryToRemove,
-  type Position,
-} from "../index/entries.ts";
-import { keys, type RunIndexKind } from "../base/keys.ts";
-import {
   agentPart,
   COST_PARTS,
   costPart,
   customerPart,
+  EntryReader,
+  type EntryToAdd,
+  type EntryToRemove,
   featurePart,
   modelPart,
-} from "../index/names.ts";
+  type Position,
+} from "../index/entries.ts";
+import { keys, type RunIndexKind } from "../base/keys.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import { type RunsQuery, valuesOf } from "../../domain/runs/list_filter.ts";
 import type { RunKind } from "../../domain/runs/flags.ts";

@@ -29,16 +29,18 @@ import {
   valuesOf,
 } from "../../domain/runs/list_filter.ts";
 import { detailsOf } from "../../domain/runs/lines.ts";
-import { comparePositions, firstOrder, type Position } from "../index/entries.ts";
-import { keys, type RunIndexKind } from "../base/keys.ts";
 import {
   agentPart,
+  comparePositions,
   costPartsFrom,
   customerPart,
   featurePart,
+  firstOrder,
   modelPart,
   modelPrefix,
-} from "../index/names.ts";
+  type Position,
+} from "../index/entries.ts";
+import { keys, type RunIndexKind } from "../base/keys.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Store } from "../store.ts";
 import {

@@ -5,7 +5,7 @@
  */
 import { decodeTime } from "@std/ulid";
 import type { PendingLane } from "../../domain/runs/stages.ts";
-import { decodePending } from "../writer/pending_mark.ts";
+import { decodePending } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { eachRow, type Store } from "../store.ts";
 

@@ -14,11 +14,10 @@ import type {
 } from "../../domain/runs/event_page.ts";
 import type { BatchEntry, EventLedger, LedgerPage, PageEntry } from "../../domain/runs/ledger.ts";
 import { decodeBatch, decodePrices, type StoredBatch } from "../base/codec.ts";
-import { groupsOf } from "../base/groups.ts";
+import { GET_MANY_KEYS_MAX, groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { getMany, getValue, listRows, readBlob } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
+import type { KvSet } from "../writer/group.ts";
 import type { LedgerAt, RunAt } from "./heads.ts";
 
 /** A page that was not read yet, and the batches it may contain. */

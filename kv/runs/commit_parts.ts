@@ -15,8 +15,7 @@ import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { keys } from "../base/keys.ts";
 import type { NotedParts } from "../recent_heads.ts";
 import { type BlobWrite, blobWrite, getMany, type Store } from "../store.ts";
-import { pendingName } from "../writer/pending_mark.ts";
-import type { Write } from "../writer/write.ts";
+import { pendingName, type Write } from "../writer/group.ts";
 import { readParts, type RunAt } from "./heads.ts";
 import { tombstoneOf } from "./tombstone.ts";
 

@@ -6,7 +6,7 @@
  */
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { RunDeletion } from "../../domain/retention/deletion.ts";
+import type { RunDeletion } from "../../domain/retention/retention.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
 import type { ReportedPrice, RunParts, Score } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
@@ -19,10 +19,10 @@ import { decodeResults } from "../base/codec_checks.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
-import { pendingName } from "../writer/pending_mark.ts";
+import { pendingName } from "../writer/group.ts";
 import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
-import { groupsOf } from "../base/groups.ts";
+import { groupsOf } from "../base/limits.ts";
 import type { AddedScore } from "../../domain/runs/scores.ts";
 
 /** Address of a team's data. */

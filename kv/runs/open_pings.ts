@@ -13,7 +13,7 @@ import { BURST, KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getEntry, getValue, type Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import type { Write } from "../writer/group.ts";
 
 /** Milliseconds for which a run is named after its latest ping. */
 export const PINGS_NAMED_MS = DAY_MS;

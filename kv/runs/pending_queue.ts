@@ -12,11 +12,11 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { PendingBatch, PendingLane, PendingRun } from "../../domain/runs/stages.ts";
-import { decodePending, parsePendingName, pendingName } from "../writer/pending_mark.ts";
+import { decodePending, parsePendingName, pendingName } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import type { Backoff } from "../../runtime/backoff.ts";
+import type { Backoff } from "../../runtime/loop.ts";
 import { listRows, newRowName, type Store } from "../store.ts";
-import { FairQueue } from "../../runtime/fair_queue.ts";
+import { FairQueue } from "../../runtime/fair_slots.ts";
 
 /** Maximum rows per read, and about how many names: a row has at most those of one commit. */
 const READ = { rows: 500, names: 5_000 } as const;

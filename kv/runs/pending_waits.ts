@@ -6,9 +6,9 @@
 import { LRUCache } from "lru-cache";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
-import { groupsOf } from "../base/groups.ts";
+import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
-import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
+import { decodePending, parsePendingName } from "../writer/group.ts";
 import { eachRow, type Store } from "../store.ts";
 import { isStored, readHeads } from "./heads.ts";
 

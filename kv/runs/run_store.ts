@@ -19,9 +19,8 @@ import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunParts } from "../../domain/runs/run.ts";
-import { inTime } from "../base/deadline.ts";
+import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { BURST, KeyedMutex } from "../../runtime/keyed_mutex.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
 import { readHead, type RunAt } from "./heads.ts";
 import { type Call, commitParts, partsWrite, readSnapshot } from "./commit_parts.ts";
 import { createAppend } from "./events.ts";
@@ -32,7 +31,7 @@ import { Staging } from "./staging.ts";
 import type { Store } from "../store.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
 import { useAgent } from "../agents/rows.ts";
-import type { Write } from "../writer/write.ts";
+import type { Write } from "../writer/group.ts";
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
 

@@ -6,8 +6,8 @@
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { SummarizedHead } from "./heads.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import type { RunDeletion } from "../../domain/retention/deletion.ts";
-import type { Write } from "../writer/write.ts";
+import type { RunDeletion } from "../../domain/retention/retention.ts";
+import type { Write } from "../writer/group.ts";
 import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
 
 /** A run's change within a commit. */

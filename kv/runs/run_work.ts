@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/look.ts";
+import { kindLook } from "../../domain/alerts/deadlines.ts";
 import { isOfStore } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
@@ -24,10 +24,9 @@ import type { Work, WorkHandler, WorkKind } from "../../domain/work/work.ts";
 import { type JobDeps, jobLine } from "../../runtime/loop.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { workKey, workOf, workSet } from "../work/work_rows.ts";
+import { workKey, workOf, workSet } from "../work/store.ts";
 import { eachRow, getEntry, getMany, listRows, type Store } from "../store.ts";
-import { pendingName } from "../writer/pending_mark.ts";
-import type { KvSet } from "../writer/write.ts";
+import { type KvSet, pendingName } from "../writer/group.ts";
 
 /** Maximum failures of a team that are read: few of them are dead. */
 const FAILURES_READ_MAX = 500;

@@ -11,11 +11,10 @@ import {
   type ScoreOutcome,
   type ScoreRequest,
 } from "../../domain/runs/scores.ts";
-import { inTime } from "../base/deadline.ts";
+import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import { pendingName } from "../writer/pending_mark.ts";
+import { pendingName } from "../writer/group.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { commitParts } from "./commit_parts.ts";

@@ -13,12 +13,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AppendDecision, NewBatch } from "../../domain/runs/ledger.ts";
 import { type Blob, packBlob } from "../base/blob.ts";
 import { encodeBatch, encodePrices } from "../base/codec.ts";
-import { groupsOf } from "../base/groups.ts";
-import { keyParts, keys } from "../base/keys.ts";
-import { newRowName } from "../base/names.ts";
+import { groupsOf } from "../base/limits.ts";
+import { keyParts, keys, newRowName } from "../base/keys.ts";
 import type { NotedParts } from "../recent_heads.ts";
 import { type BlobRows, blobRows, listRows, type Store } from "../store.ts";
-import type { KvSet, Write } from "../writer/write.ts";
+import type { KvSet, Write } from "../writer/group.ts";
 import { commitParts } from "./commit_parts.ts";
 import type { RunAt } from "./heads.ts";
 

@@ -23,8 +23,8 @@ import { pause } from "../../runtime/loop.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, getValue, type Store } from "../store.ts";
-import { moveWork, workKey, workSet } from "../work/work_rows.ts";
-import type { Write } from "../writer/write.ts";
+import { moveWork, workKey, workSet } from "../work/store.ts";
+import type { Write } from "../writer/group.ts";
 import { commitUnnoted } from "./commit_parts.ts";
 import { PendingWaits } from "./pending_waits.ts";
 

@@ -7,7 +7,7 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { RunDeletion } from "../../domain/retention/deletion.ts";
+import type { RunDeletion } from "../../domain/retention/retention.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
 import { keys } from "../base/keys.ts";
 import { decodeLedger } from "../base/codec_sums.ts";

@@ -9,7 +9,7 @@ import type { Parsed, Problem } from "../../domain/core/errors.ts";
 import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
 import { SPEND_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
-import { currentScope, readScopes } from "../base/read_scope.ts";
+import { currentScope, readScopes } from "../base/reads.ts";
 
 /** Concurrent queries. More would not finish sooner and would hold more groups in memory. */
 const QUERIES: SlotLimits = { all: 2, team: 1, waiting: 200, teamWaiting: 20 };

@@ -9,14 +9,14 @@ import { keys } from "../base/keys.ts";
 import { changedRow, decodeRollup, encodeRollup, rollupRow } from "./rollups.ts";
 import { getAll } from "../store.ts";
 import { type TeamRows, type TeamSet, teamSet } from "../team/rows.ts";
-import type { KvSet, Write } from "../writer/write.ts";
+import type { KvSet, Write } from "../writer/group.ts";
 import {
   addAgentRun,
   type AgentActivity,
   agentRunOf,
   withLastSeen,
 } from "../../domain/agents/activity.ts";
-import { keyPart } from "../index/names.ts";
+import { keyPart } from "../index/entries.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { TeamAt } from "../runs/heads.ts";
 

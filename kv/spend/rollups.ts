@@ -17,13 +17,17 @@ import {
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec_shape.ts";
-import { throwIfEnded } from "../base/read_scope.ts";
+import { throwIfEnded } from "../base/reads.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import { type RowFamily, type TeamKey, teamKey } from "../team/rows.ts";
 import { createQueries } from "./queries.ts";
-import { keyPart } from "../index/names.ts";
-import type { Memory } from "../../runtime/memory.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
+import { keyPart } from "../index/entries.ts";
+import {
+  type ByteCache,
+  BYTES_PER_CHAR,
+  createByteCache,
+  type Memory,
+} from "../../runtime/memory.ts";
 
 /** Rows of one read: the most that one batch of the runtime holds. */
 const ROWS_PER_READ = 500;

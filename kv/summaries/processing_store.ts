@@ -14,19 +14,18 @@ import {
   expiryEntryOf,
   isSameExpiryEntry,
 } from "../../domain/retention/retention.ts";
-import { judgeAtOnce, type Judgement } from "../checks/at_once.ts";
-import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
+import { judgeAtOnce, type Judgement } from "../checks/judge.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import type { EntryToAdd } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { workSet } from "../work/work_rows.ts";
-import { Backoff } from "../../runtime/backoff.ts";
+import { workSet } from "../work/store.ts";
+import { Backoff } from "../../runtime/loop.ts";
 import { costFailed, runWorkRow } from "../runs/run_work.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { isAlive, type Store } from "../store.ts";
-import { pendingName } from "../writer/pending_mark.ts";
-import type { KvSet } from "../writer/write.ts";
+import { type KvSet, pendingName } from "../writer/group.ts";
 import type { OnCommitted, PlanUpdate, TeamCommit } from "./team_commit.ts";
 
 /** Dependencies of the worker's store. */

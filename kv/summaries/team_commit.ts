@@ -9,26 +9,23 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import type { StampSource } from "../../domain/alerts/stamp.ts";
+import type { StampSource } from "../../domain/alerts/incident.ts";
 import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
 import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
-import { LabeledCounter } from "../../runtime/metric_text.ts";
+import { LabeledCounter } from "../../runtime/metrics.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
 import { ConfigCache, type PreparedConfig } from "../config/prepared.ts";
-import { groupsOf } from "../base/groups.ts";
-import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
-import { keys } from "../base/keys.ts";
-import { newRowName } from "../base/names.ts";
+import { BACK_ENDS, groupsOf, type WriteSize } from "../base/limits.ts";
+import { keys, newRowName } from "../base/keys.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
-import { ChangeNotifier } from "../feed/change_notifier.ts";
+import { ChangeNotifier } from "../feed/changes.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { Store } from "../store.ts";
 import type { TeamChanges, TeamPlan } from "../team/plan.ts";
 import { TeamRowCache, type TeamRows } from "../team/rows.ts";
-import { sizeOf } from "../writer/group.ts";
-import { pendingName } from "../writer/pending_mark.ts";
+import { pendingName, sizeOf } from "../writer/group.ts";
 import { buildTeamWrite, type Summaries, type TeamCaches, type TeamWrite } from "./team_write.ts";
 
 /**

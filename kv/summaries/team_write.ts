@@ -12,7 +12,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import { changeActivity } from "../agents/agents.ts";
-import { type AlertDeps, NO_ALERTS, planAlerts } from "../alerts/plan.ts";
+import { type AlertDeps, NO_ALERTS, planAlerts } from "../alerts/read.ts";
 import { countsRow } from "../alerts/rows.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
@@ -25,7 +25,7 @@ import {
 import { keys } from "../base/keys.ts";
 import { planResults } from "../checks/results.ts";
 import type { ConfigCache } from "../config/prepared.ts";
-import { type FeedChange, feedChange } from "../feed/feed_rows.ts";
+import { type FeedChange, feedChange } from "../feed/changes.ts";
 import { outcomeRows } from "../monitors/outcomes.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
@@ -34,8 +34,7 @@ import type { Store } from "../store.ts";
 import type { PlannedRows } from "../team/plan.ts";
 import { storedRows, type TeamRowCache, type TeamRows } from "../team/rows.ts";
 import { quotaSet } from "../teams/quota_work.ts";
-import { keyText } from "../writer/group.ts";
-import type { KvSet, Write } from "../writer/write.ts";
+import { keyText, type KvSet, type Write } from "../writer/group.ts";
 
 /**
  * Maximum blocks that hold entries of one run: those of its opening, its close, and one more. A

@@ -11,7 +11,7 @@ import type { Environment } from "../../domain/core/environment.ts";
 import type { Region, TeamId } from "../../domain/core/ids.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 import type { Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import type { Write } from "../writer/group.ts";
 import type { TeamSet } from "./rows.ts";
 
 /** Rows of one commit. */

@@ -14,11 +14,10 @@ import {
   BYTES_PER_CHAR,
   createByteCache,
   ENTRY_BYTES,
-} from "../../runtime/byte_cache.ts";
+} from "../../runtime/memory.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, getEntry, type Store } from "../store.ts";
-import { keyText } from "../writer/group.ts";
-import type { KvSet, Write } from "../writer/write.ts";
+import { keyText, type KvSet, type Write } from "../writer/group.ts";
 
 /** Bytes of a team without its rows, and of a row without its name and value. */
 const TEAM_BYTES = 400, ROW_BYTES = ENTRY_BYTES + 40;

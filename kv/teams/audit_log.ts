@@ -13,7 +13,7 @@ import {
 } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, listRows, newRowName, type Store } from "../store.ts";
-import type { Write } from "../writer/write.ts";
+import type { Write } from "../writer/group.ts";
 
 /** Returns the rows of an entry, to set in the commit of the change it records. */
 export function auditRows(entry: AuditEntry): NonNullable<Write["sets"]> {

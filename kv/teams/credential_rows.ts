@@ -17,15 +17,14 @@ import { judgeId, type Region, type TeamId, uuid7Hex } from "../../domain/core/i
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
-import { nextSweepClock } from "../../domain/retention/sweep.ts";
+import { nextSweepClock } from "../../domain/retention/retention.ts";
 import { keys } from "../base/keys.ts";
-import { outsideScope } from "../base/read_scope.ts";
+import { outsideScope, Reads } from "../base/reads.ts";
 import { findEntry, getValue, type Store } from "../store.ts";
-import type { KvSet, Write } from "../writer/write.ts";
+import type { KvSet, Write } from "../writer/group.ts";
 import { auditRows } from "./audit_log.ts";
 import type { SlotLimits } from "../../runtime/fair_slots.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
-import { Reads } from "../base/reads.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 
 /** A credential as stored, by the hash of its secret. */
 export interface StoredCredential extends CredentialRecord {

@@ -9,10 +9,9 @@ import { type CredentialStore, rotatedCredentials } from "../../domain/teams/key
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
-import { inTime } from "../base/deadline.ts";
+import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
+import { inTime, LOST, untilCommittedInTime } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import {
   credentialAudit,

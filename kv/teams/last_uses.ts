@@ -8,8 +8,8 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/byte_cache.ts";
-import { groupsOf } from "../base/groups.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
+import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 

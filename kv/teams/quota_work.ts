@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/look.ts";
+import { kindLook } from "../../domain/alerts/deadlines.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Mailer } from "../../domain/core/mail.ts";
 import { monthOf } from "../../domain/core/time.ts";
@@ -27,8 +27,8 @@ import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import { type JobDeps, jobLine } from "../../runtime/loop.ts";
 import { keys } from "../base/keys.ts";
 import { getMany, getValue, type Store } from "../store.ts";
-import { workKey, workSet } from "../work/work_rows.ts";
-import type { KvSet, Write } from "../writer/write.ts";
+import { workKey, workSet } from "../work/store.ts";
+import type { KvSet, Write } from "../writer/group.ts";
 import { readUse } from "./usage.ts";
 
 export interface QuotaWorkDeps extends JobDeps {

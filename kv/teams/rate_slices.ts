@@ -13,9 +13,8 @@ import {
   SharedBucket,
   WAITING_MAX,
 } from "../../runtime/shared_bucket.ts";
-import { inTime } from "../base/deadline.ts";
+import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
 import { getEntry, type Store } from "../store.ts";
 import { GroupWriter, type Writer } from "../writer/writer.ts";
 

@@ -20,12 +20,10 @@ import {
   type TeamSpec,
 } from "../../domain/teams/team_change.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { inTime } from "../base/deadline.ts";
-import { keys, OWN_FORMAT } from "../base/keys.ts";
-import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
-import { newTeamId } from "../base/names.ts";
+import { inTime, LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
+import { keys, newTeamId, OWN_FORMAT } from "../base/keys.ts";
 import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
+import type { KvSet } from "../writer/group.ts";
 import { auditRows } from "./audit_log.ts";
 import {
   credentialWrite,

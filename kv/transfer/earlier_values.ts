@@ -8,7 +8,7 @@ import type { EarlierKind, RowKind } from "../../domain/core/export_format.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { Monitor } from "../../domain/monitors/row.ts";
 import { runOutcome, withMissed } from "../../domain/monitors/streak.ts";
-import type { Outcome } from "../../domain/outcomes/outcome.ts";
+import type { Outcome } from "../../domain/outcomes/window.ts";
 
 /** Returns the value of a row as this version stores it. */
 export function currentValue(kind: RowKind | EarlierKind, value: unknown): unknown {

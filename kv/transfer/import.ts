@@ -15,15 +15,13 @@ import {
   type RowKind,
 } from "../../domain/core/export_format.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { RunDeletion } from "../../domain/retention/deletion.ts";
+import type { RunDeletion } from "../../domain/retention/retention.ts";
 import { keys, OWN_FORMAT } from "../base/keys.ts";
 import { insertedKeys } from "../runs/tombstone.ts";
 import { planProjection } from "../summaries/processing_store.ts";
 import { TeamCommit } from "../summaries/team_commit.ts";
 import { listRows, type Store } from "../store.ts";
-import { sizeOf } from "../writer/group.ts";
-import { pendingName } from "../writer/pending_mark.ts";
-import type { KvSet } from "../writer/write.ts";
+import { type KvSet, pendingName, sizeOf } from "../writer/group.ts";
 import { TransferFailed } from "./export.ts";
 import { rowsOf } from "./rows.ts";
 import { importedUpdate, RunRowsBuilder } from "./stored_run.ts";

@@ -19,9 +19,9 @@ import type { StoredCredential } from "../teams/credential_rows.ts";
 import { noticeSets } from "../teams/quota_work.ts";
 import type { Notice } from "../../domain/teams/quota.ts";
 import type { Work } from "../../domain/work/work.ts";
-import { workSet } from "../work/work_rows.ts";
+import { workSet } from "../work/store.ts";
 import { currentValue } from "./earlier_values.ts";
-import type { KvSet } from "../writer/write.ts";
+import type { KvSet } from "../writer/group.ts";
 
 /** Families of keys that an import derives again. */
 const DERIVED = [

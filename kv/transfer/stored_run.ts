@@ -26,7 +26,7 @@ import { runWorkRow } from "../runs/run_work.ts";
 import { addToRow, type DirectoryRow } from "../runs/batches.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { blobWrite } from "../store.ts";
-import type { KvSet } from "../writer/write.ts";
+import type { KvSet } from "../writer/group.ts";
 import { fromJson } from "./rows.ts";
 
 /** An export holds each event once. */

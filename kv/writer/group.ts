@@ -1,14 +1,12 @@
 /**
- * Merges several writes into one atomic operation.
+ * Writes, which are committed as a whole, and their groups: one atomic operation for several.
  *
  * @module
  */
-import { PENDING_LANES } from "../../domain/runs/stages.ts";
-import { encodePending } from "./pending_mark.ts";
-import { keys } from "../base/keys.ts";
+import { PENDING_LANES, type PendingLane, type PendingRun } from "../../domain/runs/stages.ts";
+import { keys, newRowName } from "../base/keys.ts";
 import type { BackEnd, WriteSize } from "../base/limits.ts";
-import { newRowName } from "../base/names.ts";
-import type { KvSet, Write } from "./write.ts";
+import { judgeId, type RunId, type TeamId } from "../../domain/core/ids.ts";
 
 /** Parts of a size, each with its own limit. */
 const PARTS = ["checks", "mutations", "bytes", "keyBytes"] as const;
@@ -136,4 +134,69 @@ function bytesOf(value: unknown): number {
 
 function isDueWork({ key: [family, lane] }: KvSet): boolean {
   return family === "work" && lane !== "settled";
+}
+
+/** One caller's mutations: all of them are stored, or none. */
+export interface Write {
+  /** Team whose turn in the queue it uses; writes without a team share one. */
+  readonly team?: string;
+  /** Keys that must still have these versions; `null` means absent. Never a counter. */
+  readonly checks?: readonly Deno.AtomicCheck[];
+  /** Amounts to add to sum counters. */
+  readonly sums?: readonly { readonly key: Deno.KvKey; readonly by: bigint }[];
+  /** Values to set. A checked key is also set: the check protects that value. */
+  readonly sets?: readonly KvSet[];
+  readonly deletes?: readonly Deno.KvKey[];
+  /** Runs that the write changes. */
+  readonly pending?: readonly PendingMark[];
+  /** True if background work changes them, so that other work does not rest for it. */
+  readonly isBackground?: boolean;
+}
+
+export interface KvSet {
+  readonly key: Deno.KvKey;
+  readonly value: unknown;
+  /** Milliseconds after which the store removes the value; absent for never. */
+  readonly expireIn?: number;
+}
+
+/** Maximum characters of a team's id, with a margin. */
+const TEAM_CHARS_MAX = 64;
+
+/** A run that a write changed. */
+export interface PendingMark {
+  /** Queue that the run joins. */
+  readonly lane: PendingLane;
+  /** The run, in the format of {@link pendingName}. */
+  readonly name: string;
+}
+
+/** Encodes a run as text. */
+export function pendingName(team: TeamId, run: RunId): string {
+  return `${team} ${run}`;
+}
+
+/** Encodes the marks of one commit in one lane. */
+export function encodePending(names: readonly string[]): string {
+  return names.join("\n");
+}
+
+/**
+ * Decodes the names of {@link encodePending}. Invalid names are skipped: a damaged row must not
+ * block the rows after it.
+ */
+export function decodePending(value: unknown): string[] {
+  return typeof value === "string" ? value.split("\n").filter(isName) : [];
+}
+
+/** Returns whether {@link pendingName} could have produced it; other text may not fit a key. */
+function isName(text: string): boolean {
+  const { team, run } = parsePendingName(text);
+  return team.length > 0 && team.length <= TEAM_CHARS_MAX && judgeId("run", run) === "valid";
+}
+
+/** Decodes the text of {@link pendingName}. */
+export function parsePendingName(name: string): PendingRun {
+  const [team = "", run = ""] = name.split(" ");
+  return { team: team as TeamId, run: run as RunId };
 }

@@ -1,12 +1,12 @@
 /**
  * Wakes the worker and the work loop when a commit leaves them something to do.
  *
- * A commit wakes those of its own process at once, and rings the bell. Rows are the truth: without a
- * bell both look for work by themselves.
+ * A commit wakes those of its own process at once, and rings the bell: a message in the runtime's
+ * queue. Rows are the truth: a lost message costs time only, and without a bell both search for work
+ * by themselves.
  *
  * @module
  */
-import type { Bell } from "./bell.ts";
 
 /** Callbacks of a signal. */
 export interface Wakes {
@@ -58,4 +58,37 @@ export class WorkerSignal {
     this.bell?.ring();
     this.#wakes.work?.();
   }
+}
+
+/** Wakes a listener some milliseconds after it is rung. */
+export interface Bell {
+  /** Rings it, unless an earlier ring has not arrived yet. */
+  ring(): void;
+  /** Sets the callback of its rings. */
+  listen(wake: () => void): void;
+  /** Ends it; nothing rings after that. */
+  close(): void;
+}
+
+/**
+ * Opens a bell over a queue in memory. A queue in the ledger's file would end the process when the
+ * disk is full.
+ */
+export async function openBell(): Promise<Bell> {
+  const queue = await Deno.openKv(":memory:");
+  let wake = () => {};
+  let isRung = false;
+  void queue.listenQueue(() => {
+    isRung = false;
+    wake();
+  });
+  return {
+    ring() {
+      if (isRung) return;
+      isRung = true;
+      queue.enqueue(null).catch(() => isRung = false);
+    },
+    listen: (callback) => void (wake = callback),
+    close: () => queue.close(),
+  };
 }

@@ -13,21 +13,19 @@
 import type { Deadlines, Wait } from "../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Memory } from "../../runtime/memory.ts";
-import { groupsOf } from "../base/groups.ts";
-import type { WorkerSignal } from "./signal.ts";
-import { type CommitDeps, Commits } from "./commits.ts";
-import { Group, keyText, sizeOf } from "./group.ts";
 import {
   COMMIT_ATTEMPTS_MAX,
   COMMIT_WAIT,
   GET_MANY_KEYS_MAX,
+  groupsOf,
   QUEUE,
   QUEUE_TEAM_PART,
   type WriteSize,
 } from "../base/limits.ts";
-import { FairQueue } from "../../runtime/fair_queue.ts";
-import { WriterMetrics } from "./metrics.ts";
-import type { Write } from "./write.ts";
+import type { WorkerSignal } from "./signal.ts";
+import { type CommitDeps, Commits, WriterMetrics } from "./commits.ts";
+import { Group, keyText, sizeOf, type Write } from "./group.ts";
+import { FairQueue } from "../../runtime/fair_slots.ts";
 
 /** A queued or in-flight write. */
 interface Pending {

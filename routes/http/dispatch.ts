@@ -7,7 +7,7 @@
 import type { Principal } from "../../domain/teams/credentials.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { Overloaded, type Problem, StorageUnavailable } from "../../domain/core/errors.ts";
-import type { CountRequest } from "../../runtime/request_metrics.ts";
+import type { CountRequest } from "../../runtime/metrics.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { fail, OVERLOADED } from "./answer.ts";

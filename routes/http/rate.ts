@@ -1,8 +1,7 @@
 /** Request and byte rates of teams, the cost of their reads, and the rate headers (decisions 36 and 37). */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Api, tokensOf } from "../../runtime/rate_limit.ts";
+import { type Api, type TokenBucket, tokensOf } from "../../runtime/rate_limit.ts";
 import type { Rate } from "../../domain/teams/plans.ts";
-import type { TokenBucket } from "../../runtime/token_bucket.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";

@@ -1,9 +1,8 @@
 /** `DELETE /v1/customers/{customer_id}` and `GET /v1/deletions/{id}`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ACTIVE_JOBS_MAX } from "../../domain/core/jobs.ts";
-import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
-import { keys } from "../../kv/base/keys.ts";
-import { newRowName } from "../../kv/base/names.ts";
+import type { CustomerDeletion } from "../../domain/retention/retention.ts";
+import { keys, newRowName } from "../../kv/base/keys.ts";
 import { DAY_MS } from "../support/harness/retention_harness.ts";
 import { aFinish, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";

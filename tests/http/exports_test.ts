@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parse } from "csv-parse";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import { currentScope } from "../../kv/base/read_scope.ts";
+import { currentScope } from "../../kv/base/reads.ts";
 import { aFinish, aHeartbeat, aRun, at, events, runId } from "../support/builders/requests.ts";
 import { aRow, FakeRunList } from "../support/builders/exports.ts";
 import { operate, OPERATOR_KEY } from "../support/harness/operator.ts";

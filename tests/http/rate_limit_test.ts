@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseList } from "structured-headers";
 import type { Team } from "../../domain/teams/team.ts";
-import type { TokenBucket } from "../../runtime/token_bucket.ts";
+import type { TokenBucket } from "../../runtime/rate_limit.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";

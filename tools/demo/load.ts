@@ -6,7 +6,7 @@ import type { Region } from "../../domain/core/ids.ts";
 import { Memory } from "../../runtime/memory.ts";
 import { createRequestLimits } from "../../runtime/rate_limit.ts";
 import { TIMERS } from "../../runtime/deadlines.ts";
-import { outsideScope } from "../../kv/base/read_scope.ts";
+import { outsideScope } from "../../kv/base/reads.ts";
 import type { SealKeys } from "../../kv/channels/seal.ts";
 import type { Store } from "../../kv/store.ts";
 import { NO_EGRESS, parseEgress } from "../../outbound/egress.ts";

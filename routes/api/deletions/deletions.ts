@@ -6,12 +6,12 @@ import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isJobId } from "../../../domain/repricing/job.ts";
-import type {
-  CustomerDeletion,
-  DeletionStore,
-  RunDeletion,
-} from "../../../domain/retention/deletion.ts";
-import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
+import {
+  type CustomerDeletion,
+  type DeletionStore,
+  type RunDeletion,
+  TOMBSTONE_DAYS,
+} from "../../../domain/retention/retention.ts";
 import { answer, fail, writeHeaders } from "../../http/answer.ts";
 import { nameInPath } from "../../http/query.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
@@ -19,9 +19,10 @@ import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { answered, endpoints, ok } from "../../openapi/describe.ts";
 import { idOf, jobId } from "../../openapi/fields.ts";
-import * as shape from "../../openapi/wire.ts";
 import { RUN } from "../runs/examples.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
+
+import * as shape from "../../openapi/wire.ts";
 
 /** Milliseconds to wait for a customer's deletion: most finish in time. */
 const WAIT_MS = 5_000;

@@ -9,7 +9,7 @@ import {
   METRICS_TYPE,
   metricsText,
   type Sample,
-} from "../../../runtime/metric_text.ts";
+} from "../../../runtime/metrics.ts";
 import {
   type MonitorPage,
   MONITORS_PER_PAGE,

@@ -7,7 +7,7 @@ import { HOUR_MS } from "../../../domain/core/time.ts";
 import { durationWord, scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { parseMonitorTexts } from "../../../domain/monitors/body.ts";
 import type { MonitorSettings } from "../../../domain/monitors/monitor.ts";
-import { OUTCOMES_MAX } from "../../../domain/outcomes/outcome.ts";
+import { OUTCOMES_MAX } from "../../../domain/outcomes/window.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { NO_SUCH_MONITOR } from "../../api/monitors/monitors.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";

@@ -1,20 +1,21 @@
 /** The form of a rule, one for each kind, and the API's call that it makes. */
 import type { Child } from "hono/jsx";
-import * as rules from "../../../domain/alerts/rule.ts";
 import { FITTING, parseRule, ruleFields } from "../../../domain/alerts/rule_body.ts";
 import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import { OUTCOMES_MAX } from "../../../domain/outcomes/outcome.ts";
+import { OUTCOMES_MAX } from "../../../domain/outcomes/window.ts";
 import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
 import { bodyOf, readInteger } from "../components/form_fields.tsx";
-import * as objects from "../components/object_forms.tsx";
 import type { ObjectForms } from "../components/object_pages.tsx";
 import { readSetup, withTabs } from "./frame.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "./known_values.tsx";
 import { NEW_RULE_PATH, RULES_PATH } from "./paths.ts";
 import { KIND_LABELS, MISSED_LABELS, TROUBLE_LABELS } from "./rule_words.ts";
+
+import * as rules from "../../../domain/alerts/rule.ts";
+import * as objects from "../components/object_forms.tsx";
 
 /** Returns the kind of a form; the first one for another name. */
 function kindOf(name: string | null | undefined): rules.RuleKind {

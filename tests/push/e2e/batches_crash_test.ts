@@ -1,6 +1,6 @@
 /** Tests that kill -9 while large batches arrive leaves each of them stored completely or not (R36). */
 import { assert, assertEquals } from "@std/assert";
-import { STAGED_MS_MAX } from "../../../domain/retention/sweep.ts";
+import { STAGED_MS_MAX } from "../../../domain/retention/retention.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import { aLargeBatch } from "../../support/builders/large_batches.ts";

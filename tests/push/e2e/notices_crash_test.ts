@@ -6,7 +6,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { noticeSets, noticeWork, quotaSet } from "../../../kv/teams/quota_work.ts";
-import { workKey } from "../../../kv/work/work_rows.ts";
+import { workKey } from "../../../kv/work/store.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
 import { type Behaviour, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
 import { withFolder, withStore } from "../../support/harness/temp_store.ts";

@@ -5,9 +5,8 @@ import { newJob } from "../../../domain/repricing/job.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { keys } from "../../../kv/base/keys.ts";
-import { newRowName } from "../../../kv/base/names.ts";
-import { modelPart } from "../../../kv/index/names.ts";
+import { keys, newRowName } from "../../../kv/base/keys.ts";
+import { modelPart } from "../../../kv/index/entries.ts";
 import { refusalOf } from "../../support/builders/rate_cards.ts";
 import {
   aClosedRun,

@@ -2,8 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { WORK_KINDS } from "../../../domain/work/work.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";
-import { createWorkStore } from "../../../kv/work/store.ts";
-import { workSet } from "../../../kv/work/work_rows.ts";
+import { createWorkStore, workSet } from "../../../kv/work/store.ts";
 import { DeliveriesHarness } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
 

@@ -1,10 +1,9 @@
 /** Deleting a customer removes all of its data and no other customer's. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { CustomerDeletion } from "../../../domain/retention/deletion.ts";
-import { customerPart } from "../../../kv/index/names.ts";
+import type { CustomerDeletion } from "../../../domain/retention/retention.ts";
+import { ALL_ENTRIES, customerPart, readEntries } from "../../../kv/index/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { ALL_ENTRIES, readEntries } from "../../../kv/index/entries.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";

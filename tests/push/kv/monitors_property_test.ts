@@ -1,6 +1,5 @@
 /** Monitors in the store after any steps of two processes, compared with the pure rules. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import {
   addOutcomes,
   changeSettings,
@@ -12,13 +11,15 @@ import {
   resumeMonitor,
   runOutcome,
 } from "../../../domain/monitors/monitor.ts";
-import type { Outcome } from "../../../domain/outcomes/outcome.ts";
+import type { Outcome } from "../../../domain/outcomes/window.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { HOURLY, MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
+
+import fc from "fast-check";
 
 /** A step of one of two processes, some minutes after the step before. */
 const step = fc.record({

@@ -2,10 +2,8 @@
  * Heads in memory under random calls, faults, losses of heads and restarts, with a worker at work:
  * summaries and roll-ups equal what is stored.
  */
-import fc from "fast-check";
-import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
+import { isOfStore, Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { isOfStore } from "../../../domain/core/errors.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import {
   aCall,
@@ -19,7 +17,9 @@ import { NOON } from "../../support/harness/harness.ts";
 import { HookedProcess } from "../../support/harness/hooked_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
-import { pendingName } from "../../../kv/writer/pending_mark.ts";
+import { pendingName } from "../../../kv/writer/group.ts";
+
+import fc from "fast-check";
 
 const RUNS = 2;
 

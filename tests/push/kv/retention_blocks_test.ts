@@ -1,9 +1,8 @@
 /** Retention of runs whose entries share rows: each run leaves its blocks, and its neighbours stay. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
-import { addEntries, ALL_ENTRIES, readEntries } from "../../../kv/index/entries.ts";
-import { customerPart } from "../../../kv/index/names.ts";
+import { EMPTY_SWEEP } from "../../../domain/retention/retention.ts";
+import { addEntries, ALL_ENTRIES, customerPart, readEntries } from "../../../kv/index/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";

@@ -1,8 +1,7 @@
 /** Run lists over entries of both forms: blocks and rows of single entries. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunsQuery } from "../../../domain/runs/list.ts";
-import { addEntries } from "../../../kv/index/entries.ts";
-import { modelPart } from "../../../kv/index/names.ts";
+import { addEntries, modelPart } from "../../../kv/index/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import {
   createRunListStore,

@@ -1,7 +1,11 @@
 /** A sweep interrupted at any point ends the same as an undisturbed one. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { nightOf, SWEEP_SILENCE_MS, type SweepCounts } from "../../../domain/retention/sweep.ts";
+import {
+  nightOf,
+  SWEEP_SILENCE_MS,
+  type SweepCounts,
+} from "../../../domain/retention/retention.ts";
 import { contentsOf, type RetentionHarness } from "../../support/harness/retention_harness.ts";
 import type { Fault } from "../../support/fakes/fault_kv.ts";
 import { OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";

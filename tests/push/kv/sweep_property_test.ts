@@ -1,13 +1,11 @@
 /** Whatever is stored and whenever a sweep runs, it removes exactly the expired data. */
 import { addCounts } from "../../../domain/core/sums.ts";
 import { assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId } from "../../../domain/core/ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
-import { hasPayload } from "../../../domain/retention/retention.ts";
-import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP, hasPayload } from "../../../domain/retention/retention.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { eventId } from "../../support/builders/requests.ts";
 import {
@@ -24,6 +22,8 @@ import { aCall, dumpOf, readRun, run } from "../../support/builders/stored_runs.
 import { RunModel, TeamModel } from "../../support/oracles/retention_model.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { noise, TempStore } from "../../support/harness/temp_store.ts";
+
+import fc from "fast-check";
 
 const RUNS = 4;
 

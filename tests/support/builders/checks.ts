@@ -6,7 +6,7 @@ import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { decodeResults } from "../../../kv/base/codec_checks.ts";
 import { decodeSums } from "../../../kv/base/codec_sums.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import type { DayRow } from "../../../kv/checks/rows.ts";
+import type { DayRow } from "../../../kv/checks/day_counts.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { getValue, type Store } from "../../../kv/store.ts";
 import { run, TEAM } from "./stored_runs.ts";

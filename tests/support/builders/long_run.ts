@@ -21,8 +21,7 @@ import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { encodeBatch } from "../../../kv/base/codec.ts";
 import { blobWrite, type Store } from "../../../kv/store.ts";
-import { pendingName } from "../../../kv/writer/pending_mark.ts";
-import type { KvSet } from "../../../kv/writer/write.ts";
+import { type KvSet, pendingName } from "../../../kv/writer/group.ts";
 import { encodeLedger } from "../../../kv/base/codec_sums.ts";
 
 /** Batches of a run, each with its arrival in unix milliseconds. */

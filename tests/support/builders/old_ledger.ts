@@ -2,7 +2,7 @@
 import { storeOver } from "../harness/stores.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { SweepCounts } from "../../../domain/retention/sweep.ts";
+import type { SweepCounts } from "../../../domain/retention/retention.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { aLargeCall, DAY_MS, RetentionHarness } from "../harness/retention_harness.ts";

@@ -1,5 +1,5 @@
 /** Stores incidents with their rows and messages. */
-import { firstIncidentLookAt } from "../../../domain/alerts/expiry.ts";
+import { firstIncidentLookAt } from "../../../domain/alerts/deadlines.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { newInstance } from "../../../domain/alerts/instance.ts";
 import { factsOf } from "../../../domain/alerts/notify.ts";
@@ -10,9 +10,9 @@ import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { incidentAtSet, incidentSet, instanceSet } from "../../../kv/alerts/rows.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
-import { workSet } from "../../../kv/work/work_rows.ts";
+import { workSet } from "../../../kv/work/store.ts";
 import type { Store } from "../../../kv/store.ts";
-import type { KvSet } from "../../../kv/writer/write.ts";
+import type { KvSet } from "../../../kv/writer/group.ts";
 
 /** Stores an incident with two messages to the channel "ops". */
 export async function storeIncident(

@@ -2,8 +2,7 @@
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Rate, Tier } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { keys } from "../../../kv/base/keys.ts";
-import { newTeamId } from "../../../kv/base/names.ts";
+import { keys, newTeamId } from "../../../kv/base/keys.ts";
 import { getValue, type Store } from "../../../kv/store.ts";
 
 /** Stores a team. */

@@ -8,7 +8,7 @@ import {
   type SweepClockMove,
   type SweepReport,
   type SweepStep,
-} from "../../../domain/retention/sweep.ts";
+} from "../../../domain/retention/retention.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { TEAM } from "../builders/stored_runs.ts";
 import type { SweepStore } from "../../../kv/retention/sweep_store.ts";

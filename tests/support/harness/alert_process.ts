@@ -1,11 +1,10 @@
 /** A process that judges runs and counts their signals, and looks at what is due. */
-import { kindLook } from "../../../domain/alerts/look.ts";
-import type { Incident } from "../../../domain/alerts/incident.ts";
+import { kindLook } from "../../../domain/alerts/deadlines.ts";
+import { createStamps, type Incident } from "../../../domain/alerts/incident.ts";
 import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
 import type { AlertWork } from "../../../domain/alerts/signal.ts";
 import type { SilenceSettings } from "../../../domain/alerts/silence.ts";
-import { createStamps } from "../../../domain/alerts/stamp.ts";
 import type { RuleStore, SilenceStore } from "../../../domain/alerts/store.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { AllFacts, FactName } from "../../../domain/checks/program.ts";
@@ -23,8 +22,8 @@ import { createRuleStore } from "../../../kv/alerts/rules.ts";
 import { createSilenceStore } from "../../../kv/alerts/silences.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";
-import { createJudgeLater, type JudgeLater, type RunChanges } from "../../../kv/checks/later.ts";
-import { workSet } from "../../../kv/work/work_rows.ts";
+import { createJudgeLater, type JudgeLater, type RunChanges } from "../../../kv/checks/judge.ts";
+import { workSet } from "../../../kv/work/store.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { readHead } from "../../../kv/runs/heads.ts";
 import { createSpendStore } from "../../../kv/spend/rollups.ts";

@@ -5,7 +5,7 @@ import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import { RecentHeads } from "../../../kv/recent_heads.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import type { Store } from "../../../kv/store.ts";
-import type { Write } from "../../../kv/writer/write.ts";
+import type { Write } from "../../../kv/writer/group.ts";
 import { aCall, assertSumsAddUp, run, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { StoreProcess } from "./store_process.ts";

@@ -1,5 +1,5 @@
 /** The nightly sweep of one process, without the loop of its work. */
-import type { SweepReport } from "../../../domain/retention/sweep.ts";
+import type { SweepReport } from "../../../domain/retention/retention.ts";
 import type { SweepStore } from "../../../kv/retention/sweep_store.ts";
 import { SweepWork, type SweepWorkDeps } from "../../../kv/retention/sweep_work.ts";
 

@@ -4,9 +4,12 @@ import { createHash } from "node:crypto";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
-import type { DeletionStore } from "../../../domain/retention/deletion.ts";
-import { RETENTION_CLASSES } from "../../../domain/retention/retention.ts";
-import { EMPTY_SWEEP, type SweepCounts } from "../../../domain/retention/sweep.ts";
+import {
+  type DeletionStore,
+  EMPTY_SWEEP,
+  RETENTION_CLASSES,
+  type SweepCounts,
+} from "../../../domain/retention/retention.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
@@ -15,13 +18,12 @@ import { NightlySweep } from "./nightly_sweep.ts";
 import { createDeletionWork } from "../../../kv/retention/deletion_work.ts";
 import { createRepriceWork } from "../../../kv/repricing/reprice_work.ts";
 import { createPurgeWork } from "../../../kv/retention/removal.ts";
-import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
+import { createSweepStore, type SweepStore } from "../../../kv/retention/sweep_store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { aCall } from "../builders/stored_runs.ts";
 import { ONE_STEP, workOnce } from "./jobs.ts";
 import { StoreProcess } from "./store_process.ts";
 import { noise } from "./temp_store.ts";
-import type { SweepStore } from "../../../kv/retention/sweep_store.ts";
 import { insertTeam } from "../builders/teams.ts";
 
 export const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 /** A process on a store, without the rest of a service. */
-import { workOf } from "../../../kv/work/work_rows.ts";
+import { createWorkStore, workOf } from "../../../kv/work/store.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Work } from "../../../domain/work/work.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
@@ -7,9 +7,8 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
-import { createJudgeLater, type JudgeLater } from "../../../kv/checks/later.ts";
+import { createJudgeLater, type JudgeLater } from "../../../kv/checks/judge.ts";
 import { createRunWork } from "../../../kv/runs/run_work.ts";
-import { createWorkStore } from "../../../kv/work/store.ts";
 import { processAll, runsOf } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { processingOf } from "./stores.ts";

@@ -3,8 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { RunChange } from "../../../domain/feed/changes.ts";
 import { listRowOf } from "../../../domain/runs/list.ts";
-import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
-import { createChangeStore } from "../../../kv/feed/change_store.ts";
+import { ChangeNotifier, createChangeStore } from "../../../kv/feed/changes.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import type { Store } from "../../../kv/store.ts";
 

@@ -1,8 +1,7 @@
 /** Model of the data that remains of aging runs, written from decisions 18 and 40 alone. */
 import type { EventId } from "../../../domain/core/ids.ts";
-import { TIERS } from "../../../domain/teams/plans.ts";
-import type { Tier } from "../../../domain/teams/plans.ts";
-import { EMPTY_SWEEP, type SweepCounts } from "../../../domain/retention/sweep.ts";
+import { type Tier, TIERS } from "../../../domain/teams/plans.ts";
+import { EMPTY_SWEEP, type SweepCounts } from "../../../domain/retention/retention.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { DAY_MS } from "../harness/retention_harness.ts";
 

@@ -1,7 +1,7 @@
 /** Process metrics describe this process. */
 import { assert, assertEquals } from "@std/assert";
 import { VERSION } from "../../../domain/core/version.ts";
-import { metricsText } from "../../../runtime/metric_text.ts";
+import { metricsText } from "../../../runtime/metrics.ts";
 import { ProcessMetrics } from "../../../app/metrics.ts";
 import { cpuMs } from "../../support/oracles/durations.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";

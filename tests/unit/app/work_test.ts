@@ -1,6 +1,6 @@
 /** The work that a cron awaits: `Service.work`. */
 import { assert, assertEquals } from "@std/assert";
-import { nightOf, type SweepReport } from "../../../domain/retention/sweep.ts";
+import { nightOf, type SweepReport } from "../../../domain/retention/retention.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { Notice } from "../../../domain/teams/quota.ts";
 import { quotaSet } from "../../../kv/teams/quota_work.ts";

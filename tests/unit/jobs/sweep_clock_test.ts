@@ -1,6 +1,10 @@
 /** Sweep clock: a temporarily wrong machine clock removes almost nothing too early. */
 import { assert, assertEquals } from "@std/assert";
-import { EMPTY_SWEEP, SWEEP_CLOCK_STEP_MS, SWEEP_GAP_MS } from "../../../domain/retention/sweep.ts";
+import {
+  EMPTY_SWEEP,
+  SWEEP_CLOCK_STEP_MS,
+  SWEEP_GAP_MS,
+} from "../../../domain/retention/retention.ts";
 import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aRunNow, OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";

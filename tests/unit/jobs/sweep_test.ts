@@ -8,7 +8,7 @@ import {
   EMPTY_SWEEP,
   SWEEP_SILENCE_MS,
   type SweepReport,
-} from "../../../domain/retention/sweep.ts";
+} from "../../../domain/retention/retention.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { SweepWork } from "../../../kv/retention/sweep_work.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";

@@ -5,7 +5,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createCredentialStore } from "../../../kv/teams/credentials.ts";
 import { createTeamStore } from "../../../kv/teams/teams.ts";
-import type { Write } from "../../../kv/writer/write.ts";
+import type { Write } from "../../../kv/writer/group.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";

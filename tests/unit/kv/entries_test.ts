@@ -16,7 +16,7 @@ import {
   removeEntries,
 } from "../../../kv/index/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { readScopes } from "../../../kv/base/read_scope.ts";
+import { readScopes } from "../../../kv/base/reads.ts";
 import type { Store } from "../../../kv/store.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";

@@ -2,9 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { readScopes } from "../../../kv/base/read_scope.ts";
-import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
-import { createChangeStore } from "../../../kv/feed/change_store.ts";
+import { readScopes } from "../../../kv/base/reads.ts";
+import { ChangeNotifier, createChangeStore } from "../../../kv/feed/changes.ts";
 import { Follower } from "../../support/oracles/feed.ts";
 import {
   finish,

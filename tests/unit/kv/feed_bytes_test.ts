@@ -7,9 +7,8 @@ import {
   RUN_MODELS_MAX,
 } from "../../../domain/core/limits.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
-import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
-import { createChangeStore } from "../../../kv/feed/change_store.ts";
-import { readScopes } from "../../../kv/base/read_scope.ts";
+import { ChangeNotifier, createChangeStore } from "../../../kv/feed/changes.ts";
+import { readScopes } from "../../../kv/base/reads.ts";
 import { Follower } from "../../support/oracles/feed.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aCall, open, processAll, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";

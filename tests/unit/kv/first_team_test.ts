@@ -3,7 +3,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import { createCredentialStore } from "../../../kv/teams/credentials.ts";
 import { type OpenStore, openUnlocked } from "../../../kv/open.ts";
-import type { Write } from "../../../kv/writer/write.ts";
+import type { Write } from "../../../kv/writer/group.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { insertTeam } from "../../support/builders/teams.ts";
 import { ensureFirstTeam, KeyRequired } from "../../../kv/teams/teams.ts";

@@ -12,7 +12,7 @@ import { createIdleHandler } from "../../../kv/runs/idle_closes.ts";
 import type { Store } from "../../../kv/store.ts";
 import { exportLines } from "../../../kv/transfer/export.ts";
 import { importLines } from "../../../kv/transfer/import.ts";
-import type { KvSet, Write } from "../../../kv/writer/write.ts";
+import type { KvSet, Write } from "../../../kv/writer/group.ts";
 import { anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { Instance } from "../../support/harness/instance.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";

@@ -7,7 +7,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { PagedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { AppendOutcome, RunStore } from "../../../domain/runs/store.ts";
-import { STAGED_MS_MAX } from "../../../domain/retention/sweep.ts";
+import { STAGED_MS_MAX } from "../../../domain/retention/retention.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";

@@ -23,7 +23,7 @@ import {
 import { Findings } from "../../../kv/integrity/findings.ts";
 import { verifyPages } from "../../../kv/integrity/run.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { readScopes } from "../../../kv/base/read_scope.ts";
+import { readScopes } from "../../../kv/base/reads.ts";
 import { ledgerOf } from "../../../kv/runs/tombstone.ts";
 import type { Store } from "../../../kv/store.ts";
 import { SEED } from "../../support/harness/seed.ts";

@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { Memory, MEMORY_SHARES, type MemoryShare } from "../../../runtime/memory.ts";
-import { RequestMetrics } from "../../../runtime/request_metrics.ts";
+import { RequestMetrics } from "../../../runtime/metrics.ts";
 import type { RollupGroup, RollupRow } from "../../../domain/spend/rollup.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";

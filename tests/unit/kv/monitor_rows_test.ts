@@ -5,7 +5,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { rowsOfChanges } from "../../../kv/monitors/rows.ts";
 import type { Store } from "../../../kv/store.ts";
-import type { Write } from "../../../kv/writer/write.ts";
+import type { Write } from "../../../kv/writer/group.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { HOUR, HOURLY, MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";

@@ -6,13 +6,13 @@ import { PENDING_LANES, type PendingLane } from "../../../domain/runs/stages.ts"
 import { keys } from "../../../kv/base/keys.ts";
 import { PendingQueue } from "../../../kv/runs/pending_queue.ts";
 import { PendingWaits } from "../../../kv/runs/pending_waits.ts";
-import { Backoff } from "../../../runtime/backoff.ts";
+import { Backoff } from "../../../runtime/loop.ts";
 import {
   decodePending,
   encodePending,
   parsePendingName,
   pendingName,
-} from "../../../kv/writer/pending_mark.ts";
+} from "../../../kv/writer/group.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aCall, finish, open, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";

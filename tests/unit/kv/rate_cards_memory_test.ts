@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
-import type { Write } from "../../../kv/writer/write.ts";
+import type { Write } from "../../../kv/writer/group.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
   aSpec,

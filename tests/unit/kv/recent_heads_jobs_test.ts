@@ -4,11 +4,10 @@
 import { ONE_STEP, workOnce } from "../../support/harness/jobs.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import { newRowName } from "../../../kv/base/names.ts";
+import { keys, newRowName } from "../../../kv/base/keys.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { createRepriceWork } from "../../../kv/repricing/reprice_work.ts";
 import type { RunFailure } from "../../../domain/runs/stages.ts";
-import { keys } from "../../../kv/base/keys.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { startedJob } from "../../support/builders/jobs.ts";
@@ -18,7 +17,7 @@ import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harnes
 import { append, beat, costOf, held, HookedProcess } from "../../support/harness/hooked_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
-import { pendingName } from "../../../kv/writer/pending_mark.ts";
+import { pendingName } from "../../../kv/writer/group.ts";
 
 const NEW_CARD = cardOf(rateRow("known", 30, 50));
 const SPEC = { model: "known", provider: null, from: null, to: null };

@@ -6,7 +6,7 @@ import { Memory } from "../../../runtime/memory.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { openStore } from "../../../kv/open.ts";
-import { pendingName } from "../../../kv/writer/pending_mark.ts";
+import { pendingName } from "../../../kv/writer/group.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { openOldLedger } from "../../support/builders/old_ledger.ts";

@@ -8,7 +8,7 @@ import {
   type RunListStore,
 } from "../../../kv/run_list/run_list.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/index/names.ts";
+import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/index/entries.ts";
 import type { Store } from "../../../kv/store.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";

@@ -6,11 +6,11 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
-import { type RollupRow } from "../../../domain/spend/rollup.ts";
+import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { type Spend, spendOf } from "../../../domain/spend/spend.ts";
 import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import { createQueries } from "../../../kv/spend/queries.ts";
-import { readScopes } from "../../../kv/base/read_scope.ts";
+import { readScopes } from "../../../kv/base/reads.ts";
 import type { Store } from "../../../kv/store.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 

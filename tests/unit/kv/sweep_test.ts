@@ -3,7 +3,7 @@ import { startedJob } from "../../support/builders/jobs.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP } from "../../../domain/retention/retention.ts";
 import { decodeRollup } from "../../../kv/spend/rollups.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { contentsOf, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";

@@ -2,12 +2,13 @@
 import { SEED } from "../../support/harness/seed.ts";
 import { writerOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import { BACK_ENDS, type BackEnd, QUEUE } from "../../../kv/base/limits.ts";
-import type { Write } from "../../../kv/writer/write.ts";
+import type { Write } from "../../../kv/writer/group.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+
+import fc from "fast-check";
 
 /** The outcome of one write, as reported to its caller. */
 type Outcome = "stored" | "stale" | "unknown";

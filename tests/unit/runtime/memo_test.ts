@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { memo } from "../../../runtime/memo.ts";
-import { Memory } from "../../../runtime/memory.ts";
+import { memo, Memory } from "../../../runtime/memory.ts";
 
 function counted(make: (name: string) => string = (name) => `made ${name}`) {
   const memory = new Memory(256);

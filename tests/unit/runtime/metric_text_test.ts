@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Histogram, type MetricFamily, metricsText } from "../../../runtime/metric_text.ts";
+import { Histogram, type MetricFamily, metricsText } from "../../../runtime/metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 
 Deno.test("text: each family has its help, type and samples, byte for byte", () => {

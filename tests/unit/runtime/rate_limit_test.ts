@@ -1,11 +1,17 @@
 /** The bucket against a model of the contract, on a test clock. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { CONTROL, createRequestLimits, RateLimiter } from "../../../runtime/rate_limit.ts";
+import {
+  CONTROL,
+  createRequestLimits,
+  MEAN_SECONDS,
+  RateLimiter,
+  TokenBucket,
+} from "../../../runtime/rate_limit.ts";
 import { type Rate, type Tier, TIER_NAMES, TIERS } from "../../../domain/teams/plans.ts";
-import { MEAN_SECONDS, TokenBucket } from "../../../runtime/token_bucket.ts";
+
+import fc from "fast-check";
 
 /** Rates of plans and teams, and a very slow one. */
 const rates = fc.record({

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { RequestMetrics } from "../../../runtime/request_metrics.ts";
-import { metricsText } from "../../../runtime/metric_text.ts";
+import { metricsText, RequestMetrics } from "../../../runtime/metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 
 const TOTAL = "runledger_http_requests_total";

@@ -1,9 +1,8 @@
 /** Instances that share a bucket against the team's contract, on test clocks. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { type BucketRow, SharedBucket, sliceOf } from "../../../runtime/shared_bucket.ts";
 import type { Rate } from "../../../domain/teams/plans.ts";
-import { TokenBucket } from "../../../runtime/token_bucket.ts";
+import { TokenBucket } from "../../../runtime/rate_limit.ts";
 import {
   LATE_MS,
   LEASE_MS_MAX,
@@ -11,6 +10,8 @@ import {
   SharedInstance,
   type World,
 } from "../../support/fakes/shared_rate.ts";
+
+import fc from "fast-check";
 
 const FREE: Rate = { sustained: 100, burst: 200 };
 

@@ -1,6 +1,5 @@
 /** `deno task jobs`: pending work, dead stages and their retry. */
-import { createWorkStore } from "../../../kv/work/store.ts";
-import { workSet } from "../../../kv/work/work_rows.ts";
+import { createWorkStore, workSet } from "../../../kv/work/store.ts";
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";

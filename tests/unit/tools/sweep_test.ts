@@ -1,6 +1,6 @@
 /** `deno task sweep`: its output, its changes, and its exit codes. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { nightOf } from "../../../domain/retention/sweep.ts";
+import { nightOf } from "../../../domain/retention/retention.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";

@@ -6,7 +6,7 @@ import { RATE_ROWS_MAX, RUN_MODELS_MAX } from "../../../../domain/core/limits.ts
 import { contributionsOf, mergeRows, type RollupRow } from "../../../../domain/spend/rollup.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { encodeRollup } from "../../../../kv/spend/rollups.ts";
-import { keyPart } from "../../../../kv/index/names.ts";
+import { keyPart } from "../../../../kv/index/entries.ts";
 import type { Store } from "../../../../kv/store.ts";
 import { type Attack, attack } from "../attack.ts";
 import { type Attacker, jsonOf, must, RATE } from "../attacker.ts";

@@ -7,7 +7,7 @@ import {
   withoutCustomer,
   withoutRuns,
 } from "../../../../domain/alerts/erasure.ts";
-import { expiryOf } from "../../../../domain/alerts/expiry.ts";
+import { expiryOf } from "../../../../domain/alerts/deadlines.ts";
 import type { Incident } from "../../../../domain/alerts/incident.ts";
 import { factsOf } from "../../../../domain/alerts/notify.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";

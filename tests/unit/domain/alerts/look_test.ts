@@ -1,8 +1,7 @@
 /** Names of looks, and periods of spend. */
 import { assertEquals } from "@std/assert";
-import { groupName, kindLook, lookOf } from "../../../../domain/alerts/look.ts";
+import { groupName, kindLook, lookOf, spendPeriodOf } from "../../../../domain/alerts/deadlines.ts";
 import { RULE_KINDS } from "../../../../domain/alerts/rule.ts";
-import { spendPeriodOf } from "../../../../domain/alerts/deadlines.ts";
 import { formatInstant, parseInstant } from "../../../../domain/core/time.ts";
 
 Deno.test("looks: each name asks for one look", () => {

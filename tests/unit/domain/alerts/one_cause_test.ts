@@ -1,7 +1,7 @@
 /** One cause, one incident (R32): a crew that failed is one incident, in any order of arrival. */
 import { assertEquals } from "@std/assert";
 import type { RuleSettings } from "../../../../domain/alerts/rule.ts";
-import { closeSignals } from "../../../../domain/alerts/run_signals.ts";
+import { closeSignals } from "../../../../domain/alerts/signal.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunSummary } from "../../../../domain/runs/summary.ts";
 import { Random } from "../../../../tools/random.ts";

@@ -1,14 +1,18 @@
 /** Results of checks as signals for rules of the kind `check_failed`. */
 import { assertEquals } from "@std/assert";
-import fc from "../../../packages/fast_check.ts";
-import { checkSignals } from "../../../../domain/alerts/run_signals.ts";
-import { type AlertInstance, newInstance, withSignal } from "../../../../domain/alerts/instance.ts";
+import { type AlertSignal, checkSignals } from "../../../../domain/alerts/signal.ts";
+import {
+  type AlertInstance,
+  newInstance,
+  stateOf,
+  withSignal,
+} from "../../../../domain/alerts/instance.ts";
 import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
-import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
-import { stateOf } from "../../../../domain/alerts/instance.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { CheckResult } from "../../../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../../../domain/runs/summary.ts";
+
+import fc from "../../../packages/fast_check.ts";
 
 type CheckFailed = Extract<RuleCondition, { kind: "check_failed" }>;
 

@@ -3,10 +3,11 @@ import { assertEquals } from "@std/assert";
 import type { Channel } from "../../../../domain/channels/store.ts";
 import type { ChannelSettings } from "../../../../domain/channels/channel.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { groupOf, OTHER } from "../../../../domain/alerts/group.ts";
+import { groupOf, isMuted, matches, OTHER } from "../../../../domain/alerts/group.ts";
 import {
   type Incident,
   type TimelineEntry,
+  titleOf,
   withEntry,
 } from "../../../../domain/alerts/incident.ts";
 import {
@@ -16,15 +17,12 @@ import {
   stateOf,
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
-import { missedSignals } from "../../../../domain/alerts/missed_signals.ts";
+import { type AlertSignal, missedSignals } from "../../../../domain/alerts/signal.ts";
 import type { Flip, Monitor } from "../../../../domain/monitors/monitor.ts";
 import { created, HOUR, MINUTE, T0 } from "../monitors/monitors.ts";
-import { isMuted, matches } from "../../../../domain/alerts/match.ts";
 import { announce, type Recipients } from "../../../../domain/alerts/notify.ts";
 import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
-import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
 import type { Silence } from "../../../../domain/alerts/silence.ts";
-import { titleOf } from "../../../../domain/alerts/title.ts";
 import { acknowledged, resolved, updateIncident } from "../../../../domain/alerts/transition.ts";
 
 const THREE_FAILURES: RuleCondition = {

@@ -1,3 +1,4 @@
+/** Facts by which a closed run is judged. */
 import { assert, assertEquals } from "@std/assert";
 import { CHECKS_PER_RUN_MAX, type CheckSettings } from "../../../../domain/checks/check.ts";
 import { compile } from "../../../../domain/checks/compile.ts";
@@ -9,12 +10,11 @@ import {
   neededFacts,
 } from "../../../../domain/checks/judge.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { placeInSample } from "../../../../kv/checks/sample.ts";
+import { placeInSample } from "../../../../kv/checks/judge.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import { runId } from "../../../support/builders/requests.ts";
 import { PATTERNS } from "../../../support/builders/patterns.ts";
 
-/** Facts by which a closed run is judged. */
 function closedRun(fields: Partial<ClosedRun> = {}, isClosed = true, isOpened = true): ClosedRun {
   const labels = { agent: "billing-eu", feature: null, status: "success" };
   const summary = {

@@ -1,6 +1,6 @@
 /** Builds monitors and their outcomes. */
 import type { RunId } from "../../../../domain/core/ids.ts";
-import type { Outcome } from "../../../../domain/outcomes/outcome.ts";
+import type { Outcome } from "../../../../domain/outcomes/window.ts";
 import {
   addOutcomes,
   createMonitor,

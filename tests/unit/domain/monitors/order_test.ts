@@ -1,6 +1,5 @@
 /** Tests that neither the order of outcomes nor repeats change where a monitor ends. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import {
   deadlinesOf,
   failuresInRow,
@@ -8,7 +7,7 @@ import {
   nextDueAt,
   pauseMonitor,
 } from "../../../../domain/monitors/monitor.ts";
-import type { Outcome } from "../../../../domain/outcomes/outcome.ts";
+import type { Outcome } from "../../../../domain/outcomes/window.ts";
 import { missedAt } from "../../../../domain/monitors/streak.ts";
 import {
   created,
@@ -21,6 +20,8 @@ import {
   T0,
   Watched,
 } from "./monitors.ts";
+
+import fc from "fast-check";
 
 const END = T0 + 24 * HOUR;
 

@@ -1,6 +1,5 @@
 /** The window of outcomes: what it makes does not depend on their order, for rules and monitors. */
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { isStored, newInstance, stateOf, withSignal } from "../../../../domain/alerts/instance.ts";
 import type { Rule } from "../../../../domain/alerts/rule.ts";
 import {
@@ -9,9 +8,10 @@ import {
   type Monitor,
   nextDueAt,
 } from "../../../../domain/monitors/monitor.ts";
-import { type Outcome, OUTCOMES_MAX } from "../../../../domain/outcomes/outcome.ts";
 import {
   addOutcome,
+  type Outcome,
+  OUTCOMES_MAX,
   removeOutcome,
   resultOf,
   type Streak,
@@ -20,6 +20,8 @@ import {
   type Window,
 } from "../../../../domain/outcomes/window.ts";
 import { created, HOUR, type Kind, MINUTE, outcome, T0, Watched } from "../monitors/monitors.ts";
+
+import fc from "fast-check";
 
 const END = T0 + 24 * HOUR;
 

@@ -1,13 +1,14 @@
 import { addCounts } from "../../../../domain/core/sums.ts";
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import {
   EMPTY_SWEEP,
   isSweepDue,
   nightOf,
   SWEEP_SILENCE_MS,
   type SweepReport,
-} from "../../../../domain/retention/sweep.ts";
+} from "../../../../domain/retention/retention.ts";
+
+import fc from "fast-check";
 
 const DAY_MS = 86_400_000;
 

@@ -1,5 +1,5 @@
 /** Looks at incidents: what has expired or was removed leaves them and their messages. */
-import { workOf } from "../../../../kv/work/work_rows.ts";
+import { workOf } from "../../../../kv/work/store.ts";
 import { assertEquals } from "@std/assert";
 import type { Incident } from "../../../../domain/alerts/incident.ts";
 import type { Delivery } from "../../../../domain/channels/delivery.ts";

@@ -4,7 +4,7 @@ import type { Incident } from "../../../../domain/alerts/incident.ts";
 import { incidentSet } from "../../../../kv/alerts/rows.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
-import type { KvSet } from "../../../../kv/writer/write.ts";
+import type { KvSet } from "../../../../kv/writer/group.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";

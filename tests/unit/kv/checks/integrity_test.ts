@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { decodeResults, encodeResults } from "../../../../kv/base/codec_checks.ts";
 import { decodeSums, encodeSums } from "../../../../kv/base/codec_sums.ts";
 import { keys } from "../../../../kv/base/keys.ts";
-import type { DayRow } from "../../../../kv/checks/rows.ts";
+import type { DayRow } from "../../../../kv/checks/day_counts.ts";
 import type { RunSummary } from "../../../../domain/runs/summary.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createDeletionWork } from "../../../../kv/retention/deletion_work.ts";
 import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
 import { keys } from "../../../../kv/base/keys.ts";
-import { createJudgeLater } from "../../../../kv/checks/later.ts";
+import { createJudgeLater } from "../../../../kv/checks/judge.ts";
 import { createScoreStore } from "../../../../kv/runs/scores.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
 import type { IdleClose } from "../../../../domain/runs/idle.ts";
@@ -23,7 +23,7 @@ import {
   resultsOf,
   summaryOf,
 } from "../../../support/builders/checks.ts";
-import { pendingName } from "../../../../kv/writer/pending_mark.ts";
+import { pendingName } from "../../../../kv/writer/group.ts";
 
 const DAY = "2026-11-21";
 

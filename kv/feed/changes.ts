@@ -1,21 +1,31 @@
 /**
- * Reads the feed of changes.
+ * The feed of changes: its rows, their reader, and those who wait for a change.
  *
  * @module
  */
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
-import type { RunId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
-import { groupsOf } from "../base/groups.ts";
-import { inTime } from "../base/deadline.ts";
-import { ENTRIES_PER_COMMIT_MAX, readEntries, type StoredEntry } from "../index/entries.ts";
+import { groupsOf } from "../base/limits.ts";
+import { inTime } from "../base/retry.ts";
+import {
+  ENTRIES_PER_COMMIT_MAX,
+  type EntryToAdd,
+  type EntryToRemove,
+  readEntries,
+  type StoredEntry,
+} from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { outsideScope } from "../base/read_scope.ts";
+import { outsideScope } from "../base/reads.ts";
 import { readSummaries, type TeamAt } from "../runs/heads.ts";
 import { lastChangeOf } from "../team/rows.ts";
 import { getAll, getValue, type Store } from "../store.ts";
-import type { ChangeNotifier } from "./change_notifier.ts";
+import { EventEmitter } from "node:events";
+import { type ChangeNumbers, numbersAfter } from "../../domain/runs/summary.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
+import { tombstoneRow } from "../runs/tombstone.ts";
+import type { KvSet } from "../writer/group.ts";
 
 /** Changes whose summaries are read in one batch. */
 const CHANGES_AT_ONCE = 50;
@@ -116,4 +126,79 @@ function charsOf(change: RunChange): number {
 
 function lengthOf(name: string | null): number {
   return name?.length ?? 0;
+}
+
+/** Notifies listeners of the changes of a team or of one of its runs. */
+export class ChangeNotifier {
+  /** Events have the name of a team, or of a team and a run. */
+  readonly #events = new EventEmitter().setMaxListeners(0);
+
+  /** Calls back after each commit that changes the team, or this run, until disposed. */
+  listen(team: TeamId, run: RunId | null, changed: () => void): Disposable {
+    const name = nameOf(team, run);
+    this.#events.on(name, changed);
+    return { [Symbol.dispose]: () => void this.#events.off(name, changed) };
+  }
+
+  /** Notifies the listeners of a team and of these runs, after the commit is on disk. */
+  notify(team: TeamId, runs: readonly RunId[]): void {
+    this.#events.emit(nameOf(team, null));
+    for (const run of runs) this.#events.emit(nameOf(team, run));
+  }
+}
+
+function nameOf(team: TeamId, run: RunId | null): string {
+  return `${team} ${run ?? ""}`;
+}
+
+/** Changes of the feed by one commit. */
+export interface FeedChange {
+  readonly added: readonly EntryToAdd[];
+  readonly removed: readonly EntryToRemove[];
+  /** Tombstones of deleted runs, with the number of the deletion: it lets a later commit find it. */
+  readonly sets: readonly KvSet[];
+  /** Change numbers of the runs whose summary changes. */
+  readonly numbers: ReadonlyMap<RunId, ChangeNumbers>;
+  /** Number of the latest change once this is committed. */
+  readonly lastChange: number;
+}
+
+/**
+ * Numbers the changes of runs. A run's earlier entry is removed, so each run has one.
+ *
+ * @param judged runs whose checks were judged
+ * @param last number of the latest change so far
+ */
+export function feedChange(
+  team: TeamId,
+  changes: readonly RunUpdate[],
+  judged: ReadonlySet<RunId>,
+  last: number,
+): FeedChange {
+  const order = keys.changes(team);
+  const added: EntryToAdd[] = [];
+  const removed: EntryToRemove[] = [];
+  const sets: KvSet[] = [];
+  const numbers = new Map<RunId, ChangeNumbers>();
+  let number = last;
+  for (const { run: { id }, before, after, deletion = null } of changes) {
+    if (after === before && deletion === null) continue;
+    if (before?.changes !== undefined) {
+      const { changes: { latest }, blocks = [] } = before;
+      removed.push({ order, at: latest, run: id, blocks });
+    }
+    if (after !== null) {
+      numbers.set(id, numbersAfter(before, after, ++number, judged.has(id)));
+      added.push({ order, at: number, run: id, value: true, mayShare: true });
+    } else if (deletion !== null) {
+      sets.push({ key: tombstoneRow(team, deletion), value: ++number });
+      added.push({ order, at: number, run: id, value: deletion.deletedAt, mayShare: false });
+    }
+  }
+  return { added, removed, sets, numbers, lastChange: number };
+}
+
+/** Returns the feed row of a deletion, from the value of its tombstone's expiry entry. */
+export function deletionRows(team: TeamId, run: RunId, value: unknown): Deno.KvKey[] {
+  return typeof value === "number" ? [keys.change(team, value, run)] : [];
 }
