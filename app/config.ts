@@ -14,7 +14,7 @@ import { MEMORY_MB } from "../runtime/memory.ts";
 import { VERSION } from "../domain/core/version.ts";
 import { isShared, type KvLocation, parseLocation, PLATFORM_KV } from "../kv/location.ts";
 import { parseSealKey, SEAL_KEY_BYTES } from "../kv/channels/seal.ts";
-import { NO_EGRESS, parseEgress } from "../outbound/egress.ts";
+import { NO_EGRESS, parseEgress } from "../outbound/http.ts";
 import { parseMailServer } from "../outbound/mail.ts";
 import { type Platform, platformOf } from "./platform.ts";
 

@@ -6,7 +6,7 @@ import type { MetricFamily } from "../runtime/metrics.ts";
 import type { SealKeys } from "../kv/channels/seal.ts";
 import type { StoreRefused } from "../kv/refused.ts";
 import type { Store } from "../kv/store.ts";
-import type { Egress } from "../outbound/egress.ts";
+import type { Egress } from "../outbound/http.ts";
 import type { AppDeps } from "../routes/http/context.ts";
 
 /** Dependencies and settings of a service. */

@@ -8,7 +8,7 @@ import { STORAGE_DEADLINE_MS } from "../domain/core/limits.ts";
 import { Memory } from "../runtime/memory.ts";
 import { fileBytesOf, watchFiles } from "./base/files.ts";
 import { keys } from "./base/keys.ts";
-import { openBell, WorkerSignal } from "./writer/signal.ts";
+import { openBell, WorkerSignal } from "./writer/writer.ts";
 import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
 import { createStore, type Store, type StoreDeps } from "./store.ts";
 import { adviceFor, isShared, type KvLocation, locationOf } from "./location.ts";

@@ -10,7 +10,7 @@ import { emailOf, isRecipient } from "../domain/channels/forms/email.ts";
 import { PAGERDUTY_URLS, pagerdutyBody } from "../domain/channels/forms/pagerduty.ts";
 import { webhookBody } from "../domain/channels/forms/webhook.ts";
 import type { FormContext } from "../domain/channels/forms/words.ts";
-import { RETRY_AFTER_MS_MAX } from "../domain/channels/schedule.ts";
+import { RETRY_AFTER_MS_MAX } from "../domain/channels/delivery.ts";
 import {
   type Envelope,
   SEND_MS_MAX,

@@ -6,7 +6,7 @@
  */
 import type { WorkKind } from "../work/work.ts";
 import type { ChannelHealth, ChannelType } from "./channel.ts";
-import { type Outcome, retryAfterMsOf } from "./schedule.ts";
+import { type Outcome, retryAfterMsOf } from "./delivery.ts";
 
 /** Milliseconds of failures alone after which a channel is broken. */
 export const BROKEN_MS = 5 * 86_400_000;

@@ -10,7 +10,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_rows.ts";
 import { readConfig } from "../config/objects.ts";
-import type { ChangeDeps } from "../team/plan.ts";
+import type { ChangeDeps } from "../team/rows.ts";
 import { getAll, listRows, rowsAfter } from "../store.ts";
 import { rowsWithout } from "./incident_looks.ts";
 import { decodeIncident, decodeInstance, readIncident } from "./rows.ts";

@@ -21,7 +21,7 @@ import type { Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_rows.ts";
 import { workKey, workSet } from "../work/store.ts";
-import type { ChangeDeps, PlannedRows } from "../team/plan.ts";
+import type { ChangeDeps, PlannedRows } from "../team/rows.ts";
 import { getAll, getMany, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
 import { decodeInstance, incidentSet, instanceSet, readIncident, readIncidents } from "./rows.ts";

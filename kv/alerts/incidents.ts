@@ -14,7 +14,7 @@ import type {
 import type { Severity } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import type { ChangeDeps, TeamPlan } from "../team/plan.ts";
+import type { ChangeDeps, TeamPlan } from "../team/rows.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { type IncidentLabels, readIncident, readIncidents } from "./rows.ts";

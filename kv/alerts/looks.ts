@@ -20,7 +20,7 @@ import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";
 import { readConfig } from "../config/objects.ts";
-import type { PlannedRows, TeamChanges } from "../team/plan.ts";
+import type { PlannedRows, TeamChanges } from "../team/rows.ts";
 import { eachRow, getAll } from "../store.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";

@@ -8,7 +8,7 @@ import type { SilencePut, SilenceSettings } from "../../domain/alerts/silence.ts
 import type { SilenceStore } from "../../domain/alerts/store.ts";
 import { workKey, workSet } from "../work/store.ts";
 import { createConfigStore } from "../config/store.ts";
-import type { ObjectDeps } from "../team/plan.ts";
+import type { ObjectDeps } from "../team/rows.ts";
 
 /**
  * Creates the store of silences. The loop sends what a silence held back: at its end, and at once

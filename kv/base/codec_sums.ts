@@ -1,5 +1,5 @@
 /**
- * Stored form of a run's totals, summary and ledger, by position (`codec_shape.ts`).
+ * Stored form of a run's totals, summary and ledger, by position (`codec.ts`).
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { EventTotals } from "../../domain/runs/event_totals.ts";
 import type { RunSums } from "../../domain/runs/contribution.ts";
 import type { ModelUsage } from "../../domain/runs/model_usage.ts";
 import { packJson, unpackJson } from "./blob.ts";
-import { type Form, packRecord, storedShape, unpackRecord } from "./codec_shape.ts";
+import { type Form, packRecord, storedShape, unpackRecord } from "./codec.ts";
 import { type BatchEntry, type EventLedger, PACKED_ID_BYTES } from "../../domain/runs/ledger.ts";
 
 const MODEL = {

@@ -4,14 +4,19 @@
  * @module
  */
 import type { OpenedChannelSettings } from "../../domain/channels/channel.ts";
-import type { Delivery } from "../../domain/channels/delivery.ts";
+import {
+  afterTry,
+  type Delivery,
+  hasEnded,
+  type Outcome,
+  untried,
+} from "../../domain/channels/delivery.ts";
 import {
   afterOutcome,
   BROKEN_MS,
   channelWork,
   type StoredHealth,
 } from "../../domain/channels/health.ts";
-import { afterTry, hasEnded, type Outcome, untried } from "../../domain/channels/schedule.ts";
 import type { Sender } from "../../domain/channels/sender.ts";
 import type { Channel } from "../../domain/channels/store.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";

@@ -7,7 +7,13 @@
  *
  * @module
  */
-import type { Delivery } from "../../domain/channels/delivery.ts";
+import {
+  type Delivery,
+  ended,
+  planTry,
+  RETRY_AFTER_MS_MAX,
+  triedAtOnce,
+} from "../../domain/channels/delivery.ts";
 import {
   BROKEN_MS,
   channelWork,
@@ -16,7 +22,6 @@ import {
   isClaimed,
   type StoredHealth,
 } from "../../domain/channels/health.ts";
-import { ended, planTry, RETRY_AFTER_MS_MAX, triedAtOnce } from "../../domain/channels/schedule.ts";
 import type { Channel } from "../../domain/channels/store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Work } from "../../domain/work/work.ts";

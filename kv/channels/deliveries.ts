@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { Delivery } from "../../domain/channels/delivery.ts";
-import { hasEnded, sentAgain } from "../../domain/channels/schedule.ts";
+import { type Delivery, hasEnded, sentAgain } from "../../domain/channels/delivery.ts";
 import type {
   DeliveriesQuery,
   DeliveryPage,

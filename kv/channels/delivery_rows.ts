@@ -8,14 +8,13 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Delivery } from "../../domain/channels/delivery.ts";
+import { type Delivery, hasEnded, type QueueEntry } from "../../domain/channels/delivery.ts";
 import type { ChannelWork } from "../../domain/channels/health.ts";
 import { DELIVERY_DAYS } from "../../domain/channels/store.ts";
 import { DAY_MS } from "../../domain/core/time.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { workSet } from "../work/store.ts";
 import type { KvSet } from "../writer/group.ts";
-import { hasEnded, type QueueEntry } from "../../domain/channels/schedule.ts";
 import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";
 import type { IncidentFacts } from "../../domain/channels/message.ts";
 import { changeChannel } from "./health.ts";

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { Delivery } from "../../domain/channels/delivery.ts";
+import { type Delivery, ended, hasEnded } from "../../domain/channels/delivery.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
-import { ended, hasEnded } from "../../domain/channels/schedule.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { groupsOf } from "../base/limits.ts";
 import { workKey } from "../work/store.ts";

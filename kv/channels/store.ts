@@ -20,7 +20,7 @@ import { wakeRow } from "./delivery_rows.ts";
 import { readHealths } from "./health.ts";
 import { type ConfigRow, isObject } from "../config/objects.ts";
 import { change, createConfigStore, type ObjectChange } from "../config/store.ts";
-import type { ObjectDeps } from "../team/plan.ts";
+import type { ObjectDeps } from "../team/rows.ts";
 import { getAll, type Store } from "../store.ts";
 import { ChannelSecrets, noKey, openSettings, type Sealing, sealSettings } from "./seal.ts";
 import { HOUR_MS } from "../../domain/core/time.ts";

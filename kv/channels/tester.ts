@@ -4,9 +4,14 @@
  * @module
  */
 import type { OpenedChannelSettings } from "../../domain/channels/channel.ts";
-import { type Delivery, newDelivery } from "../../domain/channels/delivery.ts";
+import {
+  afterTry,
+  type Delivery,
+  newDelivery,
+  type Outcome,
+  tryOf,
+} from "../../domain/channels/delivery.ts";
 import { CLAIM_MS, withSuccess } from "../../domain/channels/health.ts";
-import { afterTry, type Outcome, tryOf } from "../../domain/channels/schedule.ts";
 import { SEND_MS_MAX, type Sender, type SendResult } from "../../domain/channels/sender.ts";
 import {
   type Channel,

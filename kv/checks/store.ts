@@ -8,7 +8,7 @@ import { checkFields } from "../../domain/checks/check_body.ts";
 import { compile } from "../../domain/checks/compile.ts";
 import type { CheckStore } from "../../domain/checks/store.ts";
 import { createConfigStore } from "../config/store.ts";
-import type { ObjectDeps } from "../team/plan.ts";
+import type { ObjectDeps } from "../team/rows.ts";
 
 /** Creates the store of checks. It refuses an expression that does not compile. */
 export function createCheckStore(deps: ObjectDeps): CheckStore {

@@ -20,7 +20,7 @@ import {
 import { type AuditAction, type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import type { ObjectDeps, PlannedRows, TeamPlan } from "../team/plan.ts";
+import type { ObjectDeps, PlannedRows, TeamPlan } from "../team/rows.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { type ConfigRow, isObject, readObject, withDefaults } from "./objects.ts";

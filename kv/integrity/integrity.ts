@@ -12,14 +12,13 @@ import { readDueWork, TeamSums } from "./team.ts";
 import { type Findings, type Mismatch, MISMATCHES_MAX, NONE } from "./findings.ts";
 import { decodePending, parsePendingName } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import type { RunAt } from "../runs/heads.ts";
+import { ledgerOf, type RunAt } from "../runs/heads.ts";
 import { eachRow, getMany, getValue, listRows, namesBelow, type Store } from "../store.ts";
 import { DAY_MS } from "../../domain/core/time.ts";
 import type { SweepReport } from "../../domain/retention/retention.ts";
 import { chunksOf } from "../base/blob.ts";
 import { GET_MANY_KEYS_MAX, groupsOf } from "../base/limits.ts";
 import { numbersFrom } from "../runs/batches.ts";
-import { ledgerOf } from "../runs/tombstone.ts";
 import type { StagedMark } from "../runs/staging.ts";
 
 /** Runs verified concurrently. */

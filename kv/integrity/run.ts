@@ -18,9 +18,17 @@ import { messageOf } from "../refused.ts";
 import { callsByMonth } from "../retention/removal.ts";
 import { type Entry, findValues, type Order } from "../index/entries.ts";
 import { indexEntries } from "../run_list/run_index.ts";
-import { isStored, type LedgerAt, type ReadHead, readHead, type RunAt } from "../runs/heads.ts";
+import {
+  insertedKeys,
+  isStored,
+  type LedgerAt,
+  type ReadHead,
+  readHead,
+  type RunAt,
+  tombstoneOf,
+  tombstoneRow,
+} from "../runs/heads.ts";
 import { lastTsOf } from "../runs/idle_closes.ts";
-import { insertedKeys, tombstoneOf, tombstoneRow } from "../runs/tombstone.ts";
 import { eachRow, getAll, getEntry, getMany, listRows } from "../store.ts";
 import { placeOf } from "../checks/day_counts.ts";
 import { failureKeys } from "../checks/results.ts";

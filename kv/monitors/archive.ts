@@ -16,7 +16,7 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getEntry, type Store } from "../store.ts";
 import { NO_ROWS, readAgents, rowsOfChanges } from "./rows.ts";
-import type { TeamChanges } from "../team/plan.ts";
+import type { TeamChanges } from "../team/rows.ts";
 
 /** The pause of an archived agent. */
 export const ARCHIVED_PAUSE = { untilMs: null, isSticky: false } as const;

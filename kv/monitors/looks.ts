@@ -23,7 +23,7 @@ import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 import { findOpenRuns } from "./open_runs.ts";
 import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";
-import type { ChangeDeps } from "../team/plan.ts";
+import type { ChangeDeps } from "../team/rows.ts";
 
 /** Maximum monitors of one commit; fewer if they do not fit. */
 const MONITORS_PER_COMMIT = 80;

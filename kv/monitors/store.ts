@@ -27,7 +27,7 @@ import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows } from "../store.ts";
 import { monitorRow } from "../agents/agents.ts";
-import { teamSet } from "../team/rows.ts";
+import { type ObjectDeps, type TeamPlan, teamSet } from "../team/rows.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { ARCHIVED_PAUSE } from "./archive.ts";
 import {
@@ -40,7 +40,6 @@ import {
 } from "./rows.ts";
 import { latestOutcomes } from "./outcomes.ts";
 import { listMonitors, readFlips, readFlipsOf, readMonitor } from "./reads.ts";
-import type { ObjectDeps, TeamPlan } from "../team/plan.ts";
 import { formatInstantOrNull } from "../../domain/core/time.ts";
 
 /** Flips that one commit of a deletion removes. */

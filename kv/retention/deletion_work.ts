@@ -10,8 +10,13 @@ import type {
   RunDeletion,
 } from "../../domain/retention/retention.ts";
 import { inTime } from "../base/retry.ts";
-import { isStored, type RunAt, type SummarizedHead } from "../runs/heads.ts";
-import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
+import {
+  insertedKeys,
+  isStored,
+  type RunAt,
+  type SummarizedHead,
+  tombstoneOf,
+} from "../runs/heads.ts";
 import type { TeamCommit } from "../summaries/team_commit.ts";
 import { countOf, getMany, listRows, newRowName } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";

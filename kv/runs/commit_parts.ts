@@ -16,8 +16,7 @@ import { keys } from "../base/keys.ts";
 import type { NotedParts } from "../recent_heads.ts";
 import { type BlobWrite, blobWrite, getMany, type Store } from "../store.ts";
 import { pendingName, type Write } from "../writer/group.ts";
-import { readParts, type RunAt } from "./heads.ts";
-import { tombstoneOf } from "./tombstone.ts";
+import { readParts, type RunAt, tombstoneOf } from "./heads.ts";
 
 /**
  * Commits parts of a run and marks the run as pending.

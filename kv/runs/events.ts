@@ -29,12 +29,11 @@ import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { BatchRows } from "./staging.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./batches.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
-import type { RunAt } from "./heads.ts";
+import { ledgerOf, type RunAt, tombstoneOf } from "./heads.ts";
 import { pendingName } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, listRows, type Store } from "../store.ts";
-import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
 /** A ledger as last read or written. A stale one is harmless: its commit conflicts. */
 interface LiveLedger {

@@ -2,12 +2,15 @@
  * Reads runs from their rows: heads, which costs are computed from, summaries, and parts, for one run or
  * many, with few reads and few round trips.
  *
+ * A deleted run leaves a tombstone at each key that a request of the run would insert. So a retry
+ * conflicts, as it would for an existing run, and no other request has to check for tombstones.
+ *
  * @module
  */
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/retention.ts";
-import type { EventLedger } from "../../domain/runs/ledger.ts";
+import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
 import type { ReportedPrice, RunParts, Score } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
 import { type IdleClose, withIdleClose } from "../../domain/runs/idle.ts";
@@ -16,12 +19,11 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { decodeParts } from "../base/codec.ts";
 import { decodeResults } from "../base/codec_checks.ts";
-import { decodeSums } from "../base/codec_sums.ts";
+import { decodeLedger, decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
 import { pendingName } from "../writer/group.ts";
 import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
-import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 import { groupsOf } from "../base/limits.ts";
 import type { AddedScore } from "../../domain/runs/scores.ts";
 
@@ -347,4 +349,25 @@ export async function readManyParts(
       scores.map(({ value: { name, value } }) => [name, value]),
     );
   }
+}
+
+/** Returns the keys that requests of a run insert. */
+export function insertedKeys(team: TeamId, run: RunId): Deno.KvKey[] {
+  return [keys.opening(team, run), keys.closing(team, run), keys.ledger(team, run)];
+}
+
+/** Returns the tombstone among the values of a run; null if there is none. */
+export function tombstoneOf(values: readonly unknown[]): RunDeletion | null {
+  const tombstone = values.find((value) => value instanceof Object && "deletedAt" in value);
+  return (tombstone ?? null) as RunDeletion | null;
+}
+
+/** Returns the ledger at a run's key; an empty one if there is none, or a tombstone. */
+export function ledgerOf(value: unknown): EventLedger {
+  return value instanceof Uint8Array ? decodeLedger(value) : EMPTY_LEDGER;
+}
+
+/** Returns the expiry row of a deleted run. */
+export function tombstoneRow(team: TeamId, { run, deletedAt }: RunDeletion): Deno.KvKey {
+  return keys.entry(keys.expiryOrder(team, "tombstone"), deletedAt, run);
 }

@@ -18,8 +18,7 @@ import { pendingName } from "../writer/group.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { commitParts } from "./commit_parts.ts";
-import type { LedgerAt } from "./heads.ts";
-import { ledgerOf, tombstoneOf } from "./tombstone.ts";
+import { type LedgerAt, ledgerOf, tombstoneOf } from "./heads.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
 
 /** Stores scores. */

@@ -1,5 +1,6 @@
 /**
- * Stored roll-ups: one key for each day and group, read by ranges of days.
+ * Stored roll-ups: one key for each day and group, read by ranges of days, and the changes that runs
+ * make to them.
  *
  * @module
  */
@@ -8,7 +9,9 @@ import type { Measures } from "../../domain/runs/contribution.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
+  contributionsOf,
   groupName,
+  mergeRows,
   type RollupGroup,
   type RollupKind,
   type RollupRow,
@@ -16,10 +19,17 @@ import {
 } from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec_shape.ts";
+import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec.ts";
 import { throwIfEnded } from "../base/reads.ts";
 import { getAll, listRows, type Store } from "../store.ts";
-import { type RowFamily, type TeamKey, teamKey } from "../team/rows.ts";
+import {
+  type RowFamily,
+  type TeamKey,
+  teamKey,
+  type TeamRows,
+  type TeamSet,
+  teamSet,
+} from "../team/rows.ts";
 import { createQueries } from "./queries.ts";
 import { keyPart } from "../index/entries.ts";
 import {
@@ -28,6 +38,15 @@ import {
   createByteCache,
   type Memory,
 } from "../../runtime/memory.ts";
+import type { KvSet, Write } from "../writer/group.ts";
+import {
+  addAgentRun,
+  type AgentActivity,
+  agentRunOf,
+  withLastSeen,
+} from "../../domain/agents/activity.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
+import type { TeamAt } from "../runs/heads.ts";
 
 /** Rows of one read: the most that one batch of the runtime holds. */
 const ROWS_PER_READ = 500;
@@ -292,4 +311,89 @@ export async function readDayVersions(
 
 function nameOf(team: TeamId, kind: RollupKind, day: string): string {
   return `${team} ${kind} ${day}`;
+}
+
+/** Roll-ups within a commit. */
+export interface RollupChange {
+  readonly rows: readonly TeamSet[];
+  /** Marks of changed days. */
+  readonly sets: readonly KvSet[];
+}
+
+/** Adds differences to a team's roll-ups; removes rows that become empty. */
+export async function changeRollups(
+  rows: TeamRows,
+  team: TeamId,
+  differences: readonly RollupRow[],
+): Promise<RollupChange> {
+  const keyed = differences.map((row) => rollupRow(team, row));
+  const before = await rows.getAll(keyed);
+  return {
+    rows: keyed.map((key, i) =>
+      teamSet(key, changedRow(before[i] ?? null, differences[i] as RollupRow))
+    ),
+    sets: dayMarks(team, differences),
+  };
+}
+
+/** Returns the rows that mark days as changed. Only their versions are read. */
+function dayMarks(team: TeamId, differences: readonly RollupRow[]): KvSet[] {
+  const days = new Set(differences.map(({ day }) => day));
+  return Array.from(days, (day) => ({ key: keys.rollupDay(team, day), value: true }));
+}
+
+/**
+ * Returns the rows to change when runs are removed, or spend of runs that were removed before.
+ *
+ * Roll-ups and agents outlive the runs they are aggregated from. The totals of removed runs are
+ * stored separately, so that the integrity check can recompute each number from stored runs and
+ * these rows.
+ *
+ * @param spend differences, one row per group
+ */
+export async function changeRemovedRuns(
+  at: TeamAt,
+  changes: readonly RunUpdate[],
+  spend: readonly RollupRow[],
+): Promise<Required<Pick<Write, "sets" | "deletes">>> {
+  const { store, team } = at;
+  const removed = changes.filter(({ after }) => after === null);
+  const rows = removed.flatMap(({ remains }) =>
+    remains?.contribution ? contributionsOf(remains.contribution) : []
+  );
+  const differences = mergeRows([...rows, ...spend]);
+  const stored = await getAll(
+    store,
+    differences.map(({ day, group }) => keys.removedRollup(team, group.kind, day, keyPart(group))),
+  );
+  const sets: KvSet[] = await agentSets(at, removed);
+  const deletes: Deno.KvKey[] = [];
+  for (const [i, { key, value }] of stored.entries()) {
+    const difference = differences[i] as RollupRow;
+    const before = value === null ? null : decodeRollup(difference.day, value as Uint8Array);
+    const after = changedRow(before, difference);
+    if (after === null) deletes.push(key);
+    else sets.push({ key, value: encodeRollup(after) });
+  }
+  return { sets, deletes };
+}
+
+async function agentSets({ store, team }: TeamAt, removed: readonly RunUpdate[]): Promise<KvSet[]> {
+  const runs = removed.flatMap(({ run: { id }, before, remains }) => {
+    const kept = agentRunOf(id, remains ?? null);
+    const run = kept ?? agentRunOf(id, before);
+    return run === null ? [] : [{ run, isKept: kept !== null }];
+  });
+  const slugs = [...new Set(runs.map(({ run }) => run.agent))];
+  const entries = await getAll(store, slugs.map((slug) => keys.removedAgent(team, slug)));
+  const activities = new Map<string, AgentActivity | null>(
+    slugs.map((slug, i) => [slug, entries[i]?.value as AgentActivity | null]),
+  );
+  for (const { run, isKept } of runs) {
+    const before = activities.get(run.agent) ?? null;
+    // The time an agent was last seen remains, even if that run is deleted.
+    const after = isKept ? addAgentRun(before, null, run) : withLastSeen(before, run.receivedAt);
+    activities.set(run.agent, after);
+  }
+  return Array.from(activities, ([slug, value]) => ({ key: keys.removedAgent(team, slug), value }));
 }

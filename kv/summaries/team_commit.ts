@@ -23,8 +23,7 @@ import { ChangeNotifier } from "../feed/changes.ts";
 import { readHeads, recallHeads, type SummarizedHead } from "../runs/heads.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { Store } from "../store.ts";
-import type { TeamChanges, TeamPlan } from "../team/plan.ts";
-import { TeamRowCache, type TeamRows } from "../team/rows.ts";
+import { type TeamChanges, type TeamPlan, TeamRowCache, type TeamRows } from "../team/rows.ts";
 import { pendingName, sizeOf } from "../writer/group.ts";
 import { buildTeamWrite, type Summaries, type TeamCaches, type TeamWrite } from "./team_write.ts";
 

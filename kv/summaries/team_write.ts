@@ -29,10 +29,9 @@ import { type FeedChange, feedChange } from "../feed/changes.ts";
 import { outcomeRows } from "../monitors/outcomes.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
-import { changeRemovedRuns, changeRollups } from "../spend/rollup_changes.ts";
+import { changeRemovedRuns, changeRollups } from "../spend/rollups.ts";
 import type { Store } from "../store.ts";
-import type { PlannedRows } from "../team/plan.ts";
-import { storedRows, type TeamRowCache, type TeamRows } from "../team/rows.ts";
+import { type PlannedRows, storedRows, type TeamRowCache, type TeamRows } from "../team/rows.ts";
 import { quotaSet } from "../teams/quota_work.ts";
 import { keyText, type KvSet, type Write } from "../writer/group.ts";
 

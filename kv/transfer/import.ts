@@ -17,7 +17,7 @@ import {
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/retention.ts";
 import { keys, OWN_FORMAT } from "../base/keys.ts";
-import { insertedKeys } from "../runs/tombstone.ts";
+import { insertedKeys } from "../runs/heads.ts";
 import { planProjection } from "../summaries/processing_store.ts";
 import { TeamCommit } from "../summaries/team_commit.ts";
 import { listRows, type Store } from "../store.ts";

@@ -8,6 +8,10 @@
  * more commit begins when it is full, when its oldest write has waited for a part of a commit's usual
  * time, or when another one ends.
  *
+ * A commit that leaves work wakes the loops of its own process at once, and rings the bell: a message
+ * in the runtime's queue. Rows are the truth: a lost message costs time only, and without a bell the
+ * loops search for work by themselves.
+ *
  * @module
  */
 import type { Deadlines, Wait } from "../../runtime/deadlines.ts";
@@ -22,7 +26,6 @@ import {
   QUEUE_TEAM_PART,
   type WriteSize,
 } from "../base/limits.ts";
-import type { WorkerSignal } from "./signal.ts";
 import { type CommitDeps, Commits, WriterMetrics } from "./commits.ts";
 import { Group, keyText, sizeOf, type Write } from "./group.ts";
 import { FairQueue } from "../../runtime/fair_slots.ts";
@@ -297,4 +300,89 @@ export class GroupWriter {
     this.#idle?.resolve();
     this.#idle = null;
   }
+}
+
+/** Callbacks of a signal. */
+export interface Wakes {
+  /** Called after a commit with pending marks. */
+  readonly worker?: () => void;
+  /** Called after a commit that filed work that may be due. */
+  readonly work?: () => void;
+}
+
+/** Signals the worker and the work loop. */
+export class WorkerSignal {
+  /** Null where the runtime has no queue of its own in memory. */
+  readonly bell: Bell | null;
+  #wakes: Wakes = {};
+  #raised = 0;
+
+  /** Creates a signal that wakes nothing yet. */
+  constructor(bell: Bell | null = null) {
+    this.bell = bell;
+  }
+
+  /** Sets the callbacks; a ring of the bell calls both. */
+  listen(wakes: Wakes): void {
+    this.#wakes = wakes;
+    this.bell?.listen(() => {
+      wakes.worker?.();
+      wakes.work?.();
+    });
+  }
+
+  /** Number of commits with pending marks of calls; shows whether calls arrive. */
+  get raised(): number {
+    return this.#raised;
+  }
+
+  /**
+   * Wakes the worker after a commit with pending marks is on disk.
+   *
+   * @param isCall false if all marks are of background work
+   */
+  raise(isCall = true): void {
+    if (isCall) this.#raised++;
+    this.bell?.ring();
+    this.#wakes.worker?.();
+  }
+
+  /** Wakes the work loop after a commit with rows of the work queue is on disk. */
+  raiseWork(): void {
+    this.bell?.ring();
+    this.#wakes.work?.();
+  }
+}
+
+/** Wakes a listener some milliseconds after it is rung. */
+export interface Bell {
+  /** Rings it, unless an earlier ring has not arrived yet. */
+  ring(): void;
+  /** Sets the callback of its rings. */
+  listen(wake: () => void): void;
+  /** Ends it; nothing rings after that. */
+  close(): void;
+}
+
+/**
+ * Opens a bell over a queue in memory. A queue in the ledger's file would end the process when the
+ * disk is full.
+ */
+export async function openBell(): Promise<Bell> {
+  const queue = await Deno.openKv(":memory:");
+  let wake = () => {};
+  let isRung = false;
+  void queue.listenQueue(() => {
+    isRung = false;
+    wake();
+  });
+  return {
+    ring() {
+      if (isRung) return;
+      isRung = true;
+      queue.enqueue(null).catch(() => isRung = false);
+    },
+    listen: (callback) => void (wake = callback),
+    close: () => queue.close(),
+  };
 }

@@ -1,6 +1,6 @@
 /** The programs in `examples/` do what they say, against a service that also loses an answer. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { NO_EGRESS, parseEgress } from "../../outbound/egress.ts";
+import { NO_EGRESS, parseEgress } from "../../outbound/http.ts";
 import { answer, Receiver } from "../support/fakes/receiver.ts";
 import { isInstalled } from "../support/harness/commands.ts";
 import { Harness } from "../support/harness/harness.ts";

@@ -9,7 +9,7 @@ import { TIMERS } from "../../runtime/deadlines.ts";
 import { outsideScope } from "../../kv/base/reads.ts";
 import type { SealKeys } from "../../kv/channels/seal.ts";
 import type { Store } from "../../kv/store.ts";
-import { NO_EGRESS, parseEgress } from "../../outbound/egress.ts";
+import { NO_EGRESS, parseEgress } from "../../outbound/http.ts";
 import { createService } from "../../app/compose.ts";
 import { ENVIRONMENT } from "../../app/start.ts";
 import { RECEIVER_PATHS, sampleMonth } from "./month.ts";

@@ -21,7 +21,7 @@ import { Random } from "../../../tools/random.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
 import { givenKey } from "../../../kv/channels/seal.ts";
-import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
+import { NO_EGRESS, parseEgress } from "../../../outbound/http.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { makeMemoryFolder } from "../../support/harness/memory_folder.ts";
 import { type Absence, RATES, type State } from "./shape.ts";

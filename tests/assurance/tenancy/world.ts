@@ -4,7 +4,7 @@ import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
-import { isBlock, unpackBlock } from "../../../kv/index/blocks.ts";
+import { isBlock, unpackBlock } from "../../../kv/index/entries.ts";
 import { type Answer, Harness, NOON } from "../../support/harness/harness.ts";
 import { REPRICE } from "../../support/builders/reprice.ts";
 import { callOf, type Kind, type NameOf, NEVER, type Step } from "./calls.ts";

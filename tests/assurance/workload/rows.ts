@@ -1,6 +1,6 @@
 /** Rows of a store as text, decoded as far as their bytes say how. */
 import { chunksOf, unpackBlob } from "../../../kv/base/blob.ts";
-import { isBlock, unpackBlock } from "../../../kv/index/blocks.ts";
+import { isBlock, unpackBlock } from "../../../kv/index/entries.ts";
 import type { Store } from "../../../kv/store.ts";
 import { decodeLedger } from "../../../kv/base/codec_sums.ts";
 import { toJson } from "../../../kv/transfer/rows.ts";

@@ -9,7 +9,7 @@ import type { Mailer } from "../../../domain/core/mail.ts";
 import { ChannelSecrets, createSealer, givenKey, openSettings } from "../../../kv/channels/seal.ts";
 import { createChannelTester } from "../../../kv/channels/tester.ts";
 import type { Store } from "../../../kv/store.ts";
-import { parseEgress } from "../../../outbound/egress.ts";
+import { parseEgress } from "../../../outbound/http.ts";
 import { createSender } from "../../../outbound/sender.ts";
 import { Random } from "../../../tools/random.ts";
 import { Scenario } from "../../support/builders/examples.ts";

@@ -3,8 +3,7 @@ import { assert } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
-import { packBlock, unpackBlock } from "../../../kv/index/blocks.ts";
-import type { Entry, StoredEntry } from "../../../kv/index/entries.ts";
+import { type Entry, packBlock, type StoredEntry, unpackBlock } from "../../../kv/index/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat, runId } from "../../support/builders/requests.ts";
 import {

@@ -1,6 +1,6 @@
 /** Incidents as they arise: from runs that fail. */
 import { assertEquals } from "@std/assert";
-import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
+import { NO_EGRESS, parseEgress } from "../../../outbound/http.ts";
 import { signedIn } from "../harness/dashboard.ts";
 import type { Harness } from "../harness/harness.ts";
 import { aHeartbeat } from "./requests.ts";

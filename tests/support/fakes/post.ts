@@ -1,6 +1,5 @@
 /** Sends a request to each URL of the command line, as a process of its own, and prints the outcomes. */
-import { parseEgress } from "../../../outbound/egress.ts";
-import { createPost, resolveHost } from "../../../outbound/http.ts";
+import { createPost, parseEgress, resolveHost } from "../../../outbound/http.ts";
 
 const egress = parseEgress("127.0.0.0/8,::1/128");
 if (egress === null) throw new TypeError("Not a setting");

@@ -18,7 +18,7 @@ import { newNotice, type NoticePercent } from "../../../domain/teams/quota.ts";
 import { createIncidentLooks, createSilenceLooks } from "../../../kv/alerts/incident_looks.ts";
 import { createRuleLooks } from "../../../kv/alerts/looks.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
-import { createRuleStore } from "../../../kv/alerts/rules.ts";
+import { createRuleStore } from "../../../kv/alerts/read.ts";
 import { createSilenceStore } from "../../../kv/alerts/silences.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";

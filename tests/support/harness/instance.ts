@@ -13,7 +13,7 @@ import { sealKeysOf } from "../../../kv/channels/seal.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
-import { type Egress, NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
+import { type Egress, NO_EGRESS, parseEgress } from "../../../outbound/http.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 import { asKvClient } from "../fakes/kv_client.ts";

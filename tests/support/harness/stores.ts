@@ -16,8 +16,7 @@ import {
   type ProcessingStore,
 } from "../../../kv/summaries/processing_store.ts";
 import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
-import { WorkerSignal } from "../../../kv/writer/signal.ts";
-import { GroupWriter, type Writer } from "../../../kv/writer/writer.ts";
+import { GroupWriter, WorkerSignal, type Writer } from "../../../kv/writer/writer.ts";
 
 /** Creates a writer over a handle, alone. */
 export function writerOver(

@@ -1,6 +1,6 @@
 /** Commands that the documents tell a newcomer to paste work unchanged. */
 import { assert, assertEquals } from "@std/assert";
-import { NO_EGRESS, parseEgress } from "../../../outbound/egress.ts";
+import { NO_EGRESS, parseEgress } from "../../../outbound/http.ts";
 import { answer, Receiver } from "../../support/fakes/receiver.ts";
 import { isInstalled } from "../../support/harness/commands.ts";
 import { Harness } from "../../support/harness/harness.ts";

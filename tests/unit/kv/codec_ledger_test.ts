@@ -11,7 +11,7 @@ import {
 } from "../../../domain/runs/ledger.ts";
 import { HASH_NUMBERS } from "../../../domain/runs/event_ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import { packRecord, storedShape, unpackRecord } from "../../../kv/base/codec_shape.ts";
+import { packRecord, storedShape, unpackRecord } from "../../../kv/base/codec.ts";
 import { decodeLedger, encodeLedger } from "../../../kv/base/codec_sums.ts";
 
 import fc from "fast-check";

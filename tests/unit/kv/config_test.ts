@@ -1,12 +1,11 @@
 /** Configured objects in the store: versions, default rules, limits, and what follows from a change. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { RuleSettings } from "../../../domain/alerts/rule.ts";
+import type { RuleSettings, TeamCounts } from "../../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../../domain/alerts/rules.ts";
 import { parseRule } from "../../../domain/alerts/rule_body.ts";
 import type { PutObject } from "../../../domain/config/objects.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
-import type { TeamCounts } from "../../../domain/alerts/rule.ts";
-import { createRuleStore } from "../../../kv/alerts/rules.ts";
+import { createRuleStore } from "../../../kv/alerts/read.ts";
 import { createSilenceStore } from "../../../kv/alerts/silences.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { readConfig } from "../../../kv/config/objects.ts";

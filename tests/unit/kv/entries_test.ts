@@ -2,18 +2,21 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
-import { BLOCK_SPAN, isBlock, spanEnd, unpackBlock } from "../../../kv/index/blocks.ts";
 import {
   addEntries,
   ALL_ENTRIES,
+  BLOCK_SPAN,
   comparePositions,
   ENTRIES_PER_COMMIT_MAX,
   type EntryRange,
   EntryReader,
   type EntryToAdd,
+  isBlock,
   type Position,
   readEntries,
   removeEntries,
+  spanEnd,
+  unpackBlock,
 } from "../../../kv/index/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/reads.ts";

@@ -7,7 +7,7 @@ import type { Measures } from "../../../domain/runs/contribution.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { decodeSums, encodeLedger, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { decodeRollup, encodeRollup } from "../../../kv/spend/rollups.ts";
-import { ledgerOf } from "../../../kv/runs/tombstone.ts";
+import { ledgerOf } from "../../../kv/runs/heads.ts";
 import { DAY_MS } from "../../support/harness/retention_harness.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
 import {

@@ -6,8 +6,7 @@ import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { decodeBatch, encodeBatch, encodePart } from "../../../kv/base/codec.ts";
 import { decodeSums, encodeLedger, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { readParts } from "../../../kv/runs/heads.ts";
-import { ledgerOf } from "../../../kv/runs/tombstone.ts";
+import { ledgerOf, readParts } from "../../../kv/runs/heads.ts";
 import { blobWrite, readBlob } from "../../../kv/store.ts";
 import { runId } from "../../support/builders/requests.ts";
 import {

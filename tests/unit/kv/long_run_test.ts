@@ -24,7 +24,7 @@ import { Findings } from "../../../kv/integrity/findings.ts";
 import { verifyPages } from "../../../kv/integrity/run.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/reads.ts";
-import { ledgerOf } from "../../../kv/runs/tombstone.ts";
+import { ledgerOf } from "../../../kv/runs/heads.ts";
 import type { Store } from "../../../kv/store.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";

@@ -9,8 +9,12 @@ import { RequestMetrics } from "../../../runtime/metrics.ts";
 import type { RollupGroup, RollupRow } from "../../../domain/spend/rollup.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
-import { changeRollups } from "../../../kv/spend/rollup_changes.ts";
-import { decodeRollup, encodeRollup, RollupDays } from "../../../kv/spend/rollups.ts";
+import {
+  changeRollups,
+  decodeRollup,
+  encodeRollup,
+  RollupDays,
+} from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
 import { changeActivity } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";

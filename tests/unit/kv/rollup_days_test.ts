@@ -4,9 +4,13 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { openUnlocked } from "../../../kv/open.ts";
-import { changeRollups } from "../../../kv/spend/rollup_changes.ts";
+import {
+  changeRollups,
+  createSpendStore,
+  encodeRollup,
+  rollupKey,
+} from "../../../kv/spend/rollups.ts";
 import { storedRows, TeamRowCache } from "../../../kv/team/rows.ts";
-import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";

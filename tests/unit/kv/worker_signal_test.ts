@@ -4,7 +4,7 @@ import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../../kv/open.ts";
-import { openBell } from "../../../kv/writer/signal.ts";
+import { openBell } from "../../../kv/writer/writer.ts";
 import { finish, run, runsOf } from "../../support/builders/stored_runs.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 import { WorkerHarness } from "../../support/harness/worker_harness.ts";

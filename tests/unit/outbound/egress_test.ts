@@ -1,6 +1,6 @@
 /** The rule for addresses that channels may call: by the text of a URL, and by an address of its host. */
 import { assert, assertEquals } from "@std/assert";
-import { type Egress, parseEgress } from "../../../outbound/egress.ts";
+import { type Egress, parseEgress } from "../../../outbound/http.ts";
 
 function egress(text: string): Egress {
   const parsed = parseEgress(text);

@@ -1,7 +1,6 @@
 /** HTTP to addresses that teams chose: one deadline, bounded answers, no redirects, no proxies. */
 import { assert, assertEquals } from "@std/assert";
-import { createPost, type PostOutcome } from "../../../outbound/http.ts";
-import { parseEgress } from "../../../outbound/egress.ts";
+import { createPost, parseEgress, type PostOutcome } from "../../../outbound/http.ts";
 import { AUTHORITY } from "../../support/fakes/certificates.ts";
 import { answer, type Behavior, Receiver, SILENT } from "../../support/fakes/receiver.ts";
 

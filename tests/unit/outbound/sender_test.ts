@@ -6,7 +6,7 @@ import type { Message } from "../../../domain/channels/message.ts";
 import { SEND_MS_MAX, type SendResult } from "../../../domain/channels/sender.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { type Mailer, NO_MAIL_SERVER } from "../../../domain/core/mail.ts";
-import { type Egress, parseEgress } from "../../../outbound/egress.ts";
+import { type Egress, parseEgress } from "../../../outbound/http.ts";
 import { createMailer } from "../../../outbound/mail.ts";
 import { createSender, resultOf } from "../../../outbound/sender.ts";
 import { answer, Receiver, SILENT } from "../../support/fakes/receiver.ts";

@@ -3,8 +3,7 @@
  * of this machine counts connections: there must be none.
  */
 import { assert, assertEquals } from "@std/assert";
-import { parseEgress } from "../../../outbound/egress.ts";
-import { createPost } from "../../../outbound/http.ts";
+import { createPost, parseEgress } from "../../../outbound/http.ts";
 import { AUTHORITY } from "../../support/fakes/certificates.ts";
 import { answer, Receiver } from "../../support/fakes/receiver.ts";
 

@@ -1,6 +1,6 @@
 /** Which deliveries of a channel are sent together, and in which order. */
 import { assertEquals } from "@std/assert";
-import { planTry, type QueueEntry, triedAtOnce } from "../../../../domain/channels/schedule.ts";
+import { planTry, type QueueEntry, triedAtOnce } from "../../../../domain/channels/delivery.ts";
 
 const NOW = 1_000_000;
 

@@ -1,14 +1,19 @@
 /** The schedule of tries, and what follows from each result. */
 import { assert, assertEquals } from "@std/assert";
 import type { ChannelType } from "../../../../domain/channels/channel.ts";
-import { type Delivery, newDelivery } from "../../../../domain/channels/delivery.ts";
+import {
+  afterTry,
+  type Delivery,
+  newDelivery,
+  type Outcome,
+  TRIES_KEPT,
+} from "../../../../domain/channels/delivery.ts";
 import {
   afterOutcome,
   NEW_HEALTH,
   type StoredHealth,
   withSuccess,
 } from "../../../../domain/channels/health.ts";
-import { afterTry, type Outcome, TRIES_KEPT } from "../../../../domain/channels/schedule.ts";
 import type { SendResult } from "../../../../domain/channels/sender.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 
