@@ -10,7 +10,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   writes: "rows, bytes and syncs of runs, heartbeats and pings",
   shared: "services over a shared KV next to a file: --connections=64",
   volume: "size, reads and opens of a ledger of --runs=2000000",
-  monitors: "10,000 monitors due in one minute, of one team and of 1,000",
+  work: "10,000 monitors due in one minute, and a delivery behind 100,000 due runs",
   cpu: "CPU microseconds a call against another checkout: cpu CHECKOUT",
 };
 

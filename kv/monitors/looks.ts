@@ -25,8 +25,8 @@ import { findOpenRuns } from "./open_runs.ts";
 import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";
 import type { ChangeDeps } from "../team/rows.ts";
 
-/** Maximum monitors of one commit; fewer if they do not fit. */
-const MONITORS_PER_COMMIT = 80;
+/** Monitors of one commit: it holds them even if each keeps 32 outcomes and opens an incident. */
+const MONITORS_PER_COMMIT = 50;
 
 /** Creates the handler of due monitors. */
 export function createMonitorLooks(deps: ChangeDeps): WorkHandler {
