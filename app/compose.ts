@@ -10,10 +10,13 @@ import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { ALWAYS } from "../runtime/loop.ts";
 import { Worker } from "../jobs/worker.ts";
+import { createConfigStore } from "../kv/config/store.ts";
+import { RULES } from "../domain/alerts/rule_body.ts";
+import { SILENCES } from "../domain/alerts/silence.ts";
 import { createStamps } from "../domain/alerts/incident.ts";
+import { compilingChecks } from "../domain/checks/compile.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
 import { createJudgeLater } from "../kv/checks/judge.ts";
-import { createCheckStore } from "../kv/checks/store.ts";
 import { createCheckTrialStore } from "../kv/checks/trial.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { createDeliveryStore } from "../kv/channels/deliveries.ts";
@@ -27,8 +30,6 @@ import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit } from "../kv/monitors/archive.ts";
 import { createIncidentLooks, createSilenceLooks } from "../kv/alerts/incident_looks.ts";
 import { createIncidentStore } from "../kv/alerts/incidents.ts";
-import { createRuleStore } from "../kv/alerts/read.ts";
-import { createSilenceStore } from "../kv/alerts/silences.ts";
 import { createRuleLooks } from "../kv/alerts/looks.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
@@ -194,12 +195,12 @@ export function createService(options: ServiceOptions) {
       bytesOf: () => PING_MONITOR_BYTES,
     }),
     monitors: createMonitorStore(objects),
-    checks: createCheckStore(objects),
+    checks: createConfigStore(objects, compilingChecks(store.patterns)),
     checkStats: createCheckStatsStore(store, now),
     checkTrial: createCheckTrialStore({ store, now }),
     patterns: store.patterns,
-    rules: createRuleStore(objects),
-    silences: createSilenceStore(objects),
+    rules: createConfigStore(objects, RULES),
+    silences: createConfigStore(objects, SILENCES),
     channels,
     incidents: createIncidentStore(objects),
     deliveries: createDeliveryStore(store),

@@ -1,27 +1,27 @@
 /**
- * Validates the body of `PUT /v1/rules/{slug}`.
+ * Rules as configured objects: their schema by kind, and their fields.
  *
  * @module
  */
 import { z } from "zod";
 import { SEVERITIES } from "../channels/message.ts";
 import {
-  type ConfigRequest,
   flag,
   isShort,
   matchNames,
   SHORT,
   slugs,
   versionField,
+  withDefault,
 } from "../config/body.ts";
-import { CONFIG_OBJECTS_MAX } from "../config/objects.ts";
-import type { Body } from "../core/body.ts";
+import { CHANNELS } from "../channels/channel_body.ts";
+import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.ts";
+import type { JsonFields } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { agentSlug, customer, oneOf, optional, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { oneOfText } from "../core/text.ts";
 import { check } from "../core/validate.ts";
-import type { AuditValue } from "../teams/audit_log.ts";
 import {
   GROUPS,
   isOfRuns,
@@ -31,6 +31,7 @@ import {
   type RuleSettings,
 } from "./rule.ts";
 import { inARow, params, ruleParams } from "./rule_params.ts";
+import { DEFAULT_RULES } from "./rules.ts";
 
 /** Minimum and maximum of `renotify_seconds`, unless it is 0. */
 export const RENOTIFY_SECONDS = { min: 300, max: 604_800 } as const;
@@ -73,15 +74,15 @@ const MATCH_OF_GROUP: Readonly<Record<Group, MatchName | null>> = {
   model: null,
 };
 
+const ALL: RuleSettings["match"] = { agents: [], customers: [], features: [] };
+const MATCH_NAMES = Object.keys(ALL) as MatchName[];
+
 const MATCH = 'an object with "agents", "customers" and "features"';
 const match = z.strictObject({
   agents: matchNames(agentSlug()).describe("Slugs of agents; `*` at the end matches any rest."),
   customers: matchNames(customer()).describe("Ids of customers."),
   features: matchNames(text(LABEL_CHARS_MAX)).describe("Features."),
 }, MATCH).refine(isShort, SHORT).meta({ id: "RuleMatchRequest" });
-
-const ALL: RuleSettings["match"] = { agents: [], customers: [], features: [] };
-const MATCH_NAMES = Object.keys(ALL) as MatchName[];
 
 /**
  * Body of `PUT /v1/rules/{slug}`.
@@ -91,24 +92,29 @@ const MATCH_NAMES = Object.keys(ALL) as MatchName[];
 export const ruleBody = z.object({
   kind: oneOf("RuleKind", RULE_KINDS).describe("What the rule is about."),
   params: optional(ruleParams).describe("Parameters of the kind."),
-  match: optional(match).describe("What it applies to; an empty or absent list matches all."),
-  group_by: optional(oneOf("RuleGroup", GROUPS)).describe(
+  match: withDefault(match, ALL).describe(
+    "What it applies to; an empty or absent list matches all.",
+  ),
+  group_by: withDefault(oneOf("RuleGroup", GROUPS), null).describe(
     "One incident for each of these; one of the rule when absent. Runs: agent, customer or " +
       "feature; `spend` also model; `missed`: agent; `unpriced`: model; `quota`, `service`: none.",
   ),
-  severity: optional(oneOf("Severity", SEVERITIES)).describe("`warning` when absent."),
+  severity: withDefault(oneOf("Severity", SEVERITIES), "warning").describe(
+    "`warning` when absent.",
+  ),
   resolve_after: inARow.describe("Good outcomes in a row that resolve an incident; 1 when absent."),
-  renotify_seconds: optional(
+  renotify_seconds: withDefault(
     z.int(RENOTIFY).refine(isRenotify, RENOTIFY).meta({
       minimum: 0,
       maximum: RENOTIFY_SECONDS.max,
     }),
+    0,
   ).describe("Seconds until an open incident is sent again; 0, never, when absent."),
-  channels: optional(slugs(CONFIG_OBJECTS_MAX.channel, "channels")).describe(
+  channels: withDefault(slugs(CHANNELS.cap, "channels"), []).describe(
     "Channels that its messages go to; the default ones when absent or empty, or when none of " +
       "these slugs has a channel.",
   ),
-  enabled: flag().describe("`false` opens nothing, and resolves what is open."),
+  enabled: flag(true).describe("`false` opens nothing, and resolves what is open."),
   version: versionField,
 });
 
@@ -127,8 +133,14 @@ function bodyOf(kind: RuleKind) {
     : `${oneOfText(groups)} or absent for the kind "${kind}"`;
   return ruleBody.extend({
     params: params[kind] as z.ZodType<object, unknown>,
-    match: optional(match.refine((sent) => unfit.every((name) => isForAll(sent, name)), NO_MATCH)),
-    group_by: optional(first === undefined ? never(NO_GROUP) : z.enum([first, ...rest], NO_GROUP)),
+    match: withDefault(
+      match.refine((sent) => unfit.every((name) => isForAll(sent, name)), NO_MATCH),
+      ALL,
+    ),
+    group_by: withDefault(
+      first === undefined ? never(NO_GROUP) : z.enum([first, ...rest], NO_GROUP),
+      null,
+    ),
   });
 }
 
@@ -137,36 +149,42 @@ function never(expected: string): z.ZodType<Group, unknown> {
 }
 
 /** Validates the body of `PUT /v1/rules/{slug}`. */
-export function parseRule(body: Body): Parsed<ConfigRequest<RuleSettings>> {
-  const { kind } = body.value;
+function parseRule(body: JsonFields): Parsed<ConfigRequest<RuleSettings>> {
+  const { kind } = body;
   const isKind = RULE_KINDS.some((known) => known === kind);
-  const sent = isKind ? { ...body.value, params: body.value["params"] ?? {} } : body.value;
+  const sent = isKind ? { ...body, params: body["params"] ?? {} } : body;
   const parsed = check(isKind ? BODIES[kind as RuleKind] : ruleBody, sent);
   if (!parsed.ok) return parsed;
   const fields = parsed.value;
-  const groupBy = fields.group_by ?? null;
-  const sentMatch = fields.match ?? ALL;
   const fitting = fields.kind === "spend"
-    ? groupBy === null ? [] : [MATCH_OF_GROUP[groupBy]]
+    ? fields.group_by === null ? [] : [MATCH_OF_GROUP[fields.group_by]]
     : FITTING[fields.kind].match;
-  const unfit = MATCH_NAMES.find((name) => !fitting.includes(name) && !isForAll(sentMatch, name));
+  const unfit = MATCH_NAMES.find((name) =>
+    !fitting.includes(name) && !isForAll(fields.match, name)
+  );
   if (unfit !== undefined) return unfitForSpend(unfit);
   const settings: RuleSettings = {
     condition: { kind: fields.kind, ...fields.params as object } as RuleCondition,
-    match: fitting.includes("agents") ? sentMatch : { ...sentMatch, agents: [] },
-    groupBy,
-    severity: fields.severity ?? "warning",
-    resolveAfter: fields.resolve_after ?? 1,
-    renotifySeconds: fields.renotify_seconds ?? 0,
-    channels: fields.channels ?? [],
-    enabled: fields.enabled ?? true,
+    match: fitting.includes("agents") ? fields.match : { ...fields.match, agents: [] },
+    groupBy: fields.group_by,
+    severity: fields.severity,
+    resolveAfter: fields.resolve_after,
+    renotifySeconds: fields.renotify_seconds,
+    channels: fields.channels,
+    enabled: fields.enabled,
   };
-  return { ok: true, value: { settings, version: fields.version ?? null } };
+  return { ok: true, value: { settings, version: fields.version } };
 }
 
-/** Returns a rule's settings under the field names of requests, responses and the audit log. */
-export function ruleFields(settings: RuleSettings): { readonly [name: string]: AuditValue } {
-  return {
+/** Rules. The loop looks at what a changed rule leaves open. */
+export const RULES: ObjectKind<RuleSettings> = {
+  kind: "rule",
+  prefix: "rul",
+  cap: 100,
+  schema: ruleBody,
+  defaults: DEFAULT_RULES,
+  parse: parseRule,
+  fieldsOf: (settings) => ({
     kind: settings.condition.kind,
     params: paramsOf(settings.condition),
     match: { ...settings.match },
@@ -176,10 +194,11 @@ export function ruleFields(settings: RuleSettings): { readonly [name: string]: A
     renotify_seconds: settings.renotifySeconds,
     channels: settings.channels,
     enabled: settings.enabled,
-  };
-}
+  }),
+  follow: ({ atMs }) => ({ file: [{ kind: "rule", at: atMs }] }),
+};
 
-function paramsOf(condition: RuleCondition): { readonly [name: string]: AuditValue } {
+function paramsOf(condition: RuleCondition): ObjectFields {
   const runs = isOfRuns(condition) ? { runs: condition.runs ?? "root" } : {};
   if (condition.kind === "check_failed") {
     const { checks, severityMin, consecutive } = condition;

@@ -4,8 +4,9 @@
  * @module
  */
 import { z } from "zod";
-import { slugs, someOf, whole } from "../config/body.ts";
-import { CONFIG_OBJECTS_MAX, CONFIG_SLUG } from "../config/objects.ts";
+import { CHECKS } from "../checks/check.ts";
+import { slugs, someOf, whole, withDefault } from "../config/body.ts";
+import { CONFIG_SLUG } from "../config/objects.ts";
 import { oneOf, optional } from "../core/fields.ts";
 import { COST_USD_MAX } from "../core/limits.ts";
 import { OUTCOMES_MAX } from "../outcomes/window.ts";
@@ -39,7 +40,7 @@ const usd = z.union([z.number(), z.string()], USD).transform((sent, context): st
  *
  * @internal
  */
-export const inARow = optional(whole({ min: 1, max: OUTCOMES_MAX }));
+export const inARow = withDefault(whole({ min: 1, max: OUTCOMES_MAX }), 1);
 
 const spendPeriod = oneOf("SpendPeriod", SPEND_PERIODS);
 const checkSeverity = oneOf("CheckSeverity", CHECK_SEVERITIES);
@@ -99,14 +100,14 @@ export const ruleParams = z.object({
  */
 export const params = {
   run_failed: z.strictObject({
-    statuses: optional(someOf(BAD_STATUSES)).transform((sent) => sent ?? BAD_STATUSES),
-    consecutive: inARow.transform((sent) => sent ?? 1),
+    statuses: withDefault(someOf(BAD_STATUSES), BAD_STATUSES),
+    consecutive: inARow,
     runs,
   }, 'an object with "statuses", "consecutive" and "runs"').transform(withRuns),
   check_failed: z.strictObject({
-    checks: optional(slugs(CONFIG_OBJECTS_MAX.check, "checks")).transform((sent) => sent ?? []),
-    severity_min: optional(checkSeverity).transform((sent) => sent ?? "warn"),
-    consecutive: inARow.transform((sent) => sent ?? 1),
+    checks: withDefault(slugs(CHECKS.cap, "checks"), []),
+    severity_min: withDefault(checkSeverity, "warn"),
+    consecutive: inARow,
     runs,
   }, 'an object with "checks", "severity_min", "consecutive" and "runs"')
     .transform(({ severity_min: severityMin, ...rest }) => withRuns({ ...rest, severityMin })),
@@ -116,18 +117,18 @@ export const params = {
     period: spendPeriod,
   }, 'an object with "usd" and "period"'),
   missed: z.strictObject({
-    reasons: optional(someOf(MISSED_REASONS)).transform((sent) => sent ?? MISSED_REASONS),
+    reasons: withDefault(someOf(MISSED_REASONS), MISSED_REASONS),
   }, 'an object with "reasons"'),
   stuck: z.strictObject({
-    seconds: optional(whole(STUCK_SECONDS)).transform((sent) => sent ?? STUCK_SECONDS.default),
+    seconds: withDefault(whole(STUCK_SECONDS), STUCK_SECONDS.default),
     runs,
   }, 'an object with "seconds" and "runs"').transform(withRuns),
   unpriced: z.strictObject({}, "an empty object"),
   quota: z.strictObject({
-    percents: optional(someOf(QUOTA_PERCENTS)).transform((sent) => sent ?? QUOTA_PERCENTS),
+    percents: withDefault(someOf(QUOTA_PERCENTS), QUOTA_PERCENTS),
   }, 'an object with "percents"'),
   service: z.strictObject({
-    what: optional(someOf(SERVICE_TROUBLES)).transform((sent) => sent ?? SERVICE_TROUBLES),
+    what: withDefault(someOf(SERVICE_TROUBLES), SERVICE_TROUBLES),
   }, 'an object with "what"'),
 } satisfies Record<RuleKind, z.ZodType>;
 

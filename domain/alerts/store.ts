@@ -14,10 +14,7 @@ import type { RuleOverflow, RuleSettings } from "./rule.ts";
 import type { SilencePut, SilenceSettings } from "./silence.ts";
 
 /** Stores rules; lists include the default ones that are neither replaced nor deleted. */
-export interface RuleStore extends ConfigStore<RuleSettings> {
-  /** Returns the rules of which groups share one incident, by slug. */
-  overflows(team: Team): Promise<ReadonlyMap<string, RuleOverflow>>;
-}
+export type RuleStore = ConfigStore<RuleSettings>;
 
 /** Stores silences. */
 export type SilenceStore = ConfigStore<SilenceSettings, SilencePut>;
@@ -68,6 +65,8 @@ export interface IncidentStore {
   read(team: Team, id: string): Promise<Incident | null>;
   /** Returns the numbers of incidents that are not resolved. */
   openCounts(team: Team): Promise<OpenIncidents>;
+  /** Returns the rules of which groups share one incident, by slug. */
+  overflows(team: Team): Promise<ReadonlyMap<string, RuleOverflow>>;
   /** Returns the incidents that a run belongs to, oldest first. */
   ofRun(team: Team, run: RunId): Promise<readonly string[]>;
   /** Acknowledges an incident; changes nothing if it is acknowledged or resolved. */

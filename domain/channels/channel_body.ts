@@ -1,23 +1,27 @@
 /**
- * Validates the bodies of `PUT /v1/channels/{slug}` and of the rotation of its secret.
+ * Channels as configured objects: their schema by type, and their fields.
  *
  * @module
  */
 import { z } from "zod";
-import { type ConfigRequest, flag, someOf, versionField, whole } from "../config/body.ts";
-import type { Body } from "../core/body.ts";
+import { flag, someOf, versionField, whole } from "../config/body.ts";
+import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.ts";
+import type { Body, JsonFields } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
 import { oneOf, optional } from "../core/fields.ts";
+import { formatInstantOrNull } from "../core/time.ts";
 import { check, unknownField } from "../core/validate.ts";
 import {
   ALL_EVENTS,
   CHANNEL_TYPES,
+  type ChannelSettings,
   type ChannelType,
   type OpenedChannelSettings,
   PAGERDUTY_REGIONS,
 } from "./channel.ts";
 import { isRecipient } from "./forms/email.ts";
 import { MESSAGE_EVENTS } from "./message.ts";
+import { nextStep } from "./delivery.ts";
 
 /** Maximum characters of an address. */
 export const URL_CHARS_MAX = 2_048;
@@ -90,10 +94,10 @@ const fields = {
 };
 
 const common = {
-  default: flag().describe("True if rules without channels use it; false when absent."),
-  include_error: flag()
+  default: flag(false).describe("True if rules without channels use it; false when absent."),
+  include_error: flag(true)
     .describe("False to leave out the first 200 characters of a run's error; true when absent."),
-  enabled: flag().describe("`false` sends nothing."),
+  enabled: flag(true).describe("`false` sends nothing."),
   version: versionField,
 };
 
@@ -119,31 +123,28 @@ const BODIES = {
   pagerduty: z.object({ type, routing_key, region, ...common }),
 } satisfies Record<ChannelType, z.ZodType>;
 
-/**
- * Validates the body of `PUT /v1/channels/{slug}`. A secret that is not sent is empty, which keeps
- * the stored one.
- */
-export function parseChannel(body: Body): Parsed<ConfigRequest<OpenedChannelSettings>> {
-  const sent = body.value["type"];
+/** Validates the body of `PUT /v1/channels/{slug}`. */
+function parseChannel(body: JsonFields): Parsed<ConfigRequest<OpenedChannelSettings>> {
+  const sent = body["type"];
   const known = CHANNEL_TYPES.find((type) => type === sent);
   const schema: z.ZodType<z.output<typeof channelBody>> = known === undefined
     ? channelBody
     : BODIES[known] as never;
   // The fields of other types are unknown to this one.
-  const unknown = unknownField(schema, body.value);
+  const unknown = unknownField(schema, body);
   if (unknown !== null) return { ok: false, problem: unknown };
-  const parsed = check(schema, body.value);
+  const parsed = check(schema, body);
   if (!parsed.ok) return parsed;
-  const { version = null } = parsed.value;
+  const { version } = parsed.value;
   return { ok: true, value: { settings: settingsOf(parsed.value), version } };
 }
 
 function settingsOf(sent: z.output<typeof channelBody>): OpenedChannelSettings {
   const { type, url = "" } = sent;
   const common = {
-    isDefault: sent.default ?? false,
-    includeError: sent.include_error ?? true,
-    enabled: sent.enabled ?? true,
+    isDefault: sent.default,
+    includeError: sent.include_error,
+    enabled: sent.enabled,
   };
   const host = url === "" ? "" : new URL(url).host;
   switch (type) {
@@ -157,6 +158,47 @@ function settingsOf(sent: z.output<typeof channelBody>): OpenedChannelSettings {
       return { ...common, type, routingKey: sent.routing_key ?? "", region: sent.region ?? "us" };
     default:
       return { ...common, type, url, host };
+  }
+}
+
+/**
+ * Channels. A secret that is not sent is empty, which keeps the stored one; its fields show a hint.
+ * A change wakes the channel: its waiting messages may be sent now, or are cancelled.
+ */
+export const CHANNELS: ObjectKind<ChannelSettings, OpenedChannelSettings> = {
+  kind: "channel",
+  prefix: "chn",
+  cap: 20,
+  schema: channelBody,
+  parse: parseChannel,
+  fieldsOf: (settings) => ({
+    type: settings.type,
+    ...ownFields(settings),
+    default: settings.isDefault,
+    include_error: settings.includeError,
+    enabled: settings.enabled,
+  }),
+  follow: ({ atMs }) => ({ file: [{ kind: "channel", at: nextStep(atMs) }] }),
+};
+
+function ownFields(settings: ChannelSettings): ObjectFields {
+  switch (settings.type) {
+    case "email":
+      return { to: settings.to };
+    case "pagerduty":
+      return { hint: { routing_key: settings.routingKey.hint }, region: settings.region };
+    case "webhook": {
+      const { url, host, secret, previous, events, headers } = settings;
+      return {
+        hint: { url: url.hint, secret: secret.hint },
+        host,
+        previous_until: formatInstantOrNull(previous?.untilMs),
+        events,
+        headers: { ...headers },
+      };
+    }
+    default:
+      return { hint: { url: settings.url.hint }, host: settings.host };
   }
 }
 

@@ -97,6 +97,14 @@ export function newDelivery(
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
+/** Milliseconds between the times at which a channel wakes: deliveries of one step share a row. */
+export const WAKE_STEP_MS = 250;
+
+/** Returns the first time from an instant on at which a channel wakes. */
+export function nextStep(atMs: number): number {
+  return Math.ceil(atMs / WAKE_STEP_MS) * WAKE_STEP_MS;
+}
+
 /** Milliseconds before each try but the first, of webhooks and of all other types. */
 const DELAYS = {
   webhook: [

@@ -3,10 +3,25 @@
  *
  * @module
  */
-import type { ConfigObject } from "../config/objects.ts";
-import type { FinishStatus } from "../runs/run.ts";
-import type { CheckSeverity } from "../runs/check_result.ts";
-import type { RunKind } from "../runs/flags.ts";
+import { z } from "zod";
+import {
+  flag,
+  isShort,
+  MATCH_CHARS_MAX,
+  matchNames,
+  someOf,
+  versionField,
+  withDefault,
+} from "../config/body.ts";
+import type { ConfigObject, ConfigRequest, ObjectKind } from "../config/objects.ts";
+import type { JsonFields } from "../core/body.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { agentSlug, oneOf, text } from "../core/fields.ts";
+import { LABEL_CHARS_MAX } from "../core/limits.ts";
+import { check } from "../core/validate.ts";
+import { CHECK_SEVERITIES, type CheckSeverity } from "../runs/check_result.ts";
+import { RUN_KINDS, type RunKind } from "../runs/flags.ts";
+import { FINISH_STATUSES, type FinishStatus } from "../runs/run.ts";
 import type { Program } from "./program.ts";
 
 /** Settings of a check. */
@@ -47,3 +62,65 @@ export const CHECKS_PER_RUN_MAX = 50;
 
 /** Maximum characters of an expression. */
 export const EXPRESSION_CHARS_MAX = 1_000;
+
+/** Maximum characters of a description. */
+export const DESCRIPTION_CHARS_MAX = 500;
+
+const EXPRESSION = `an expression of 1 to ${EXPRESSION_CHARS_MAX} characters`;
+const SAMPLE = "a number above 0 and up to 1";
+
+/**
+ * Body of `PUT /v1/checks/{slug}`.
+ *
+ * @internal
+ */
+export const checkBody = z.object({
+  expression: text(EXPRESSION_CHARS_MAX).refine((sent) => sent !== "", EXPRESSION)
+    .meta({ minLength: 1, maxLength: EXPRESSION_CHARS_MAX })
+    .describe("CEL expression that is true for a good run."),
+  agents: matchNames(agentSlug()).transform((sent) => sent.length === 0 ? ["*"] : sent).describe(
+    "Slugs of agents whose runs it judges; `*` at the end matches any rest. All when absent or " +
+      "empty.",
+  ),
+  kinds: withDefault(someOf(RUN_KINDS, "RunKind"), RUN_KINDS)
+    .describe("Kinds of runs; all when absent."),
+  statuses: withDefault(someOf(FINISH_STATUSES, "FinishStatus"), FINISH_STATUSES)
+    .describe("Statuses of runs; all when absent."),
+  features: matchNames(text(LABEL_CHARS_MAX)).describe("Features; all when absent or empty."),
+  severity: withDefault(oneOf("CheckSeverity", CHECK_SEVERITIES), "fail").describe(
+    "What a failure means: `info` is shown, `warn` may open an incident, `fail` (when absent) also " +
+      "gives the run the trait `failed_check`.",
+  ),
+  sample: withDefault(z.number(SAMPLE).gt(0, SAMPLE).max(1, SAMPLE), 1)
+    .describe("Share of the runs that it judges; 1 when absent."),
+  enabled: flag(true).describe("`false` judges nothing; `true` when absent."),
+  description: withDefault(text(DESCRIPTION_CHARS_MAX), null).describe("Words for people."),
+  version: versionField,
+});
+
+/**
+ * Validates the fields of a check; its expression is compiled elsewhere.
+ *
+ * @param where prefix of the fields' names in messages
+ */
+export function parseCheck(fields: JsonFields, where = ""): Parsed<ConfigRequest<CheckSettings>> {
+  const parsed = check(checkBody, fields, where);
+  if (!parsed.ok) return parsed;
+  const { version, ...settings } = parsed.value;
+  if (isShort({ agents: settings.agents, features: settings.features })) {
+    return { ok: true, value: { settings, version } };
+  }
+  const message = `Fields "${where}agents" and "${where}features" must be names of at most ` +
+    `${MATCH_CHARS_MAX} characters together`;
+  return refuse("invalid_field", message, "features");
+}
+
+/** Checks; the store also refuses an expression that does not compile. */
+export const CHECKS: ObjectKind<CheckSettings> = {
+  kind: "check",
+  prefix: "chk",
+  cap: 100,
+  schema: checkBody,
+  parse: (body) => parseCheck(body),
+  fieldsOf: (settings) => ({ ...settings }),
+};

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ObjectKind } from "../config/objects.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { GOT_CHARS_MAX } from "../runs/check_result.ts";
 import { cutVisibly, pathsOf, showGot } from "./language/got.ts";
@@ -25,7 +26,7 @@ import { read } from "./language/read.ts";
 import { assumed, FULL, UNBOUNDED } from "./language/sizes.ts";
 import type { Term, TermOf } from "./language/term.ts";
 import { codeOf, countParts, estimate } from "./language/walk.ts";
-import type { Check, CompiledCheck } from "./check.ts";
+import { type Check, CHECKS, type CheckSettings, type CompiledCheck } from "./check.ts";
 
 /**
  * Compiles an expression.
@@ -139,5 +140,16 @@ function failing(message: string): Program {
     bytes: 0,
     stepsFor: () => 1,
     judge: () => ({ status: "error", got: "", message, reason: "does_not_compile" }),
+  };
+}
+
+/** Returns the kind of objects whose store refuses an expression that does not compile. */
+export function compilingChecks(patterns: Patterns): ObjectKind<CheckSettings> {
+  return {
+    ...CHECKS,
+    complete({ sent }) {
+      const compiled = compile(sent.expression, patterns);
+      return compiled.ok ? { ok: true, value: sent } : compiled;
+    },
   };
 }

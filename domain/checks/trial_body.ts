@@ -11,7 +11,7 @@ import { type Parsed, refuse } from "../core/errors.ts";
 import { agentSlug, optional, runId } from "../core/fields.ts";
 import { isObject } from "../core/raw_json.ts";
 import { check } from "../core/validate.ts";
-import { checkBody, parseSettings } from "./check_body.ts";
+import { checkBody, parseCheck } from "./check.ts";
 import { compile } from "./compile.ts";
 import type { Patterns } from "./program.ts";
 import { type CheckTrial, TRIAL } from "./store.ts";
@@ -56,7 +56,7 @@ export function parseTrial(
   const { check: { slug: sentSlug, ...sent }, last, agent, run_id: run } = outer.value;
   const slug = check(slugBody, { slug: sentSlug }, "check.");
   if (!slug.ok) return slug;
-  const parsed = parseSettings(sent, "check.");
+  const parsed = parseCheck(sent, "check.");
   if (!parsed.ok) return parsed;
   const { settings } = parsed.value;
   const compiled = compile(settings.expression, patterns);

@@ -8,14 +8,6 @@ import { charCount } from "../core/raw_json.ts";
 import { optional } from "../core/fields.ts";
 import { CONFIG_SLUG } from "./objects.ts";
 
-/** Settings to store, and the version that they replace. */
-export interface ConfigRequest<Settings> {
-  /** The settings. */
-  readonly settings: Settings;
-  /** Version that must be the current one, 0 if none is stored; null for any. */
-  readonly version: number | null;
-}
-
 /** Maximum names of one list of a `match`. */
 export const MATCH_NAMES_MAX = 20;
 
@@ -38,12 +30,21 @@ export function whole({ min, max }: { readonly min: number; readonly max: number
 }
 
 /**
+ * Schema of an optional field that has a value when it is absent.
+ *
+ * @internal
+ */
+export function withDefault<T extends z.ZodType, const Value>(schema: T, value: Value) {
+  return optional(schema).transform((sent): z.output<T> | Value => sent ?? value);
+}
+
+/**
  * Schema of true or false.
  *
  * @internal
  */
-export function flag() {
-  return optional(z.boolean("true or false"));
+export function flag(whenAbsent: boolean) {
+  return withDefault(z.boolean("true or false"), whenAbsent);
 }
 
 /**
@@ -51,7 +52,7 @@ export function flag() {
  *
  * @internal
  */
-export const versionField = optional(whole({ min: 0, max: Number.MAX_SAFE_INTEGER }))
+export const versionField = withDefault(whole({ min: 0, max: Number.MAX_SAFE_INTEGER }), null)
   .describe("The current version, 0 if none is stored; any when absent.");
 
 /**
@@ -88,8 +89,7 @@ export function someOf<const Word extends string | number>(
  */
 export function matchNames(name: z.ZodType<string, unknown>) {
   const expected = `a list of at most ${MATCH_NAMES_MAX} names`;
-  return optional(distinct(z.array(name, expected).max(MATCH_NAMES_MAX, expected)))
-    .transform((names): readonly string[] => names ?? []);
+  return withDefault(distinct(z.array(name, expected).max(MATCH_NAMES_MAX, expected)), []);
 }
 
 /**

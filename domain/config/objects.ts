@@ -5,23 +5,17 @@
  *
  * @module
  */
+import type { z } from "zod";
+import type { JsonFields } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
+import type { TeamId } from "../core/ids.ts";
 import type { PageBounds } from "../core/query.ts";
+import type { AuditValue } from "../teams/audit_log.ts";
 import type { MadeBy, Team } from "../teams/team.ts";
+import type { WorkKind } from "../work/work.ts";
 
 /** Kinds of objects. */
-export const CONFIG_KINDS = ["rule", "channel", "silence", "check"] as const;
-
-/** One of {@link CONFIG_KINDS}. */
-export type ConfigKind = typeof CONFIG_KINDS[number];
-
-/** Maximum objects of each kind per team. */
-export const CONFIG_OBJECTS_MAX: Readonly<Record<ConfigKind, number>> = {
-  rule: 100,
-  channel: 20,
-  silence: 100,
-  check: 100,
-};
+export type ConfigKind = "rule" | "channel" | "silence" | "check";
 
 /** Pattern of slugs. */
 export const CONFIG_SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;
@@ -45,6 +39,85 @@ export interface ConfigObject<Settings> {
   readonly updatedAt: number;
   /** Identifier of the credential that made the last change; null for a default rule. */
   readonly updatedBy: string | null;
+}
+
+/** Settings to store, and the version that they replace. */
+export interface ConfigRequest<Sent> {
+  /** The settings as sent, with their defaults. */
+  readonly settings: Sent;
+  /** Version that must be the current one, 0 if none is stored; null for any. */
+  readonly version: number | null;
+}
+
+/** An object before and after a change; null for none. */
+export interface ObjectChange<Settings> {
+  /** The team. */
+  readonly team: TeamId;
+  /** Slug of the object. */
+  readonly slug: string;
+  /** The object before. */
+  readonly before: ConfigObject<Settings> | null;
+  /** The object after. */
+  readonly after: ConfigObject<Settings> | null;
+  /** Time of the change, unix milliseconds. */
+  readonly atMs: number;
+}
+
+/** Settings as sent, and the object that they replace. */
+export interface SentSettings<Settings, Sent> extends Omit<ObjectChange<Settings>, "after"> {
+  /** The settings. */
+  readonly sent: Sent;
+}
+
+/** Work on an object, named by its slug. */
+export interface ObjectWork {
+  /** Kind of the work. */
+  readonly kind: WorkKind;
+  /** Time at which it is due, unix milliseconds. */
+  readonly at: number;
+}
+
+/** Work that a change files, and filed work that it removes. */
+export interface FollowUp {
+  /** Work to file. */
+  readonly file: readonly ObjectWork[];
+  /** Filed work to remove; absent for none. */
+  readonly remove?: readonly ObjectWork[];
+}
+
+/** Settings under the names of requests, responses and the audit log, without secrets. */
+export type ObjectFields = { readonly [name: string]: AuditValue };
+
+/**
+ * One kind of objects, declared once: the store, the API, its description, the audit log and the
+ * form of the dashboard follow from it. `Sent` is what a request sets, if that differs from what is
+ * stored.
+ */
+export interface ObjectKind<Settings, Sent = Settings> {
+  /** Name of the kind; paths and actions of the audit log begin with it. */
+  readonly kind: ConfigKind;
+  /** Prefix of identifiers. */
+  readonly prefix: string;
+  /** Maximum objects per team. */
+  readonly cap: number;
+  /**
+   * Body of the `PUT`: the fields of the settings, and `version`.
+   *
+   * @internal
+   */
+  readonly schema: z.ZodObject;
+  /** Objects that exist without a row, until one replaces or deletes them; absent for none. */
+  readonly defaults?: readonly ConfigObject<Settings>[];
+  /** Validates a body, also where a field depends on another one. */
+  readonly parse: (body: JsonFields, nowMs: number) => Parsed<ConfigRequest<Sent>>;
+  /** Returns the settings to store; those that are sent when absent. */
+  readonly complete?: (
+    put: SentSettings<Settings, Sent>,
+  ) => Parsed<Settings> | Promise<Parsed<Settings>>;
+  /** Returns settings as their fields. */
+  readonly fieldsOf: (settings: Settings) => ObjectFields;
+  /** Returns the work that follows from a change; none when absent. */
+  readonly follow?: (change: ObjectChange<Settings>) => FollowUp;
 }
 
 /** Result of a `PUT`; `replayed` if nothing differs. */

@@ -17,7 +17,7 @@ import { keyParts, keys } from "../base/keys.ts";
 import type { ChangeDeps, TeamPlan } from "../team/rows.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { type IncidentLabels, readIncident, readIncidents } from "./rows.ts";
+import { type IncidentLabels, readIncident, readIncidents, readOverflows } from "./rows.ts";
 
 /** Maximum incidents that are not resolved of which lists know the state without reading others. */
 const OPEN_MAX = 1_000;
@@ -35,6 +35,7 @@ export function createIncidentStore(deps: ChangeDeps): IncidentStore {
     list: (team, query) => store.reads.run(team.id, () => listIncidents(store, team.id, query)),
     read: (team, id) => store.reads.run(team.id, () => readIncident(store, team.id, id)),
     openCounts: (team) => store.reads.run(team.id, () => countOpen(store, team.id)),
+    overflows: ({ id }) => store.reads.run(id, () => readOverflows(store, id)),
     ofRun: (team, run) =>
       store.reads.run(
         team.id,

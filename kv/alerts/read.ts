@@ -11,16 +11,9 @@ import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, getValue, type Store } from "../store.ts";
-import type { ObjectDeps, TeamRows } from "../team/rows.ts";
+import type { TeamRows } from "../team/rows.ts";
 import { earlierOutcomes } from "./earlier_outcomes.ts";
-import {
-  type AlertSets,
-  changeRows,
-  countsRow,
-  decodeIncident,
-  instanceRow,
-  readOverflows,
-} from "./rows.ts";
+import { type AlertSets, changeRows, countsRow, decodeIncident, instanceRow } from "./rows.ts";
 import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
 import { cutText, printable } from "../../domain/core/text.ts";
 import { errorOf } from "../../domain/runs/run.ts";
@@ -30,12 +23,6 @@ import type { ModelName } from "../../domain/runs/model_usage.ts";
 import { keyPart } from "../index/entries.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import type { AlertConfig } from "../../domain/alerts/touched.ts";
-import { ruleFields } from "../../domain/alerts/rule_body.ts";
-import type { RuleSettings } from "../../domain/alerts/rule.ts";
-import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
-import type { RuleStore } from "../../domain/alerts/store.ts";
-import { workSet } from "../work/store.ts";
-import { createConfigStore } from "../config/store.ts";
 
 /** Rows of a decision that grow until it lacks none. */
 export interface GrowingRows {
@@ -185,21 +172,4 @@ export async function planAlerts(
     const named = await getAll(store, runs.map((run) => keys.runIncidents(team, run)));
     return { ...changeRows(team, counts, change, named), counted: change.counted };
   }
-}
-
-/** Creates the store of rules. The work loop looks at what a changed rule leaves open. */
-export function createRuleStore(deps: ObjectDeps): RuleStore {
-  const rules = createConfigStore<RuleSettings>(deps, {
-    kind: "rule",
-    idPrefix: "rul",
-    defaults: DEFAULT_RULES,
-    settle: ({ sent }) => Promise.resolve({ ok: true, value: sent }),
-    auditFields: ruleFields,
-    followUp: ({ team, slug, atMs }) => ({
-      sets: [workSet({ at: atMs, kind: "rule", team, name: slug })],
-      deletes: [],
-    }),
-  });
-  const { store } = deps;
-  return { ...rules, overflows: ({ id }) => store.reads.run(id, () => readOverflows(store, id)) };
 }

@@ -3,12 +3,18 @@
  *
  * A delivery that waits has a row in its channel's queue, and a due row wakes the channel. So a
  * channel with many waiting deliveries costs other channels nothing. Due rows of one channel within
- * {@link DUE_STEP_MS} are one row.
+ * `WAKE_STEP_MS` are one row.
  *
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { type Delivery, hasEnded, type QueueEntry } from "../../domain/channels/delivery.ts";
+import {
+  type Delivery,
+  hasEnded,
+  nextStep,
+  type QueueEntry,
+  WAKE_STEP_MS,
+} from "../../domain/channels/delivery.ts";
 import type { ChannelWork } from "../../domain/channels/health.ts";
 import { DELIVERY_DAYS } from "../../domain/channels/store.ts";
 import { DAY_MS } from "../../domain/core/time.ts";
@@ -18,9 +24,6 @@ import type { KvSet } from "../writer/group.ts";
 import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";
 import type { IncidentFacts } from "../../domain/channels/message.ts";
 import { changeChannel } from "./health.ts";
-
-/** Times of due rows are multiples of it, milliseconds. */
-const DUE_STEP_MS = 250;
 
 /** Immutable fields of a delivery that lists are filtered by. */
 export interface DeliveryLabels {
@@ -70,9 +73,9 @@ export function queuedRow(team: TeamId, { id, channel, nextAt, after }: Delivery
   return [{ key: keys.queuedDelivery(team, channel, nextAt, id), value }];
 }
 
-/** Returns the row that wakes a channel. Write one with each change of its settings. */
+/** Returns the row that wakes a channel. */
 export function wakeRow(team: TeamId, channel: string, atMs: number): KvSet {
-  return channelRow("channel", team, channel, Math.ceil(atMs / DUE_STEP_MS) * DUE_STEP_MS);
+  return channelRow("channel", team, channel, nextStep(atMs));
 }
 
 /** Returns such a row for the next look at a channel; one that is due does not wait for a step. */
@@ -83,9 +86,7 @@ export function lookRow(
   atMs: number,
   nowMs: number,
 ): KvSet {
-  const stepMs = atMs > nowMs
-    ? Math.ceil(atMs / DUE_STEP_MS) * DUE_STEP_MS
-    : nowMs - nowMs % DUE_STEP_MS;
+  const stepMs = atMs > nowMs ? nextStep(atMs) : nowMs - nowMs % WAKE_STEP_MS;
   return channelRow(kind, team, channel, stepMs);
 }
 

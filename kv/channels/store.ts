@@ -4,8 +4,7 @@
  * @module
  */
 import type { ChannelSettings } from "../../domain/channels/channel.ts";
-import { SECRET_PREFIX } from "../../domain/channels/channel_body.ts";
-import { channelFields } from "../../domain/channels/channel_fields.ts";
+import { CHANNELS, SECRET_PREFIX } from "../../domain/channels/channel_body.ts";
 import { NEW_HEALTH } from "../../domain/channels/health.ts";
 import type { Sealer } from "../../domain/channels/secrets.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
@@ -16,10 +15,9 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import { wakeRow } from "./delivery_rows.ts";
 import { readHealths } from "./health.ts";
 import { type ConfigRow, isObject } from "../config/objects.ts";
-import { change, createConfigStore, type ObjectChange } from "../config/store.ts";
+import { change, createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../team/rows.ts";
 import { getAll, type Store } from "../store.ts";
 import { ChannelSecrets, noKey, openSettings, type Sealing, sealSettings } from "./seal.ts";
@@ -41,26 +39,14 @@ interface Putting extends Pick<Sealing, "sent" | "spare"> {
   isSpareUsed: boolean;
 }
 
-/** A change wakes the channel: its waiting messages may be sent now, or are cancelled. */
-const SPEC = {
-  kind: "channel",
-  followUp: ({ team, slug, atMs }: ObjectChange<ChannelSettings>) => ({
-    sets: [wakeRow(team, slug, atMs)],
-    deletes: [],
-  }),
-} as const;
-
 /** Creates the store of channels. */
 export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
   const { store, sealer, egress, hasMailServer, environment } = deps;
   const secretsOf = (team: TeamId, slug: string) => new ChannelSecrets(sealer, team, slug);
   const mint = () => `${SECRET_PREFIX}${environment.random(SECRET_BYTES).toBase64()}`;
   const channels = createConfigStore<ChannelSettings, Putting>(deps, {
-    ...SPEC,
-    idPrefix: "chn",
-    defaults: [],
-    auditFields: channelFields,
-    async settle({ team, slug, sent: putting, before }) {
+    ...CHANNELS,
+    async complete({ team, slug, sent: putting, before }) {
       const { sent, spare } = putting;
       const stored = before?.settings ?? null;
       const secrets = secretsOf(team, slug);
@@ -123,7 +109,7 @@ function rotate(
   secrets: ChannelSecrets,
   { team, slug, overlapHours, made, secret }: Rotation,
 ): Promise<Rotated> {
-  return change<ChannelSettings, Rotated>(deps, SPEC, team, slug, made, async (row) => {
+  return change<ChannelSettings, Rotated>(deps, CHANNELS, team, slug, made, async (row) => {
     if (row === null || !isObject(row) || row.settings.type !== "webhook") return { result: null };
     const { settings } = row;
     const sealed = await secrets.seal("secret", secret, null);
@@ -142,7 +128,7 @@ function rotate(
       updatedAt: made.at,
       updatedBy: made.by,
     };
-    const changes = differenceOf(channelFields(settings), channelFields(after.settings));
+    const changes = differenceOf(CHANNELS.fieldsOf(settings), CHANNELS.fieldsOf(after.settings));
     return {
       result: { ok: true, value: { channel: after, secret } },
       row: after,

@@ -4,11 +4,12 @@
  * @module
  */
 import type { Rule } from "../../domain/alerts/rule.ts";
-import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
-import type { Silence } from "../../domain/alerts/silence.ts";
+import { RULES } from "../../domain/alerts/rule_body.ts";
+import { type Silence, SILENCES } from "../../domain/alerts/silence.ts";
+import { CHANNELS } from "../../domain/channels/channel_body.ts";
 import type { Channel } from "../../domain/channels/store.ts";
-import type { Check } from "../../domain/checks/check.ts";
-import type { ConfigKind, ConfigObject } from "../../domain/config/objects.ts";
+import { type Check, CHECKS } from "../../domain/checks/check.ts";
+import type { ConfigKind, ConfigObject, ObjectKind } from "../../domain/config/objects.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows, type Store } from "../store.ts";
@@ -68,14 +69,15 @@ export interface TeamConfig {
 export async function readConfig(store: Store, team: TeamId): Promise<TeamConfig> {
   const rows = await listRows(store, keys.configRows(team));
   const [first] = rows;
-  const of = <Settings>(wanted: ConfigKind) =>
-    rows.filter(({ key: [, , kind] }) => kind === wanted)
-      .map(({ value }) => value as ConfigRow<Settings>);
+  const objectsOf = <Settings, Sent>({ kind, defaults = [] }: ObjectKind<Settings, Sent>) => {
+    const ofKind = rows.filter(({ key }) => key[2] === kind);
+    return withDefaults(ofKind.map(({ value }) => value as ConfigRow<Settings>), defaults);
+  };
   return {
     version: first === undefined || first.key.length > 2 ? 0 : first.value as number,
-    rules: withDefaults(of<Rule["settings"]>("rule"), DEFAULT_RULES),
-    channels: withDefaults(of<Channel["settings"]>("channel"), []),
-    silences: withDefaults(of<Silence["settings"]>("silence"), []),
-    checks: withDefaults(of<Check["settings"]>("check"), []),
+    rules: objectsOf(RULES),
+    channels: objectsOf(CHANNELS),
+    silences: objectsOf(SILENCES),
+    checks: objectsOf(CHECKS),
   };
 }

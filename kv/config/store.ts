@@ -10,106 +10,79 @@
 import { type Parsed, refuse } from "../../domain/core/errors.ts";
 import { type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import {
-  CONFIG_OBJECTS_MAX,
   type ConfigKind,
   type ConfigObject,
   type ConfigStore,
+  type ObjectKind,
+  type ObjectWork,
   type PutObject,
   versionConflict,
 } from "../../domain/config/objects.ts";
 import { type AuditAction, type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import type { ObjectDeps, PlannedRows, TeamPlan } from "../team/rows.ts";
+import type { ObjectDeps, TeamPlan } from "../team/rows.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
+import { workKey, workSet } from "../work/store.ts";
 import { type ConfigRow, isObject, readObject, withDefaults } from "./objects.ts";
 
-/** An object before and after a change; null for none. */
-export interface ObjectChange<Settings> {
-  readonly team: TeamId;
-  readonly slug: string;
-  readonly before: ConfigObject<Settings> | null;
-  readonly after: ConfigObject<Settings> | null;
-  /** Time of the change, unix milliseconds. */
-  readonly atMs: number;
-}
-
-/** Settings as sent, and what they replace. */
-export interface SentSettings<Settings, Put> extends Omit<ObjectChange<Settings>, "after"> {
-  readonly sent: Put;
-}
-
-/** Rows that follow from a change. */
-export type FollowUp = Pick<PlannedRows, "sets" | "deletes">;
-
-/** Differences between the kinds. */
-export interface ConfigKindSpec<Settings, Put> {
-  readonly kind: ConfigKind;
-  /** Prefix of identifiers. */
-  readonly idPrefix: string;
-  /** Objects that exist without a row, until one replaces or deletes them. */
-  readonly defaults: readonly ConfigObject<Settings>[];
-  /** Returns the settings to store. */
-  readonly settle: (put: SentSettings<Settings, Put>) => Promise<Parsed<Settings>>;
-  /** Returns settings as the audit log has them, without secrets. */
-  readonly auditFields: (settings: Settings) => AuditEntry["details"];
-  /** Returns the rows that follow from a change. */
-  readonly followUp: (change: ObjectChange<Settings>) => FollowUp;
-}
+/** The part of a kind that its store needs. */
+type StoredKind<Settings, Sent> = Omit<ObjectKind<Settings, Sent>, "schema" | "parse">;
 
 /** Creates the store of one kind. */
-export function createConfigStore<Settings, Put = Settings>(
+export function createConfigStore<Settings, Sent = Settings>(
   deps: ObjectDeps,
-  spec: ConfigKindSpec<Settings, Put>,
-): ConfigStore<Settings, Put> {
+  of: StoredKind<Settings, Sent>,
+): ConfigStore<Settings, Sent> {
   const { store } = deps;
-  const defaultOf = (slug: string) => spec.defaults.find((object) => object.slug === slug) ?? null;
+  const { kind, cap, defaults = [], fieldsOf } = of;
+  const defaultOf = (slug: string) => defaults.find((object) => object.slug === slug) ?? null;
   return {
     put: (team, slug, sent, version, made) =>
-      change<Settings, Parsed<PutObject<Settings>>>(deps, spec, team, slug, made, async (row) => {
+      change<Settings, Parsed<PutObject<Settings>>>(deps, of, team, slug, made, async (row) => {
         const before = objectOf(row, defaultOf(slug));
         const current = before?.version ?? 0;
         if (version !== null && version !== current) {
-          return { result: versionConflict(version, current, `no such ${spec.kind} is stored`) };
+          return { result: versionConflict(version, current, `no such ${kind} is stored`) };
         }
-        const settled = await spec.settle({ team: team.id, slug, sent, before, atMs: made.at });
-        if (!settled.ok) return { result: settled };
-        if (before !== null && isSame(before.settings, settled.value)) {
+        const put = { team: team.id, slug, sent, before, atMs: made.at };
+        // Without `complete` the settings are stored as sent.
+        const settings = await of.complete?.(put) ?? { ok: true, value: sent as never };
+        if (!settings.ok) return { result: settings };
+        if (before !== null && isSame(before.settings, settings.value)) {
           return { result: { ok: true, value: { kind: "replayed", object: before } } };
         }
         const isNew = row === null || !isObject(row);
-        if (isNew && await isFull(store, team.id, spec.kind)) {
-          return { result: capReached(spec.kind) };
-        }
-        const after = changed(deps, spec, slug, row, settled.value, made);
+        if (isNew && await isFull(store, team.id, of)) return { result: capReached(kind, cap) };
+        const after = nextVersion(deps, of, slug, row, settings.value, made);
         const details = before === null
-          ? { before: null, after: spec.auditFields(after.settings) }
-          : differenceOf(spec.auditFields(before.settings), spec.auditFields(after.settings)) ?? {};
+          ? { before: null, after: fieldsOf(after.settings) }
+          : differenceOf(fieldsOf(before.settings), fieldsOf(after.settings)) ?? {};
         return {
           result: { ok: true, value: { kind: "stored", object: after } },
           row: after,
           before,
-          action: `${spec.kind}.put`,
+          action: `${kind}.put`,
           details,
         };
       }),
     read: (team, slug) =>
       store.reads.run(
         team.id,
-        async () => objectOf(await readObject(store, team.id, spec.kind, slug), defaultOf(slug)),
+        async () => objectOf(await readObject(store, team.id, kind, slug), defaultOf(slug)),
       ),
     list: (team, { limit, after }) =>
       store.reads.run(team.id, async () => {
-        const rows = await readKind<Settings>(store, team.id, spec.kind);
-        const objects = withDefaults(rows, spec.defaults)
+        const rows = await readKind<Settings>(store, team.id, kind);
+        const objects = withDefaults(rows, defaults)
           .filter(({ slug }) => after === null || slug > after);
         const page = objects.slice(0, limit);
         const last = objects.length > limit ? page.at(-1) : undefined;
         return { objects: page, next: last?.slug ?? null };
       }),
     remove: (team, slug, made) =>
-      change<Settings, ConfigObject<Settings> | null>(deps, spec, team, slug, made, (row) => {
+      change<Settings, ConfigObject<Settings> | null>(deps, of, team, slug, made, (row) => {
         const before = objectOf(row, defaultOf(slug));
         if (before === null) return { result: null };
         const isDefault = defaultOf(slug) !== null;
@@ -117,8 +90,8 @@ export function createConfigStore<Settings, Put = Settings>(
           result: before,
           row: isDefault ? { slug, version: before.version + 1, isDeleted: true } : null,
           before,
-          action: `${spec.kind}.deleted`,
-          details: { before: spec.auditFields(before.settings), after: null },
+          action: `${kind}.deleted`,
+          details: { before: fieldsOf(before.settings), after: null },
         };
       }),
   };
@@ -141,7 +114,7 @@ interface Planned<Settings, Result> {
  */
 export function change<Settings, Result>(
   { store, changes }: ObjectDeps,
-  { kind, followUp }: Pick<ConfigKindSpec<Settings, never>, "kind" | "followUp">,
+  { kind, follow }: Pick<ObjectKind<Settings, never>, "kind" | "follow">,
   { id: team }: Team,
   slug: string,
   { at, by }: MadeBy,
@@ -155,7 +128,8 @@ export function change<Settings, Result>(
     if (row === undefined || action === undefined) return { result, rows: null };
     const version = await getValue<number>(store, keys.config(team)) ?? 0;
     const after = objectOf(row, null);
-    const follows = followUp({ team, slug, before, after, atMs: at });
+    const { file = [], remove = [] } = follow?.({ team, slug, before, after, atMs: at }) ?? {};
+    const workOf = (work: ObjectWork) => ({ ...work, team, name: slug });
     const key = keys.configObject(team, kind, slug);
     return {
       result,
@@ -164,9 +138,9 @@ export function change<Settings, Result>(
           { key: keys.config(team), value: version + 1 },
           ...row === null ? [] : [{ key, value: row }],
           ...auditRows({ at, team, actor: by, action, target: slug, details }),
-          ...follows.sets,
+          ...file.map((work) => workSet(workOf(work))),
         ],
-        deletes: [...row === null ? [key] : [], ...follows.deletes],
+        deletes: [...row === null ? [key] : [], ...remove.map((work) => workKey(workOf(work)))],
       },
     };
   });
@@ -182,9 +156,9 @@ function objectOf<Settings>(
 }
 
 /** Returns the next version of an object; a first one if there is no row, or a deletion. */
-function changed<Settings, Put>(
+function nextVersion<Settings, Sent>(
   { region, environment }: ObjectDeps,
-  { idPrefix }: ConfigKindSpec<Settings, Put>,
+  { prefix }: Pick<ObjectKind<Settings, Sent>, "prefix">,
   slug: string,
   row: ConfigRow<Settings> | null,
   settings: Settings,
@@ -193,7 +167,7 @@ function changed<Settings, Put>(
   const stored = row !== null && isObject(row) ? row : null;
   return {
     slug,
-    id: stored?.id ?? `${idPrefix}_${region}_${uuid7Hex(at, environment.random(10))}`,
+    id: stored?.id ?? `${prefix}_${region}_${uuid7Hex(at, environment.random(10))}`,
     version: (row?.version ?? 0) + 1,
     settings,
     createdAt: stored?.createdAt ?? at,
@@ -212,9 +186,13 @@ async function readKind<Settings>(
   return (await listRows<ConfigRow<Settings>>(store, range)).map(({ value }) => value);
 }
 
-async function isFull(store: Store, team: TeamId, kind: ConfigKind): Promise<boolean> {
+async function isFull(
+  store: Store,
+  team: TeamId,
+  { kind, cap }: { readonly kind: ConfigKind; readonly cap: number },
+): Promise<boolean> {
   const rows = await readKind(store, team, kind);
-  return rows.filter(isObject).length >= CONFIG_OBJECTS_MAX[kind];
+  return rows.filter(isObject).length >= cap;
 }
 
 /** Returns whether two settings have the same content. Both were built field by field. */
@@ -222,10 +200,10 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function capReached<T>(kind: ConfigKind): Parsed<T> {
+function capReached<T>(kind: ConfigKind, cap: number): Parsed<T> {
   return refuse(
     "object_cap_reached",
-    `Cannot create a ${kind}: the team has the maximum of ${CONFIG_OBJECTS_MAX[kind]} ${kind}s; ` +
+    `Cannot create a ${kind}: the team has the maximum of ${cap} ${kind}s; ` +
       "delete one that is not needed",
   );
 }

@@ -1,63 +1,53 @@
 /** Endpoints of channels, and their JSON. Secrets are never returned, except a new one. */
-import { z } from "zod";
-import {
-  CHANNEL_TYPES,
-  type ChannelHealth,
-  type ChannelSettings,
-  type ChannelType,
-  type OpenedChannelSettings,
-  PAGERDUTY_REGIONS,
+import type {
+  ChannelHealth,
+  ChannelSettings,
+  OpenedChannelSettings,
 } from "../../../domain/channels/channel.ts";
 import {
-  channelBody,
+  CHANNELS,
   OVERLAP_HOURS,
-  parseChannel,
   parseChannelRotation,
   rotateBody,
 } from "../../../domain/channels/channel_body.ts";
 import { NEW_HEALTH } from "../../../domain/channels/health.ts";
-import type { Channel, PutChannel } from "../../../domain/channels/store.ts";
-import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { Team } from "../../../domain/teams/team.ts";
+import type { PutChannel } from "../../../domain/channels/store.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer, fail } from "../../http/answer.ts";
-import { type AppDeps, madeBy } from "../../http/context.ts";
+import { madeBy } from "../../http/context.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import { configSlug, headFields, TAIL_FIELDS, textsValue } from "../config/fields.ts";
-import { noSuch, objectEndpoints, slugInPath } from "../config/objects.ts";
+import {
+  configSlug,
+  noSuch,
+  type ObjectApi,
+  objectEndpoints,
+  settingsFields,
+  type ShownObject,
+  slugInPath,
+  writerOf,
+} from "../objects.ts";
 import * as shape from "../../openapi/wire.ts";
 
-/** A channel with what is shown of it in addition. */
-interface ChannelRow extends Channel {
+/** What is shown of a channel in addition. */
+interface ChannelDetails {
   readonly health: ChannelHealth;
   /** A secret that was just generated; null for none. */
   readonly newSecret: string | null;
 }
 
-type SettingsOf<Type extends ChannelType> = Extract<ChannelSettings, { readonly type: Type }>;
+type ChannelRow = ShownObject<ChannelSettings, ChannelDetails>;
 
-const hint = shape.objectValue<ChannelSettings>("ChannelHint", {
-  url: shape.textValue.optional((settings) => "url" in settings ? settings.url.hint : undefined),
-  secret: shape.textValue.optional((settings) =>
-    ofType("webhook", settings, ({ secret }) => secret.hint)
-  ),
-  routing_key: shape.textValue.optional((settings) =>
-    ofType("pagerduty", settings, ({ routingKey }) => routingKey.hint)
-  ),
+const hint = shape.objectValue<Readonly<Record<string, string>>>("ChannelHint", {
+  url: shape.textValue.optional(({ url }) => url),
+  secret: shape.textValue.optional(({ secret }) => secret),
+  routing_key: shape.textValue.optional(({ routing_key }) => routing_key),
 }, "The last 4 characters of each secret.");
-
-const headers = shape.wire<Readonly<Record<string, string>>>(
-  z.record(z.string(), z.string()).meta({ id: "ChannelHeaders" }),
-  rawOf,
-);
 
 const state = shape.oneOfValue("ChannelState", ["ok", "failing", "broken", "needs_secret"]);
 
-/** A channel. */
-const channelValue = shape.objectValue<ChannelRow>("Channel", {
-  ...headFields("chn"),
-  type: shape.oneOfValue("ChannelType", CHANNEL_TYPES)(({ settings }) => settings.type),
-  hint: hint("settings"),
+const FIELDS: shape.WireFields<ChannelRow> = {
+  ...settingsFields(CHANNELS, "type"),
+  hint: hint(({ fields }) => (fields["hint"] ?? {}) as Readonly<Record<string, string>>),
   host: shape.textValue.optional(
     ({ settings }) => "host" in settings ? settings.host : undefined,
     "Of `webhook`, `slack` and `mattermost`: the host of the address.",
@@ -67,28 +57,11 @@ const channelValue = shape.objectValue<ChannelRow>("Channel", {
     "Of `webhook`: the secret, in the response to the call that generates it and in no other.",
   ),
   previous_until: shape.instantValue.optional(
-    ({ settings }) => ofType("webhook", settings, ({ previous }) => previous?.untilMs),
+    ({ settings }) => settings.type === "webhook" ? settings.previous?.untilMs : undefined,
     "Of `webhook`: until then the secret before the latest rotation signs too.",
   ),
-  events: textsValue.optional(
-    ({ settings }) => ofType("webhook", settings, ({ events }) => events),
-    "Of `webhook`.",
-  ),
-  headers: headers.optional(
-    ({ settings }) => ofType("webhook", settings, ({ headers }) => headers),
-    "Of `webhook`.",
-  ),
-  to: textsValue.optional(
-    ({ settings }) => ofType("email", settings, ({ to }) => to),
-    "Of `email`.",
-  ),
-  region: shape.oneOfValue("PagerdutyRegion", PAGERDUTY_REGIONS).optional(
-    ({ settings }) => ofType("pagerduty", settings, ({ region }) => region),
-    "Of `pagerduty`.",
-  ),
-  default: shape.booleanValue(({ settings }) => settings.isDefault),
-  include_error: shape.booleanValue(({ settings }) => settings.includeError),
-  enabled: shape.booleanValue(({ settings }) => settings.enabled),
+  ...settingsFields(CHANNELS, "events", "headers", "to", "region"),
+  ...settingsFields(CHANNELS, "default", "include_error", "enabled"),
   state: state(
     ({ health }) => health.state,
     "`failing`: the last try failed. `broken`: nothing is sent until a test succeeds. " +
@@ -106,16 +79,7 @@ const channelValue = shape.objectValue<ChannelRow>("Channel", {
     ({ health }) => health.lastError,
     "Result of the last failure.",
   ),
-  ...TAIL_FIELDS,
-});
-
-function ofType<Type extends ChannelType, Value>(
-  type: Type,
-  settings: ChannelSettings,
-  valueOf: (settings: SettingsOf<Type>) => Value,
-): Value | undefined {
-  return settings.type === type ? valueOf(settings as SettingsOf<Type>) : undefined;
-}
+};
 
 const SENT = {
   type: "webhook",
@@ -154,34 +118,20 @@ function withSecret(more: object): object {
   return { slug, id, version, type, hint, host, secret: SECRET, ...more, ...rest };
 }
 
-async function rowsOf(
-  { channels }: AppDeps,
-  team: Team,
-  objects: readonly Channel[],
-): Promise<ChannelRow[]> {
-  const healths = await channels.health(team, objects.map(({ slug }) => slug));
-  return objects.map((channel) => ({
-    ...channel,
-    health: healths.get(channel.slug) ?? NEW_HEALTH,
-    newSecret: null,
-  }));
-}
-
-const OBJECTS = objectEndpoints<
-  ChannelSettings,
-  OpenedChannelSettings,
-  ChannelRow,
-  PutChannel
->({
+const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails, PutChannel> = {
+  of: CHANNELS,
   tag: "Channels",
-  kind: "channel",
   name: "Channel",
   storeOf: ({ channels }) => channels,
-  parse: parseChannel,
-  rowsOf,
-  rowOfPut: (row, { secret }) => ({ ...row, newSecret: secret }),
-  body: channelBody.meta({ id: "ChannelRequest" }),
-  value: channelValue,
+  fields: FIELDS,
+  read: async ({ channels }, team, objects) => {
+    const healths = await channels.health(team, objects.map(({ slug }) => slug));
+    return objects.map(({ slug }) => ({
+      health: healths.get(slug) ?? NEW_HEALTH,
+      newSecret: null,
+    }));
+  },
+  secretOf: ({ secret }) => ({ newSecret: secret }),
   texts: {
     put: "Creates a place that messages go to, or changes it. Each type has its own fields. A " +
       "secret that is not sent stays; reads show its last 4 characters. A generated `secret` is " +
@@ -191,11 +141,13 @@ const OBJECTS = objectEndpoints<
   },
   errors: ["egress_denied"],
   example: { slug: CHANNEL.slug, sent: SENT, answer: CHANNEL, put: withSecret({}) },
-});
+};
+
+const { value: channelValue, write } = writerOf(API);
 
 /** Endpoints of `/v1/channels`. */
 export const CHANNEL_ENDPOINTS = [
-  ...OBJECTS,
+  ...objectEndpoints(API),
   ...endpoints("Channels", {
     rotateChannel: {
       route: "POST /v1/channels/:slug/rotate",
@@ -212,8 +164,7 @@ export const CHANNEL_ENDPOINTS = [
         if (rotated === null) return fail(c, noSuch("channel"));
         if (!rotated.ok) return fail(c, rotated.problem);
         const { channel, secret } = rotated.value;
-        const [row] = await rowsOf(deps, team, [channel]) as [ChannelRow];
-        const json = channelValue.write({ ...row, newSecret: secret });
+        const json = await write(deps, team, channel, { newSecret: secret });
         return answer(c, 200, json, { "Cache-Control": "no-store" });
       },
       summary: "Rotate the secret of a webhook",

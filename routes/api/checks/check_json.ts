@@ -1,6 +1,4 @@
-/** The wire form of checks, of their statistics, and of trials. */
-import { z } from "zod";
-import type { Check } from "../../../domain/checks/check.ts";
+/** The wire form of the statistics of checks, and of trials. */
 import {
   type CheckCounts,
   type CheckDay,
@@ -11,29 +9,9 @@ import {
   TRIAL,
   type TrialResult,
 } from "../../../domain/checks/store.ts";
-import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import { encodeCursor } from "../../http/query.ts";
 import * as shape from "../../openapi/wire.ts";
-import { headFields, TAIL_FIELDS, textsValue } from "../config/fields.ts";
-import { checkSeverity, checkStatus } from "./fields.ts";
-
-/** A check. */
-export const checkValue = shape.objectValue<Check>("Check", {
-  ...headFields("chk"),
-  expression: shape.textValue(({ settings }) => settings.expression),
-  agents: textsValue(({ settings }) => settings.agents),
-  kinds: shape.listValue(shape.oneOfValue("RunKind", RUN_KINDS))(({ settings }) => settings.kinds),
-  statuses: shape.listValue(shape.oneOfValue("FinishStatus", FINISH_STATUSES))(
-    ({ settings }) => settings.statuses,
-  ),
-  features: textsValue(({ settings }) => settings.features),
-  severity: checkSeverity(({ settings }) => settings.severity),
-  sample: shape.wire(z.number())(({ settings }) => settings.sample),
-  enabled: shape.booleanValue(({ settings }) => settings.enabled),
-  description: shape.textValue.orNull(({ settings }) => settings.description),
-  ...TAIL_FIELDS,
-});
+import { checkStatus } from "./fields.ts";
 
 const COUNTS: shape.WireFields<CheckCounts> = {
   pass: shape.countValue("pass"),

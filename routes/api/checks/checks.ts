@@ -1,6 +1,5 @@
 /** Endpoints of checks. */
-import type { Check, CheckSettings } from "../../../domain/checks/check.ts";
-import { checkBody, parseCheck } from "../../../domain/checks/check_body.ts";
+import { CHECKS } from "../../../domain/checks/check.ts";
 import { CHECK_DAYS_PER_PAGE, type CheckStatsQuery, TRIAL } from "../../../domain/checks/store.ts";
 import { parseTrial, trialBody } from "../../../domain/checks/trial_body.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
@@ -11,11 +10,10 @@ import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, queryOf } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, limitOf } from "../../openapi/fields.ts";
-import { configSlug } from "../config/fields.ts";
-import { noSuch, objectEndpoints, slugInPath } from "../config/objects.ts";
+import { configSlug, noSuch, objectEndpoints, slugInPath } from "../objects.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { DAY_RANGE } from "../spend/spend.ts";
-import { checkStatsValue, checkValue, parseStatsCursor, trialValue } from "./check_json.ts";
+import { checkStatsValue, parseStatsCursor, trialValue } from "./check_json.ts";
 
 const SENT = {
   expression: "cost_usd < 0.50 && usage.errors == 0",
@@ -27,40 +25,20 @@ const SENT = {
   description: "Research stays cheap",
 };
 
-const CHECK = {
-  slug: "cheap-enough",
-  id: "chk_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0011",
-  version: 1,
-  expression: SENT.expression,
-  agents: SENT.agents,
-  kinds: ["run", "heartbeat"],
-  statuses: SENT.statuses,
-  features: [],
-  severity: SENT.severity,
-  sample: SENT.sample,
-  enabled: SENT.enabled,
-  description: SENT.description,
-  created_at: "2026-11-21T12:00:00.000Z",
-  updated_at: "2026-11-21T12:00:00.000Z",
-  updated_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-};
+const SLUG = "cheap-enough";
 
-const OBJECTS = objectEndpoints<CheckSettings, CheckSettings, Check>({
+const OBJECTS = objectEndpoints({
+  of: CHECKS,
   tag: "Checks",
-  kind: "check",
   name: "Check",
   storeOf: ({ checks }) => checks,
-  parse: parseCheck,
-  rowsOf: (_deps, _team, checks) => Promise.resolve(checks),
-  body: checkBody.meta({ id: "CheckRequest" }),
-  value: checkValue,
   texts: {
     put: "Judges the runs that are closed from now on. An expression that cannot be compiled is " +
       "refused with the position of the error.",
     list: "Lists checks by slug.",
     remove: "Deletes a check and its statistics. Its results stay on their runs.",
   },
-  example: { slug: CHECK.slug, sent: SENT, answer: CHECK },
+  example: { slug: SLUG, sent: SENT },
 });
 
 /** Parses the query of a check's statistics. */
@@ -140,7 +118,7 @@ export const CHECK_ENDPOINTS = [
       answers: ok("The statistics.", checkStatsValue),
       errors: ["not_found"],
       example: {
-        path: { slug: CHECK.slug },
+        path: { slug: SLUG },
         query: { from: "2026-11-01", to: "2026-11-30" },
         answer: {
           days: [{

@@ -24,8 +24,7 @@ import { madeBy, type RequestContext } from "../../http/context.ts";
 import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, idOf, limitOf } from "../../openapi/fields.ts";
-import { configSlug } from "../config/fields.ts";
-import { noSuch, slugInPath } from "../config/objects.ts";
+import { configSlug, noSuch, slugInPath } from "../objects.ts";
 import * as shape from "../../openapi/wire.ts";
 
 /** The same error for an unknown delivery and one of another team. */

@@ -17,7 +17,7 @@ import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts
 import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
-import { configSlug } from "../config/fields.ts";
+import { configSlug } from "../objects.ts";
 import { RUN } from "../runs/examples.ts";
 import { incidentDetail, incidentPage, incidentValue, severity } from "./incident_json.ts";
 

@@ -19,7 +19,7 @@ import { type StageProgress, STAGES } from "../../../domain/runs/stages.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import { decodeCursor, encodeCursor } from "../../http/query.ts";
 import { checkSeverity, checkStatus } from "../checks/fields.ts";
-import { configSlug } from "../config/fields.ts";
+import { configSlug } from "../objects.ts";
 import { runStatus } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../../domain/channels/store.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import { noSuch } from "../../api/config/objects.ts";
+import { noSuch } from "../../api/objects.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";

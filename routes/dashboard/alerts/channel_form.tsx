@@ -8,13 +8,12 @@ import {
   type OpenedChannelSettings,
   PAGERDUTY_REGIONS,
 } from "../../../domain/channels/channel.ts";
-import { parseChannel } from "../../../domain/channels/channel_body.ts";
-import { channelFields } from "../../../domain/channels/channel_fields.ts";
+import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
 import type { Channel, PutChannel } from "../../../domain/channels/store.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { Copyable, InlineNotice, SAVED } from "../components/elements.tsx";
-import { bodyOf, listIn } from "../components/form_fields.tsx";
+import { listIn } from "../components/form_fields.tsx";
 import * as objects from "../components/object_forms.tsx";
 import { ObjectCrumbs, type ObjectForms } from "../components/object_pages.tsx";
 import { seeOther } from "../layout/reply.tsx";
@@ -104,7 +103,7 @@ const FIELDS: Readonly<Record<ChannelType, (form: objects.Fields, secret: Secret
 export function typedOfChannel({ slug, version, settings }: Channel): objects.Typed {
   const headers = settings.type === "webhook" ? Object.entries(settings.headers) : [];
   return objects.typedOf({
-    ...channelFields(settings),
+    ...CHANNELS.fieldsOf(settings),
     headers: headers.map(([name, value]) => `${name}: ${value}`).join("\n"),
     slug,
     version,
@@ -132,13 +131,13 @@ export const CHANNEL_FORMS: ObjectForms<
   kinds: ["type", TYPE_LABELS],
   storeOf: ({ channels }) => channels,
   lists: ["events"],
-  parse: (typed) => {
+  parse: (typed, now) => {
     const { type } = typed.texts;
     const names = ["type", "version", "url", "headers", "to", "routing_key", "region"];
     const common = ["default", "include_error", "enabled", ...type === "webhook" ? ["events"] : []];
     const readers = { to: listIn, headers: headersIn };
     // A secret without a text is absent, so that the stored one stays.
-    return parseChannel(bodyOf(objects.valuesOf(typed, [...names, ...common], readers)));
+    return CHANNELS.parse(objects.valuesOf(typed, [...names, ...common], readers), now);
   },
   open: async (c, deps) => {
     const setup = await readSetup(c, deps);

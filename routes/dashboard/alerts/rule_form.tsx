@@ -1,13 +1,13 @@
 /** The form of a rule, one for each kind, and the API's call that it makes. */
 import type { Child } from "hono/jsx";
-import { FITTING, parseRule, ruleFields } from "../../../domain/alerts/rule_body.ts";
+import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
 import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import { OUTCOMES_MAX } from "../../../domain/outcomes/window.ts";
 import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
-import { bodyOf, readInteger } from "../components/form_fields.tsx";
+import { readInteger } from "../components/form_fields.tsx";
 import type { ObjectForms } from "../components/object_pages.tsx";
 import { readSetup, withTabs } from "./frame.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "./known_values.tsx";
@@ -125,7 +125,7 @@ function formFields(
 
 /** Fills in the form from a rule. A default rule is not stored, so its form has no version. */
 export function typedOfRule({ slug, version, settings }: rules.Rule): objects.Typed {
-  return objects.typedOf({ slug, version: version || null, ...ruleFields(settings) });
+  return objects.typedOf({ slug, version: version || null, ...RULES.fieldsOf(settings) });
 }
 
 /** The forms of rules. */
@@ -136,18 +136,18 @@ export const RULE_FORMS: ObjectForms<rules.RuleSettings> = {
   kinds: ["kind", KIND_LABELS],
   storeOf: (deps) => deps.rules,
   lists: ["statuses", "reasons", "percents", "what", "channels"],
-  parse: (typed) => {
+  parse: (typed, now) => {
     const kind = kindOf(typed.texts["kind"]);
     const values = (...names: readonly string[]) =>
       objects.valuesOf(typed, names, { consecutive: readInteger, resolve_after: readInteger });
     const { percents, ...params } = values(...PARAMS[kind]);
-    return parseRule(bodyOf({
+    return RULES.parse({
       kind,
       params: Array.isArray(percents) ? { percents: percents.map(readInteger) } : params,
       match: values("agents", "customers", "features"),
       ...values("group_by", "severity", "resolve_after", "renotify_seconds", "channels"),
       ...values("enabled", "version"),
-    }));
+    }, now);
   },
   open: async (c, deps) => {
     const [setup, known] = await Promise.all([

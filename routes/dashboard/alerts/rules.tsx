@@ -20,7 +20,10 @@ import { channelWords, ruleWords } from "./rule_words.ts";
 
 export const showRules: Handler = async (c, deps) => {
   const { team } = c.get("principal");
-  const [setup, overflows] = await Promise.all([readSetup(c, deps), deps.rules.overflows(team)]);
+  const [setup, overflows] = await Promise.all([
+    readSetup(c, deps),
+    deps.incidents.overflows(team),
+  ]);
   const { rules, isAdmin, now } = setup;
   const view = listPage({
     title: "Rules",

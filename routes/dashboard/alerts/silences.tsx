@@ -1,6 +1,5 @@
 /** `/dashboard/alerts/silences`: times in which messages are held back. */
-import type { Silence, SilencePut } from "../../../domain/alerts/silence.ts";
-import { parseSilence } from "../../../domain/alerts/silence_body.ts";
+import { type Silence, type SilencePut, SILENCES } from "../../../domain/alerts/silence.ts";
 import { refuse } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
@@ -8,7 +7,6 @@ import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { Done, Empty } from "../components/elements.tsx";
-import { bodyOf } from "../components/form_fields.tsx";
 import { listed } from "../components/format.ts";
 import * as objects from "../components/object_forms.tsx";
 import { type ObjectForms, ofObject } from "../components/object_pages.tsx";
@@ -123,14 +121,14 @@ export const SILENCE_FORMS: ObjectForms<Silence["settings"], SilencePut> = {
     if (seconds === null) {
       return refuse("invalid_field", "Must be a duration such as 30m, 2h or 7d", "lasts");
     }
-    const parsed = parseSilence(
-      bodyOf({
+    const parsed = SILENCES.parse(
+      {
         match: objects.valuesOf(typed, ["rules", "agents", "customers"]),
         ...from !== "" && { from: formatInstant(fromMs) },
         // A far year has no instant to send; the parser refuses the latest one.
         until: formatInstant(Math.min(fromMs + seconds * 1_000, INSTANT_MAX)),
         ...objects.valuesOf(typed, ["comment", "version"]),
-      }),
+      },
       now,
     );
     if (parsed.ok || parsed.problem.field !== "until") return parsed;

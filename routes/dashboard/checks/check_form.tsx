@@ -2,10 +2,11 @@
 import type { Child } from "hono/jsx";
 import {
   type Check,
+  CHECKS,
   type CheckSettings,
+  DESCRIPTION_CHARS_MAX,
   EXPRESSION_CHARS_MAX,
 } from "../../../domain/checks/check.ts";
-import { DESCRIPTION_CHARS_MAX, parseCheck } from "../../../domain/checks/check_body.ts";
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import { parseTrial } from "../../../domain/checks/trial_body.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
@@ -128,8 +129,8 @@ export const CHECK_FORMS: ObjectForms<CheckSettings> = {
   newPath: NEW_CHECK_PATH,
   storeOf: ({ checks }) => checks,
   lists: LISTS,
-  parse: (typed) =>
-    parseCheck(bodyOf(objects.valuesOf(typed, [...SETTINGS, "version", "enabled"], READERS))),
+  parse: (typed, now) =>
+    CHECKS.parse(objects.valuesOf(typed, [...SETTINGS, "version", "enabled"], READERS), now),
   open: openForm,
   done: (_c, _deps, slug) => seeOther(checkPath(slug) + SAVED),
 };

@@ -5,10 +5,10 @@
  * @module
  */
 import type { Child } from "hono/jsx";
-import { type ConfigRequest, isConfigSlug } from "../../../domain/config/body.ts";
-import type { ConfigObject, PutObject } from "../../../domain/config/objects.ts";
+import { isConfigSlug } from "../../../domain/config/body.ts";
+import type { ConfigObject, ConfigRequest, PutObject } from "../../../domain/config/objects.ts";
 import type { Parsed, Problem } from "../../../domain/core/errors.ts";
-import { noSuch, type ObjectStore } from "../../api/config/objects.ts";
+import { noSuch, type ObjectStore } from "../../api/objects.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler, HandlerDeps } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";

@@ -18,8 +18,9 @@ import { newNotice, type NoticePercent } from "../../../domain/teams/quota.ts";
 import { createIncidentLooks, createSilenceLooks } from "../../../kv/alerts/incident_looks.ts";
 import { createRuleLooks } from "../../../kv/alerts/looks.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
-import { createRuleStore } from "../../../kv/alerts/read.ts";
-import { createSilenceStore } from "../../../kv/alerts/silences.ts";
+import { RULES } from "../../../domain/alerts/rule_body.ts";
+import { SILENCES } from "../../../domain/alerts/silence.ts";
+import { createConfigStore } from "../../../kv/config/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";
 import { createJudgeLater, type JudgeLater, type RunChanges } from "../../../kv/checks/judge.ts";
@@ -48,8 +49,8 @@ export class AlertProcess extends StoreProcess {
     super(store, (environment) => createStamps("eu", environment));
     const deps = { store, changes: this.updater };
     const config = { ...deps, region: "eu", environment: this.environment } as const;
-    this.rules = createRuleStore(config);
-    this.silences = createSilenceStore(config);
+    this.rules = createConfigStore(config, RULES);
+    this.silences = createConfigStore(config, SILENCES);
     this.rateCards = createRateCardStore(store, this.environment);
     this.handlers = [
       createRuleLooks({ ...deps, spend: createSpendStore(store), rateCards: this.rateCards }),

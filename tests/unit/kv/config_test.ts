@@ -2,11 +2,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { RuleSettings, TeamCounts } from "../../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../../domain/alerts/rules.ts";
-import { parseRule } from "../../../domain/alerts/rule_body.ts";
+import { RULES } from "../../../domain/alerts/rule_body.ts";
 import type { PutObject } from "../../../domain/config/objects.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
-import { createRuleStore } from "../../../kv/alerts/read.ts";
-import { createSilenceStore } from "../../../kv/alerts/silences.ts";
+import { SILENCES } from "../../../domain/alerts/silence.ts";
+import { createIncidentStore } from "../../../kv/alerts/incidents.ts";
+import { createConfigStore } from "../../../kv/config/store.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { readConfig } from "../../../kv/config/objects.ts";
 import type { Store } from "../../../kv/store.ts";
@@ -23,13 +24,14 @@ function storesOf(store: Store) {
   const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
   const deps = { store, changes: new TeamCommit(store, null), region: "eu", environment } as const;
   return {
-    rules: createRuleStore(deps),
-    silences: createSilenceStore(deps),
+    rules: createConfigStore(deps, RULES),
+    silences: createConfigStore(deps, SILENCES),
+    incidents: createIncidentStore(deps),
   };
 }
 
 function costs(usd: number | string): RuleSettings {
-  const parsed = parseRule({ text: "", value: { kind: "run_cost", params: { usd } } });
+  const parsed = RULES.parse({ kind: "run_cost", params: { usd } }, NOON);
   assert(parsed.ok);
   return parsed.value.settings;
 }
@@ -134,14 +136,14 @@ Deno.test("rules: of changes that race, each gets a version of its own", async (
 
 Deno.test("rules: groups that share an incident are shown", async () => {
   await using temp = await TempStore.open();
-  const { rules } = storesOf(temp.store);
+  const { incidents } = storesOf(temp.store);
   const overflow = { since: NOON, groups: 3 };
   const state: TeamCounts = {
     dear: { instances: 1_001, firing: 1_001, overflow },
     failures: { instances: 1, firing: 0, overflow: null },
   };
   await temp.store.writer.commit({ sets: [{ key: keys.alertState(TEAM.id), value: state }] });
-  assertEquals([...await rules.overflows(TEAM)], [["dear", overflow]]);
+  assertEquals([...await incidents.overflows(TEAM)], [["dear", overflow]]);
 });
 
 Deno.test("silences: the clock looks at the end, and at once after a change or deletion", async () => {

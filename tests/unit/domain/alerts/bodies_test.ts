@@ -1,23 +1,23 @@
 /** Bodies of rules and silences. */
 import { assert, assertEquals } from "@std/assert";
 import { DEFAULT_RULES } from "../../../../domain/alerts/rules.ts";
-import { parseRule, ruleFields } from "../../../../domain/alerts/rule_body.ts";
-import { parseSilence, silenceFields } from "../../../../domain/alerts/silence_body.ts";
+import { RULES } from "../../../../domain/alerts/rule_body.ts";
+import { SILENCES } from "../../../../domain/alerts/silence.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
 const DAY = 86_400_000;
 
 function ruleOf(value: Record<string, unknown>) {
-  return parseRule({ text: "", value });
+  return RULES.parse(value, NOW);
 }
 
 function silenceOf(value: Record<string, unknown>) {
-  return parseSilence({ text: "", value }, NOW);
+  return SILENCES.parse(value, NOW);
 }
 
 Deno.test("rules: settings, written as fields and sent again, are the same settings", () => {
   const sent = [
-    ...DEFAULT_RULES.map(({ settings }) => ruleFields(settings)),
+    ...DEFAULT_RULES.map(({ settings }) => RULES.fieldsOf(settings)),
     { kind: "run_cost", params: { usd: "0.000001000000" }, resolve_after: 32 },
     { kind: "run_cost", params: { usd: 1_000_000 }, renotify_seconds: 300 },
     { kind: "run_failed", params: { statuses: ["timeout", "failed", "timeout"] }, enabled: false },
@@ -36,7 +36,7 @@ Deno.test("rules: settings, written as fields and sent again, are the same setti
     const first = ruleOf(body);
     assert(first.ok, first.ok ? "" : first.problem.message);
     const { settings } = first.value;
-    const again = ruleOf(JSON.parse(JSON.stringify(ruleFields(settings))));
+    const again = ruleOf(JSON.parse(JSON.stringify(RULES.fieldsOf(settings))));
     assertEquals(again.ok && again.value.settings, settings);
   }
 });
@@ -51,7 +51,7 @@ Deno.test("rules: one of failed checks counts warnings of all checks unless set 
 Deno.test("rules: one about runs judges root runs, or all (R32)", () => {
   const runsOf = (params: object) => {
     const parsed = ruleOf({ kind: "run_failed", params });
-    return parsed.ok ? ruleFields(parsed.value.settings).params : parsed.problem.message;
+    return parsed.ok ? RULES.fieldsOf(parsed.value.settings).params : parsed.problem.message;
   };
   const params = { statuses: ["failed", "timeout"], consecutive: 1 };
   assertEquals(runsOf({}), { ...params, runs: "root" });
@@ -113,7 +113,7 @@ Deno.test("rules: of any settings that are accepted, the fields stand for the sa
     if (!first.ok) continue;
     accepted++;
     const { settings } = first.value;
-    const again = ruleOf(JSON.parse(JSON.stringify(ruleFields(settings))));
+    const again = ruleOf(JSON.parse(JSON.stringify(RULES.fieldsOf(settings))));
     assertEquals(again.ok && again.value.settings, settings);
   }
   assert(accepted > 500, String(accepted));
@@ -189,7 +189,7 @@ Deno.test("silences: settings, written as fields and sent again, are the same se
   const { match: stored, untilMs, comment } = first.value.settings;
   const settings = { match: stored, fromMs: first.value.settings.fromMs ?? 0, untilMs, comment };
   assertEquals([stored, settings.fromMs - NOW], [match, DAY]);
-  const again = silenceOf(JSON.parse(JSON.stringify(silenceFields(settings))));
+  const again = silenceOf(JSON.parse(JSON.stringify(SILENCES.fieldsOf(settings))));
   assertEquals(again.ok && again.value.settings, settings);
 });
 

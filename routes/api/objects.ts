@@ -1,0 +1,333 @@
+/**
+ * Endpoints that all kinds of configured objects have: set, read, list and delete (decision 46). Their
+ * bodies and responses follow from the schema of the kind.
+ */
+import { z } from "zod";
+import { isConfigSlug } from "../../domain/config/body.ts";
+import {
+  CONFIG_PER_PAGE,
+  CONFIG_SLUG,
+  type ConfigKind,
+  type ConfigObject,
+  type ConfigStore,
+  type ObjectFields,
+  type ObjectKind,
+  type PutObject,
+} from "../../domain/config/objects.ts";
+import { type ErrorCode, notFound, type Parsed, type Problem } from "../../domain/core/errors.ts";
+import { type PageBounds, readQuery } from "../../domain/core/query.ts";
+import { rawOf } from "../../domain/core/raw_json.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import { teamKey } from "../http/access.ts";
+import { answer, answerWrite, fail } from "../http/answer.ts";
+import { type AppDeps, madeBy, type RequestContext } from "../http/context.ts";
+import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../http/query.ts";
+import { type Endpoint, endpoints, ok, written } from "../openapi/describe.ts";
+import { cursorOf, limitOf } from "../openapi/fields.ts";
+import * as shape from "../openapi/wire.ts";
+
+/** A store whose `PUT` may return more than the object. */
+export interface ObjectStore<Settings, Sent, Result>
+  extends Omit<ConfigStore<Settings, Sent>, "put"> {
+  put(...call: Parameters<ConfigStore<Settings, Sent>["put"]>): Promise<Parsed<Result>>;
+}
+
+/** An object with its fields, and with what its kind shows in addition. */
+export type ShownObject<Settings, More = unknown> =
+  & ConfigObject<Settings>
+  & { readonly fields: ObjectFields }
+  & More;
+
+/** The calls of one kind. `More` is what responses show in addition to the settings. */
+export interface ObjectApi<Settings, Sent, More, Result> {
+  readonly of: ObjectKind<Settings, Sent>;
+  readonly tag: Endpoint["tag"];
+  /** Ends ids of operations, such as `Rule`. */
+  readonly name: string;
+  readonly storeOf: (deps: AppDeps) => ObjectStore<Settings, Sent, Result>;
+  /** Fields between `version` and `created_at`; those of the settings when absent. */
+  readonly fields?: shape.WireFields<ShownObject<Settings, More>>;
+  /** Reads what responses show of objects in addition, in their order. */
+  readonly read?: (
+    deps: AppDeps,
+    team: Team,
+    objects: readonly ConfigObject<Settings>[],
+  ) => Promise<readonly More[]>;
+  /** Returns what only the response to a `PUT` shows, such as a secret; it is not cached then. */
+  readonly secretOf?: (put: Result) => Partial<More>;
+  /** Descriptions of the calls. */
+  readonly texts: Readonly<Record<"put" | "list" | "remove", string>>;
+  readonly errors?: readonly ErrorCode[];
+  readonly example: {
+    readonly slug: string;
+    /** All fields of a request; those of the response follow from it. */
+    readonly sent: Readonly<Record<string, unknown>>;
+    /** What the response shows in addition. */
+    readonly more?: More;
+    /** The response, if it does not follow from the request. */
+    readonly answer?: object;
+    /** Response to the first `PUT`, if it shows more. */
+    readonly put?: object;
+    /** True if it is the first of several objects. */
+    readonly hasMore?: boolean;
+  };
+}
+
+/** A slug of an object. */
+export const configSlug = z.string().meta({ pattern: CONFIG_SLUG.source });
+
+/** The same error for an unknown object and one of another team. */
+export function noSuch(kind: ConfigKind): Problem {
+  return notFound(`No such ${kind}: list the ${kind}s, or create one with PUT`);
+}
+
+/** Returns the slug of the path; null for a text that is none. */
+export function slugInPath(c: RequestContext): string | null {
+  const slug = nameInPath(c);
+  return isConfigSlug(slug) ? slug : null;
+}
+
+/** Parses the query of a list of objects. */
+export function parseObjectsQuery(text: string): Parsed<PageBounds<string>> {
+  return readQuery(text, (query) =>
+    query.page((cursor) => {
+      const slug = decodeCursor(cursor);
+      return isConfigSlug(slug) ? slug : null;
+    }, CONFIG_PER_PAGE));
+}
+
+/** Returns fields of a kind's settings as responses have them: the named ones, or all. */
+export function settingsFields(
+  { schema }: Pick<ObjectKind<never, never>, "schema">,
+  ...names: readonly string[]
+): shape.WireFields<{ readonly fields: ObjectFields }> {
+  const fields = Object.entries(schema.shape as Readonly<Record<string, z.ZodType>>)
+    .filter(([name]) => names.length === 0 ? name !== "version" : names.includes(name));
+  return Object.fromEntries(fields.map(([name, field]) => {
+    const shown = shownSchema(field);
+    const { description } = field;
+    return [name, {
+      schema: shown === field || description === undefined ? shown : shown.describe(description),
+      write: ({ fields }) => fields[name] === undefined ? undefined : rawOf(fields[name]),
+    }];
+  }));
+}
+
+/**
+ * Returns the schema of a field in responses: its default takes the place of an absent value. A field
+ * without one is left out, as that of another kind of the object.
+ */
+function shownSchema(field: z.ZodType): z.ZodType {
+  if (field instanceof z.ZodOptional) return shownSchema(field.unwrap() as z.ZodType).optional();
+  if (field instanceof z.ZodObject) {
+    const { id } = field.meta() ?? {};
+    const members = Object.entries(field.shape as Readonly<Record<string, z.ZodType>>);
+    const shown = Object.fromEntries(members.map(([name, part]) => [name, shownSchema(part)]));
+    const named = id === undefined ? {} : { id: id.replace(/Request$/, "") };
+    return z.object(shown).meta(named);
+  }
+  if (!(field instanceof z.ZodPipe)) return field;
+  const whenAbsent = field.safeParse(undefined);
+  const sent = shownSchema(sentSchema(field));
+  if (!whenAbsent.success) return sent;
+  if (whenAbsent.data === undefined) return sent.optional();
+  return whenAbsent.data === null ? sent.nullable() : sent;
+}
+
+/** Returns the schema of a value that is sent, without what makes it optional or transforms it. */
+function sentSchema(field: z.ZodType): z.ZodType {
+  if (field instanceof z.ZodPipe) return sentSchema(field.in as z.ZodType);
+  const isWrapped = field instanceof z.ZodOptional || field instanceof z.ZodNullable;
+  return isWrapped ? sentSchema(field.unwrap() as z.ZodType) : field;
+}
+
+/** Returns the type of a kind's objects in responses. */
+function objectValue<Settings, Sent, More, Result>(
+  { of: { prefix, defaults }, name, fields, of }: ObjectApi<Settings, Sent, More, Result>,
+): shape.Wire<ShownObject<Settings, More>> {
+  type Row = ShownObject<Settings, More>;
+  /** A value that default objects do not have, because they are not stored. */
+  const ofStored = <Value>(type: shape.Wire<Value>) =>
+    (defaults === undefined ? type : type.orNull) as typeof type.orNull;
+  const atOf = (from: "createdAt" | "updatedAt") => (row: Row) =>
+    row.id === null ? null : row[from];
+  return shape.objectValue<Row>(name, {
+    slug: shape.wire<string>(configSlug)(({ slug }) => slug),
+    id: ofStored(shape.idValue(prefix))(({ id }) => id),
+    version: shape.countValue(({ version }) => version, "Number of the version, from 1."),
+    ...defaults === undefined ? {} : {
+      default: shape.booleanValue<Row>(
+        ({ id }) => id === null,
+        "True for a default one that was never changed: its version is 0, and it has no `id`.",
+      ),
+    },
+    ...fields ?? settingsFields(of),
+    created_at: ofStored(shape.instantValue)(atOf("createdAt")),
+    updated_at: ofStored(shape.instantValue)(atOf("updatedAt"), "Last change."),
+    updated_by: ofStored(shape.textValue)(
+      ({ updatedBy }) => updatedBy,
+      "Id of the credential that made it.",
+    ),
+  });
+}
+
+/** Time of the examples. */
+const EXAMPLE_AT = Date.UTC(2026, 10, 21, 12);
+
+/** Returns the response to the request of an example. */
+function exampleAnswer<Settings, Sent, More, Result>(
+  { of, example: { slug, sent, more } }: ObjectApi<Settings, Sent, More, Result>,
+  value: shape.Wire<ShownObject<Settings, More>>,
+): object {
+  const parsed = of.parse(sent, EXAMPLE_AT);
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  // The request has all that is stored.
+  const settings = parsed.value.settings as unknown as Settings;
+  const object = {
+    slug,
+    id: `${of.prefix}_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005`,
+    version: 1,
+    settings,
+    createdAt: EXAMPLE_AT,
+    updatedAt: EXAMPLE_AT,
+    updatedBy: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
+  };
+  return JSON.parse(value.write({ ...object, fields: of.fieldsOf(settings), ...more as More }));
+}
+
+/** Returns the type of a kind's objects in responses, and functions that write them. */
+export function writerOf<Settings, Sent, More, Result>(
+  api: ObjectApi<Settings, Sent, More, Result>,
+) {
+  type Row = ShownObject<Settings, More>;
+  const value = objectValue(api);
+  const rowsOf = async (deps: AppDeps, team: Team, objects: readonly ConfigObject<Settings>[]) => {
+    const more = await api.read?.(deps, team, objects);
+    return objects.map((object, i) => {
+      const row = { ...object, fields: api.of.fieldsOf(object.settings), ...more?.[i] };
+      return row as Row;
+    });
+  };
+  const write = async (
+    deps: AppDeps,
+    team: Team,
+    object: ConfigObject<Settings>,
+    secret: Partial<More> = {},
+  ) => {
+    const [row] = await rowsOf(deps, team, [object]);
+    return value.write({ ...row, ...secret } as Row);
+  };
+  return { value, rowsOf, write };
+}
+
+/** Declares the endpoints of a kind. */
+export function objectEndpoints<
+  Settings,
+  Sent = Settings,
+  More = unknown,
+  Result extends PutObject<Settings> = PutObject<Settings>,
+>(api: ObjectApi<Settings, Sent, More, Result>): readonly Endpoint[] {
+  const { of: { kind, cap, schema, parse }, name, texts, storeOf, secretOf } = api;
+  const path = `/v1/${kind}s` as const;
+  const { value, rowsOf, write } = writerOf(api);
+  const page = shape.pageValue(`${name}Page`, `${kind}s`, value);
+  const { slug, sent, hasMore = false } = api.example;
+  const shown = api.example.answer ?? exampleAnswer(api, value);
+  const pathFields = { slug: configSlug.describe(`The ${kind}'s slug.`) };
+  const needs = [`put${name}`];
+  return endpoints(api.tag, {
+    [`put${name}`]: {
+      route: `PUT ${path}/:slug`,
+      access: teamKey("admin"),
+      handler: async (c, deps) => {
+        const slug = slugInPath(c);
+        if (slug === null) return fail(c, INVALID_SLUG);
+        const made = madeBy(c, deps);
+        const parsed = parse(c.get("body").value, made.at);
+        if (!parsed.ok) return fail(c, parsed.problem);
+        const { team } = c.get("principal");
+        const { settings, version } = parsed.value;
+        const put = await storeOf(deps).put(team, slug, settings, version, made);
+        if (!put.ok) return fail(c, put.problem);
+        const json = await write(deps, team, put.value.object, secretOf?.(put.value));
+        const response = answerWrite(c, put.value.kind, json, null);
+        if (secretOf !== undefined) response.headers.set("Cache-Control", "no-store");
+        return response;
+      },
+      summary: `Set a ${kind}`,
+      description: `${texts.put} Replaces all settings: fields that are not sent get their ` +
+        "defaults. Returns 202 for a new version, 200 when nothing differs. Unknown fields are " +
+        `refused. A team has at most ${cap} ${kind}s.`,
+      pathFields,
+      body: schema.meta({ id: `${name}Request` }),
+      answers: written(value),
+      errors: ["missing_field", "version_conflict", "object_cap_reached", ...api.errors ?? []],
+      idempotency: "content",
+      example: { path: { slug }, body: sent, answer: api.example.put ?? shown },
+    },
+    [`list${name}s`]: {
+      route: `GET ${path}`,
+      access: teamKey("read"),
+      handler: async (c, deps) => {
+        const query = parseObjectsQuery(queryOf(c));
+        if (!query.ok) return fail(c, query.problem);
+        const { team } = c.get("principal");
+        const { objects, next } = await storeOf(deps).list(team, query.value);
+        const items = await rowsOf(deps, team, objects);
+        return answer(c, 200, page.write({ items, cursor: next && encodeCursor(next) }));
+      },
+      summary: `List ${kind}s`,
+      description: texts.list,
+      query: { limit: limitOf(CONFIG_PER_PAGE, `${kind}s`), cursor: cursorOf("cursor") },
+      answers: ok(`A page of ${kind}s.`, page),
+      example: {
+        ...hasMore ? { query: { limit: "1" } } : {},
+        answer: { [`${kind}s`]: [shown], cursor: hasMore ? encodeCursor(slug) : null },
+        needs,
+      },
+    },
+    [`get${name}`]: {
+      route: `GET ${path}/:slug`,
+      access: teamKey("read"),
+      handler: async (c, deps) => {
+        const slug = slugInPath(c);
+        const { team } = c.get("principal");
+        const object = slug === null ? null : await storeOf(deps).read(team, slug);
+        if (object === null) return fail(c, noSuch(kind));
+        return answer(c, 200, await write(deps, team, object));
+      },
+      summary: `Read a ${kind}`,
+      description: `Returns the current version of a ${kind}.`,
+      pathFields,
+      answers: ok(`The ${kind}.`, value),
+      errors: ["not_found"],
+      example: { path: { slug }, answer: shown, needs },
+    },
+    [`delete${name}`]: {
+      route: `DELETE ${path}/:slug`,
+      access: teamKey("admin"),
+      handler: async (c, deps) => {
+        const slug = slugInPath(c);
+        const { team } = c.get("principal");
+        const removed = slug === null
+          ? null
+          : await storeOf(deps).remove(team, slug, madeBy(c, deps));
+        if (removed === null) return fail(c, noSuch(kind));
+        return answer(c, 200, await write(deps, team, removed));
+      },
+      summary: `Delete a ${kind}`,
+      description: `${texts.remove} A repeat returns 404.`,
+      pathFields,
+      answers: ok(`The deleted ${kind}.`, value),
+      errors: ["not_found"],
+      idempotency: "target",
+      example: { path: { slug }, answer: shown, needs },
+    },
+  });
+}
+
+const INVALID_SLUG: Problem = {
+  code: "invalid_field",
+  message: `The name in the path must match ${CONFIG_SLUG.source}`,
+  field: "slug",
+};
