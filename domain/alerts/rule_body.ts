@@ -91,7 +91,7 @@ const match = z.strictObject({
  */
 export const ruleBody = z.object({
   kind: oneOf("RuleKind", RULE_KINDS).describe("What the rule is about."),
-  params: optional(ruleParams).describe("Parameters of the kind."),
+  params: withDefault(ruleParams, {}).describe("Parameters of the kind."),
   match: withDefault(match, ALL).describe(
     "What it applies to; an empty or absent list matches all.",
   ),

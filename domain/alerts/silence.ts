@@ -97,7 +97,8 @@ export const SILENCES: ObjectKind<SilenceSettings, SilencePut> = {
     };
   },
   complete({ sent, before, atMs }) {
-    return { ok: true, value: { ...sent, fromMs: sent.fromMs ?? before?.settings.fromMs ?? atMs } };
+    const fromMs = sent.fromMs ?? before?.settings.fromMs ?? atMs;
+    return { ok: true, value: { settings: { ...sent, fromMs } } };
   },
   fieldsOf: ({ match, fromMs, untilMs, comment }) => ({
     match: { ...match },

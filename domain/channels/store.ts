@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ConfigObject, ConfigStore, PutObject } from "../config/objects.ts";
+import type { ConfigObject, ConfigStore } from "../config/objects.ts";
 import type { Parsed } from "../core/errors.ts";
 import type { PageBounds } from "../core/query.ts";
 import type { MadeBy, Team } from "../teams/team.ts";
@@ -14,25 +14,11 @@ import type { Delivery, DeliveryState, DeliveryTry } from "./delivery.ts";
 /** A channel as stored. */
 export type Channel = ConfigObject<ChannelSettings>;
 
-/** Result of a `PUT` of a channel. */
-export interface PutChannel extends PutObject<ChannelSettings> {
-  /** Secret that was generated, readable only here; null if none was. */
-  readonly secret: string | null;
-}
-
 /**
  * Stores channels. A secret that a `PUT` leaves empty stays as it is; a webhook's that was never set
- * is generated.
+ * is generated. An address that may not be called is refused.
  */
 export interface ChannelStore extends ConfigStore<ChannelSettings, OpenedChannelSettings> {
-  /** Creates or replaces a channel; refuses an address that may not be called. */
-  put(
-    team: Team,
-    slug: string,
-    settings: OpenedChannelSettings,
-    version: number | null,
-    made: MadeBy,
-  ): Promise<Parsed<PutChannel>>;
   /** Returns the state of channels, by slug. */
   health(team: Team, slugs: readonly string[]): Promise<ReadonlyMap<string, ChannelHealth>>;
   /**

@@ -149,7 +149,7 @@ export function compilingChecks(patterns: Patterns): ObjectKind<CheckSettings> {
     ...CHECKS,
     complete({ sent }) {
       const compiled = compile(sent.expression, patterns);
-      return compiled.ok ? { ok: true, value: sent } : compiled;
+      return compiled.ok ? { ok: true, value: { settings: sent } } : compiled;
     },
   };
 }

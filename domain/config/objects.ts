@@ -69,6 +69,14 @@ export interface SentSettings<Settings, Sent> extends Omit<ObjectChange<Settings
   readonly sent: Sent;
 }
 
+/** Settings to store. */
+export interface CompleteSettings<Settings> {
+  /** The settings. */
+  readonly settings: Settings;
+  /** Secret that was generated for them, readable only in the response; absent for none. */
+  readonly secret?: string;
+}
+
 /** Work on an object, named by its slug. */
 export interface ObjectWork {
   /** Kind of the work. */
@@ -113,7 +121,7 @@ export interface ObjectKind<Settings, Sent = Settings> {
   /** Returns the settings to store; those that are sent when absent. */
   readonly complete?: (
     put: SentSettings<Settings, Sent>,
-  ) => Parsed<Settings> | Promise<Parsed<Settings>>;
+  ) => Parsed<CompleteSettings<Settings>> | Promise<Parsed<CompleteSettings<Settings>>>;
   /** Returns settings as their fields. */
   readonly fieldsOf: (settings: Settings) => ObjectFields;
   /** Returns the work that follows from a change; none when absent. */
@@ -126,6 +134,8 @@ export interface PutObject<Settings> {
   readonly kind: "stored" | "replayed";
   /** The object after the call. */
   readonly object: ConfigObject<Settings>;
+  /** Secret that was generated, readable only here; absent for none. */
+  readonly secret?: string;
 }
 
 /** A page of objects in the order of their slugs. */

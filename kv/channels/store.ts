@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ChannelSettings } from "../../domain/channels/channel.ts";
+import type { ChannelSettings, OpenedChannelSettings } from "../../domain/channels/channel.ts";
 import { CHANNELS, SECRET_PREFIX } from "../../domain/channels/channel_body.ts";
 import { NEW_HEALTH } from "../../domain/channels/health.ts";
 import type { Sealer } from "../../domain/channels/secrets.ts";
@@ -20,7 +20,7 @@ import { type ConfigRow, isObject } from "../config/objects.ts";
 import { change, createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../team/rows.ts";
 import { getAll, type Store } from "../store.ts";
-import { ChannelSecrets, noKey, openSettings, type Sealing, sealSettings } from "./seal.ts";
+import { ChannelSecrets, noKey, openSettings, sealSettings } from "./seal.ts";
 import { HOUR_MS } from "../../domain/core/time.ts";
 
 /** Dependencies of the store. */
@@ -34,38 +34,31 @@ export interface ChannelStoreDeps extends ObjectDeps {
 /** Bytes of a generated secret. */
 const SECRET_BYTES = 32;
 
-/** A `PUT` under way: the secret that it generated, if it did. */
-interface Putting extends Pick<Sealing, "sent" | "spare"> {
-  isSpareUsed: boolean;
-}
-
 /** Creates the store of channels. */
 export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
   const { store, sealer, egress, hasMailServer, environment } = deps;
   const secretsOf = (team: TeamId, slug: string) => new ChannelSecrets(sealer, team, slug);
   const mint = () => `${SECRET_PREFIX}${environment.random(SECRET_BYTES).toBase64()}`;
-  const channels = createConfigStore<ChannelSettings, Putting>(deps, {
+  const channels = createConfigStore<ChannelSettings, OpenedChannelSettings>(deps, {
     ...CHANNELS,
-    async complete({ team, slug, sent: putting, before }) {
-      const { sent, spare } = putting;
+    async complete({ team, slug, sent, before }) {
+      const spare = mint();
       const stored = before?.settings ?? null;
       const secrets = secretsOf(team, slug);
-      putting.isSpareUsed = sent.type === "webhook" && sent.secret === "" &&
+      const sealed = await sealSettings({
+        ...{ secrets, egress, hasMailServer, sent, spare, before: stored },
+      });
+      if (!sealed.ok) return sealed;
+      const isSpareUsed = sent.type === "webhook" && sent.secret === "" &&
         stored?.type !== "webhook";
-      return await sealSettings({ secrets, egress, hasMailServer, sent, spare, before: stored });
+      const settings = sealed.value;
+      return { ok: true, value: isSpareUsed ? { settings, secret: spare } : { settings } };
     },
   });
   const open = (team: TeamId, { slug, settings }: Channel) =>
     openSettings(secretsOf(team, slug), settings);
   return {
     ...channels,
-    async put(team, slug, sent, version, made) {
-      const putting = { sent, spare: mint(), isSpareUsed: false };
-      const put = await channels.put(team, slug, putting, version, made);
-      if (!put.ok) return put;
-      const secret = putting.isSpareUsed ? putting.spare : null;
-      return { ok: true, value: { ...put.value, secret } };
-    },
     open: ({ id }, channel) => open(id, channel),
     rotate: (team, slug, overlapHours, made) =>
       rotate(deps, secretsOf(team.id, slug), { team, slug, overlapHours, made, secret: mint() }),

@@ -48,19 +48,21 @@ export function createConfigStore<Settings, Sent = Settings>(
         }
         const put = { team: team.id, slug, sent, before, atMs: made.at };
         // Without `complete` the settings are stored as sent.
-        const settings = await of.complete?.(put) ?? { ok: true, value: sent as never };
-        if (!settings.ok) return { result: settings };
-        if (before !== null && isSame(before.settings, settings.value)) {
+        const completed = await of.complete?.(put) ??
+          { ok: true, value: { settings: sent as unknown as Settings } };
+        if (!completed.ok) return { result: completed };
+        const { settings, ...generated } = completed.value;
+        if (before !== null && isSame(before.settings, settings)) {
           return { result: { ok: true, value: { kind: "replayed", object: before } } };
         }
         const isNew = row === null || !isObject(row);
         if (isNew && await isFull(store, team.id, of)) return { result: capReached(kind, cap) };
-        const after = nextVersion(deps, of, slug, row, settings.value, made);
+        const after = nextVersion(deps, of, slug, row, settings, made);
         const details = before === null
           ? { before: null, after: fieldsOf(after.settings) }
           : differenceOf(fieldsOf(before.settings), fieldsOf(after.settings)) ?? {};
         return {
-          result: { ok: true, value: { kind: "stored", object: after } },
+          result: { ok: true, value: { kind: "stored", object: after, ...generated } },
           row: after,
           before,
           action: `${kind}.put`,

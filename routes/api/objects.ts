@@ -12,7 +12,6 @@ import {
   type ConfigStore,
   type ObjectFields,
   type ObjectKind,
-  type PutObject,
 } from "../../domain/config/objects.ts";
 import { type ErrorCode, notFound, type Parsed, type Problem } from "../../domain/core/errors.ts";
 import { type PageBounds, readQuery } from "../../domain/core/query.ts";
@@ -26,12 +25,6 @@ import { type Endpoint, endpoints, ok, written } from "../openapi/describe.ts";
 import { cursorOf, limitOf } from "../openapi/fields.ts";
 import * as shape from "../openapi/wire.ts";
 
-/** A store whose `PUT` may return more than the object. */
-export interface ObjectStore<Settings, Sent, Result>
-  extends Omit<ConfigStore<Settings, Sent>, "put"> {
-  put(...call: Parameters<ConfigStore<Settings, Sent>["put"]>): Promise<Parsed<Result>>;
-}
-
 /** An object with its fields, and with what its kind shows in addition. */
 export type ShownObject<Settings, More = unknown> =
   & ConfigObject<Settings>
@@ -39,12 +32,12 @@ export type ShownObject<Settings, More = unknown> =
   & More;
 
 /** The calls of one kind. `More` is what responses show in addition to the settings. */
-export interface ObjectApi<Settings, Sent, More, Result> {
+export interface ObjectApi<Settings, Sent, More> {
   readonly of: ObjectKind<Settings, Sent>;
   readonly tag: Endpoint["tag"];
   /** Ends ids of operations, such as `Rule`. */
   readonly name: string;
-  readonly storeOf: (deps: AppDeps) => ObjectStore<Settings, Sent, Result>;
+  readonly storeOf: (deps: AppDeps) => ConfigStore<Settings, Sent>;
   /** Fields between `version` and `created_at`; those of the settings when absent. */
   readonly fields?: shape.WireFields<ShownObject<Settings, More>>;
   /** Reads what responses show of objects in addition, in their order. */
@@ -53,8 +46,8 @@ export interface ObjectApi<Settings, Sent, More, Result> {
     team: Team,
     objects: readonly ConfigObject<Settings>[],
   ) => Promise<readonly More[]>;
-  /** Returns what only the response to a `PUT` shows, such as a secret; it is not cached then. */
-  readonly secretOf?: (put: Result) => Partial<More>;
+  /** Returns what shows a generated secret. The response to a `PUT` is never cached then. */
+  readonly showSecret?: (secret: string) => Partial<More>;
   /** Descriptions of the calls. */
   readonly texts: Readonly<Record<"put" | "list" | "remove", string>>;
   readonly errors?: readonly ErrorCode[];
@@ -103,14 +96,17 @@ export function settingsFields(
 ): shape.WireFields<{ readonly fields: ObjectFields }> {
   const fields = Object.entries(schema.shape as Readonly<Record<string, z.ZodType>>)
     .filter(([name]) => names.length === 0 ? name !== "version" : names.includes(name));
-  return Object.fromEntries(fields.map(([name, field]) => {
-    const shown = shownSchema(field);
-    const { description } = field;
-    return [name, {
-      schema: shown === field || description === undefined ? shown : shown.describe(description),
-      write: ({ fields }) => fields[name] === undefined ? undefined : rawOf(fields[name]),
-    }];
-  }));
+  return Object.fromEntries(fields.map(([name, field]) => [name, {
+    schema: describedSchema(field),
+    write: ({ fields }) => fields[name] === undefined ? undefined : rawOf(fields[name]),
+  }]));
+}
+
+/** Returns the schema of a field in responses, with its description. */
+function describedSchema(field: z.ZodType): z.ZodType {
+  const shown = shownSchema(field);
+  const { description } = field;
+  return shown === field || description === undefined ? shown : shown.describe(description);
 }
 
 /**
@@ -122,7 +118,7 @@ function shownSchema(field: z.ZodType): z.ZodType {
   if (field instanceof z.ZodObject) {
     const { id } = field.meta() ?? {};
     const members = Object.entries(field.shape as Readonly<Record<string, z.ZodType>>);
-    const shown = Object.fromEntries(members.map(([name, part]) => [name, shownSchema(part)]));
+    const shown = Object.fromEntries(members.map(([name, part]) => [name, describedSchema(part)]));
     const named = id === undefined ? {} : { id: id.replace(/Request$/, "") };
     return z.object(shown).meta(named);
   }
@@ -142,8 +138,8 @@ function sentSchema(field: z.ZodType): z.ZodType {
 }
 
 /** Returns the type of a kind's objects in responses. */
-function objectValue<Settings, Sent, More, Result>(
-  { of: { prefix, defaults }, name, fields, of }: ObjectApi<Settings, Sent, More, Result>,
+function objectValue<Settings, Sent, More>(
+  { of: { prefix, defaults }, name, fields, of }: ObjectApi<Settings, Sent, More>,
 ): shape.Wire<ShownObject<Settings, More>> {
   type Row = ShownObject<Settings, More>;
   /** A value that default objects do not have, because they are not stored. */
@@ -175,8 +171,8 @@ function objectValue<Settings, Sent, More, Result>(
 const EXAMPLE_AT = Date.UTC(2026, 10, 21, 12);
 
 /** Returns the response to the request of an example. */
-function exampleAnswer<Settings, Sent, More, Result>(
-  { of, example: { slug, sent, more } }: ObjectApi<Settings, Sent, More, Result>,
+function exampleAnswer<Settings, Sent, More>(
+  { of, example: { slug, sent, more } }: ObjectApi<Settings, Sent, More>,
   value: shape.Wire<ShownObject<Settings, More>>,
 ): object {
   const parsed = of.parse(sent, EXAMPLE_AT);
@@ -196,8 +192,8 @@ function exampleAnswer<Settings, Sent, More, Result>(
 }
 
 /** Returns the type of a kind's objects in responses, and functions that write them. */
-export function writerOf<Settings, Sent, More, Result>(
-  api: ObjectApi<Settings, Sent, More, Result>,
+export function writerOf<Settings, Sent, More>(
+  api: ObjectApi<Settings, Sent, More>,
 ) {
   type Row = ShownObject<Settings, More>;
   const value = objectValue(api);
@@ -212,22 +208,20 @@ export function writerOf<Settings, Sent, More, Result>(
     deps: AppDeps,
     team: Team,
     object: ConfigObject<Settings>,
-    secret: Partial<More> = {},
+    secret?: string,
   ) => {
     const [row] = await rowsOf(deps, team, [object]);
-    return value.write({ ...row, ...secret } as Row);
+    const shown = secret === undefined ? {} : api.showSecret?.(secret);
+    return value.write({ ...row, ...shown } as Row);
   };
   return { value, rowsOf, write };
 }
 
 /** Declares the endpoints of a kind. */
-export function objectEndpoints<
-  Settings,
-  Sent = Settings,
-  More = unknown,
-  Result extends PutObject<Settings> = PutObject<Settings>,
->(api: ObjectApi<Settings, Sent, More, Result>): readonly Endpoint[] {
-  const { of: { kind, cap, schema, parse }, name, texts, storeOf, secretOf } = api;
+export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
+  api: ObjectApi<Settings, Sent, More>,
+): readonly Endpoint[] {
+  const { of: { kind, cap, schema, parse }, name, texts, storeOf } = api;
   const path = `/v1/${kind}s` as const;
   const { value, rowsOf, write } = writerOf(api);
   const page = shape.pageValue(`${name}Page`, `${kind}s`, value);
@@ -249,9 +243,10 @@ export function objectEndpoints<
         const { settings, version } = parsed.value;
         const put = await storeOf(deps).put(team, slug, settings, version, made);
         if (!put.ok) return fail(c, put.problem);
-        const json = await write(deps, team, put.value.object, secretOf?.(put.value));
-        const response = answerWrite(c, put.value.kind, json, null);
-        if (secretOf !== undefined) response.headers.set("Cache-Control", "no-store");
+        const { kind, object, secret } = put.value;
+        const json = await write(deps, team, object, secret);
+        const response = answerWrite(c, kind, json, null);
+        if (api.showSecret !== undefined) response.headers.set("Cache-Control", "no-store");
         return response;
       },
       summary: `Set a ${kind}`,

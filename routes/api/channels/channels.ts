@@ -11,7 +11,6 @@ import {
   rotateBody,
 } from "../../../domain/channels/channel_body.ts";
 import { NEW_HEALTH } from "../../../domain/channels/health.ts";
-import type { PutChannel } from "../../../domain/channels/store.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
@@ -118,7 +117,7 @@ function withSecret(more: object): object {
   return { slug, id, version, type, hint, host, secret: SECRET, ...more, ...rest };
 }
 
-const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails, PutChannel> = {
+const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails> = {
   of: CHANNELS,
   tag: "Channels",
   name: "Channel",
@@ -131,7 +130,7 @@ const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails, Put
       newSecret: null,
     }));
   },
-  secretOf: ({ secret }) => ({ newSecret: secret }),
+  showSecret: (newSecret) => ({ newSecret }),
   texts: {
     put: "Creates a place that messages go to, or changes it. Each type has its own fields. A " +
       "secret that is not sent stays; reads show its last 4 characters. A generated `secret` is " +
@@ -164,7 +163,7 @@ export const CHANNEL_ENDPOINTS = [
         if (rotated === null) return fail(c, noSuch("channel"));
         if (!rotated.ok) return fail(c, rotated.problem);
         const { channel, secret } = rotated.value;
-        const json = await write(deps, team, channel, { newSecret: secret });
+        const json = await write(deps, team, channel, secret);
         return answer(c, 200, json, { "Cache-Control": "no-store" });
       },
       summary: "Rotate the secret of a webhook",

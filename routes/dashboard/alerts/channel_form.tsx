@@ -10,7 +10,7 @@ import {
 } from "../../../domain/channels/channel.ts";
 import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
-import type { Channel, PutChannel } from "../../../domain/channels/store.ts";
+import type { Channel } from "../../../domain/channels/store.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { Copyable, InlineNotice, SAVED } from "../components/elements.tsx";
 import { listIn } from "../components/form_fields.tsx";
@@ -120,11 +120,7 @@ function headersIn(text: string): Record<string, string> {
 }
 
 /** The forms of channels. */
-export const CHANNEL_FORMS: ObjectForms<
-  ChannelSettings,
-  OpenedChannelSettings,
-  PutChannel
-> = {
+export const CHANNEL_FORMS: ObjectForms<ChannelSettings, OpenedChannelSettings> = {
   kind: "channel",
   listPath: CHANNELS_PATH,
   newPath: NEW_CHANNEL_PATH,
@@ -156,7 +152,7 @@ export const CHANNEL_FORMS: ObjectForms<
     };
   },
   done: async (c, deps, slug, { secret }) =>
-    secret === null
+    secret === undefined
       ? seeOther(channelPath(slug) + SAVED)
       : showSecret(c, await readSetup(c, deps), slug, secret, "Channel created"),
 };

@@ -6,9 +6,14 @@
  */
 import type { Child } from "hono/jsx";
 import { isConfigSlug } from "../../../domain/config/body.ts";
-import type { ConfigObject, ConfigRequest, PutObject } from "../../../domain/config/objects.ts";
+import type {
+  ConfigObject,
+  ConfigRequest,
+  ConfigStore,
+  PutObject,
+} from "../../../domain/config/objects.ts";
 import type { Parsed, Problem } from "../../../domain/core/errors.ts";
-import { noSuch, type ObjectStore } from "../../api/objects.ts";
+import { noSuch } from "../../api/objects.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler, HandlerDeps } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
@@ -24,12 +29,8 @@ import { capitalized } from "./format.ts";
 import * as objects from "./object_forms.tsx";
 
 /** The form of one kind of objects. */
-export interface ObjectForms<
-  Settings,
-  Put = Settings,
-  Result extends PutObject<Settings> = PutObject<Settings>,
-> extends objects.ObjectPages {
-  readonly storeOf: (deps: AppDeps) => ObjectStore<Settings, Put, Result>;
+export interface ObjectForms<Settings, Put = Settings> extends objects.ObjectPages {
+  readonly storeOf: (deps: AppDeps) => ConfigStore<Settings, Put>;
   /** Fields with several values. */
   readonly lists: readonly string[];
   readonly parse: (typed: objects.Typed, nowMs: number) => Parsed<ConfigRequest<Put>>;
@@ -40,7 +41,7 @@ export interface ObjectForms<
     c: RequestContext,
     deps: AppDeps,
     slug: string,
-    result: Result,
+    result: PutObject<Settings>,
   ) => Response | Promise<Response>;
 }
 
@@ -80,8 +81,8 @@ export function formView(
 }
 
 /** Builds a handler of the object that the path names. */
-export function ofObject<Settings, Put, Result extends PutObject<Settings>>(
-  { kind, storeOf }: ObjectForms<Settings, Put, Result>,
+export function ofObject<Settings, Put>(
+  { kind, storeOf }: ObjectForms<Settings, Put>,
   handle: (
     c: RequestContext,
     deps: HandlerDeps,
@@ -151,8 +152,8 @@ export function objectView(
 const admin = teamKey("admin");
 
 /** Returns the routes of a form: of a new object, of a change, and of a deletion. */
-export function formRoutes<Settings, Put, Result extends PutObject<Settings>>(
-  forms: ObjectForms<Settings, Put, Result>,
+export function formRoutes<Settings, Put>(
+  forms: ObjectForms<Settings, Put>,
 ): readonly PageRoute[] {
   const { kind, listPath, newPath, kinds, open, lists, parse, storeOf, done } = forms;
   /** Shows the form of a new object; before that, the kinds to choose from. */
