@@ -7,7 +7,7 @@ import type { JsonFields } from "../core/body.ts";
 import { isObject } from "../core/raw_json.ts";
 import { readLlmCall } from "../pricing/llm_call.ts";
 import { toolUseOf } from "../runs/chat.ts";
-import { type EventFacts, factsOf, type RunEvent } from "../runs/event.ts";
+import { type EventFacts, factsOf, firstText, type RunEvent, toolNameOf } from "../runs/event.ts";
 import {
   type AllFacts,
   type CallFact,
@@ -145,15 +145,10 @@ function sortKeys(_: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** Members that may name a tool; the first text is its name. */
-const TOOL_NAMES = ["name", "tool", "tool_name", "function"] as const;
-
 function toolFactOf(data: JsonFields): ToolFact {
-  const { function: called } = data;
-  const names = [...TOOL_NAMES.map((name) => data[name]), isObject(called) ? called.name : null];
   const { error, latencyMs } = factsOf("tool_call", data, null);
   return {
-    name: firstText(names),
+    name: toolNameOf(data),
     error: errorOf(data, error),
     latency_ms: latencyMs ?? null,
     input: toolUseOf(data).input ?? null,
@@ -177,10 +172,6 @@ function errorOf({ error, message, status }: JsonFields, isFailed: boolean): str
   if (!isFailed) return "";
   const stated = isObject(error) ? [error.message, JSON.stringify(error)] : [error];
   return firstText([...stated, message, status, "error"]);
-}
-
-function firstText(values: readonly unknown[]): string {
-  return values.find((value): value is string => typeof value === "string" && value !== "") ?? "";
 }
 
 /** Maximum calls of a cycle. */

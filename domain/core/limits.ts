@@ -67,6 +67,9 @@ export const LABEL_CHARS_MAX = 256;
 /** Maximum characters of an event's `type`: like an agent slug, people filter by it. */
 export const EVENT_TYPE_CHARS_MAX = 128;
 
+/** Maximum characters that a run keeps of the name of a failed tool. */
+export const TOOL_NAME_CHARS_MAX = 128;
+
 /** Maximum characters of a run's `goal`: a few pages of text. */
 export const GOAL_CHARS_MAX = 16_384;
 

@@ -74,7 +74,7 @@ export type CostFlag = "cached_exceeds_input";
  */
 export type RunUsage = Omit<
   EventTotals,
-  "cost" | "cachedExceedsInput" | "fullRateBatchCalls" | "flags" | "models"
+  "cost" | "cachedExceedsInput" | "fullRateBatchCalls" | "flags" | "models" | "failedTool"
 >;
 
 /**

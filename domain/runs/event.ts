@@ -4,7 +4,9 @@
  * @module
  */
 import type { EventId } from "../core/ids.ts";
+import { TOOL_NAME_CHARS_MAX } from "../core/limits.ts";
 import { isObject, type RawJson } from "../core/raw_json.ts";
+import { cutText } from "../core/text.ts";
 import { type LlmCall, type ReadCall, readLlmCall, readMilliseconds } from "../pricing/llm_call.ts";
 import type { JsonFields } from "../core/body.ts";
 
@@ -55,6 +57,8 @@ export interface EventFacts {
   readonly latencyMs?: number | undefined;
   /** Tokens and model of an `llm_call`. */
   readonly call?: LlmCall | undefined;
+  /** Name of the tool of a failed `tool_call`, cut; absent if it has none, and for other events. */
+  readonly failedTool?: string | undefined;
 }
 
 /** Reads the facts of a stored event's payload, exactly as its totals counted them. */
@@ -75,7 +79,25 @@ export function factsOf(type: string, data: JsonFields, read: ReadCall | null): 
   const error = type === "error" || data.status === "error" || failed;
   const latencyMs = latencyOf(data.latency_ms) ?? latencyOf(data.duration_ms);
   const facts = latencyMs === undefined ? { error } : { error, latencyMs };
+  if (error && type === "tool_call") {
+    const failedTool = cutText(toolNameOf(data), TOOL_NAME_CHARS_MAX);
+    return failedTool === "" ? facts : { ...facts, failedTool };
+  }
   return read === null ? facts : { ...facts, call: read.call };
+}
+
+/** Members that may name a tool; the first text is its name. */
+const TOOL_NAMES = ["name", "tool", "tool_name", "function"] as const;
+
+/** Returns the name of the tool from the payload of a `tool_call`; empty for none. */
+export function toolNameOf(data: JsonFields): string {
+  const { function: called } = data;
+  return firstText([...TOOL_NAMES.map((name) => data[name]), isObject(called) && called.name]);
+}
+
+/** Returns the first text that is not empty; empty if there is none. */
+export function firstText(values: readonly unknown[]): string {
+  return values.find((value): value is string => typeof value === "string" && value !== "") ?? "";
 }
 
 /** Maximum duration of an event: 100 years. */

@@ -30,6 +30,14 @@ export interface EventTotals extends Omit<CallTotals, "calls"> {
   readonly flags: readonly EventFlag[];
   /** Calls with tokens, by model and by whether the model had a price. */
   readonly models: readonly ModelUsage[];
+  /** Latest failed tool call that names its tool; absent for none. */
+  readonly failedTool?: FailedTool;
+}
+
+/** A failed tool call. */
+export interface FailedTool extends Pick<RunEvent, "ts" | "id"> {
+  /** Name of the tool, cut to `TOOL_NAME_CHARS_MAX`. */
+  readonly name: string;
 }
 
 /** Totals of no events. */
@@ -59,12 +67,15 @@ export function addEvents(
   const all = new TokenSums();
   const models = new ModelSums();
   for (let i = 0; i < events.length; i++) {
-    const { type, flags, facts: { call, error } } = events[i] as RunEvent;
+    const { id, ts, type, flags, facts: { call, error, failedTool: name } } = events[i] as RunEvent;
     sum.events++;
     if (type === "llm_call") sum.llmCalls++;
     else if (type === "tool_call") sum.toolCalls++;
     else if (type === "log") sum.logs++;
     if (error) sum.errors++;
+    if (name !== undefined && isLater({ ts, id }, sum.failedTool)) {
+      sum.failedTool = { ts, id, name };
+    }
     if (flags !== undefined) sum.flags = addFlags(sum.flags, flags);
     if (call === undefined) continue;
     all.add(call, 0);
@@ -84,6 +95,12 @@ export function addEvents(
     sum.models = addModelUsage(sum.models, usage);
   }
   return sum;
+}
+
+/** Returns whether an event is after another, by its instant and then by its id: not by arrival. */
+function isLater(event: Pick<RunEvent, "ts" | "id">, other: FailedTool | undefined): boolean {
+  if (other === undefined) return true;
+  return event.ts > other.ts || event.ts === other.ts && event.id > other.id;
 }
 
 function addFlags(flags: readonly EventFlag[], added: readonly EventFlag[]): readonly EventFlag[] {

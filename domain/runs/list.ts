@@ -32,7 +32,7 @@ export interface RunListRow extends
   Pick<
     RunRecord,
     | ("id" | "kind" | "agent" | "status" | "closedBy" | "startedAt" | "finishedAt" | "receivedAt")
-    | ("durationMs" | "customerId" | "feature" | "cost" | "usage" | "flags")
+    | ("durationMs" | "customerId" | "feature" | "cost" | "usage" | "flags" | "failedTool")
   > {
   /** Sort instant, unix milliseconds. */
   readonly sortedAt: number;
@@ -106,6 +106,7 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
     flags: shown.flags,
     has: listed.has,
     parent: summary.parent ?? null,
+    failedTool: shown.failedTool ?? null,
   };
 }
 

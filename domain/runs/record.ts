@@ -79,6 +79,8 @@ export interface RunRecord
   readonly cost: RunCost;
   /** Usage. */
   readonly usage: RunUsage;
+  /** Tool of its latest tool call that failed; null for none. */
+  readonly failedTool: string | null;
   /** Self-reported scores, in the order sent. */
   readonly scores: readonly Score[];
   /** Stages after finish; empty while it is open. */
@@ -135,6 +137,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     payload: stored.payload,
     cost: runCostOf(stored, stored.summary),
     usage: usageOfRun(stored),
+    failedTool: stored.totals.failedTool?.name ?? null,
     scores: closing?.scores ?? [],
     addedScores,
     incidents: stored.incidents,

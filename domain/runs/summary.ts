@@ -128,6 +128,8 @@ export interface SummaryFields extends Pick<RunUsage, "toolCalls" | "logs" | "er
   readonly flags: readonly RunFlag[];
   /** Anomalies in the data its cost was computed from. */
   readonly costFlags: readonly CostFlag[];
+  /** Tool of its latest tool call that failed; absent for none. */
+  readonly failedTool?: string;
   /** Totals of a run without an opening, which adds nothing to roll-ups. */
   readonly sums?: RunSums;
 }
@@ -231,7 +233,7 @@ function sumsOf(head: RunHead, { amount, models, calls, reported }: CostSum): Ru
 
 function shownOf(head: RunHead, { flags: costFlags }: CostSum): SummaryFields {
   const { opening, closing } = head.parts;
-  const { toolCalls, logs, errors } = head.totals;
+  const { toolCalls, logs, errors, failedTool } = head.totals;
   return {
     openedAt: opening?.receivedAt ?? null,
     finishedAt: closing?.finishedAt ?? null,
@@ -241,6 +243,7 @@ function shownOf(head: RunHead, { flags: costFlags }: CostSum): SummaryFields {
     errors,
     flags: flagsOf(head),
     costFlags,
+    ...failedTool === undefined ? {} : { failedTool: failedTool.name },
   };
 }
 

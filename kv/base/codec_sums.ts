@@ -39,6 +39,7 @@ export const TOTALS = storedShape(
     fullRateBatchCalls: "plain",
     flags: "plain",
     models: [MODEL],
+    failedTool: { ts: "plain", id: "plain", name: "plain" },
   } as const satisfies Record<keyof EventTotals, Form>,
 );
 
@@ -77,6 +78,7 @@ const SUMMARY = storedShape("summary", {
     durationMs: "plain",
     flags: "plain",
     costFlags: "plain",
+    failedTool: "optional",
     sums: RUN_SUMS,
   },
   changes: {

@@ -165,7 +165,9 @@ function storedOf(accepted: number, duplicates: number, scoresDropped: number): 
 function bytesOf({ ledger: { tail, totals }, sealed, row }: LiveLedger): number {
   const entries = tail.batches.length + row.length;
   let bytes = LEDGER_BYTES + tail.ids.length + entries * ENTRY_BYTES + sealed.bytes;
-  for (const { model, provider } of totals.models) {
+  const { models, failedTool } = totals;
+  if (failedTool !== undefined) bytes += MODEL_BYTES + BYTES_PER_CHAR * failedTool.name.length;
+  for (const { model, provider } of models) {
     bytes += MODEL_BYTES + BYTES_PER_CHAR * (model.length + (provider?.length ?? 0));
   }
   return bytes;

@@ -42,6 +42,7 @@ export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
     flags: [],
     has: [],
     parent: null,
+    failedTool: null,
     ...fields,
   };
 }

@@ -38,7 +38,7 @@ async function fillRuns(h: Harness): Promise<void> {
   await stored(h.post(`${path(1)}/finish`, aFinish({ output: { text: noise(200_000) } })));
   await stored(h.post(`${path(1)}/finish`, aFinish({ status: "failed" })));
   await h.worker.idle();
-  const failed = { type: "tool_call", data: { error: "no such file" } };
+  const failed = { type: "tool_call", data: { name: "open_file", error: "no such file" } };
   const late = [anEvent(5, failed), aCall(6, "atlas", { cached_input_tokens: 200 })];
   await stored(h.post(`${path(1)}/events`, { events: [...late, late[0]] }));
   // More models than are listed individually, and no opening.

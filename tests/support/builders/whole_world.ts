@@ -119,7 +119,8 @@ async function runs(h: Harness, post: Send): Promise<void> {
   await post(`${path(11)}/finish`, aFinish({ output: { text: noise(3_000) } }));
   await post(`${path(11)}/scores`, aScore(1));
   await h.worker.idle();
-  const late = [anEvent(66, { type: "tool_call", data: { error: "no such file" } })];
+  const failed = { name: "open_file", error: "no such file" };
+  const late = [anEvent(66, { type: "tool_call", data: failed })];
   await post(`${path(11)}/events`, { events: late });
   // A part alone, a child, an open run, and one that will be idle.
   await post(`${path(12)}/events`, { events: [aCall(70, "atlas")] });

@@ -10,7 +10,9 @@ import {
   type EventLedger,
 } from "../../../domain/runs/ledger.ts";
 import { HASH_NUMBERS } from "../../../domain/runs/event_ids.ts";
+import { TOOL_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
+import { cutText } from "../../../domain/core/text.ts";
 import { packRecord, storedShape, unpackRecord } from "../../../kv/base/codec.ts";
 import { decodeLedger, encodeLedger } from "../../../kv/base/codec_sums.ts";
 
@@ -18,6 +20,7 @@ import fc from "fast-check";
 
 const VALUE_BYTES_MAX = 65_536;
 const CARD = createRateCard([]);
+const FAILED_TOOL = { ts: 1e12, id: `evt_eu_${"f".repeat(32)}` as EventId, name: "open_file" };
 const NO_IDS = new EventIdSet(new Uint32Array(HASH_NUMBERS));
 
 function aCall(n: number, model: string, provider: string, ts: number, tokens: number): RunEvent {
@@ -56,6 +59,7 @@ Deno.test("codec: a ledger round-trips after any batches", () => {
         ledger,
         { ...ledger, scores: { count: 2, firstAt: 1, latestAt: 3, dropped: 4 } },
         { ...ledger, removed: 1, oldestAt: null, months: {}, repricings: 7 },
+        { ...ledger, totals: { ...ledger.totals, failedTool: FAILED_TOOL } },
       ]
     ) assertEquals(decodeLedger(encodeLedger(each)), each);
   }));
@@ -77,10 +81,12 @@ Deno.test("codec: the largest ledger fits in one value", () => {
       return String.fromCodePoint(0x10000 + (seed >>> 12));
     }).join("");
   const arrivals = Array.from({ length: 255 }, (_, n) => 1e12 + n * 1e9);
-  const ledger = ledgerWith(
+  const { totals, ...rest } = ledgerWith(
     arrivals,
     (n, at) => aCall(n, n < 40 ? name() : "x", name(), at - n * 1e8, Number.MAX_SAFE_INTEGER),
   );
+  const failedTool = { ...FAILED_TOOL, name: cutText(name(), TOOL_NAME_CHARS_MAX) };
+  const ledger = { ...rest, totals: { ...totals, failedTool } };
   assertEquals(ledger.tail.batches.length, 255);
   assert(encodeLedger(ledger).length <= VALUE_BYTES_MAX);
   assertEquals(decodeLedger(encodeLedger(ledger)), ledger);

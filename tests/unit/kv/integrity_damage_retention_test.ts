@@ -130,6 +130,14 @@ const DAMAGES: Damages = {
     says: `event totals of ${RUN}`,
     make: (h) => changedTotals(h, ({ events }) => ({ events: events - 1 })),
   },
+  "the totals of removed events name another tool": {
+    says: `event totals of ${RUN}`,
+    make: (h) =>
+      changedTotals(h, ({ failedTool }) => {
+        assert(failedTool?.name === "open_file");
+        return { failedTool: { ...failedTool, name: "close_file" } };
+      }),
+  },
   "the totals of removed events are missing": {
     says: `event totals of ${RUN}`,
     make: (h) => Promise.resolve({ deletes: [keys.removedTotals(h.team.id, RUN)] }),

@@ -270,6 +270,20 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: encodeSums({ ...summary, listed }) }] };
     },
   },
+  "a summary names another tool": {
+    says: `summary of ${RUN}`,
+    async make(h) {
+      const key = keys.summary(h.team.id, RUN);
+      const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
+      assert(summary.shown.failedTool === "open_file");
+      const shown = { ...summary.shown, failedTool: "close_file" };
+      return { sets: [{ key, value: encodeSums({ ...summary, shown }) }] };
+    },
+  },
+  "a ledger lacks the tool that failed": {
+    says: `event totals of ${RUN}`,
+    make: (h) => changedLedger(h, ({ totals: { failedTool: _, ...totals } }) => ({ totals })),
+  },
   "a summary lacks the time at which its cost became final": {
     says: `summary of ${RUN}`,
     async make(h) {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { isCurrent, summarize } from "../../../../domain/runs/summary.ts";
 import { EVENT_FLAGS } from "../../../../domain/runs/event.ts";
 import type { EventTotals } from "../../../../domain/runs/event_totals.ts";
-import type { RunId } from "../../../../domain/core/ids.ts";
+import type { EventId, RunId } from "../../../../domain/core/ids.ts";
 import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
 import { assemble } from "../../../../domain/runs/record.ts";
 import { type Closing, FINISH_STATUSES, type Opening } from "../../../../domain/runs/run.ts";
@@ -11,7 +11,7 @@ import type { RunHead } from "../../../../domain/runs/cost.ts";
 import { causesOf, listRowOf, summedRowOf } from "../../../../domain/runs/list.ts";
 import { traitsOf } from "../../../../domain/runs/flags.ts";
 import { aRow } from "../../../support/builders/exports.ts";
-import { runId } from "../../../support/builders/requests.ts";
+import { eventId, runId } from "../../../support/builders/requests.ts";
 
 const ID = runId(1) as RunId;
 const NOON = Date.UTC(2026, 0, 31, 12);
@@ -72,7 +72,12 @@ const totals: fc.Arbitrary<EventTotals> = fc.record({
   fullRateBatchCalls: count,
   flags: fc.subarray([...EVENT_FLAGS]),
   models: fc.uniqueArray(line, { maxLength: 3, selector: ({ model }) => model }),
-});
+}).chain((totals) =>
+  fc.constantFrom<EventTotals>(totals, {
+    ...totals,
+    failedTool: { ts: NOON, id: eventId(1) as EventId, name: "open_file" },
+  })
+);
 
 /** A generated run with one batch of events, and the batch's arrival. */
 const anyHead = fc.record({
@@ -109,7 +114,7 @@ Deno.test("run list: a row agrees with the run's record, also when only its summ
     assertEquals(parent, head.parts.opening?.parentRunId ?? null);
     assertEquals(sortedAt, summary.listed?.at);
     assertEquals(has, traitsOf(head, record.cost.unpricedModels));
-    assertEquals(Object.keys(same).length, 14);
+    assertEquals(Object.keys(same).length, 15);
     for (const [name, value] of Object.entries(same)) {
       assertEquals<unknown>(value, record[name as keyof typeof record], name);
     }
