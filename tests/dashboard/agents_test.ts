@@ -1,7 +1,7 @@
 /** Agent pages: metrics, name and notes, ping tokens. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { aContribution, DOLLAR, storeSpend } from "../support/builders/spend.ts";
@@ -121,6 +121,8 @@ Deno.test("an agent's page shows its latest runs, its failures separately, and l
       aFinish({ status, finished_at: finished, output: { error: `502 of ${n}` } }),
     );
   }
+  const tool = anEvent(1, { type: "tool_call", data: { name: "get_transfer", error: "502" } });
+  await h.post(`/v1/runs/${runId(12)}/events`, { events: [tool] });
   await h.worker.idle();
   const reader = await signedIn(h);
   const path = `${AGENTS}/${encodeURIComponent("a/b c")}`;
@@ -135,7 +137,7 @@ Deno.test("an agent's page shows its latest runs, its failures separately, and l
   assertMatch(textOf(latest), /success Job 1 c1 today 11:59 1\.5 s –/);
   assertMatch(
     textOf(failures),
-    /timeout Job 11 502 of 11 .* failed Job 12 502 of 12 .* All its failures · its incidents/,
+    /timeout Job 11 502 of 11 .* failed Job 12 502 of 12 · get_transfer .* All its failures · its incidents/,
   );
   assertMatch(textOf(text), /Typical duration 1\.5 s 95% within 1\.5 s, of the latest 22 runs/);
   const [all = ""] = hrefsOf(failures, "").filter((href) => href.startsWith("/dashboard/runs?"));

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { keys } from "../../kv/base/keys.ts";
 import { openIncident } from "../support/builders/alerts.ts";
 import type { RunId } from "../../domain/core/ids.ts";
-import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
+import { aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
@@ -222,12 +222,17 @@ Deno.test("failures of the last 24 hours have their reason, and exclude other ru
   await send(3, "timeout", "slow");
   await send(4, "fail", "latest");
   await send(5, "fail", "latest");
+  const tool = anEvent(1, { type: "tool_call", data: { name: "fetch_page", status: "error" } });
+  await h.post(`/v1/runs/${runId(3)}/events`, { events: [tool] });
   const { key } = await h.addTeam("business");
   await send(6, "fail", "theirs", key);
   const text = attentionOf(await seen(h, await signedIn(h)));
   const links = [...text.matchAll(/href="\/dashboard\/runs\/([^"]+)"/g)].map(([, id]) => id);
   assertEquals(links, [runId(5), runId(3), runId(1)]);
-  assertMatch(textOf(text), /broken latest .* 2 runs .*broken slow .*broken older /);
+  assertMatch(
+    textOf(text),
+    /broken latest .* 2 runs .*broken slow Timed out · fetch_page · slow .*broken older /,
+  );
   assert(!/fine|theirs|old\b/.test(text));
 });
 

@@ -131,7 +131,7 @@ function failed(n: number, fields: Partial<RunListRow> = {}): RunListRow {
 }
 
 Deno.test("failures for one reason are one entry, a child's is its parent's cause, and incidents say theirs", () => {
-  const child = failed(2, { agent: "billing", parent: aRow(1).id });
+  const child = failed(2, { agent: "billing", parent: aRow(1).id, failedTool: "get_transfer" });
   const other = { agent: "other" };
   const rows = [failed(1), child, ...[3, 4, 5].map((n) => failed(n)), failed(6, other)];
   const expired = { ...NO_LINES, error: "token expired" };
@@ -141,15 +141,18 @@ Deno.test("failures for one reason are one entry, a child's is its parent's caus
     [aRow(4).id, expired],
     [aRow(7).id, expired],
   ]);
-  const all = [...rows, failed(7, other), failed(8)];
+  // A tool that failed is not why a run is silent.
+  const silent = failed(9, { closedBy: "idle", failedTool: "fetch_page" });
+  const all = [...rows, failed(7, other), failed(8), silent];
   const groups = failureGroups(all, [{ runs: [aRow(5).id] }], lines);
   assertEquals(
-    groups.map(({ run: { id }, reason, agents, count }) => [id, reason, agents, count]),
+    groups.map(({ run: { id }, failure, agents, count }) => [id, failure, agents, count]),
     [
-      [aRow(1).id, "502 · billing", ["crew"], 1],
-      [aRow(3).id, "token expired", ["crew", "other"], 3],
-      [aRow(6).id, null, ["other"], 1],
-      [aRow(8).id, null, ["crew"], 1],
+      [aRow(1).id, { message: "502", path: "billing › get_transfer" }, ["crew"], 1],
+      [aRow(3).id, { message: "token expired", path: "" }, ["crew", "other"], 3],
+      [aRow(6).id, { message: null, path: "" }, ["other"], 1],
+      [aRow(8).id, { message: null, path: "" }, ["crew"], 1],
+      [aRow(9).id, { message: "Closed without an event", path: "" }, ["crew"], 1],
     ],
   );
   assertEquals(groups[1]?.name, "A refund");

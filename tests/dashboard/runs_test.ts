@@ -116,14 +116,20 @@ Deno.test("runs: without filters the list has root runs, which show their childr
   await run(3, { goal: "Find the refund", agent: "billing", parent_run_id: runId(1) }, failed);
   const unreachable = { status: "failed", output: { error: "ledger: connect error" } };
   await run(4, { goal: "Ask the ledger", agent: "ledger", parent_run_id: runId(3) }, unreachable);
+  // The tool that failed last counts, and the events of run 4 arrive late.
+  const tool = (n: number, name: string) =>
+    anEvent(n, { type: "tool_call", ts: at(n), data: { name, error: "connect error" } });
+  const tools = [tool(41, "get_transfer"), tool(40, "get_account")];
+  await h.post(`/v1/runs/${runId(4)}/events`, { events: tools });
   await run(5, { goal: "Ticket 5" });
   await run(6, { parent_run_id: runId(5), agent: "helper" }, failed);
   await h.worker.idle();
   const reader = await signedIn(h);
   const { text } = await reader.get(RUNS);
   assertEquals(listedOn(text), [runId(5), runId(1)]);
-  // The reason of the deepest failure, and the agents on the way to it.
-  assertMatch(rowOf(text, 1), /^failed Ticket 1 2 ledger: connect error · billing › ledger /);
+  // The reason of the deepest failure, the agents on the way to it, and its tool.
+  const why = "ledger: connect error · billing › ledger › get_transfer";
+  assertStringIncludes(rowOf(text, 1), `failed Ticket 1 2 ${why} `);
   assertStringIncludes(rowOf(text, 1), "$10.0000 4M");
   assertMatch(rowOf(text, 5), /^success Ticket 5 1 .* 1 child failed$/);
   assertStringIncludes(textOf(text), "All 2 root runs, newest first");

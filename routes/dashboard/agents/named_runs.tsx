@@ -6,10 +6,10 @@ import type { AppDeps } from "../../http/context.ts";
 import { runPath } from "../layout/paths.ts";
 import { Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
-import { RunState } from "../components/run_state.tsx";
+import { RunState, Why } from "../components/run_state.tsx";
 import { type Column, numberColumn } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
-import { isFailure, reasonOf, titleOf } from "../run/texts.ts";
+import { failedPathOf, isFailure, reasonOf, titleOf } from "../run/texts.ts";
 
 /** Reads runs without their events; leaves out deleted runs. */
 export async function readRecords(
@@ -26,12 +26,11 @@ export async function readRecords(
 
 /** Status, goal, and why the run failed. */
 function RunName({ run }: { readonly run: RunRecord }) {
-  const reason = isFailure(run.status) ? reasonOf(run) : null;
   return (
     <>
       <RunState run={run} isIcon /> <a class="row" href={runPath(run.id)}>{titleOf({ run })}</a>
-      {reason !== null && (
-        <span class={run.status === "timeout" ? "why warn" : "why"}>{reason}</span>
+      {isFailure(run.status) && (
+        <Why status={run.status} message={reasonOf(run)} path={failedPathOf(run)} />
       )}
     </>
   );

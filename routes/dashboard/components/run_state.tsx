@@ -1,5 +1,6 @@
 /** States of runs that pages share. */
 import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { Failure } from "../run/texts.ts";
 import { Status } from "./elements.tsx";
 import { durationText } from "./format.ts";
 import { TimeContext } from "./time.tsx";
@@ -25,6 +26,18 @@ export function RunState({ run, isIcon = false }: {
       <Icon name="late" />
       <span class={isIcon ? "sr" : undefined}>stuck</span>
     </span>
+  );
+}
+
+/** Why a run failed and the path to it, on one line; nothing if neither is known. */
+export function Why({ status, message, path }: Failure & Pick<RunListRow, "status">) {
+  if (message === null && path === "") return null;
+  const text = [message, path].filter(Boolean).join(" · ");
+  return (
+    <p class={status === "timeout" ? "why warn" : "why"} title={text}>
+      {message !== null && <span>{message}</span>}
+      {path !== "" && <span class="path">{message !== null && " · "}{path}</span>}
+    </p>
   );
 }
 

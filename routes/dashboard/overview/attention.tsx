@@ -112,11 +112,13 @@ function stuckEntry(run: RunListRow, name: string, nowMs: number): FeedEntry {
 }
 
 function failureEntry(group: FailureGroup, nowMs: number): FeedEntry {
-  const { run, name, reason, agents, count } = group;
+  const { run, name, failure, agents, count } = group;
   const [word, colour] = run.status === "timeout" ? ["Timed out", "more"] : ["Failed", "err-count"];
+  const message = failure?.message === name ? null : failure?.message;
+  const reason = [message ?? word, failure?.path].filter(Boolean).join(" · ");
   const words = count === 1 ? wordsOf(run) : `${listed(agents, 2)} · ${formatCount(count)} runs`;
   return runEntry(run, name, <Ago at={run.finishedAt ?? run.receivedAt} now={nowMs} />, [
-    <span class={colour}>{reason === name ? word : reason ?? word}</span>,
+    <span class={colour}>{reason}</span>,
     ` · ${words}`,
   ]);
 }

@@ -11,7 +11,7 @@ import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { daysOf, labelOf } from "../../../domain/spend/spend_query.ts";
 import { formatCount } from "../components/format.ts";
 import { nameOr } from "../run/texts.ts";
-import { reasonOf } from "../runs/runs_view.ts";
+import { failureOf } from "../runs/runs_view.ts";
 
 /** Numbers of days that charts can have, and their default. */
 export const RANGES = [7, 14, 30] as const, RANGE_DEFAULT = 14;
@@ -152,11 +152,11 @@ export function failureGroups(
     return {
       run,
       name: nameOr(run, lines.get(run.id)?.name),
-      reason: reasonOf(run, lines, failures),
+      failure: failureOf(run, lines, failures),
     };
   });
-  const keyOf = ({ run, reason }: typeof found[number]) =>
-    JSON.stringify([run.status, reason, reason === null && run.agent]);
+  const keyOf = ({ run, failure }: typeof found[number]) =>
+    JSON.stringify([run.status, failure, failure?.message === null && run.agent]);
   return [...Map.groupBy(found, keyOf).values()].flatMap((group) => {
     const [latest] = group;
     const agents = [...new Set(group.flatMap(({ run }) => run.agent ?? []))];

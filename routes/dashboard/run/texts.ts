@@ -161,6 +161,25 @@ export function reasonOf({ note, output }: RunRecord): string | null {
   return reason === null ? null : lineOf(reason, REASON_CHARS);
 }
 
+/** Why a run failed. */
+export interface Failure {
+  /** The reason; null if it gives none. */
+  readonly message: string | null;
+  /** Agents of the runs that caused it, then the tool that failed; empty for none. */
+  readonly path: string;
+}
+
+/** Returns the path to the failure of a run: agents of the runs that caused it, and the tool. */
+export function failedPathOf(
+  run: Pick<RunRecord, "closedBy" | "failedTool">,
+  causes: readonly Pick<RunRecord, "agent" | "closedBy" | "failedTool">[] = [],
+): string {
+  const { closedBy, failedTool } = causes.at(-1) ?? run;
+  // No tool is the reason of a silence.
+  const tool = closedBy === "idle" || failedTool === null ? [] : [lineOf(failedTool)];
+  return [...causes.flatMap(({ agent }) => agent ?? []), ...tool].join(" › ");
+}
+
 /** Says after which silence a run was closed; null if a call closed it, or none has. */
 export function silenceOf({ closedBy, opening }: RunRecord): string | null {
   if (closedBy !== "idle") return null;

@@ -13,7 +13,7 @@ import {
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { compactText, countedText, durationText, moneyText } from "../components/format.ts";
 import { STUCK_MS } from "../components/run_state.tsx";
-import { isFailure, nameOr } from "../run/texts.ts";
+import { failedPathOf, type Failure, isFailure, nameOr } from "../run/texts.ts";
 import { NOTE_KINDS, type RunNote, TRAIT_NOTES } from "./query.ts";
 import { type RunsData, sumByName } from "./runs_load.ts";
 
@@ -37,15 +37,15 @@ function rowOf(data: RunsData, run: RunListRow, isChild = false) {
   const tookMs = run.durationMs ?? openMs;
   const tokens = usage.inputTokens + usage.outputTokens + family.tokens;
   const name = nameOr(run, lines.get(id)?.name);
-  const reason = reasonOf(run, lines, failures);
+  const failure = failureOf(run, lines, failures);
   const cursor = query.get("cursor");
   return {
     run,
     name,
     class: [isFailure(status) && "failed", isChild && "child"].filter(Boolean).join(" ") ||
       undefined,
-    /** Reason of the failure; null for none. */
-    reason: reason === name ? null : reason,
+    /** Why it failed; null for no failure. Its name may be its message. */
+    failure: failure?.message === name ? { ...failure, message: null } : failure,
     /** Time from its start to its end, or until now; null if unknown. */
     took: tookMs === null ? null : durationText(Math.max(0, tookMs)),
     /** Cost and tokens of the run and of its descendants; tokens are null for none. */
@@ -62,24 +62,23 @@ function rowOf(data: RunsData, run: RunListRow, isChild = false) {
 }
 
 /**
- * Returns why a run failed: in its own words, else in those of the run that caused it, and then the
- * agents on the way to that run.
+ * Returns why a run failed, in its own words, else in those of the run that caused it; null for no
+ * failure.
  *
  * @param failures failed descendants of the run, and others
  */
-export function reasonOf(
+export function failureOf(
   run: RunListRow,
   lines: ReadonlyMap<RunId, RunLines>,
   failures: readonly RunListRow[],
-): string | null {
+): Failure | null {
   if (!isFailure(run.status)) return null;
   const causes = causesOf(run.id, failures);
   const idleMs = (lines.get(run.id)?.idleTimeoutSeconds ?? 0) * 1_000;
   const silence = run.closedBy === "idle" &&
     (idleMs === 0 ? "Closed without an event" : `No event for ${durationText(idleMs)}`);
   const [reason] = [run, ...causes.toReversed()].flatMap(({ id }) => lines.get(id)?.error ?? []);
-  const path = causes.flatMap(({ agent }) => agent ?? []).join(" › ");
-  return [reason ?? silence, path].filter(Boolean).join(" · ") || null;
+  return { message: reason ?? (silence || null), path: failedPathOf(run, causes) };
 }
 
 type Flag = (RunListRow["flags"] | RunListRow["cost"]["flags"])[number];

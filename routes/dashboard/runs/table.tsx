@@ -4,7 +4,7 @@ import { agentPath, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { Empty, Money } from "../components/elements.tsx";
 import { FirstCommand, SampleRuns } from "../components/first_command.tsx";
 import { Icon } from "../components/icons.tsx";
-import { RunState } from "../components/run_state.tsx";
+import { RunState, Why } from "../components/run_state.tsx";
 import { type Column, TableHead, TableRow } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import type { RunsData } from "./runs_load.ts";
@@ -59,7 +59,7 @@ function Agent({ run: { id, agent } }: RunRow) {
 }
 
 /** The name of a run, the link to its child runs, and why it failed. */
-function What({ run, name, reason, children }: RunRow) {
+function What({ run, name, failure, children }: RunRow) {
   return (
     <>
       <div>
@@ -77,9 +77,7 @@ function What({ run, name, reason, children }: RunRow) {
           </a>
         )}
       </div>
-      {reason !== null && (
-        <p class={run.status === "timeout" ? "why warn" : "why bad"} title={reason}>{reason}</p>
-      )}
+      {failure !== null && <Why status={run.status} {...failure} />}
     </>
   );
 }
