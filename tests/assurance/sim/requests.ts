@@ -143,7 +143,10 @@ const finish = fc.tuple(
 ).map(([id, fields]): Request => ({ call: "finish", id: pathId(id), fields }));
 
 const data = fc.oneof(
-  fc.constantFrom<Fields>({ message: "line" }, {}, { status: "error" }, { error: "no such file" }),
+  fc.constantFrom<Fields>({ message: "line" }, {}, { status: "error" }, {
+    name: "open_file",
+    error: "no such file",
+  }),
   fc.constantFrom<Fields>({ name: "depth", value: 3 }, { name: "good", value: true }, { name: 1 }),
   definedFields(tokens),
 );
