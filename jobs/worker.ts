@@ -44,18 +44,29 @@ const TURN_MAX = { ms: 200, commits: 6 } as const;
 const CLOSED_TURNS_MAX = 4;
 
 /**
- * Rest after updating runs of a lane, as a multiple of the time the update took, up to `msMax`. The
- * worker rests only while calls arrive: calls go first, and during a rest more marks accumulate,
- * which then share commits. It does not rest after a full turn: runs that wait long are evicted from
- * memory and must be read.
+ * Rest after a turn of closed runs, as a multiple of the time it took, up to `msMax`. The worker
+ * rests only while calls arrive: calls go first, and during a rest more marks accumulate, which then
+ * share commits. It does not rest after a full turn: runs that wait long are evicted from memory and
+ * must be read.
  */
-const REST = { closed: 1, open: 6, msMax: 200 } as const;
+const REST = { times: 3, msMax: 200 } as const;
+
+/**
+ * Milliseconds between turns of open runs while calls arrive: a run that is closed by then is
+ * updated once instead of twice. A full turn is followed by the next one.
+ */
+const OPEN_REST_MS = 500;
+
+/** Milliseconds between looks for closed runs while open runs rest and no other work is pending. */
+const CLOSED_LOOK_MS = 25;
 
 /** Background worker. Stop it before the store closes. */
 export class Worker {
   readonly #deps: WorkerDeps;
   readonly #loop: Loop;
   #restMs = 0;
+  /** Time of the next turn of open runs, by the clock of the process. */
+  #openAtMs = -Infinity;
   /** Callers for whom the worker does not rest. */
   #hurries = 0;
   /** Maximum runs of the next turn. */
@@ -108,9 +119,16 @@ export class Worker {
 
   async #sleep(): Promise<void> {
     const { store, lookMs = null, now } = this.#deps;
+    const openMs = this.#openRestMs();
+    if (openMs > 0) return await this.#loop.rest(Math.min(openMs, CLOSED_LOOK_MS));
     const nextMs = store.nextTryMs();
     if (nextMs === null) return await this.#loop.wait(lookMs);
     await this.#loop.wait(Math.min(Math.max(0, nextMs - now()), lookMs ?? Infinity));
+  }
+
+  /** Returns the milliseconds until the next turn of open runs. */
+  #openRestMs(): number {
+    return this.#hurries > 0 ? 0 : Math.max(0, this.#openAtMs - performance.now());
   }
 
   /** Updates some runs; returns false if there are none. */
@@ -118,6 +136,7 @@ export class Worker {
     this.#restMs = 0;
     const isTurnOfOpen = this.#closedTurns >= CLOSED_TURNS_MAX;
     for (const lane of isTurnOfOpen ? PENDING_LANES.toReversed() : PENDING_LANES) {
+      if (lane === "open" && this.#openRestMs() > 0) continue;
       const rows = await this.#deps.store.takePending(lane, this.#runsMax[lane]);
       this.#closedTurns = lane === "open" ? 0 : this.#closedTurns + 1;
       if (rows.isEmpty) continue;
@@ -126,9 +145,9 @@ export class Worker {
       const tookMs = performance.now() - startMs;
       this.#fitRunsMax(lane, tookMs);
       const isFull = rows.runs.length >= this.#runsMax[lane];
-      if (this.#deps.calls() > calls && !isFull) {
-        this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
-      }
+      if (isFull || this.#deps.calls() === calls) return true;
+      if (lane === "open") this.#openAtMs = performance.now() + OPEN_REST_MS;
+      else this.#restMs = Math.min(REST.msMax, REST.times * tookMs);
       return true;
     }
     return false;

@@ -1,6 +1,7 @@
 /** The worker on real files: priorities, durability and shutdown. */
 import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { PendingRun } from "../../../domain/runs/stages.ts";
@@ -287,6 +288,59 @@ for (const [commitMs, sizes] of [[5, [196, 98, 49, 24]], [100, [196, 196, 196, 1
     assertEquals(batches.slice(0, 4).map((runs) => runs.length), [...sizes]);
   });
 }
+
+Deno.test("worker: while calls arrive, open runs rest and closed ones do not wait for them", async () => {
+  let nowMs = performance.now();
+  using _clock = stub(performance, "now", () => nowMs);
+  const projected: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const rested = Promise.withResolvers<void>();
+  await using shop = await WorkerHarness.open({
+    wrap: (store) => ({
+      ...store,
+      project: async (team, runs) => {
+        projected.push(...runs);
+        if (runs.includes(run(1))) {
+          // A call that arrives during the turn.
+          await open(shop.runs, 2);
+          begun.resolve();
+        }
+        await store.project(team, runs);
+        if (runs.includes(run(2))) rested.resolve();
+      },
+    }),
+  });
+  shop.worker.start();
+  await open(shop.runs, 1);
+  await begun.promise;
+  for (const n of [3, 4]) {
+    await finish(shop.runs, n);
+    await shop.settled(run(n));
+  }
+  assertEquals(projected, [run(1), run(3), run(4)]);
+  nowMs += 500;
+  await rested.promise;
+  assertEquals(projected, [run(1), run(3), run(4), run(2)]);
+});
+
+Deno.test("worker: idle does not wait for the rest of open runs", async () => {
+  using _clock = stub(performance, "now", () => 0);
+  const projected: string[] = [];
+  await using shop = await WorkerHarness.open({
+    wrap: (store) => ({
+      ...store,
+      project: async (team, runs) => {
+        projected.push(...runs);
+        if (runs.includes(run(1))) await open(shop.runs, 2);
+        await store.project(team, runs);
+      },
+    }),
+  });
+  await open(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  assertEquals(projected, [run(1), run(2)]);
+});
 
 Deno.test("worker: an unreadable run is deferred, and all others continue", async () => {
   let broken = true;
