@@ -20,6 +20,7 @@ import { hasPayload } from "../domain/retention/retention.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../domain/runs/ledger.ts";
 import type { Closing, Opening } from "../domain/runs/run.ts";
 import type { RunSummary } from "../domain/runs/summary.ts";
+import { endsWithin } from "../runtime/deadlines.ts";
 import { newRowName } from "./base/keys.ts";
 
 /** Bytes of a head without its strings and models, with a typical summary; and of a model. */
@@ -27,6 +28,9 @@ const HEAD_BYTES = 900, MODEL_BYTES = 300;
 
 /** Maximum characters of the texts of a part that is kept whole; and of a score without its name. */
 const TEXTS_MAX = 1_000, SCORE_CHARS = 20;
+
+/** Milliseconds after which a commit in progress is not waited for: the worker reads its run. */
+const COMMIT_MS_MAX = 50;
 
 /** Replaces a payload: only its presence matters to a summary. */
 const SOME_PAYLOAD = "null" as RawJson;
@@ -58,6 +62,8 @@ export class RecentHead {
   isPartial = false;
   /** Number of commits in progress. */
   inFlight = 0;
+  /** End of the latest commit; null once none is in progress. */
+  ended: Promise<unknown> | null = null;
 }
 
 /** Heads of all teams, by the pending names of their runs. */
@@ -93,7 +99,7 @@ export class RecentHeads {
     const head = known ?? new RecentHead();
     head.inFlight++;
     if (known === undefined) this.#heads.set(name, head);
-    return commit.then((version) => {
+    const ended = commit.then((version) => {
       if (version === null) this.#end(name, head, null);
       else this.#end(name, head, parts, version);
       return version;
@@ -102,6 +108,17 @@ export class RecentHeads {
       if (error instanceof StorageUnavailable) this.#awaitEnd(error);
       throw error;
     });
+    head.ended = ended;
+    return ended;
+  }
+
+  /**
+   * Waits a short time for commits of some runs that are in progress. The worker may see a mark before
+   * this process knows that its commit has ended; without the wait it would read the run.
+   */
+  async untilEnded(names: readonly string[]): Promise<void> {
+    const ends = names.flatMap((name) => this.#heads.peek(name)?.ended ?? []);
+    if (ends.length > 0) await endsWithin(COMMIT_MS_MAX, Promise.allSettled(ends));
   }
 
   /** Uses no head until a commit that timed out has ended: its mark is not written before. */
@@ -121,7 +138,7 @@ export class RecentHeads {
     parts: NotedParts | null | "unknown",
     version: string = "",
   ): void {
-    head.inFlight--;
+    if (--head.inFlight === 0) head.ended = null;
     const isKept = this.#heads.peek(name) === head;
     if (parts === null) {
       if (isKept && head.inFlight === 0 && head.version === "") this.#heads.delete(name);

@@ -191,8 +191,10 @@ export async function recallHeads(
   oldestMark: string,
 ): Promise<SummarizedHead[]> {
   const { store, team } = at;
-  const recalled = ids.map((id) => {
-    const recent = store.heads.recall(pendingName(team, id), oldestMark);
+  const names = ids.map((id) => pendingName(team, id));
+  await store.heads.untilEnded(names);
+  const recalled = ids.map((id, i) => {
+    const recent = store.heads.recall(names[i] as string, oldestMark);
     return recent === null ? null : recalledHead({ ...at, id }, recent);
   });
   const missing = ids.filter((_, i) => recalled[i] === null);

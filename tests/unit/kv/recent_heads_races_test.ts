@@ -3,10 +3,12 @@
  * stored.
  */
 import { assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { Deadlines } from "../../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { RecentHeads } from "../../../kv/recent_heads.ts";
 import { finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
@@ -61,6 +63,32 @@ for (const at of ["before", "after"] as const) {
     await process.assertExact({ 1: ["success", 1, 0, 0] });
   });
 }
+
+Deno.test("recent heads: a commit that is in progress is waited for, so that its run is not read", async () => {
+  await using temp = await TempStore.open();
+  const process = await HookedProcess.ready(temp.store);
+  await open(process.runs, 1);
+  const gate = new Gate();
+  process.once(async (write, commit) => {
+    const version = await commit(write);
+    await gate.pass();
+    return version;
+  });
+  const finishing = finish(process.runs, 1);
+  await gate.reached();
+  const { heads } = process.store;
+  using _end = stub(heads, "untilEnded", async (names) => {
+    const ended = RecentHeads.prototype.untilEnded.call(heads, names);
+    gate.open();
+    await ended;
+  });
+  const before = process.reads;
+  await process.work();
+  gate.open();
+  await finishing;
+  assertEquals(process.reads, before);
+  await process.assertExact({ 1: ["success", 1, 0, 0] });
+});
 
 Deno.test("recent heads: the worker's commit has no outcome, and is stored or not", async () => {
   for (const isStored of [true, false]) {
