@@ -141,7 +141,8 @@ function partOf(one: Opening | Closing): Fields {
     metadata: part.metadata,
     note: part.note,
     flags: part.flags,
-    ignored: part.ignored,
+    // In the order of the call; the model sorts them.
+    ignored: part.ignored?.toSorted(),
     output: part.output === undefined ? undefined : JSON.parse(part.output),
     scores: part.scores === undefined ? undefined : Object.fromEntries(part.scores),
     cost_usd: cost === undefined ? undefined : JSON.parse(JSON.stringify(dollars(cost))),
