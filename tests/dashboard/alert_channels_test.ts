@@ -38,7 +38,11 @@ for (const type of CHANNEL_TYPES) {
   Deno.test(`channels: one of the type ${type} is created, and saved unchanged without its secrets`, async () => {
     await using h = await Harness.open();
     const reader = await signedIn(h);
-    const { text: form } = await reader.get(`/dashboard/alerts/new-channel?type=${type}`);
+    const path = `/dashboard/alerts/new-channel?type=${type}`;
+    const { text: kinds } = await reader.get("/dashboard/alerts/new-channel");
+    const [, link = ""] = kinds.split(`href="${path}"`);
+    assertMatch(link, /^>[^<]+<\/a><small class="under">[^<]+<\/small>/);
+    const { text: form } = await reader.get(path);
     const filled = changed(fieldsOf(form, CHANNELS), { slug: "ops", ...NEW[type] });
     const created = await reader.send(CHANNELS, filled);
     assertEquals(created.status, type === "webhook" ? 201 : 303, textOf(created.text));

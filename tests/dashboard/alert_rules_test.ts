@@ -44,7 +44,11 @@ for (const kind of RULE_KINDS) {
   Deno.test(`rules: a rule of the kind ${kind} is created, and saving it unchanged changes nothing`, async () => {
     await using h = await Harness.open();
     const reader = await signedIn(h);
-    const { text: form } = await reader.get(`/dashboard/alerts/new-rule?kind=${kind}`);
+    const path = `/dashboard/alerts/new-rule?kind=${kind}`;
+    const { text: kinds } = await reader.get("/dashboard/alerts/new-rule");
+    const [, link = ""] = kinds.split(`href="${path}"`);
+    assertMatch(link, /^>[^<]+<\/a><small class="under">[^<]+<\/small>/);
+    const { text: form } = await reader.get(path);
     const [fields, words] = NEW[kind];
     const filled = changed(fieldsOf(form, RULES), {
       slug: "mine",

@@ -17,7 +17,7 @@ import { listIn } from "../components/form_fields.tsx";
 import * as objects from "../components/object_forms.tsx";
 import { ObjectCrumbs, type ObjectForms } from "../components/object_pages.tsx";
 import { seeOther } from "../layout/reply.tsx";
-import { TYPE_LABELS } from "./delivery_table.tsx";
+import { TYPE_LABELS, TYPE_WORDS } from "./delivery_table.tsx";
 import { type AlertSetup, readSetup, showAlerts, withTabs } from "./frame.tsx";
 import { channelPath, CHANNELS_PATH, NEW_CHANNEL_PATH } from "./paths.ts";
 
@@ -124,7 +124,7 @@ export const CHANNEL_FORMS: ObjectForms<ChannelSettings, OpenedChannelSettings> 
   kind: "channel",
   listPath: CHANNELS_PATH,
   newPath: NEW_CHANNEL_PATH,
-  kinds: ["type", TYPE_LABELS],
+  kinds: ["type", TYPE_LABELS, TYPE_WORDS],
   storeOf: ({ channels }) => channels,
   lists: ["events"],
   parse: (typed, now) => {

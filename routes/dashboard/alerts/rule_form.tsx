@@ -12,7 +12,7 @@ import type { ObjectForms } from "../components/object_pages.tsx";
 import { readSetup, withTabs } from "./frame.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "./known_values.tsx";
 import { NEW_RULE_PATH, RULES_PATH } from "./paths.ts";
-import { KIND_LABELS, MISSED_LABELS, TROUBLE_LABELS } from "./rule_words.ts";
+import { KIND_LABELS, KIND_WORDS, MISSED_LABELS, TROUBLE_LABELS } from "./rule_words.ts";
 
 import * as rules from "../../../domain/alerts/rule.ts";
 import * as objects from "../components/object_forms.tsx";
@@ -133,7 +133,7 @@ export const RULE_FORMS: ObjectForms<rules.RuleSettings> = {
   kind: "rule",
   listPath: RULES_PATH,
   newPath: NEW_RULE_PATH,
-  kinds: ["kind", KIND_LABELS],
+  kinds: ["kind", KIND_LABELS, KIND_WORDS],
   storeOf: (deps) => deps.rules,
   lists: ["statuses", "reasons", "percents", "what", "channels"],
   parse: (typed, now) => {

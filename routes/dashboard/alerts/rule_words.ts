@@ -22,6 +22,19 @@ export const KIND_LABELS: Readonly<Record<RuleKind, string>> = {
   service: "Trouble of the service",
 };
 
+/** Conditions of the kinds of rules, in words. */
+export const KIND_WORDS: Readonly<Record<RuleKind, string>> = {
+  run_failed: "Runs fail or time out, one or several in a row",
+  check_failed: "Runs fail a check, one or several in a row",
+  run_cost: "One run costs more than an amount",
+  spend: "A day, a week or a month costs an amount",
+  missed: "No run came in time, its runs fail, or a run takes too long",
+  stuck: "A run is open for longer than a time",
+  unpriced: "Calls count as $0 until their model has a price",
+  quota: "The month's events reach a share of the plan",
+  service: "A message is lost, a channel breaks, or processing a run fails",
+};
+
 /** Reasons for which an agent is down. */
 export const MISSED_LABELS: Readonly<Record<typeof MISSED_REASONS[number], string>> = {
   missed: "no run came",

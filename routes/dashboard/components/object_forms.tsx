@@ -124,8 +124,15 @@ export interface ObjectPages {
   readonly kind: ConfigKind;
   readonly listPath: string;
   readonly newPath: string;
-  /** The field that names the kind of an object, and all kinds: each has a form of its own. */
-  readonly kinds?: readonly [field: string, labels: Readonly<Record<string, string>>];
+  /**
+   * The field that names the kind of an object, and all kinds with their words: each has a form of
+   * its own.
+   */
+  readonly kinds?: readonly [
+    field: string,
+    labels: Readonly<Record<string, string>>,
+    words: Readonly<Record<string, string>>,
+  ];
 }
 
 /** A form with what it offers. */

@@ -199,12 +199,13 @@ export function formRoutes<Settings, Put>(
 
 /** Links to the forms of all kinds. */
 export function KindLinks({ of: { newPath, kinds } }: { readonly of: objects.ObjectPages }) {
-  const [field, labels] = kinds ?? ["", {}];
+  const [field, labels, words]: Required<objects.ObjectPages>["kinds"] = kinds ?? ["", {}, {}];
   return (
     <ul class="pick">
       {Object.entries(labels).map(([kind, label]) => (
         <li>
           <a class="row" href={newPath + queryText([[field, kind]])}>{label}</a>
+          <small class="under">{words[kind]}</small>
         </li>
       ))}
     </ul>
