@@ -297,6 +297,16 @@ Deno.test("restoring an agent beyond the plan's limit is refused on the form", a
   assertEquals((await h.get("/v1/agents/old")).json.archived, true);
 });
 
+Deno.test("a failure without a goal says its reason once, and what it lacks is marked for phones", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail", output: { error: "disk full" } }));
+  await h.worker.idle();
+  const { text } = await (await signedIn(h)).get(`${AGENTS}/nightly`);
+  const [, failures = ""] = text.split("<h2>Latest failures</h2>");
+  assertEquals(failures.match(/disk full/g)?.length, 1);
+  assert(failures.includes('<td class="num none">–</td>'));
+});
+
 Deno.test("an agent's page lists its ping tokens, with links to rotate and revoke each", async () => {
   await using h = await Harness.open();
   await sendAll(h, "a", ["ok"]);

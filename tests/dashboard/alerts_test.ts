@@ -39,7 +39,8 @@ Deno.test("alerts: failed runs open an incident, shown with its runs on each pag
   assertMatch(words, /Alerts 1 open/);
   assertMatch(words, /billing failed 3 times in a row/);
   assertMatch(words, /Rule failures : 3 failed or timed-out runs in a row of one agent/);
-  assertMatch(words, new RegExp(`Runs 3 .*${RUN_ERROR}`));
+  assertMatch(words, new RegExp(`Counted 3 runs .*Runs 3 .*${RUN_ERROR}`));
+  assert(!words.includes("Compare with last success"), "there is no success");
   assertMatch(words, /Story .* Opened after 3 runs/);
   assert(hrefsOf(text).includes("/dashboard/runs?agent=billing&status=failed"));
   const own = await reader.get(`${ALERTS}/incidents/${id}`);

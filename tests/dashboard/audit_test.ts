@@ -34,7 +34,7 @@ Deno.test("audit entries show actor, action and target, newest first, with links
     rows[1] ?? "",
     /^today 12:00 first key created the key worker kind: api_key .*scopes: read$/,
   );
-  assertMatch(rows.at(-1) ?? "", /created the team/);
+  assertMatch(rows.at(-1) ?? "", /created the team .* created at: 2026-11-21 12:00:00 UTC$/);
   assert(text.includes('href="/dashboard/agents/a%2Fb"'));
   assert(text.includes(`href="/dashboard/keys?id=${id}"`));
   assert(

@@ -15,10 +15,14 @@ const call = (n: number, ms: number, data: Record<string, unknown> = {}) =>
 async function sendRun(
   h: Harness,
   n: number,
-  { status, feature = "refunds" }: { readonly status: string; readonly feature?: string },
+  { status, feature = "refunds", agent = "crew" }: {
+    readonly status: string;
+    readonly feature?: string;
+    readonly agent?: string;
+  },
 ): Promise<void> {
   const started_at = at(n * 60_000);
-  await h.post("/v1/runs", aRun(n, { started_at, feature, agent: "crew" }));
+  await h.post("/v1/runs", aRun(n, { started_at, feature, agent }));
   const ms = n * 60_000;
   const last = status === "success"
     ? [call(n * 10 + 3, ms + 30)]
@@ -40,6 +44,11 @@ Deno.test("a failed run is compared with the last success of its agent and featu
   const reader = await signedIn(h);
   const run = (await reader.get(`/dashboard/runs/${runId(3)}`)).text;
   assertMatch(run, new RegExp(`href="/dashboard/runs/${runId(3)}/compare">`));
+  await sendRun(h, 5, { agent: "unlucky", status: "failed" });
+  await h.worker.idle();
+  const unlucky = (await reader.get(`/dashboard/runs/${runId(5)}`)).text;
+  assert(unlucky.includes("Show in timeline"));
+  assert(!unlucky.includes("/compare"), "there is no success to compare with");
   const { text } = await reader.get(`/dashboard/runs/${runId(3)}/compare`);
   assert(text.includes(`href="/dashboard/runs/${runId(1)}"`), "the success before, same feature");
   const content = textOf(text);

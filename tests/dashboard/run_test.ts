@@ -267,7 +267,7 @@ Deno.test("an unknown run, another team's run and a deleted run get the same pag
   const pages = await Promise.all([1, 8, 9].map((n) => reader.get(`/dashboard/runs/${runId(n)}`)));
   const texts = pages.map(({ status, text }, i) => {
     assertEquals(status, 404);
-    assertMatch(textOf(text), /No such run .*another team's: .*Look for it among the runs/);
+    assertMatch(textOf(text), /No such run .*another team's: .*Search the runs/);
     return text.replaceAll(runId([1, 8, 9][i] ?? 0), "ID");
   });
   assertEquals(new Set(texts).size, 1);

@@ -5,12 +5,10 @@ import { agentPath } from "../layout/paths.ts";
 import { Money, Sign } from "../components/elements.tsx";
 import { countedText, dayText, formatCount, percentText } from "../components/format.ts";
 import { barsOf, MonitorStatus, scheduleText, Strip, STRIP_DAYS } from "../components/monitor.tsx";
-import { type Column, numberColumn } from "../components/table.tsx";
+import { type Column, NONE, numberColumn } from "../components/table.tsx";
 import { Ago, At, type PageTime } from "../components/time.tsx";
 import { BOARD_DAYS, type BoardData, type BoardRow } from "./board_load.ts";
 import { CostOfSuccess, durationTexts } from "./metrics.tsx";
-
-const NONE = <span class="soft blank">–</span>;
 
 /** Returns the columns; a team without monitors has no columns of monitors. */
 export function boardColumns(

@@ -26,11 +26,17 @@ export async function readRecords(
 
 /** Status, goal, and why the run failed. */
 function RunName({ run }: { readonly run: RunRecord }) {
+  const title = titleOf({ run });
+  const reason = reasonOf(run);
   return (
     <>
-      <RunState run={run} isIcon /> <a class="row" href={runPath(run.id)}>{titleOf({ run })}</a>
+      <RunState run={run} isIcon /> <a class="row" href={runPath(run.id)}>{title}</a>
       {isFailure(run.status) && (
-        <Why status={run.status} message={reasonOf(run)} path={failedPathOf(run)} />
+        <Why
+          status={run.status}
+          message={reason === title ? null : reason}
+          path={failedPathOf(run)}
+        />
       )}
     </>
   );

@@ -8,6 +8,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { actorNames } from "../keys/labels.tsx";
+import { lastSuccess } from "../run/compare_load.ts";
 import { readSetup } from "./frame.tsx";
 import { readKnownAgents } from "./known_values.tsx";
 
@@ -66,8 +67,10 @@ export type IncidentDetails = Awaited<ReturnType<typeof readIncidentDetails>>;
 export async function readIncidentDetails(deps: AppDeps, team: Team, incident: Incident) {
   const { id, runs, timeline } = incident;
   const authors = timeline.flatMap((entry) => "by" in entry ? entry.by ?? [] : []);
-  const [records, { deliveries, next }, names] = await Promise.all([
-    readRecords(deps, team, runs),
+  const records = await readRecords(deps, team, runs);
+  const [latest] = records;
+  const [success, { deliveries, next }, names] = await Promise.all([
+    latest === undefined ? null : lastSuccess(deps, team, latest),
     deps.deliveries.list(team, {
       ...{ incident: id, channel: null, state: null, limit: DELIVERIES_MAX, after: null },
       fromMs: deps.environment.now() - DELIVERY_DAYS * DAY_MS,
@@ -81,6 +84,8 @@ export async function readIncidentDetails(deps: AppDeps, team: Team, incident: I
   return {
     /** Its newest runs that are still stored, newest first. */
     runs: records,
+    /** The last success before the newest of them; null for none. */
+    success,
     deliveries: [...deliveries, ...older.filter((delivery) => delivery !== null)],
     hasMore: next !== null,
     /** Names of the keys that changed it. */

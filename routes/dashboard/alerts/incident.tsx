@@ -50,7 +50,9 @@ export function IncidentPanels({ incident, details, setup }: IncidentPanelsProps
           </h2>
           {error !== null && <p class="why">{error}</p>}
           <Facts incident={incident} setup={setup} />
-          {setup.isAdmin && state !== "resolved" && <Actions incident={incident} />}
+          {setup.isAdmin && state !== "resolved" && (
+            <Actions incident={incident} details={details} />
+          )}
         </div>
       </section>
       {incident.runs.length > 0 && <Runs incident={incident} details={details} />}
@@ -78,7 +80,7 @@ function noDeliveries({ channels }: AlertSetup, { isSilenced }: Incident): strin
 }
 
 function Facts({ incident, setup }: Pick<IncidentPanelsProps, "incident" | "setup">) {
-  const { state, group, severity, count, openedAt, isSilenced, acknowledged } = incident;
+  const { state, group, severity, openedAt, isSilenced, acknowledged } = incident;
   const rule = setup.rules.find(({ slug }) => slug === incident.rule);
   const ruleFact = rule === undefined
     ? `${incident.rule} (deleted)`
@@ -91,7 +93,7 @@ function Facts({ incident, setup }: Pick<IncidentPanelsProps, "incident" | "setu
         ["Rule", <span>{ruleFact}</span>],
         ["Severity", <SeverityTag of={severity} />],
         groupFact(group),
-        ["Count", formatCount(count)],
+        ["Counted", countText(incident)],
         ["Value", valueText(incident)],
         ["State", state === "open" ? null : <span class="tag">{state}</span>],
         ["Note", acknowledged?.note ?? null],
@@ -117,7 +119,12 @@ function valueText({ kind, value, threshold }: Incident): string | null {
 }
 
 /** The buttons of an open incident. */
-function Actions({ incident: { id, state, runs: [latest] } }: { readonly incident: Incident }) {
+function Actions(
+  { incident: { id, state }, details: { runs: [latest], success } }: Pick<
+    IncidentPanelsProps,
+    "incident" | "details"
+  >,
+) {
   const changes = state === "open" ? ["acknowledge", "resolve"] : ["resolve"];
   return (
     <div class="act">
@@ -145,8 +152,8 @@ function Actions({ incident: { id, state, runs: [latest] } }: { readonly inciden
           ))}
         </form>
       </details>
-      {latest !== undefined && (
-        <a class="btn" href={comparePath(latest)}>Compare with last success</a>
+      {latest !== undefined && success !== null && (
+        <a class="btn" href={comparePath(latest.id)}>Compare with last success</a>
       )}
     </div>
   );

@@ -17,6 +17,7 @@ import type { DashboardPage } from "../layout/page.ts";
 import { showPage } from "../layout/reply.tsx";
 import { FilterForm, listPage, nextPath } from "../components/list_page.tsx";
 import { At } from "../components/time.tsx";
+import { exactText } from "../assets/time.js";
 import { formOf, type Option } from "../components/form_fields.tsx";
 import type { Column } from "../components/table.tsx";
 import { checkPath } from "../layout/paths.ts";
@@ -247,6 +248,9 @@ function isFields(value: AuditValue | undefined): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** An instant as details have it. */
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
 /** Returns a value in words; seconds as a duration, of which zero is none. */
 function valueText(name: string, value: AuditValue | undefined): string {
   if (value === null || value === undefined) return "none";
@@ -254,6 +258,8 @@ function valueText(name: string, value: AuditValue | undefined): string {
     return value === 0 ? "none" : durationText(value * 1_000);
   }
   if (Array.isArray(value)) return value.map((item) => valueText("", item)).join(", ") || "none";
+  const at = typeof value === "string" && INSTANT.test(value) ? Date.parse(value) : NaN;
+  if (!Number.isNaN(at)) return exactText(at, "UTC");
   if (!isFields(value)) return String(value);
   return Object.entries(value).map(([name, member]) => [nameText(name), valueText(name, member)])
     .filter(([, text]) => text !== "none").map((pair) => pair.join(" ")).join(", ") || "none";

@@ -155,8 +155,10 @@ export function barsOf(
     name,
     path: size === 0 ? "" : `M${i * SLOT} ${height}v-${size}h${BAR}v${size}z`,
   }));
+  const width = bars.length * SLOT - (SLOT - BAR);
+  const box = { width, height, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none" };
   return (
-    <svg class="strip" role="img" width={bars.length * SLOT - (SLOT - BAR)} height={height}>
+    <svg class="strip" role="img" {...box}>
       <title>{title}</title>
       {Array.from(
         Map.groupBy(shapes, ({ name }) => name),

@@ -19,6 +19,9 @@ export interface Column<Row> {
   readonly attributes?: (row: Row) => Readonly<Record<string, string>>;
 }
 
+/** The cell of a value that there is not; a folded row leaves it out. */
+export const NONE = "–";
+
 /** A column whose cells name their rows. */
 export function nameColumn<Row>(head: Child, cell: (row: Row) => Child): Column<Row> {
   return { head, isName: true, cell };
@@ -93,15 +96,17 @@ export function TableRow<Row>({ columns, row, class: name }: {
     <tr class={name}>
       {columns.map(({ isName, class: name, before, unit, attributes, cell }) => {
         const Cell = isName ? "th" : "td";
+        const content = cell(row);
+        const classes = content === NONE ? [name, "none"].filter(Boolean).join(" ") : name;
         return (
           <Cell
             scope={isName ? "row" : undefined}
-            class={name}
+            class={classes}
             data-before={before}
             data-unit={typeof unit === "function" ? unit(row) : unit}
             {...attributes?.(row)}
           >
-            {cell(row)}
+            {content}
           </Cell>
         );
       })}

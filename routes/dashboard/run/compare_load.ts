@@ -88,16 +88,19 @@ async function loadSide({ runs, lineage, environment }: AppDeps, team: Team, id:
   return { run, steps, children: family.children.length, totals, isCut };
 }
 
-/** Returns the latest success of the same agent, and if possible feature, before a run. */
-async function lastSuccess(
-  { runList }: AppDeps,
+/**
+ * Returns the latest success of the same agent, and if possible feature, before a run; null for
+ * none.
+ */
+export async function lastSuccess(
+  { runList }: Pick<AppDeps, "runList">,
   team: Team,
   { id, agent, feature, startedAt }: RunRecord,
-): Promise<RunId | undefined> {
-  if (agent === null) return undefined;
+): Promise<RunId | null> {
+  if (agent === null) return null;
   const query = { agent, status: "success", from: null, to: startedAt ?? null } as const;
   const find = async (more: { readonly feature?: string }) =>
     (await runList.page(team, { ...query, ...more }, null, 2)).rows.find((row) => row.id !== id)
       ?.id;
-  return (feature === null ? undefined : await find({ feature })) ?? await find({});
+  return (feature === null ? null : await find({ feature })) ?? await find({}) ?? null;
 }

@@ -138,7 +138,7 @@ const NO_REASON =
 
 /** Shows why a run failed; of another run only its incidents. */
 export function Failure({ data, trace: { cause, axis } }: ViewProps) {
-  const { run, view, recent, incidents, nowMs } = data;
+  const { run, view, recent, success, incidents, nowMs } = data;
   const isBad = ({ status }: typeof recent[number]) => isFailure(status);
   const named = <RunIncidents incidents={incidents} nowMs={nowMs} />;
   if (!isFailure(run.status) || cause === null) {
@@ -208,7 +208,9 @@ export function Failure({ data, trace: { cause, axis } }: ViewProps) {
       )}
       <div class="act">
         {last !== null && <a class="btn" href={href} data-select>Show in timeline</a>}
-        <a class="btn main" href={comparePath(run.id)}>Compare with last success</a>
+        {success !== null && (
+          <a class="btn main" href={comparePath(run.id)}>Compare with last success</a>
+        )}
       </div>
     </section>
   );

@@ -23,7 +23,7 @@ export const renderRunNotFound: Refuse = (c, problem, headers) => {
           <li>deleted, or removed by age as the plan says: it does not come back.</li>
         </ul>
         <p>
-          <a href={RUNS_PATH}>Look for it among the runs</a>
+          <a href={RUNS_PATH}>Search the runs</a>
         </p>
       </section>
     ),

@@ -27,6 +27,7 @@ import {
   type TraceView,
   UNFOLDED_STEPS_MAX,
 } from "./paths.ts";
+import { lastSuccess } from "./compare_load.ts";
 import { isFailure, lineOf } from "./texts.ts";
 import { Overloaded } from "../../../domain/core/errors.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -59,7 +60,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const { after } = view;
   const isShort = after === null && run.usage.events <= UNFOLDED_STEPS_MAX;
   const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
-  const [read, branches, relatives, agentRuns, incidents, checks] = await Promise.all([
+  const [read, branches, relatives, agentRuns, incidents, checks, success] = await Promise.all([
     stored.page(after, isShort ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE),
     loadBranches(deps, team, run, family, view),
     deps.lineage.rows(team, parents),
@@ -68,6 +69,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     run.checks.length === 0
       ? null
       : deps.checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+    isFailure(run.status) ? lastSuccess(deps, team, run) : null,
   ]);
   const latest = agentRuns?.rows ?? [];
   const first = { after, ...read };
@@ -113,6 +115,8 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     end,
     /** Runs of the agent up to a failed one, newest first; none for other runs. */
     recent: isFailure(run.status) ? latest.slice(0, LATEST.recent) : [],
+    /** The last success before a failed run; null for none. */
+    success,
     /** Usual duration and own cost of the agent's runs; null if too few ended. */
     usual: usualOf(latest),
     /** The latest incidents that it belongs to, oldest first. */

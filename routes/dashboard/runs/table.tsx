@@ -5,7 +5,7 @@ import { Empty, Money } from "../components/elements.tsx";
 import { FirstCommand, SampleRuns } from "../components/first_command.tsx";
 import { Icon } from "../components/icons.tsx";
 import { RunState, Why } from "../components/run_state.tsx";
-import { type Column, TableHead, TableRow } from "../components/table.tsx";
+import { type Column, NONE, TableHead, TableRow } from "../components/table.tsx";
 import { At } from "../components/time.tsx";
 import type { RunsData } from "./runs_load.ts";
 import { captionOf, rowsOf, type RunRow } from "./runs_view.ts";
@@ -24,8 +24,6 @@ export function RunsTable({ data }: { readonly data: RunsData }) {
 
 /** Id of the form that the ticks belong to. */
 export const PICKED = "picked";
-
-const NONE = <span class="quiet">–</span>;
 
 function column(head: Child, name: string, cell: Column<RunRow>["cell"]): Column<RunRow> {
   return { head, class: name, headClass: name, cell };

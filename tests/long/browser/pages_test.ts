@@ -42,6 +42,27 @@ browserTest(
   },
 );
 
+browserTest(
+  "names of agents on a narrow desktop, and the tabs of alerts on a phone, keep one line",
+  async (browser) => {
+    await using world = await openDemoWorld();
+    await using visitor = await BrowserSession.open(browser, world.h.url);
+    const { page } = visitor;
+    await visitor.signIn(world.h.key);
+    const boxesOf = async (links: string) =>
+      await page.locator(links).evaluateAll((all) => all.map((of) => of.getBoundingClientRect()));
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto("/dashboard/agents");
+    const names = await boxesOf("table.agents a.row");
+    assertEquals(names.map(({ height }) => height < 30), [true, true, true, true]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto("/dashboard/alerts/silences");
+    const tabs = await boxesOf("main .tabs a");
+    assertEquals([tabs.length, new Set(tabs.map(({ top }) => top)).size], [6, 1]);
+    visitor.assertCalm();
+  },
+);
+
 /** Presses Tab until a menu link has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const link = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name });
