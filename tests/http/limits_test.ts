@@ -242,8 +242,12 @@ Deno.test("every limit of the service is tested here or listed as tested elsewhe
     "OWN_RATE_MAX",
     "OWN_LIMIT_MAX",
   ];
-  /** In `scores_test.ts`, `links_test.ts` and `agents_change_test.ts`. */
+  /**
+   * In `scores_test.ts`, `links_test.ts`, `agents_change_test.ts` and
+   * `../unit/domain/runs/failed_tool_test.ts`.
+   */
   const ofRuns = [
+    "TOOL_NAME_CHARS_MAX",
     "ADDED_SCORES_MAX",
     "SCORE_SOURCE_CHARS_MAX",
     "CHILDREN_MAX",
