@@ -39,11 +39,12 @@ export class Commits {
    * Commits a group if the ledger's files are in place, and verifies that they still are. Without
    * its lock, another process may have the ledger, and expects to see all of its commits.
    *
+   * @param isVerified true if another commit has just verified it, in the same turn of the event loop
    * @returns the new version; null on a conflict, after which nothing is stored
    * @throws any error of the store; whether the group was stored is then unknown
    */
-  async commit(group: Operation): Promise<string | null> {
-    this.#requireFiles();
+  async commit(group: Operation, isVerified: boolean): Promise<string | null> {
+    if (!isVerified) this.#requireFiles();
     const version = await this.#commitUnlocked(group);
     this.#requireFiles();
     return version;

@@ -183,18 +183,20 @@ export class GroupWriter {
     });
   }
 
-  #cut(): void {
+  /** @param isVerified true right after a commit that verified the ledger's files */
+  #cut(isVerified = false): void {
     const { limits } = this.#deps;
     while (this.#queue.size > 0 && this.#inFlight < limits.inFlightMax && !this.#mustWait()) {
       const group = new Group<Pending>(limits);
       this.#queue.take((pending) => pending.isSent = group.add(pending));
       const startMs = this.#oldestMs = performance.now();
       this.#inFlight++;
-      this.#commitGroup(group).finally(() => {
+      this.#commitGroup(group, isVerified).then((isVerified) => {
         this.#inFlight--;
         this.#commitMs += (performance.now() - startMs - this.#commitMs) * NEW_TIME_PART;
-        this.#cut();
+        this.#cut(isVerified);
       });
+      isVerified = false;
     }
   }
 
@@ -215,21 +217,24 @@ export class GroupWriter {
     return true;
   }
 
-  async #commitGroup(group: Group<Pending>): Promise<void> {
+  /** Returns whether the ledger's files were in place at the end. */
+  async #commitGroup(group: Group<Pending>, isVerified: boolean): Promise<boolean> {
     try {
       const version = await this.metrics.counted(
         group.members.length,
-        () => this.#commits.commit(group),
+        () => this.#commits.commit(group, isVerified),
       );
       if (version === null) return await this.#sortOut(group.members);
       if (group.hasMarks) this.#deps.workerSignal.raise(group.hasCalls);
       if (group.hasWork) this.#deps.workerSignal.raiseWork();
       for (const pending of group.members) this.#settle(pending, version);
+      return true;
     } catch (error) {
       // The outcome is unknown for every write in the group.
       const message = error instanceof Error ? error.message : String(error);
       const failure = new StorageUnavailable(`Cannot commit: ${message}`, { cause: error });
       for (const pending of group.members) this.#fail(pending, failure);
+      return false;
     }
   }
 
@@ -238,7 +243,7 @@ export class GroupWriter {
    * return a conflict; the others are committed again at once, without further writes that may be
    * stale too, unless their callers timed out meanwhile.
    */
-  async #sortOut(members: readonly Pending[]): Promise<void> {
+  async #sortOut(members: readonly Pending[]): Promise<boolean> {
     const versions = await this.#versionsOf(members);
     const group = new Group<Pending>(this.#deps.limits);
     for (const pending of members) {
@@ -253,7 +258,7 @@ export class GroupWriter {
         );
       } else group.add(pending);
     }
-    if (group.members.length > 0) await this.#commitGroup(group);
+    return group.members.length > 0 && await this.#commitGroup(group, false);
   }
 
   async #versionsOf(members: readonly Pending[]): Promise<Map<string, string | null>> {
