@@ -56,6 +56,10 @@ export class RecentHead {
   version = "";
   /** Version up to which the worker has included the noted commits. */
   included = "";
+  /** Number of noted commits. */
+  commits = 0;
+  /** Bytes for which the cache has room. */
+  bytes = HEAD_BYTES;
   /** True if texts of its opening or close are left out. */
   isStripped = false;
   /** True if the worker has read parts that it lacks. */
@@ -81,7 +85,7 @@ export class RecentHeads {
     this.#heads = createByteCache<string, RecentHead>({
       memory,
       share: "heads",
-      bytesOf: (head, name) => BYTES_PER_CHAR * name.length + bytesOfHead(head),
+      bytesOf: ({ bytes }, name) => BYTES_PER_CHAR * name.length + bytes,
       dispose: (head, _, reason) => {
         if (reason === "evict") this.#lose(head);
       },
@@ -98,7 +102,11 @@ export class RecentHeads {
     const known = this.#heads.get(name);
     const head = known ?? new RecentHead();
     head.inFlight++;
-    if (known === undefined) this.#heads.set(name, head);
+    if (known === undefined) {
+      const { opening = null, closing = null, ledger = EMPTY_LEDGER } = parts;
+      head.bytes = bytesOfHead({ opening, closing, ledger });
+      this.#heads.set(name, head);
+    }
     const ended = commit.then((version) => {
       if (version === null) this.#end(name, head, null);
       else this.#end(name, head, parts, version);
@@ -155,6 +163,10 @@ export class RecentHeads {
     // The ids stay in the cache of live ledgers alone.
     if (ledger !== undefined) head.ledger = { ...ledger, tail: EMPTY_LEDGER.tail };
     if (version > head.version) head.version = version;
+    head.commits++;
+    const bytes = bytesOfHead(head);
+    if (bytes <= head.bytes) return;
+    head.bytes = bytes;
     // The cache measures only a new entry, and takes none that is too large.
     this.#heads.delete(name);
     this.#heads.set(name, head);
@@ -255,7 +267,9 @@ function charsOfTexts(part: Opening | Closing): number {
 }
 
 /** Returns an upper bound of the bytes of a head. */
-function bytesOfHead({ opening, closing, ledger }: RecentHead): number {
+function bytesOfHead(
+  { opening, closing, ledger }: Pick<RecentHead, "opening" | "closing" | "ledger">,
+): number {
   return HEAD_BYTES + bytesOfPart(opening) + bytesOfPart(closing) +
     MODEL_BYTES * ledger.totals.models.length;
 }

@@ -147,7 +147,6 @@ const NO_LABEL = 0;
 /** Number of hash values of a label. */
 const LABELS = 255;
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
@@ -162,15 +161,15 @@ export function indexValue(
   { agent, customer, feature }: RunLabels,
   cost?: Picodollars,
 ): Uint8Array {
-  const digits = cost === undefined ? [] : encoder.encode(`${cost}`);
-  return Uint8Array.of(
-    FORM,
-    kindByte(kind),
-    labelByte(agent),
-    labelByte(customer),
-    labelByte(feature),
-    ...digits,
-  );
+  const digits = cost === undefined ? "" : `${cost}`;
+  const value = new Uint8Array(COST + digits.length);
+  value[0] = FORM;
+  value[KIND] = kindByte(kind);
+  value[AGENT] = labelByte(agent);
+  value[CUSTOMER] = labelByte(customer);
+  value[FEATURE] = labelByte(feature);
+  for (let i = 0; i < digits.length; i++) value[COST + i] = digits.charCodeAt(i);
+  return value;
 }
 
 /** Returns a filter of values; false means that the run cannot match the query. */

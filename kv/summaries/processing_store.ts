@@ -70,7 +70,10 @@ export function createProcessingStore(
       const oldest = [queues.closed.oldest, queues.open.oldest].sort()[0] ?? "";
       const plan: PlanUpdate = (run, { checks }) => planProjection(run, checks, now());
       const done: OnCommitted = (runs) => {
-        for (const { id, version } of runs) projected.set(pendingName(team, id), version);
+        for (const { id, version, recent } of runs) {
+          // A run of one call has no other mark.
+          if (recent?.commits !== 1) projected.set(pendingName(team, id), version);
+        }
       };
       return updater.project(team, ids, oldest, { plan, done, deletes });
     },

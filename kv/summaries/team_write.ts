@@ -18,6 +18,7 @@ import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import {
   addEntries,
+  comparePositions,
   type EntryToAdd,
   type EntryToRemove,
   removeEntries,
@@ -182,7 +183,8 @@ async function entriesOf(
   const added: EntryToAdd[] = [];
   const removed: EntryToRemove[] = [...feed.removed];
   const orders: Orders = new Map();
-  for (const { run: { id }, before, after, rows } of changes) {
+  // Sorted once: each block sorts its entries, which takes a tenth of the time if they are in order.
+  for (const { run: { id }, before, after, rows } of changes.toSorted(compareStarts)) {
     const blocks = before?.blocks?.length ?? 0;
     if (feed.numbers.has(id) && blocks < BLOCKS_PER_RUN_MAX) sharing.add(id);
     const index = indexChange(team, id, before, after, orders);
@@ -211,6 +213,13 @@ async function entriesOf(
     sets.push({ key: keys.summary(team, id), value: encodeSums(stored) });
   }
   return { sets, deletes: kept.deletes, summaries };
+}
+
+function compareStarts({ run: a, after: first }: RunUpdate, { run: b, after: second }: RunUpdate) {
+  return comparePositions(
+    { at: first?.listed.at ?? 0, run: a.id },
+    { at: second?.listed.at ?? 0, run: b.id },
+  );
 }
 
 function agentChangeOf({ run: { id }, before, after, remains = null }: RunUpdate) {
