@@ -320,6 +320,8 @@ export class WorkerSignal {
   /** Null where the runtime has no queue of its own in memory. */
   readonly bell: Bell | null;
   #wakes: Wakes = {};
+  /** Those whom the next ring of the bell wakes. */
+  readonly #rung = new Set<keyof Wakes>();
   #raised = 0;
 
   /** Creates a signal that wakes nothing yet. */
@@ -327,12 +329,13 @@ export class WorkerSignal {
     this.bell = bell;
   }
 
-  /** Sets the callbacks; a ring of the bell calls both. */
+  /** Sets the callbacks; a ring of the bell calls those that it was rung for. */
   listen(wakes: Wakes): void {
     this.#wakes = wakes;
     this.bell?.listen(() => {
-      wakes.worker?.();
-      wakes.work?.();
+      const rung = [...this.#rung];
+      this.#rung.clear();
+      for (const name of rung) this.#wakes[name]?.();
     });
   }
 
@@ -348,14 +351,18 @@ export class WorkerSignal {
    */
   raise(isCall = true): void {
     if (isCall) this.#raised++;
-    this.bell?.ring();
-    this.#wakes.worker?.();
+    this.#wake("worker");
   }
 
   /** Wakes the work loop after a commit with rows of the work queue is on disk. */
   raiseWork(): void {
+    this.#wake("work");
+  }
+
+  #wake(name: keyof Wakes): void {
+    this.#rung.add(name);
     this.bell?.ring();
-    this.#wakes.work?.();
+    this.#wakes[name]?.();
   }
 }
 

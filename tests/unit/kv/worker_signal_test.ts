@@ -4,7 +4,7 @@ import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../../kv/open.ts";
-import { openBell } from "../../../kv/writer/writer.ts";
+import { openBell, WorkerSignal } from "../../../kv/writer/writer.ts";
 import { finish, run, runsOf } from "../../support/builders/stored_runs.ts";
 import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 import { WorkerHarness } from "../../support/harness/worker_harness.ts";
@@ -38,6 +38,30 @@ Deno.test("worker signal: a write that lost its check sends no signal", async ()
     pending: [{ lane: "open", name: "team run1" }],
   });
   assertEquals([lost, wakes], [null, 0]);
+});
+
+Deno.test("worker signal: the bell wakes those that a commit left work for", () => {
+  let ring = () => {};
+  const bell = { ring: () => {}, listen: (wake: () => void) => void (ring = wake), close() {} };
+  const signal = new WorkerSignal(bell);
+  const woken: string[] = [];
+  signal.listen({ worker: () => void woken.push("worker"), work: () => void woken.push("work") });
+  const wokenBy = (raise: () => void) => {
+    raise();
+    woken.length = 0;
+    ring();
+    return [...woken];
+  };
+  assertEquals(wokenBy(() => signal.raise()), ["worker"]);
+  assertEquals(wokenBy(() => signal.raiseWork()), ["work"]);
+  assertEquals(
+    wokenBy(() => {
+      signal.raiseWork();
+      signal.raise();
+    }),
+    ["work", "worker"],
+  );
+  assertEquals(wokenBy(() => {}), []);
 });
 
 Deno.test("worker signal: the runtime's queue in the ledger's file, which ends the process on a full disk, is never used", async () => {
