@@ -18,7 +18,7 @@ import { CHANNELS } from "../channels/channel_body.ts";
 import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.ts";
 import type { JsonFields } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
-import { agentSlug, customer, oneOf, optional, text } from "../core/fields.ts";
+import { agentSlug, customer, oneOf, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { oneOfText } from "../core/text.ts";
 import { check } from "../core/validate.ts";
