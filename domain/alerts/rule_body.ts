@@ -182,6 +182,7 @@ export const RULES: ObjectKind<RuleSettings> = {
   prefix: "rul",
   cap: 100,
   schema: ruleBody,
+  variants: { field: "kind", schemas: BODIES },
   defaults: DEFAULT_RULES,
   parse: parseRule,
   fieldsOf: (settings) => ({

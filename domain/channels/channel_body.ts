@@ -170,6 +170,7 @@ export const CHANNELS: ObjectKind<ChannelSettings, OpenedChannelSettings> = {
   prefix: "chn",
   cap: 20,
   schema: channelBody,
+  variants: { field: "type", schemas: BODIES },
   parse: parseChannel,
   fieldsOf: (settings) => ({
     type: settings.type,

@@ -39,6 +39,17 @@ export function withDefault<T extends z.ZodType, const Value>(schema: T, value: 
 }
 
 /**
+ * Returns the schema of a value that is sent, without what makes it optional or transforms it.
+ *
+ * @internal
+ */
+export function sentSchema(field: z.ZodType): z.ZodType {
+  if (field instanceof z.ZodPipe) return sentSchema(field.in as z.ZodType);
+  const isWrapped = field instanceof z.ZodOptional || field instanceof z.ZodNullable;
+  return isWrapped ? sentSchema(field.unwrap() as z.ZodType) : field;
+}
+
+/**
  * Schema of true or false.
  *
  * @internal

@@ -114,6 +114,17 @@ export interface ObjectKind<Settings, Sent = Settings> {
    * @internal
    */
   readonly schema: z.ZodObject;
+  /**
+   * Schemas by the value of a field, of which each has fields of its own; absent if all are alike.
+   *
+   * @internal
+   */
+  readonly variants?: {
+    /** Name of the field. */
+    readonly field: string;
+    /** The schemas. */
+    readonly schemas: Readonly<Record<string, z.ZodObject>>;
+  };
   /** Objects that exist without a row, until one replaces or deletes them; absent for none. */
   readonly defaults?: readonly ConfigObject<Settings>[];
   /** Validates a body, also where a field depends on another one. */

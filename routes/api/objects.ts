@@ -3,7 +3,7 @@
  * bodies and responses follow from the schema of the kind.
  */
 import { z } from "zod";
-import { isConfigSlug } from "../../domain/config/body.ts";
+import { isConfigSlug, sentSchema } from "../../domain/config/body.ts";
 import {
   CONFIG_PER_PAGE,
   CONFIG_SLUG,
@@ -128,13 +128,6 @@ function shownSchema(field: z.ZodType): z.ZodType {
   if (!whenAbsent.success) return sent;
   if (whenAbsent.data === undefined) return sent.optional();
   return whenAbsent.data === null ? sent.nullable() : sent;
-}
-
-/** Returns the schema of a value that is sent, without what makes it optional or transforms it. */
-function sentSchema(field: z.ZodType): z.ZodType {
-  if (field instanceof z.ZodPipe) return sentSchema(field.in as z.ZodType);
-  const isWrapped = field instanceof z.ZodOptional || field instanceof z.ZodNullable;
-  return isWrapped ? sentSchema(field.unwrap() as z.ZodType) : field;
 }
 
 /** Returns the type of a kind's objects in responses. */

@@ -8,9 +8,9 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { actorNames } from "../keys/labels.tsx";
-import { lastSuccess } from "../run/compare_load.ts";
+import { lastSuccess } from "../run/run_load.ts";
 import { readSetup } from "./frame.tsx";
-import { readKnownAgents } from "./known_values.tsx";
+import { readKnownAgents } from "../objects/known_values.tsx";
 
 /** Maximum open incidents and deliveries of one that are listed. */
 const OPEN_MAX = 50, DELIVERIES_MAX = 20;

@@ -17,14 +17,14 @@ import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/list_page.t
 import { InlineNotice, type KeyValue, KeyValues, Section } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
-import { ObjectForm } from "../components/object_forms.tsx";
-import { objectView, ofObject } from "../components/object_pages.tsx";
+import { ObjectForm } from "../objects/form.tsx";
+import { formOf as objectForm, objectView, ofObject } from "../objects/pages.tsx";
 import { Ago, At } from "../components/time.tsx";
 import type { View } from "../layout/page.ts";
 import { queryText } from "../layout/paths.ts";
 import { Table } from "../components/table.tsx";
 import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
-import { CHANNEL_FORMS, channelFormFields, showSecret, typedOfChannel } from "./channel_form.tsx";
+import { CHANNEL_PAGES, channelFields, showSecret } from "./channel_form.tsx";
 import { HealthOf } from "./channels.tsx";
 import { deliveryTable, tryText, TYPE_LABELS } from "./delivery_table.tsx";
 import { readSetup, showAlerts, withTabs } from "./frame.tsx";
@@ -46,7 +46,7 @@ async function load(c: RequestContext, deps: AppDeps, channel: Channel) {
 type Content = Awaited<ReturnType<typeof load>>;
 
 /** Shows one channel. */
-export const showChannel = ofObject(CHANNEL_FORMS, async (c, deps, channel) => {
+export const showChannel = ofObject(CHANNEL_PAGES, async (c, deps, channel) => {
   const content = await load(c, deps, channel);
   return showAlerts(c, content.setup, "channels", channelView(c, content));
 });
@@ -65,7 +65,7 @@ function channelView(
   const path = channelPath(slug);
   const rotates = problem !== null ||
     isAdmin && settings.type === "webhook" && confirmedIn(c, "rotate") !== null;
-  return objectView(c, CHANNEL_FORMS, slug, {
+  return objectView(c, CHANNEL_PAGES, slug, {
     lead: TYPE_LABELS[settings.type],
     buttons: <Buttons channel={channel} />,
     deletion:
@@ -88,9 +88,10 @@ function channelView(
         {isAdmin && (
           <Section title="Settings">
             <ObjectForm
-              pages={CHANNEL_FORMS}
-              open={{ fields: channelFormFields }}
-              typed={typedOfChannel(channel)}
+              of={CHANNEL_PAGES.of}
+              action={CHANNEL_PAGES.listPath}
+              open={{ fields: channelFields }}
+              form={objectForm(CHANNEL_PAGES, channel)}
             />
           </Section>
         )}
@@ -206,7 +207,7 @@ function RotationForm({ path, problem }: {
 }
 
 /** Sends a test, and shows its result. */
-export const submitTest = ofObject(CHANNEL_FORMS, async (c, deps, channel) => {
+export const submitTest = ofObject(CHANNEL_PAGES, async (c, deps, channel) => {
   const { team } = c.get("principal");
   const tested = await deps.channelTester.test(team, channel.slug, madeBy(c, deps));
   if (tested === null) return fail(c, noSuch("channel"));
@@ -215,7 +216,7 @@ export const submitTest = ofObject(CHANNEL_FORMS, async (c, deps, channel) => {
 });
 
 /** Replaces the secret of a webhook and shows the new one, or shows the form again. */
-export const submitRotation = ofObject(CHANNEL_FORMS, async (c, deps, channel) => {
+export const submitRotation = ofObject(CHANNEL_PAGES, async (c, deps, channel) => {
   const { slug } = channel;
   const content = await load(c, deps, channel);
   const { setup } = content;

@@ -10,35 +10,69 @@ import {
 } from "../../../domain/channels/channel.ts";
 import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
-import type { Channel } from "../../../domain/channels/store.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { Copyable, InlineNotice, SAVED } from "../components/elements.tsx";
-import { listIn } from "../components/form_fields.tsx";
-import * as objects from "../components/object_forms.tsx";
-import { ObjectCrumbs, type ObjectForms } from "../components/object_pages.tsx";
 import { seeOther } from "../layout/reply.tsx";
-import { TYPE_LABELS, TYPE_WORDS } from "./delivery_table.tsx";
+import { type FieldBuilder, type FormValues, isStored } from "../objects/form.tsx";
+import { ObjectCrumbs, type ObjectPages } from "../objects/pages.tsx";
+import { TYPE_LABELS } from "./delivery_table.tsx";
 import { type AlertSetup, readSetup, showAlerts, withTabs } from "./frame.tsx";
 import { channelPath, CHANNELS_PATH, NEW_CHANNEL_PATH } from "./paths.ts";
 
-/** Returns the type of a form; the first one for another name. */
-function typeOf(name: string | null | undefined): ChannelType {
-  return CHANNEL_TYPES.find((type) => type === name) ?? CHANNEL_TYPES[0];
-}
+/** Builds the field of a secret, which is never filled in. */
+type SecretField = (name: string, label: string, placeholder: string, hint?: string) => Child;
+
+/** The fields of each type. */
+const FIELDS: Readonly<Record<ChannelType, (field: FieldBuilder, secret: SecretField) => Child>> = {
+  webhook: (field, secret) => [
+    secret("url", "Address", "https://example.com/hooks/runledger"),
+    field("events", "Events", undefined, {
+      options: [
+        [ALL_EVENTS, "All incident events"],
+        ...MESSAGE_EVENTS.filter((name) => name !== "channel.test"),
+      ],
+    }),
+    field(
+      "headers",
+      "Headers",
+      "One a line, such as X-Team: billing. Their values are shown to your team.",
+      { rows: 2 },
+    ),
+  ],
+  email: (field) =>
+    field("to", "Recipients", "At most 10, by commas.", { placeholder: "ops@example.com" }),
+  slack: (_, secret) =>
+    secret(
+      "url",
+      "Address of the incoming webhook",
+      "https://hooks.slack.com/services/…",
+      "For Discord, the address of its webhook with /slack at the end.",
+    ),
+  mattermost: (_, secret) =>
+    secret("url", "Address of the incoming webhook", "https://mattermost.example.com/hooks/…"),
+  pagerduty: (field, secret) => (
+    <div class="fields">
+      {secret("routing_key", "Routing key", "")}
+      {field("region", "Region", undefined, {
+        options: PAGERDUTY_REGIONS.map((name) => [name, name.toUpperCase()]),
+      })}
+    </div>
+  ),
+};
 
 /** The fields of a channel. */
-export function channelFormFields(form: objects.Fields, typed: objects.Typed): Child {
-  const type = typeOf(typed.texts["type"]);
-  const exists = objects.isStored(typed);
+export function channelFields(field: FieldBuilder, form: FormValues): Child {
+  const type = CHANNEL_TYPES.find((name) => name === form.get("type")) ?? CHANNEL_TYPES[0];
+  const exists = isStored(form);
   const secret: SecretField = (name, label, placeholder, hint) =>
     exists
-      ? form.text(name, label, "Stored encrypted. Empty: it stays as it is.", {
+      ? field(name, label, "Stored encrypted. Empty: it stays as it is.", {
         placeholder: "unchanged",
       })
-      : form.text(name, label, hint, { placeholder, required: true });
+      : field(name, label, hint, { placeholder, required: true });
   return (
     <>
-      {FIELDS[type](form, secret)}
+      {FIELDS[type](field, secret)}
       {type === "webhook" && !exists && (
         <p class="soft">
           Requests are signed (Standard Webhooks). The secret is shown once, on the next page.
@@ -46,108 +80,53 @@ export function channelFormFields(form: objects.Fields, typed: objects.Typed): C
       )}
       <fieldset class="choices">
         <legend>Messages</legend>
-        {form.tick("default", "Default: rules without channels of their own use it")}
-        {form.tick("include_error", "Include the first 200 characters of a run's error")}
-        {form.tick("enabled", "Enabled")}
+        {field("default", "Default: rules without channels of their own use it")}
+        {field("include_error", "Include the first 200 characters of a run's error")}
+        {field("enabled", "Enabled")}
       </fieldset>
     </>
   );
 }
 
-/** Builds a field of a secret, which is never filled in. */
-type SecretField = (name: string, label: string, placeholder: string, hint?: string) => Child;
+/** Name and explanation of each type. */
+const TYPE_WORDS: Readonly<Record<ChannelType, readonly [name: string, words: string]>> = {
+  webhook: [
+    TYPE_LABELS.webhook,
+    "Sends signed JSON to an address of yours, for a program that reacts to incidents.",
+  ],
+  email: [
+    TYPE_LABELS.email,
+    "Sends a mail to up to 10 people. The service needs a mail server.",
+  ],
+  slack: [
+    TYPE_LABELS.slack,
+    "Posts to a channel of Slack or Discord, through an incoming webhook that you create there.",
+  ],
+  mattermost: [
+    TYPE_LABELS.mattermost,
+    "Posts to a channel of Mattermost, through an incoming webhook that you create there.",
+  ],
+  pagerduty: [
+    TYPE_LABELS.pagerduty,
+    "Opens and resolves an incident of PagerDuty, which calls the person on duty.",
+  ],
+};
 
-/** The fields of each type. */
-const FIELDS: Readonly<Record<ChannelType, (form: objects.Fields, secret: SecretField) => Child>> =
-  {
-    webhook: ({ text, boxes }, secret) => [
-      secret("url", "Address", "https://example.com/hooks/runledger"),
-      boxes("events", "Events", [
-        [ALL_EVENTS, "All incident events"],
-        ...MESSAGE_EVENTS.filter((name) => name !== "channel.test"),
-      ]),
-      text(
-        "headers",
-        "Headers",
-        "One a line, such as X-Team: billing. Their values are shown to your team.",
-        { rows: 2 },
-      ),
-    ],
-    email: ({ text }) =>
-      text("to", "Recipients", "At most 10, by commas.", {
-        required: true,
-        placeholder: "ops@example.com",
-      }),
-    slack: (_, secret) =>
-      secret(
-        "url",
-        "Address of the incoming webhook",
-        "https://hooks.slack.com/services/…",
-        "For Discord, the address of its webhook with /slack at the end.",
-      ),
-    mattermost: (_, secret) =>
-      secret("url", "Address of the incoming webhook", "https://mattermost.example.com/hooks/…"),
-    pagerduty: ({ choice }, secret) => (
-      <div class="fields">
-        {secret("routing_key", "Routing key", "")}
-        {choice(
-          "region",
-          "Region",
-          PAGERDUTY_REGIONS.map((name) => [name, name.toUpperCase()]),
-        )}
-      </div>
-    ),
-  };
-
-/** Fills in the form from a channel; secrets stay empty, and so stay as they are. */
-export function typedOfChannel({ slug, version, settings }: Channel): objects.Typed {
-  const headers = settings.type === "webhook" ? Object.entries(settings.headers) : [];
-  return objects.typedOf({
-    ...CHANNELS.fieldsOf(settings),
-    headers: headers.map(([name, value]) => `${name}: ${value}`).join("\n"),
-    slug,
-    version,
-  });
-}
-
-/** Reads lines such as `Name: value`. A line without a colon is a name without a value. */
-function headersIn(text: string): Record<string, string> {
-  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
-  return Object.fromEntries(lines.map((line) => {
-    const [name = "", ...rest] = line.split(":");
-    return [name.trim(), rest.join(":").trim()];
-  }));
-}
-
-/** The forms of channels. */
-export const CHANNEL_FORMS: ObjectForms<ChannelSettings, OpenedChannelSettings> = {
-  kind: "channel",
+/** The pages of channels. Secrets stay empty in forms, and so stay as they are. */
+export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> = {
+  of: CHANNELS,
+  storeOf: ({ channels }) => channels,
   listPath: CHANNELS_PATH,
   newPath: NEW_CHANNEL_PATH,
-  kinds: ["type", TYPE_LABELS, TYPE_WORDS],
-  storeOf: ({ channels }) => channels,
-  lists: ["events"],
-  parse: (typed, now) => {
-    const { type } = typed.texts;
-    const names = ["type", "version", "url", "headers", "to", "routing_key", "region"];
-    const common = ["default", "include_error", "enabled", ...type === "webhook" ? ["events"] : []];
-    const readers = { to: listIn, headers: headersIn };
-    // A secret without a text is absent, so that the stored one stays.
-    return CHANNELS.parse(objects.valuesOf(typed, [...names, ...common], readers), now);
-  },
+  variants: TYPE_WORDS,
   open: async (c, deps) => {
     const setup = await readSetup(c, deps);
     return {
-      fields: channelFormFields,
-      empty: objects.typedOf({
-        type: typeOf(c.req.query("type")),
-        version: 0,
+      fields: channelFields,
+      empty: {
         events: [ALL_EVENTS],
-        region: "us",
         default: !setup.channels.some(({ settings }) => settings.isDefault),
-        include_error: true,
-        enabled: true,
-      }),
+      },
       frame: (view) => withTabs(c, setup, "channels", view),
     };
   },
@@ -168,7 +147,7 @@ export function showSecret(
   return showAlerts(c, setup, "channels", {
     title,
     status: 201,
-    crumbs: <ObjectCrumbs of={CHANNEL_FORMS} />,
+    crumbs: <ObjectCrumbs of={CHANNEL_PAGES} />,
     body: (
       <>
         <InlineNotice kind="warn">

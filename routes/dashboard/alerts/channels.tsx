@@ -4,10 +4,10 @@ import type { Channel } from "../../../domain/channels/store.ts";
 import type { Handler } from "../../http/admission.ts";
 import { Done, Sign } from "../components/elements.tsx";
 import { listPage } from "../components/list_page.tsx";
-import { KindLinks } from "../components/object_pages.tsx";
+import { VariantLinks } from "../objects/pages.tsx";
 import type { Column } from "../components/table.tsx";
 import { Ago } from "../components/time.tsx";
-import { CHANNEL_FORMS } from "./channel_form.tsx";
+import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { loadChannels } from "./alerts_load.ts";
 import { type AlertSetup, showAlerts } from "./frame.tsx";
@@ -35,7 +35,7 @@ export const showChannels: Handler = async (c, deps) => {
         Without a channel incidents are only shown here.{" "}
         {isAdmin ? "Add one, and send it a test:" : "A team member with the scope admin adds one."}
       </>,
-      isAdmin && <KindLinks of={CHANNEL_FORMS} />,
+      isAdmin && <VariantLinks of={CHANNEL_PAGES} />,
     ],
   });
   return showAlerts(c, setup, "channels", view);

@@ -18,15 +18,6 @@ export const TYPE_LABELS: Readonly<Record<ChannelType, string>> = {
   pagerduty: "PagerDuty",
 };
 
-/** Targets of the types, in words. */
-export const TYPE_WORDS: Readonly<Record<ChannelType, string>> = {
-  webhook: "Signed JSON to an address of yours",
-  email: "Mail to addresses, by the mail server of this service",
-  slack: "Text to a channel, by an incoming webhook",
-  mattermost: "Text to a channel, by an incoming webhook",
-  pagerduty: "Events for a service, by its routing key",
-};
-
 /** Events that messages are about. */
 const EVENT_LABELS: Readonly<Record<MessageEvent, string>> = {
   "incident.opened": "opened",

@@ -19,7 +19,7 @@ import { seeOther } from "../layout/reply.tsx";
 import { DELIVERY_LABELS, deliveryTable } from "./delivery_table.tsx";
 import { loadDeliveries, loadHistory } from "./alerts_load.ts";
 import { showAlerts } from "./frame.tsx";
-import { KnownLists } from "./known_values.tsx";
+import { KnownLists } from "../objects/known_values.tsx";
 import { countText, IncidentMark, openFor, RESOLVED_LABELS } from "./labels.tsx";
 import { CHANNELS_PATH, DELIVERIES_PATH, HISTORY_PATH, incidentPath } from "./paths.ts";
 

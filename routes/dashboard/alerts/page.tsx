@@ -9,9 +9,9 @@ import { type DashboardPage, get, post } from "../layout/page.ts";
 import { ALERTS_PATH, queryText } from "../layout/paths.ts";
 import { Empty, Feed } from "../components/elements.tsx";
 import { countedText, formatCount } from "../components/format.ts";
-import { formRoutes } from "../components/object_pages.tsx";
+import { enableRoute, objectRoutes } from "../objects/pages.tsx";
 import { At } from "../components/time.tsx";
-import { CHANNEL_FORMS } from "./channel_form.tsx";
+import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { backToChannel, showChannel, submitRotation, submitTest } from "./channel.tsx";
 import { showChannels } from "./channels.tsx";
 import { type AlertSetup, openCounts, readSetup, showAlerts, sumOf } from "./frame.tsx";
@@ -20,9 +20,8 @@ import { incidentEntry } from "./entries.tsx";
 import { IncidentPanels } from "./incident.tsx";
 import { submitChange, submitIncidentSilence } from "./incident_changes.ts";
 import { readIncidentDetails, readOpenList } from "./alerts_load.ts";
-import { RULE_FORMS } from "./rule_form.tsx";
-import { showRule, showRules, submitRuleEnabled } from "./rules.tsx";
-import { showSilences, SILENCE_FORMS, submitSilenceEnd } from "./silences.tsx";
+import { RULE_PAGES, showRule, showRules } from "./rules.tsx";
+import { showSilences, SILENCE_PAGES, submitSilenceEnd } from "./silences.tsx";
 import {
   CHANNELS_PATH,
   DELIVERIES_PATH,
@@ -137,18 +136,18 @@ export const alertsPage: DashboardPage = {
     get(HISTORY_PATH, showHistory),
     get(RULES_PATH, showRules),
     get(`${RULES_PATH}/:slug`, showRule),
-    ...formRoutes(RULE_FORMS),
-    post(`${RULES_PATH}/:slug/enabled`, submitRuleEnabled, admin),
+    ...objectRoutes(RULE_PAGES),
+    enableRoute(RULE_PAGES),
     get(CHANNELS_PATH, showChannels),
     get(`${CHANNELS_PATH}/:slug`, showChannel),
-    ...formRoutes(CHANNEL_FORMS),
+    ...objectRoutes(CHANNEL_PAGES),
     post(`${CHANNELS_PATH}/:slug/test`, submitTest, admin),
     get(`${CHANNELS_PATH}/:slug/rotate`, backToChannel),
     post(`${CHANNELS_PATH}/:slug/rotate`, submitRotation, admin),
     get(DELIVERIES_PATH, showDeliveries),
     post(`${DELIVERIES_PATH}/:id/resend`, submitResend, admin),
     get(SILENCES_PATH, showSilences),
-    ...formRoutes(SILENCE_FORMS),
+    ...objectRoutes(SILENCE_PAGES),
     post(`${SILENCES_PATH}/:slug/end`, submitSilenceEnd, admin),
   ],
 };

@@ -9,30 +9,44 @@ import {
 } from "../../../domain/alerts/rule.ts";
 import { capitalized, durationText, listed } from "../components/format.ts";
 
-/** Labels of the kinds of rules. */
-export const KIND_LABELS: Readonly<Record<RuleKind, string>> = {
-  run_failed: "Failed runs",
-  check_failed: "Failed checks",
-  run_cost: "Cost of a run",
-  spend: "Spend of a period",
-  missed: "Agents that are down",
-  stuck: "Runs that do not end",
-  unpriced: "Models without a price",
-  quota: "Events of the plan",
-  service: "Trouble of the service",
-};
-
-/** Conditions of the kinds of rules, in words. */
-export const KIND_WORDS: Readonly<Record<RuleKind, string>> = {
-  run_failed: "Runs fail or time out, one or several in a row",
-  check_failed: "Runs fail a check, one or several in a row",
-  run_cost: "One run costs more than an amount",
-  spend: "A day, a week or a month costs an amount",
-  missed: "No run came in time, its runs fail, or a run takes too long",
-  stuck: "A run is open for longer than a time",
-  unpriced: "Calls count as $0 until their model has a price",
-  quota: "The month's events reach a share of the plan",
-  service: "A message is lost, a channel breaks, or processing a run fails",
+/** Name and explanation of each kind of rule. */
+export const RULE_KIND_WORDS: Readonly<Record<RuleKind, readonly [name: string, words: string]>> = {
+  run_failed: [
+    "Failed runs",
+    "Counts runs that end badly, one after the other. It resolves when runs end well again.",
+  ],
+  check_failed: [
+    "Failed checks",
+    "Counts runs whose checks fail. Create checks first: they say what a good run is.",
+  ],
+  run_cost: [
+    "Cost of a run",
+    "Opens as soon as one run costs more than a limit, also while the run is open.",
+  ],
+  spend: [
+    "Spend of a period",
+    "Adds up what an agent, a customer, a feature or a model costs in a day, a week or a month.",
+  ],
+  missed: [
+    "Agents that are down",
+    "Opens when a monitor finds its agent down. An agent without a monitor is never down.",
+  ],
+  stuck: [
+    "Runs that do not end",
+    "Opens when a run is open for too long. It resolves when the run is closed.",
+  ],
+  unpriced: [
+    "Models without a price",
+    "A call of a model that has no price: its cost is missing until you set one.",
+  ],
+  quota: [
+    "Events of the plan",
+    "Opens when the events of the month reach a share of what the plan includes.",
+  ],
+  service: [
+    "Trouble of the service",
+    "Opens when runs are not processed, or when messages do not arrive.",
+  ],
 };
 
 /** Reasons for which an agent is down. */

@@ -1,22 +1,29 @@
-/** `/dashboard/alerts/rules`: the rules of a team, and the form of each. */
-import type { Rule, RuleOverflow } from "../../../domain/alerts/rule.ts";
-import { mayAdmin } from "../../http/access.ts";
+/** `/dashboard/alerts/rules`: the rules of a team, and the form of each, which depends on its kind. */
+import type { Child } from "hono/jsx";
+import type { Rule, RuleKind, RuleOverflow, RuleSettings } from "../../../domain/alerts/rule.ts";
+import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
+import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
+import type { Channel } from "../../../domain/channels/store.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
-import { madeBy } from "../../http/context.ts";
-import { Done, KeyValues } from "../components/elements.tsx";
+import { Done } from "../components/elements.tsx";
+import type { Option } from "../components/form_fields.tsx";
 import { countedText } from "../components/format.ts";
 import { listPage } from "../components/list_page.tsx";
-import { ObjectForm } from "../components/object_forms.tsx";
-import { objectView, ofObject } from "../components/object_pages.tsx";
 import type { Column } from "../components/table.tsx";
 import { Ago } from "../components/time.tsx";
-import { seeOther, showPage } from "../layout/reply.tsx";
-import { readSetup, showAlerts } from "./frame.tsx";
+import { type FieldBuilder, type FormValues, namesIn } from "../objects/form.tsx";
+import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
+import { enableColumn, type ObjectPages, showObject } from "../objects/pages.tsx";
+import { readSetup, showAlerts, withTabs } from "./frame.tsx";
 import { SeverityTag } from "./labels.tsx";
 import { NEW_RULE_PATH, rulePath, RULES_PATH } from "./paths.ts";
-import { RULE_FORMS, typedOfRule } from "./rule_form.tsx";
-import { channelWords, ruleWords } from "./rule_words.ts";
+import {
+  channelWords,
+  MISSED_LABELS,
+  RULE_KIND_WORDS,
+  ruleWords,
+  TROUBLE_LABELS,
+} from "./rule_words.ts";
 
 export const showRules: Handler = async (c, deps) => {
   const { team } = c.get("principal");
@@ -78,59 +85,137 @@ function columnsFor(
     },
     { head: "Severity", cell: ({ settings }) => <SeverityTag of={settings.severity} /> },
     { head: "Messages", before: "to", cell: channelWords },
-    ...isAdmin ? [ENABLE] : [],
+    ...isAdmin ? [enableColumn<Rule>(RULE_PAGES)] : [],
   ];
 }
 
-const ENABLE: Column<Rule> = {
-  head: <span class="sr">Action</span>,
-  class: "end-cell",
-  cell: ({ slug, settings: { enabled } }) => {
-    const verb = enabled ? "Disable" : "Enable";
-    return (
-      <form class="one" method="post" action={rulePath(slug, "/enabled")}>
-        <button
-          type="submit"
-          class="btn small"
-          name="enabled"
-          value={String(!enabled)}
-          aria-label={`${verb} ${slug}`}
-        >
-          {verb}
-        </button>
-      </form>
-    );
+/** The field of each parameter; `usd` depends on the kind. */
+const PARAMS: Readonly<
+  Record<
+    string,
+    readonly [label: string, hint: string | undefined, options?: readonly (string | Option)[]]
+  >
+> = {
+  statuses: ["Runs that", undefined, ["failed", ["timeout", "timed out"]]],
+  consecutive: ["How many in a row", undefined],
+  severity_min: [
+    "Severity of the check, at least",
+    "A check that could not be decided counts as warn.",
+  ],
+  runs: [
+    "Runs",
+    "The trouble of a child run shows in the run that started it.",
+    [["root", "without a parent"], ["all", "all, child runs too"]],
+  ],
+  period: ["In a", "In UTC; weeks begin on Monday."],
+  reasons: ["An agent is down because", undefined, Object.entries(MISSED_LABELS)],
+  seconds: ["A run is open for more than", "Such as 30m, 6h or 1d."],
+  percents: [
+    "Share of the month's events",
+    undefined,
+    QUOTA_PERCENTS.map((percent) => [String(percent), `${percent}%`]),
+  ],
+  what: ["Trouble", undefined, Object.entries(TROUBLE_LABELS)],
+};
+
+/** Returns the kind of a form; the first one for another name. */
+function kindIn(form: URLSearchParams): RuleKind {
+  const name = form.get("kind") ?? "";
+  return name in FITTING ? name as RuleKind : "run_failed";
+}
+
+function paramField(field: FieldBuilder, kind: RuleKind, name: string, known: KnownValues): Child {
+  if (name === "checks") return matchFields(field, ["checks"], known);
+  if (name === "usd") {
+    const label = kind === "spend" ? "Spend of at least" : "A run costs more than";
+    return field("usd", label, "US dollars.", { placeholder: "2.50" });
+  }
+  const [label = name, hint, options] = PARAMS[name] ?? [];
+  return field(name, label, hint, options && { options });
+}
+
+/** The fields of a rule. */
+function formFields(
+  field: FieldBuilder,
+  form: FormValues,
+  channels: readonly Channel[],
+  known: KnownValues,
+): Child {
+  const kind = kindIn(form);
+  const { groups, match } = FITTING[kind];
+  return (
+    <>
+      <fieldset>
+        <legend>{RULE_KIND_WORDS[kind][0]}</legend>
+        <div class="fields">
+          {namesIn(RULES, form, "params").map((name) => paramField(field, kind, name, known))}
+        </div>
+      </fieldset>
+      {match.length > 0 && <div class="fields">{matchFields(field, match, known)}</div>}
+      <div class="fields">
+        {groups.length > 0 &&
+          field("group_by", "One incident for each", undefined, {
+            options: [["", "rule"], ...groups],
+          })}
+        {field("severity", "Severity")}
+        {field("resolve_after", "Good outcomes until it is resolved", "In a row.")}
+        {field(
+          "renotify_seconds",
+          "Repeat the message after",
+          "Such as 6h or 1d, while it stays open. Empty: never.",
+        )}
+      </div>
+      {field(
+        "channels",
+        "Channels",
+        channels.length === 0
+          ? "There is no channel yet: incidents are shown here."
+          : "None: the default channels.",
+        {
+          options: channels.map(({ slug, settings: { isDefault } }) => [
+            slug,
+            isDefault ? `${slug} (default)` : slug,
+          ]),
+        },
+      )}
+      {field("enabled", "Enabled")}
+    </>
+  );
+}
+
+/** The pages of rules. */
+export const RULE_PAGES: ObjectPages<RuleSettings> = {
+  of: RULES,
+  storeOf: (deps) => deps.rules,
+  listPath: RULES_PATH,
+  newPath: NEW_RULE_PATH,
+  variants: RULE_KIND_WORDS,
+  open: async (c, deps) => {
+    const [setup, known] = await Promise.all([
+      readSetup(c, deps),
+      readKnownValues(deps, c.get("principal").team),
+    ]);
+    const [group_by] = FITTING[kindIn(new URL(c.req.url).searchParams)].groups;
+    return {
+      empty: { params: { consecutive: 3 }, group_by },
+      fields: (field, form) => formFields(field, form, setup.channels, known),
+      frame: (view) => withTabs(c, setup, "rules", view),
+    };
   },
 };
 
 /** Shows one rule: an admin sees its form, others its settings. */
-export const showRule = ofObject(RULE_FORMS, async (c, deps, rule) => {
-  const { slug, settings } = rule;
-  const form = await RULE_FORMS.open(c, deps);
-  const view = objectView(c, RULE_FORMS, slug, {
-    lead: ruleWords(settings),
-    deletion: "Its open incidents are resolved, and it opens no further ones. Its history stays.",
-    body: mayAdmin(c.get("principal"))
-      ? <ObjectForm pages={RULE_FORMS} open={form} typed={typedOfRule(rule)} />
-      : (
-        <KeyValues
-          pairs={[
-            ["Opens an incident", ruleWords(settings)],
-            ["Severity", settings.severity],
-            ["Messages", channelWords(rule)],
-            ["Resolved after", countedText(settings.resolveAfter, "good outcome")],
-            ["State", settings.enabled ? "enabled" : "disabled"],
-          ]}
-        />
-      ),
-  });
-  return showPage(c, form.frame(view));
-});
-
-/** Enables or disables a rule. */
-export const submitRuleEnabled = ofObject(RULE_FORMS, async (c, deps, rule) => {
-  const { team } = c.get("principal");
-  const settings = { ...rule.settings, enabled: c.get("form").get("enabled") === "true" };
-  const put = await deps.rules.put(team, rule.slug, settings, rule.version, madeBy(c, deps));
-  return put.ok ? seeOther(RULES_PATH) : fail(c, put.problem);
-});
+export const showRule = showObject(
+  RULE_PAGES,
+  "Its open incidents are resolved, and it opens no further ones. Its history stays.",
+  (rule) => {
+    const { settings } = rule;
+    return [ruleWords(settings), [
+      ["Opens an incident", ruleWords(settings)],
+      ["Severity", settings.severity],
+      ["Messages", channelWords(rule)],
+      ["Resolved after", countedText(settings.resolveAfter, "good outcome")],
+      ["State", settings.enabled ? "enabled" : "disabled"],
+    ]];
+  },
+);

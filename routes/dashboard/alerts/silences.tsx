@@ -1,5 +1,10 @@
 /** `/dashboard/alerts/silences`: times in which messages are held back. */
-import { type Silence, type SilencePut, SILENCES } from "../../../domain/alerts/silence.ts";
+import {
+  type Silence,
+  type SilencePut,
+  SILENCES,
+  type SilenceSettings,
+} from "../../../domain/alerts/silence.ts";
 import { refuse } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
@@ -8,14 +13,14 @@ import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { Done, Empty } from "../components/elements.tsx";
 import { listed } from "../components/format.ts";
-import * as objects from "../components/object_forms.tsx";
-import { type ObjectForms, ofObject } from "../components/object_pages.tsx";
+import { bodyIn } from "../objects/form.tsx";
+import { matchFields, readKnownValues } from "../objects/known_values.tsx";
+import { buttonColumn, type ObjectPages, ofObject } from "../objects/pages.tsx";
 import { type Column, tableSection } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { seeOther } from "../layout/reply.tsx";
 import { readSetup, showAlerts, withTabs } from "./frame.tsx";
-import { matchFields, readKnownValues } from "./known_values.tsx";
-import { NEW_SILENCE_PATH, silencePath, SILENCES_PATH } from "./paths.ts";
+import { NEW_SILENCE_PATH, SILENCES_PATH } from "./paths.ts";
 
 export const showSilences: Handler = async (c, deps) => {
   const setup = await readSetup(c, deps);
@@ -76,24 +81,16 @@ function columnsFor(isAdmin: boolean, now: number): readonly Column<Silence>[] {
         </>
       ),
     },
-    ...isAdmin ? [END_COLUMN(now)] : [],
+    ...isAdmin ? [endColumn(now)] : [],
   ];
 }
 
 /** Buttons that end current silences, and delete other ones. */
-const END_COLUMN = (now: number): Column<Silence> => ({
-  head: <span class="sr">Action</span>,
-  class: "end-cell",
-  cell: ({ slug, settings }) => {
-    const verb = isCurrent(settings, now) ? "End" : "Delete";
-    const action = silencePath(slug, verb === "End" ? "/end" : "/delete");
-    return (
-      <form class="one" method="post" action={action}>
-        <button type="submit" class="btn small" aria-label={`${verb} ${slug}`}>{verb}</button>
-      </form>
-    );
-  },
-});
+const endColumn = (now: number): Column<Silence> =>
+  buttonColumn(
+    SILENCE_PAGES,
+    ({ settings }) => isCurrent(settings, now) ? ["End", "end"] : ["Delete", "delete"],
+  );
 
 /** Returns what a silence holds back, in words. */
 function matchWords({ match: { rules, agents, customers } }: Silence["settings"]): string {
@@ -103,17 +100,16 @@ function matchWords({ match: { rules, agents, customers } }: Silence["settings"]
   return parts.length === 0 ? "all messages" : parts.join(", ");
 }
 
-/** The forms of silences. */
-export const SILENCE_FORMS: ObjectForms<Silence["settings"], SilencePut> = {
-  kind: "silence",
+/** The pages of silences. Their form has a duration instead of an end. */
+export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
+  of: SILENCES,
+  storeOf: ({ silences }) => silences,
   listPath: SILENCES_PATH,
   newPath: NEW_SILENCE_PATH,
-  storeOf: ({ silences }) => silences,
-  lists: ["rules"],
-  parse: (typed, now) => {
-    const { from = "", lasts = "" } = typed.texts;
+  bodyOf: (form, now) => {
+    const from = form.get("from") ?? "";
     const fromMs = from === "" ? now : instantIn(from);
-    const seconds = parseDuration(lasts);
+    const seconds = parseDuration(form.get("lasts") ?? "");
     if (fromMs === null) {
       const message = "Must be a day and a time such as 2026-01-31 22:00";
       return refuse("invalid_field", message, "from");
@@ -121,19 +117,12 @@ export const SILENCE_FORMS: ObjectForms<Silence["settings"], SilencePut> = {
     if (seconds === null) {
       return refuse("invalid_field", "Must be a duration such as 30m, 2h or 7d", "lasts");
     }
-    const parsed = SILENCES.parse(
-      {
-        match: objects.valuesOf(typed, ["rules", "agents", "customers"]),
-        ...from !== "" && { from: formatInstant(fromMs) },
-        // A far year has no instant to send; the parser refuses the latest one.
-        until: formatInstant(Math.min(fromMs + seconds * 1_000, INSTANT_MAX)),
-        ...objects.valuesOf(typed, ["comment", "version"]),
-      },
-      now,
-    );
-    if (parsed.ok || parsed.problem.field !== "until") return parsed;
-    // The form has a duration instead of an end.
-    return refuse("invalid_field", parsed.problem.message.replace('"until"', '"lasts"'), "lasts");
+    const times = {
+      ...from !== "" && { from: formatInstant(fromMs) },
+      // A far year has no instant to send; the parser refuses the latest one.
+      until: formatInstant(Math.min(fromMs + seconds * 1_000, INSTANT_MAX)),
+    };
+    return { ok: true, value: { ...bodyIn(SILENCES.schema, form), ...times } };
   },
   open: async (c, deps) => {
     const [setup, known] = await Promise.all([
@@ -141,18 +130,21 @@ export const SILENCE_FORMS: ObjectForms<Silence["settings"], SilencePut> = {
       readKnownValues(deps, c.get("principal").team),
     ]);
     return {
-      empty: objects.typedOf({ version: 0, lasts: "2h" }),
-      fields: (form) => (
+      empty: { lasts: "2h" },
+      renamed: { until: "lasts" },
+      fields: (field) => (
         <>
           <div class="fields">
-            {form.text("from", "Begins (UTC)", "Empty: now.", { placeholder: "2026-01-31 22:00" })}
-            {form.text("lasts", "Lasts", "Such as 30m, 2h or 7d; up to 30 days from now.", {
+            {field("from", "Begins (UTC)", "Empty: now.", { placeholder: "2026-01-31 22:00" })}
+            {field("lasts", "Lasts", "Such as 30m, 2h or 7d; up to 30 days from now.", {
               required: true,
             })}
           </div>
-          {form.boxes("rules", "Rules", setup.rules.map(({ slug }) => slug), "None: all rules.")}
-          <div class="fields">{matchFields(form, ["agents", "customers"], known)}</div>
-          {form.text("comment", "Comment", "Why, for your team.")}
+          {field("rules", "Rules", "None: all rules.", {
+            options: setup.rules.map(({ slug }) => slug),
+          })}
+          <div class="fields">{matchFields(field, ["agents", "customers"], known)}</div>
+          {field("comment", "Comment", "Why, for your team.")}
         </>
       ),
       frame: (view) => withTabs(c, setup, "silences", view),
@@ -170,7 +162,7 @@ function instantIn(text: string): number | null {
 }
 
 /** Ends a silence now, if it is current. */
-export const submitSilenceEnd = ofObject(SILENCE_FORMS, async (c, deps, silence) => {
+export const submitSilenceEnd = ofObject(SILENCE_PAGES, async (c, deps, silence) => {
   const made = madeBy(c, deps);
   const { slug, settings, version } = silence;
   if (!isCurrent(settings, made.at)) return seeOther(SILENCES_PATH);

@@ -14,7 +14,7 @@ import { readRecords } from "../agents/named_runs.tsx";
 import { ColumnChart, Legend } from "../components/column_chart.tsx";
 import { KeyValues, Section } from "../components/elements.tsx";
 import { capitalized, dayText, formatCount } from "../components/format.ts";
-import { objectView, ofObject } from "../components/object_pages.tsx";
+import { objectView, ofObject } from "../objects/pages.tsx";
 import { type Column, numberColumn, Table, tableSection } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { actorNames } from "../keys/labels.tsx";
@@ -33,7 +33,7 @@ import {
   SEVERITY_WORDS,
   sumOf,
 } from "./outcome.tsx";
-import { CHECK_FORMS } from "./check_form.tsx";
+import { CHECK_PAGES } from "./check_form.tsx";
 
 /** Reads what the page of a check shows. */
 async function load(c: RequestContext, deps: AppDeps, check: Check) {
@@ -65,12 +65,12 @@ async function load(c: RequestContext, deps: AppDeps, check: Check) {
 type Content = Awaited<ReturnType<typeof load>>;
 
 /** Shows one check. */
-export const showCheck = ofObject(CHECK_FORMS, async (c, deps, check) => {
+export const showCheck = ofObject(CHECK_PAGES, async (c, deps, check) => {
   const { slug, settings } = check;
   const content = await load(c, deps, check);
   return showPage(
     c,
-    objectView(c, CHECK_FORMS, slug, {
+    objectView(c, CHECK_PAGES, slug, {
       lead: settings.description ?? undefined,
       buttons: <a class="btn" href={checkPath(slug, "/edit")}>Edit</a>,
       deletion: "Its statistics are deleted, and it judges no further runs. Runs that it judged " +

@@ -9,7 +9,7 @@ import { Done } from "../components/elements.tsx";
 import { commandTarget, FirstCommand } from "../components/first_command.tsx";
 import { countedText, dayText, formatCount } from "../components/format.ts";
 import { listPage } from "../components/list_page.tsx";
-import { formRoutes } from "../components/object_pages.tsx";
+import { objectRoutes } from "../objects/pages.tsx";
 import { type Column, numberColumn } from "../components/table.tsx";
 import { Ago, At } from "../components/time.tsx";
 import { type DashboardPage, get, post } from "../layout/page.ts";
@@ -23,7 +23,7 @@ import {
 } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { showCheck } from "./check.tsx";
-import { CHECK_FORMS, Gallery, showCheckForm, submitTrial } from "./check_form.tsx";
+import { CHECK_PAGES, Gallery, showCheckForm, submitTrial } from "./check_form.tsx";
 import {
   appliesWords,
   chartDays,
@@ -188,7 +188,7 @@ export const checksPage: DashboardPage = {
   access: teamKey("read"),
   handler: showChecks,
   routes: [
-    ...formRoutes(CHECK_FORMS),
+    ...objectRoutes(CHECK_PAGES),
     post(TRY_PATH, submitTrial, admin),
     get(`${CHECKS_PATH}/:slug`, showCheck),
     { method: "GET", path: `${CHECKS_PATH}/:slug/edit`, access: admin, handler: showCheckForm },

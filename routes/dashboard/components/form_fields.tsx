@@ -25,7 +25,7 @@ type InputAttributes = Pick<
 /** A value with its label. */
 export type Option = readonly [value: string, text: string];
 
-interface FieldProps extends InputAttributes {
+export interface FieldProps extends InputAttributes {
   /** Set if the field takes several names by commas: then the script completes each of them. */
   readonly "data-names"?: "";
   readonly name: string;

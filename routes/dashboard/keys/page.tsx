@@ -13,7 +13,7 @@ import { showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
 import { listPage, nextPath } from "../components/list_page.tsx";
-import { KnownLists, readKnownAgents } from "../alerts/known_values.tsx";
+import { KnownLists, readKnownAgents } from "../objects/known_values.tsx";
 import { keyColumns, kindLabel, scopeBoxes } from "./labels.tsx";
 import { backToKey, showKey, showSecret, submitRevokeKey, submitRotateKey } from "./key_page.tsx";
 

@@ -2,11 +2,12 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import { totalsOf } from "../../../domain/runs/list.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
-import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import { assemble } from "../../../domain/runs/record.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { CHILDREN_LISTED } from "./paths.ts";
+import { lastSuccess } from "./run_load.ts";
 import { eventSteps, runStep, type Step } from "./run_view.ts";
 import { isFailure } from "./texts.ts";
 
@@ -86,21 +87,4 @@ async function loadSide({ runs, lineage, environment }: AppDeps, team: Team, id:
   const run = assemble(id, stored);
   const totals = addCounts(family.totals, totalsOf(run));
   return { run, steps, children: family.children.length, totals, isCut };
-}
-
-/**
- * Returns the latest success of the same agent, and if possible feature, before a run; null for
- * none.
- */
-export async function lastSuccess(
-  { runList }: Pick<AppDeps, "runList">,
-  team: Team,
-  { id, agent, feature, startedAt }: RunRecord,
-): Promise<RunId | null> {
-  if (agent === null) return null;
-  const query = { agent, status: "success", from: null, to: startedAt ?? null } as const;
-  const find = async (more: { readonly feature?: string }) =>
-    (await runList.page(team, { ...query, ...more }, null, 2)).rows.find((row) => row.id !== id)
-      ?.id;
-  return (feature === null ? null : await find({ feature })) ?? await find({}) ?? null;
 }

@@ -27,7 +27,6 @@ import {
   type TraceView,
   UNFOLDED_STEPS_MAX,
 } from "./paths.ts";
-import { lastSuccess } from "./compare_load.ts";
 import { isFailure, lineOf } from "./texts.ts";
 import { Overloaded } from "../../../domain/core/errors.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -289,4 +288,21 @@ export function awaitsChecks({ cost, processing }: Pick<RunRecord, "cost" | "pro
   const state = processing.find(({ stage }) => stage === "checks")?.state;
   // Before the cost is final, it is not known whether a check applies.
   return cost.state === "final" && (state === "pending" || state === "retrying");
+}
+
+/**
+ * Returns the latest success of the same agent, and if possible feature, before a run; null for
+ * none.
+ */
+export async function lastSuccess(
+  { runList }: Pick<AppDeps, "runList">,
+  team: Team,
+  { id, agent, feature, startedAt }: RunRecord,
+): Promise<RunId | null> {
+  if (agent === null) return null;
+  const query = { agent, status: "success", from: null, to: startedAt ?? null } as const;
+  const find = async (more: { readonly feature?: string }) =>
+    (await runList.page(team, { ...query, ...more }, null, 2)).rows.find((row) => row.id !== id)
+      ?.id;
+  return (feature === null ? null : await find({ feature })) ?? await find({}) ?? null;
 }

@@ -6,7 +6,7 @@ import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import { labelOf } from "../../../domain/spend/spend_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
-import type { Fields } from "../components/object_forms.tsx";
+import type { FieldBuilder } from "./form.tsx";
 
 /** Names that fields suggest, by field. */
 export type KnownValues = Awaited<ReturnType<typeof readKnownValues>>;
@@ -74,7 +74,7 @@ const MATCH_FIELDS = {
 
 /** Builds fields of names by commas, with their suggestions. */
 export function matchFields(
-  { text }: Fields,
+  field: FieldBuilder,
   names: readonly (keyof KnownValues)[],
   known: KnownValues,
 ): Child {
@@ -82,7 +82,7 @@ export function matchFields(
     const [label, hint] = MATCH_FIELDS[name];
     return (
       <>
-        {text(name, label, hint, { "list": `known-${name}`, "data-names": "" })}
+        {field(name, label, hint, { "list": `known-${name}`, "data-names": "" })}
         <KnownLists known={{ [name]: known[name] }} />
       </>
     );

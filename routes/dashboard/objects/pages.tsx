@@ -1,0 +1,360 @@
+/**
+ * Pages of configured objects: list, form, one object, deletion. Each submission is the same as the
+ * API's call.
+ *
+ * @module
+ */
+import type { Child } from "hono/jsx";
+import { isConfigSlug } from "../../../domain/config/body.ts";
+import type {
+  ConfigObject,
+  ConfigStore,
+  ObjectKind,
+  PutObject,
+} from "../../../domain/config/objects.ts";
+import type { JsonFields } from "../../../domain/core/body.ts";
+import type { Parsed, Problem } from "../../../domain/core/errors.ts";
+import { noSuch } from "../../api/objects.ts";
+import { mayAdmin, teamKey } from "../../http/access.ts";
+import type { Handler, HandlerDeps } from "../../http/admission.ts";
+import { fail } from "../../http/answer.ts";
+import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
+import {
+  Crumbs,
+  DELETED,
+  Done,
+  type KeyValue,
+  KeyValues,
+  SAVED,
+  Section,
+} from "../components/elements.tsx";
+import { WRONG_SLUG } from "../components/form_fields.tsx";
+import { capitalized } from "../components/format.ts";
+import { ConfirmForm, ConfirmLink } from "../components/list_page.tsx";
+import type { Column } from "../components/table.tsx";
+import { type PageRoute, post, type View } from "../layout/page.ts";
+import { queryText } from "../layout/paths.ts";
+import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
+import {
+  bodyIn,
+  filledForm,
+  type FormValues,
+  isStored,
+  ObjectForm,
+  type OpenForm,
+  schemaOf,
+  submitted,
+  wrongDuration,
+} from "./form.tsx";
+
+/** The pages of one kind of objects. */
+export interface ObjectPages<Settings, Sent = Settings> {
+  readonly of: ObjectKind<Settings, Sent>;
+  readonly storeOf: (deps: AppDeps) => ConfigStore<Settings, Sent>;
+  readonly listPath: string;
+  readonly newPath: string;
+  /** Name and explanation of each variant, which has a form of its own; absent if all are alike. */
+  readonly variants?: Readonly<Record<string, readonly [name: string, words: string]>>;
+  /** Reads what the form offers. */
+  readonly open: (c: RequestContext, deps: AppDeps) => Promise<PageForm>;
+  /** Returns the fields that the form of a stored object begins with; those of its settings when absent. */
+  readonly fieldsOf?: (settings: Settings) => JsonFields;
+  /** Converts a form whose fields are not those of the body. */
+  readonly bodyOf?: (form: FormValues, nowMs: number) => Parsed<JsonFields>;
+  /** Responds to a change; leads to the list when absent. */
+  readonly done?: (
+    c: RequestContext,
+    deps: AppDeps,
+    slug: string,
+    result: PutObject<Settings>,
+  ) => Response | Promise<Response>;
+}
+
+/** A form on its page. */
+export interface PageForm extends OpenForm {
+  /** Adds tabs or explanations to the page. */
+  readonly frame: (view: View) => View;
+}
+
+type Named = Pick<ObjectPages<never, never>, "listPath"> & {
+  readonly of: Pick<ObjectKind<never, never>, "kind">;
+};
+
+/** Returns the path of an object's page. */
+function pathOf({ listPath }: Named, slug: string): string {
+  return `${listPath}/${encodeURIComponent(slug)}`;
+}
+
+/** Links to the list of a kind, and to a page below the list. */
+export function ObjectCrumbs({ of: { of: { kind }, listPath }, below }: {
+  readonly of: Named;
+  readonly below?: readonly [name: string, path: string] | undefined;
+}) {
+  const list = `${capitalized(kind)}s`;
+  return <Crumbs links={[[list, listPath], ...below === undefined ? [] : [below]]} />;
+}
+
+/** Returns the form of a stored object. A default one is not stored, so its form has no version. */
+export function formOf<Settings, Sent>(
+  { of, fieldsOf = of.fieldsOf }: ObjectPages<Settings, Sent>,
+  { slug, version, settings }: ConfigObject<Settings>,
+): FormValues {
+  return filledForm(of, { ...fieldsOf(settings), slug, version: version || null });
+}
+
+/** The page of a form. */
+export function formView<Settings, Sent>(
+  pages: ObjectPages<Settings, Sent>,
+  open: PageForm,
+  form: FormValues,
+  problem: Problem | null = null,
+): View {
+  const { of, newPath, listPath, variants } = pages;
+  const slug = form.get("slug") ?? "";
+  const [name, words] = variants?.[form.get(of.variants?.field ?? "") ?? ""] ?? [];
+  const exists = isStored(form);
+  const below = exists
+    ? [slug, pathOf(pages, slug)] as const
+    : variants && ["Kinds", newPath] as const;
+  return open.frame({
+    title: exists ? slug : `New ${of.kind}`,
+    lead: name,
+    crumbs: <ObjectCrumbs of={pages} below={below} />,
+    body: (
+      <>
+        {words !== undefined && <p class="soft">{words}</p>}
+        <ObjectForm action={listPath} {...{ of, open, form, problem }} />
+      </>
+    ),
+  });
+}
+
+/** Builds a handler of the object that the path names. */
+export function ofObject<Settings, Sent>(
+  { of: { kind }, storeOf }: ObjectPages<Settings, Sent>,
+  handle: (
+    c: RequestContext,
+    deps: HandlerDeps,
+    object: ConfigObject<Settings>,
+  ) => Response | Promise<Response>,
+): Handler {
+  return async (c, deps) => {
+    const slug = c.req.param("slug") ?? "";
+    const object = isConfigSlug(slug)
+      ? await storeOf(deps).read(c.get("principal").team, slug)
+      : null;
+    return object === null ? fail(c, noSuch(kind)) : handle(c, deps, object);
+  };
+}
+
+interface ObjectPage {
+  readonly lead?: Child;
+  /** Buttons of an admin before the one that deletes. */
+  readonly buttons?: Child;
+  /** Consequences of a deletion, in words. */
+  readonly deletion: string;
+  readonly body: Child;
+}
+
+/** The page of an object, which an admin can delete. */
+export function objectView(
+  c: RequestContext,
+  pages: Named,
+  slug: string,
+  { lead, buttons, deletion, body }: ObjectPage,
+): View {
+  const { of: { kind } } = pages;
+  const path = pathOf(pages, slug);
+  const isAdmin = mayAdmin(c.get("principal"));
+  const confirm = c.req.query("confirm");
+  return {
+    title: slug,
+    lead,
+    crumbs: <ObjectCrumbs of={pages} />,
+    aside: isAdmin && confirm === undefined
+      ? (
+        <>
+          {buttons}
+          <ConfirmLink path={path} action="delete" label="Delete…" />
+        </>
+      )
+      : null,
+    body: (
+      <>
+        <Done c={c} />
+        {isAdmin && confirm === "delete" && (
+          <ConfirmForm
+            action={`${path}/delete`}
+            title={`Delete the ${kind} “${slug}”?`}
+            submit={`Delete ${kind}`}
+            cancelTo={path}
+          >
+            <p>{deletion}</p>
+          </ConfirmForm>
+        )}
+        {body}
+      </>
+    ),
+  };
+}
+
+/** The page of an object without more: an admin sees its form, others its facts. */
+export function showObject<Settings, Sent>(
+  pages: ObjectPages<Settings, Sent>,
+  deletion: string,
+  factsOf: (object: ConfigObject<Settings>) => readonly [lead: string, facts: readonly KeyValue[]],
+): Handler {
+  return ofObject(pages, async (c, deps, object) => {
+    const open = await pages.open(c, deps);
+    const [lead, facts] = factsOf(object);
+    const view = objectView(c, pages, object.slug, {
+      lead,
+      deletion,
+      body: mayAdmin(c.get("principal"))
+        ? (
+          <ObjectForm
+            of={pages.of}
+            action={pages.listPath}
+            open={open}
+            form={formOf(pages, object)}
+          />
+        )
+        : <KeyValues pairs={facts} />,
+    });
+    return showPage(c, open.frame(view));
+  });
+}
+
+const admin = teamKey("admin");
+
+/** Makes the API's call that sets an object. */
+async function put<Settings, Sent>(
+  { of, storeOf }: ObjectPages<Settings, Sent>,
+  c: RequestContext,
+  deps: AppDeps,
+  slug: string,
+  body: JsonFields,
+): Promise<Parsed<PutObject<Settings>>> {
+  const made = madeBy(c, deps);
+  const parsed = of.parse(body, made.at);
+  if (!parsed.ok) return parsed;
+  const { settings, version } = parsed.value;
+  return await storeOf(deps).put(c.get("principal").team, slug, settings, version, made);
+}
+
+/** Returns the route that enables or disables an object; {@link enableColumn} has its buttons. */
+export function enableRoute<Settings, Sent>(pages: ObjectPages<Settings, Sent>): PageRoute {
+  const { of, listPath } = pages;
+  const enable = ofObject(pages, async (c, deps, object) => {
+    const { shape } = schemaOf(of, formOf(pages, object));
+    const sent = Object.entries(of.fieldsOf(object.settings)).filter(([name]) => name in shape);
+    const enabled = c.get("form").get("enabled") === "true";
+    const body = { ...Object.fromEntries(sent), enabled, version: object.version };
+    const result = await put(pages, c, deps, object.slug, body);
+    return result.ok ? seeOther(listPath) : fail(c, result.problem);
+  });
+  return post(`${listPath}/:slug/enabled`, enable, admin);
+}
+
+/** Returns the routes of a kind: its new form, changes, and deletion. */
+export function objectRoutes<Settings, Sent>(
+  pages: ObjectPages<Settings, Sent>,
+): readonly PageRoute[] {
+  const { of, listPath, newPath, variants, open, storeOf, done } = pages;
+  const { kind } = of;
+  /** Shows the form of a new object; before that, the variants to choose from. */
+  const showNew: Handler = async (c, deps) => {
+    const form = await open(c, deps);
+    const variant = of.variants?.field;
+    const chosen = variant && c.req.query(variant);
+    if (variants === undefined || chosen !== undefined) {
+      const body = { ...variant && { [variant]: chosen }, ...form.empty, version: 0 };
+      return showPage(c, formView(pages, form, filledForm(of, body)));
+    }
+    const body = (
+      <Section title={`Kind of ${kind}`}>
+        <VariantLinks of={pages} />
+      </Section>
+    );
+    const crumbs = <ObjectCrumbs of={pages} />;
+    return showPage(c, form.frame({ title: `New ${kind}`, crumbs, body }));
+  };
+  const submit: Handler = async (c, deps) => {
+    const openForm = await open(c, deps);
+    const form = submitted(c.get("form"));
+    showFormOnProblem(c, (problem) => formView(pages, openForm, form, problem));
+    const slug = form.get("slug");
+    if (!isConfigSlug(slug)) return fail(c, WRONG_SLUG);
+    const wrong = wrongDuration(form);
+    if (wrong !== null) return fail(c, wrong);
+    const body = pages.bodyOf?.(form, deps.environment.now()) ??
+      { ok: true, value: bodyIn(schemaOf(of, form), form) };
+    const result = body.ok ? await put(pages, c, deps, slug, body.value) : body;
+    if (!result.ok) return fail(c, result.problem);
+    return done?.(c, deps, slug, result.value) ?? seeOther(listPath + SAVED);
+  };
+  const remove = ofObject(pages, async (c, deps, { slug }) => {
+    const removed = await storeOf(deps).remove(c.get("principal").team, slug, madeBy(c, deps));
+    return removed === null ? fail(c, noSuch(kind)) : seeOther(listPath + DELETED);
+  });
+  return [
+    { method: "GET", path: newPath, access: admin, handler: showNew },
+    post(listPath, submit, admin),
+    post(`${listPath}/:slug/delete`, remove, admin),
+  ];
+}
+
+/** Links to the forms of all variants, each with its explanation. */
+export function VariantLinks<Settings, Sent>(
+  { of: { newPath, variants = {}, of } }: { readonly of: ObjectPages<Settings, Sent> },
+) {
+  return (
+    <ul class="pick">
+      {Object.entries(variants).map(([variant, [name, words]]) => (
+        <li>
+          <a class="row" href={newPath + queryText([[of.variants?.field ?? "", variant]])}>
+            {name}
+          </a>
+          <small class="under">{words}</small>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A column with buttons, which post to the path of an object. */
+export function buttonColumn<Row extends { readonly slug: string }>(
+  pages: Named,
+  buttonOf: (row: Row) => readonly [verb: string, form: string, value?: string],
+): Column<Row> {
+  return {
+    head: <span class="sr">Action</span>,
+    class: "end-cell",
+    cell: (row) => {
+      const [verb, form, value] = buttonOf(row);
+      return (
+        <form class="one" method="post" action={`${pathOf(pages, row.slug)}/${form}`}>
+          <button
+            type="submit"
+            class="btn small"
+            name={value === undefined ? undefined : form}
+            value={value}
+            aria-label={`${verb} ${row.slug}`}
+          >
+            {verb}
+          </button>
+        </form>
+      );
+    },
+  };
+}
+
+/** A column with buttons that enable and disable objects. */
+export function enableColumn<Row extends ConfigObject<{ readonly enabled: boolean }>>(
+  pages: Named,
+): Column<Row> {
+  return buttonColumn(
+    pages,
+    ({ settings: { enabled } }) => [enabled ? "Disable" : "Enable", "enabled", String(!enabled)],
+  );
+}
