@@ -5,7 +5,7 @@
  */
 import type { IncidentGroup } from "../channels/message.ts";
 import { isOfRuns, OTHER_GROUP, type RuleSettings } from "./rule.ts";
-import { matchesAgent } from "../config/objects.ts";
+import { appliesToAgent, matchesAgent } from "../config/objects.ts";
 import type { Silence } from "./silence.ts";
 
 /**
@@ -70,7 +70,7 @@ export function matches(
   // What a child run does, the run that started it shows (R32).
   if (subject.isChild && isOfRuns(condition) && condition.runs !== "all") return false;
   const { agents, customers, features } = match;
-  return matchesAgent(agents, subject.agent) && isIn(customers, subject.customer) &&
+  return appliesToAgent(agents, subject.agent) && isIn(customers, subject.customer) &&
     isIn(features, subject.feature);
 }
 

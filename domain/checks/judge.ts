@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { matchesAgent } from "../config/objects.ts";
+import { appliesToAgent } from "../config/objects.ts";
 import type { RunId } from "../core/ids.ts";
 import type { PayloadState } from "../runs/record.ts";
 import type { FinishStatus } from "../runs/run.ts";
@@ -53,12 +53,23 @@ export function checksOf<Each extends JudgingCheck>(
   place: PlaceInSample,
 ): readonly Each[] {
   if (!summary.seen.closing || summary.contribution === null) return [];
-  const applying = checks.filter((check) => applies(check, id, summary, place));
+  const applying = checks.filter((check) => choosesRun(check, id, summary, place));
   return applying.length > CHECKS_PER_RUN_MAX ? applying.slice(0, CHECKS_PER_RUN_MAX) : applying;
 }
 
-function applies(
-  { slug, settings }: JudgingCheck,
+/** Settings by which a check or a judge chooses runs (decision 60). */
+export type RunChoice = Pick<
+  CheckSettings,
+  "agents" | "kinds" | "statuses" | "features" | "sample"
+>;
+
+/**
+ * Returns whether a check or a judge applies to a run.
+ *
+ * @param object its settings; without a slug nothing is sampled
+ */
+export function choosesRun(
+  { slug, settings }: { readonly slug: string | null; readonly settings: RunChoice },
   run: RunId,
   summary: RunSummary,
   place: PlaceInSample,
@@ -67,7 +78,7 @@ function applies(
   return settings.kinds.includes(summary.listed.kind) &&
     settings.statuses.includes(status as FinishStatus) &&
     (settings.features.length === 0 || feature !== null && settings.features.includes(feature)) &&
-    matchesAgent(settings.agents, agent) &&
+    appliesToAgent(settings.agents, agent) &&
     (settings.sample === 1 || slug === null || place(slug, run) < settings.sample);
 }
 

@@ -7,7 +7,7 @@ import { compile } from "../../domain/checks/compile.ts";
 import { checksOf, judge, type JudgingCheck, neededFacts } from "../../domain/checks/judge.ts";
 import { type CheckTrial, TRIAL, type TrialResult } from "../../domain/checks/store.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import { matchesAgent } from "../../domain/config/objects.ts";
+import { appliesToAgent } from "../../domain/config/objects.ts";
 import { Overloaded } from "../../domain/core/errors.ts";
 import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
 import type { RunId } from "../../domain/core/ids.ts";
@@ -118,7 +118,7 @@ async function judgeLatest(
   { last, agent }: Exclude<CheckTrial["runs"], { readonly run: RunId }>,
 ): Promise<boolean> {
   const { store, team, check: { settings }, scope, judged } = trying;
-  if (agent !== null && !matchesAgent(settings.agents, agent)) return true;
+  if (agent !== null && !appliesToAgent(settings.agents, agent)) return true;
   const query = queryOf(trying.check, agent);
   let after: RunPosition | null = null;
   for (let seen = 0; seen < TRIAL_READS.runsMax; seen += RUNS_PER_READ.listed) {

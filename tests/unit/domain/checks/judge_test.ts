@@ -1,5 +1,6 @@
 /** Facts by which a closed run is judged. */
 import { assert, assertEquals } from "@std/assert";
+import { appliesToAgent } from "../../../../domain/config/objects.ts";
 import { CHECKS_PER_RUN_MAX, type CheckSettings } from "../../../../domain/checks/check.ts";
 import { compile } from "../../../../domain/checks/compile.ts";
 import {
@@ -102,4 +103,14 @@ Deno.test("checks: a check whose values could not be read is an error, whatever 
     ...{ check: "a", id: "chk_eu_a", version: 2, severity: "warn" },
     ...{ status: "error", got: null, reason: "too_many_events", at: 7, revision: 3 },
   });
+});
+
+Deno.test("agents: only a pattern that names judges applies to their calls", () => {
+  for (const patterns of [[], ["*"], ["bot", "*"]]) {
+    assertEquals(appliesToAgent(patterns, "judge:x"), false);
+    assertEquals(appliesToAgent(patterns, "bot"), true);
+  }
+  assertEquals(appliesToAgent(["*", "judge:*"], "judge:x"), true);
+  assertEquals(appliesToAgent(["judge:x"], "judge:x"), true);
+  assertEquals(appliesToAgent(["judge:y"], "judge:x"), false);
 });
