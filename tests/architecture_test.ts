@@ -50,6 +50,7 @@ const ORDER: Record<string, readonly string[]> = {
     "monitors",
     "channels",
     "checks",
+    "judges",
     "alerts",
     "spend",
     "feed",

@@ -35,11 +35,12 @@ interface Retry {
 /**
  * All schedules of retries but that of messages, which receivers know (decision 87). `run`: work on
  * a run that fails by itself; `notice`: a mail about a quota; `soon`: runs that can be neither projected nor recorded as failed, and
- * jobs; `later`: other work of the queue.
+ * jobs; `judge`: calls of a judge's model; `later`: other work of the queue.
  */
 export const RETRIES = {
   run: { atOnce: 0, firstMs: 1_000, maxMs: Infinity, triesMax: 8 },
   notice: { atOnce: 0, firstMs: 60_000, maxMs: Infinity, triesMax: 8 },
+  judge: { atOnce: 0, firstMs: 60_000, maxMs: Infinity, triesMax: 6 },
   soon: { atOnce: 2, firstMs: 1_000, maxMs: 300_000, triesMax: Infinity },
   later: { atOnce: 0, firstMs: 60_000, maxMs: 3_600_000, triesMax: Infinity },
 } as const satisfies Readonly<Record<string, Retry>>;

@@ -1,0 +1,124 @@
+/** Bodies of judges, and the runs that they choose. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { RunId } from "../../../../domain/core/ids.ts";
+import { parseConnections } from "../../../../domain/judges/connection.ts";
+import { judgesOf } from "../../../../domain/judges/judge.ts";
+import { judgeFields, parseJudge, settledJudge } from "../../../../domain/judges/judge_body.ts";
+import type { RunSummary } from "../../../../domain/runs/summary.ts";
+import { placeInSample } from "../../../../kv/checks/judge.ts";
+import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
+import { aJudge, storedJudge } from "../../../support/builders/judges.ts";
+import { runId } from "../../../support/builders/requests.ts";
+
+const BODY = {
+  connection: "local",
+  model: "m",
+  rubric: "Score {{output}}",
+  result: { type: "score", min: 1, max: 5 },
+};
+
+Deno.test("judges: a short body has defaults, and its fields read back as sent", () => {
+  const parsed = parseJudge(BODY);
+  assert(parsed.ok);
+  const { settings, version } = parsed.value;
+  assertEquals(version, null);
+  assertEquals(judgeFields(settings), {
+    ...BODY,
+    pass_at: 0.5,
+    agents: ["*"],
+    kinds: ["run", "heartbeat"],
+    statuses: ["success", "failed", "timeout", "cancelled"],
+    features: [],
+    sample: 1,
+    daily_usd: 1,
+    max_output_tokens: 1_024,
+    enabled: true,
+    description: null,
+  });
+  const again = parseJudge(judgeFields(settings));
+  assert(again.ok);
+  assertEquals(again.value.settings, settings);
+});
+
+Deno.test("judges: each wrong field is named", () => {
+  const wrong: Readonly<Record<string, unknown>> = {
+    connection: "https://evil.example",
+    model: "",
+    rubric: "Be kind",
+    result: { type: "score", min: 5, max: 1 },
+    pass_at: 2,
+    agents: [""],
+    statuses: ["running"],
+    sample: 0,
+    daily_usd: -1,
+    max_output_tokens: 1,
+    enabled: "yes",
+  };
+  for (const [field, value] of Object.entries(wrong)) {
+    const parsed = parseJudge({ ...BODY, [field]: value });
+    assertEquals(parsed.ok ? null : parsed.problem.field, field);
+    assertEquals(parsed.ok ? null : parsed.problem.code, "invalid_field");
+  }
+  for (const result of [{ type: "category" }, { type: "score", min: 1 }, "score", null]) {
+    assertEquals(parseJudge({ ...BODY, result }).ok, false);
+  }
+  for (const field of Object.keys(BODY)) {
+    const parsed = parseJudge({ ...BODY, [field]: undefined });
+    assertEquals(parsed.ok ? null : parsed.problem.field, field);
+  }
+});
+
+Deno.test("judges: an unknown connection and a model without a price are refused", () => {
+  const connections = parseConnections("local=http://127.0.0.1:1/v1 b=http://127.0.0.1:2") ?? [];
+  const card = cardOf(rateRow("m", 0, 0));
+  const problemOf = (...[settings, known, prices]: [object, typeof connections, typeof card]) => {
+    const settled = settledJudge(aJudge(settings), known, prices, 0);
+    return settled.ok ? null : settled.problem;
+  };
+  assertEquals(problemOf({}, connections, card), null);
+  assertEquals(problemOf({}, [], card)?.field, "connection");
+  assertMatch(problemOf({}, [], card)?.message ?? "", /set none/);
+  assertMatch(problemOf({ connection: "c" }, connections, card)?.message ?? "", /"local", "b"/);
+  assertEquals(problemOf({}, connections, NO_CARD)?.field, "model");
+});
+
+const CLOSED_AT = 10_000_000;
+
+function summary(fields: object = {}, labels: object = {}): RunSummary {
+  return {
+    seen: { closing: true },
+    contribution: { labels: { agent: "bot", feature: null, status: "success", ...labels } },
+    listed: { kind: "run" },
+    shown: { finishedAt: CLOSED_AT },
+    times: { receivedAt: CLOSED_AT },
+    ...fields,
+  } as unknown as RunSummary;
+}
+
+Deno.test("judges: closed runs that arrived in time and after the last change are chosen", () => {
+  const judges = [storedJudge("a"), { ...storedJudge("b"), updatedAt: CLOSED_AT + 1 }];
+  const chosen = (...of: Parameters<typeof summary>) =>
+    judgesOf({ id: runId(1) as RunId, summary: summary(...of) }, judges, placeInSample);
+  assertEquals(chosen(), [{ slug: "a", at: CLOSED_AT }]);
+  const idle = { seen: { closing: true, closedBy: "idle" } };
+  assertEquals(chosen(idle), [{ slug: "a", at: CLOSED_AT + 3_600_000 }]);
+  assertEquals(chosen({ seen: { closing: false } }), []);
+  assertEquals(chosen({ contribution: null }), []);
+  const imported = { shown: { finishedAt: CLOSED_AT - 86_400_001 } };
+  assertEquals(chosen(imported), []);
+  assertEquals(chosen({}, { agent: "judge:x" }), []);
+});
+
+Deno.test("judges: each slug has a sample of its own, as large as its share", () => {
+  const judges = ["a", "b"].map((slug) => storedJudge(slug, { sample: 0.2 }));
+  const counts = { a: 0, b: 0, both: 0 };
+  for (let n = 0; n < 2_000; n++) {
+    const slugs = judgesOf({ id: runId(n) as RunId, summary: summary() }, judges, placeInSample)
+      .map(({ slug }) => slug as "a" | "b");
+    for (const slug of slugs) counts[slug]++;
+    if (slugs.length === 2) counts.both++;
+  }
+  assert(counts.a > 320 && counts.a < 480, `${counts.a}`);
+  assert(counts.b > 320 && counts.b < 480, `${counts.b}`);
+  assert(counts.both < 130, `${counts.both}`);
+});

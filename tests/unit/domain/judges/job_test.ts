@@ -1,0 +1,360 @@
+/** Tries of a judge, its account, and 10,000 random days of both. */
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import {
+  accountAt,
+  EMPTY_ACCOUNT,
+  heldOf,
+  HOLD_MS,
+  type JudgeAccount,
+  PROBE_MS,
+  worstCase,
+} from "../../../../domain/judges/account.ts";
+import type { Judgement } from "../../../../domain/judges/answer.ts";
+import {
+  afterCall,
+  type CallOutcome,
+  claimTry,
+  type JobChange,
+  type JudgeJob,
+  ledgerName,
+  newJob,
+  nextStep,
+} from "../../../../domain/judges/job.ts";
+import { dayOf } from "../../../../domain/core/time.ts";
+import { picodollars } from "../../../../domain/pricing/money.ts";
+import type { RateRow } from "../../../../domain/pricing/rates.ts";
+import { Random } from "../../../../tools/random.ts";
+import { rateRow } from "../../../support/builders/cards.ts";
+import { SEED } from "../../../support/harness/seed.ts";
+
+const ROW = rateRow("m", 1_000_000, 2_000_000);
+const TEXT = { id: "jdg_eu_1", version: 1, digest: "d1" };
+const GOOD: Judgement = { value: 4, score: 0.75, passed: true, reasoning: "r" };
+const START = Date.UTC(2026, 10, 28, 12);
+const UNSENT: CallOutcome = { kind: "unsent" };
+const LOST: CallOutcome = { kind: "lost" };
+
+function refused(status: number, code: string | null = null, retryAfterMs = 0): CallOutcome {
+  return { kind: "refused", status, code, retryAfterMs };
+}
+
+function answered(result: Judgement | "bad_json", tokens: number | null): CallOutcome {
+  const counts = { inputTokens: tokens ?? 0, outputTokens: 0, cachedInputTokens: 0 };
+  return {
+    kind: "answered",
+    answer: { result, tokens: tokens === null ? null : { ...counts, cacheWriteTokens: 0 } },
+  };
+}
+
+/** Calls of one job, one after another. */
+class Play {
+  nowMs = START;
+  calls = 0;
+  state: Pick<JobChange, "job" | "account"> = {
+    job: newJob(TEXT, 1, "m"),
+    account: EMPTY_ACCOUNT,
+  };
+
+  get job(): JudgeJob {
+    return this.state.job;
+  }
+
+  claim(amount = picodollars(0.1), dailyUsd = 1): string {
+    const name = `call ${++this.calls}`;
+    this.state = claimTry(this.state, { name, amount }, dailyUsd, this.nowMs);
+    return name;
+  }
+
+  call(outcome: CallOutcome, amount?: bigint): number {
+    const name = this.claim(amount);
+    const change = afterCall(this.state, name, outcome, ROW, this.nowMs);
+    assert(change !== null);
+    this.state = change;
+    return change.nextAt - this.nowMs;
+  }
+
+  step(fresh: JudgeJob | null = newJob(TEXT, 1, "m")) {
+    return nextStep(this.job, fresh, this.state.account, this.nowMs);
+  }
+}
+
+Deno.test("cap: what is held and spent together fits the day, to the last picodollar", () => {
+  const play = new Play();
+  play.claim(1_000_000_000_000n);
+  assertEquals(heldOf(play.state.account), 1_000_000_000_000n);
+  const other = { job: newJob(TEXT, 1, "m"), account: play.state.account };
+  const over = claimTry(other, { name: "x", amount: 1n }, 1, START);
+  assertEquals(over.job.end, { state: "skipped", reason: "budget" });
+  assertEquals(over.account, play.state.account);
+  const dear = claimTry(other, { name: "x", amount: 1_000_000_000_001n }, 1, START);
+  assertEquals(dear.job.end, { state: "skipped", reason: "too_dear" });
+  const free = claimTry(other, { name: "x", amount: 0n }, 1, START);
+  assertEquals(free.job.end, null);
+});
+
+Deno.test("cap: the worst case is a token for each byte and 1,000 more, at the dearest rates", () => {
+  const rates = { input: 2, output: 3, cachedInput: 1, cacheWrite: 5 };
+  const dear = { input: 7, output: 11, cachedInput: null, cacheWrite: null };
+  const row: RateRow = { ...ROW, rates, tiers: [{ aboveInputTokens: 10, rates: dear }] };
+  assertEquals(worstCase({ ...row, tiers: [] }, 500, 100), 1_500n * 5n + 100n * 3n);
+  assertEquals(worstCase(row, 500, 100), 1_500n * 7n + 100n * 11n);
+});
+
+Deno.test("cap: a new day has the full cap, and a clock that is set back finds no other", () => {
+  const spent: JudgeAccount = { ...EMPTY_ACCOUNT, day: "2026-11-28", spent: 5n };
+  assertEquals(accountAt(spent, START + 86_400_000), { ...spent, day: "2026-11-29", spent: 0n });
+  assertEquals(accountAt(spent, START), spent);
+  assertEquals(accountAt(spent, START - 86_400_000), spent);
+});
+
+Deno.test("cost: what an outcome costs, and what is only estimated", () => {
+  const costs: [CallOutcome, bigint, boolean][] = [
+    [UNSENT, 0n, false],
+    [refused(429), 0n, false],
+    [refused(500), 0n, false],
+    [LOST, picodollars(0.1), true],
+    [answered(GOOD, null), picodollars(0.1), true],
+    [answered(GOOD, 500), 500_000_000n, false],
+  ];
+  for (const [outcome, cost, isEstimated] of costs) {
+    const play = new Play();
+    play.call(outcome);
+    const { account, job } = play.state;
+    assertEquals([account.spent, job.cost, job.isEstimated], [cost, cost, isEstimated]);
+    assertEquals(account.holds, []);
+    assertEquals(job.spentAt, cost === 0n ? null : START);
+  }
+});
+
+Deno.test("cost: an answer after the end of its claim changes nothing", () => {
+  const play = new Play();
+  const late = play.claim();
+  play.nowMs += HOLD_MS;
+  const step = play.step();
+  assert(step.kind === "lost");
+  const lost = afterCall(play.state, late, LOST, null, play.nowMs);
+  assert(lost !== null);
+  assertEquals(lost.account.spent, picodollars(0.1));
+  assertEquals(afterCall(lost, late, answered(GOOD, 1), ROW, play.nowMs), null);
+});
+
+Deno.test("cost: more tokens than were held block the judge, and are counted", () => {
+  const play = new Play();
+  play.call(answered(GOOD, 5_000), 1_000_000_000n);
+  assertEquals(play.state.account.spent, 5_000_000_000n);
+  assertEquals(play.state.account.blocked?.reason, "limit_ignored");
+  assertEquals(play.job.end?.state, "done");
+});
+
+Deno.test("tries: 1 min doubling, six calls at most", () => {
+  for (const outcome of [UNSENT, LOST, refused(500), refused(429), refused(408)]) {
+    const play = new Play();
+    const waits = [1, 2, 3, 4, 5].map(() => play.call(outcome) / 60_000);
+    assertEquals(waits, [1, 2, 4, 8, 16]);
+    play.call(outcome);
+    assertEquals(play.job.end?.state, "failed");
+  }
+});
+
+Deno.test("tries: a provider may ask for a longer wait, up to an hour", () => {
+  assertEquals(new Play().call(refused(429, null, 90_000)), 90_000);
+  assertEquals(new Play().call(refused(429, null, 1)), 60_000);
+  assertEquals(new Play().call(refused(503, null, 1e9)), 3_600_000);
+  const play = new Play();
+  play.call(refused(429, null, 90_000));
+  assertEquals(play.step(), { kind: "wait", until: START + 90_000 });
+  play.nowMs += 90_000;
+  assertEquals(play.step().kind, "call");
+  // The clock was set back by a day.
+  play.nowMs -= 86_400_000;
+  assertEquals(play.step().kind, "call");
+});
+
+Deno.test("tries: an answer that cannot be used is asked for once more, at once", () => {
+  const play = new Play();
+  assertEquals(play.call(answered("bad_json", 1)), 0);
+  assertEquals(play.job.problem, "bad_json");
+  assertEquals(play.step().kind, "call");
+  play.call(answered("bad_json", 1));
+  assertEquals(play.job.end, { state: "failed", reason: "bad_json" });
+  assertEquals(play.calls, 2);
+});
+
+Deno.test("tries: a form that the server does not know is replaced by the next", () => {
+  const play = new Play();
+  assertEquals(play.call(refused(400)), 0);
+  assertEquals(play.job.form, "json_object");
+  play.call(refused(422));
+  assertEquals(play.job.form, "text");
+  play.call(refused(400));
+  assertEquals(play.job.end, { state: "failed", reason: "http_400" });
+  const redirected = new Play();
+  redirected.call(refused(302));
+  assertEquals(redirected.job.end, { state: "failed", reason: "http_302" });
+});
+
+Deno.test("blocked: a key, an amount or a model that is missing stops all calls but probes", () => {
+  for (const outcome of [401, 402, 403, 404].map((status) => refused(status))) {
+    const play = new Play();
+    assertEquals(play.call(outcome), PROBE_MS);
+    assertEquals(play.job.tries, 0);
+  }
+  const play = new Play();
+  play.call(refused(429, "insufficient_quota"));
+  const { account } = play.state;
+  assertEquals(account.blocked?.reason, "insufficient_quota");
+  const other = newJob({ ...TEXT, digest: "d2" }, 1, "m");
+  const until = START + PROBE_MS;
+  assertEquals(nextStep(null, other, account, START), { kind: "wait", until });
+  const changed = newJob({ ...TEXT, version: 2 }, 1, "m");
+  assertEquals(nextStep(null, changed, account, START).kind, "call");
+  // One job probes, and the others wait for its answer.
+  assertEquals(nextStep(null, other, account, until).kind, "call");
+  const probe = claimTry({ job: other, account }, { name: "probe", amount: 1n }, 1, until);
+  const third = newJob({ ...TEXT, digest: "d3" }, 1, "m");
+  assertEquals(nextStep(null, third, probe.account, until).kind, "wait");
+  const after = afterCall(probe, "probe", answered(GOOD, 0), ROW, until);
+  assertEquals(after?.account.blocked, null);
+});
+
+Deno.test("once: the same text is not sent again, another one is", () => {
+  const play = new Play();
+  play.call(answered(GOOD, 1));
+  assertEquals(play.step().kind, "tell");
+  const told = { ...play.job, isTold: true };
+  const next = (fresh: JudgeJob | null) =>
+    nextStep(told, fresh, play.state.account, play.nowMs).kind;
+  assertEquals(next(newJob(TEXT, 2, "m")), "kept");
+  assertEquals(next(null), "kept");
+  assertEquals(next(newJob({ ...TEXT, digest: "d2" }, 2, "m")), "call");
+  const name = (text: typeof TEXT) => ledgerName("team", "run", "slug", text);
+  assertNotEquals(name(TEXT), name({ ...TEXT, digest: "d2" }));
+});
+
+Deno.test("once: a text that changes between tries gets its own entry in the ledger", () => {
+  const play = new Play();
+  play.call(LOST);
+  const step = play.step(newJob({ ...TEXT, digest: "d2" }, 2, "m"));
+  assert(step.kind === "tell");
+  assertEquals(step.job.end, { state: "failed", reason: "superseded" });
+  const free = new Play();
+  free.call(UNSENT);
+  assertEquals(free.step(newJob({ ...TEXT, digest: "d2" }, 2, "m")).kind, "call");
+});
+
+/** A scripted server: it bills what it did, whatever became of the answer. */
+class Billing {
+  /** Picodollars by UTC day. */
+  readonly bills = new Map<string, bigint>();
+  readonly done = new Map<string, number>();
+
+  bill(day: string, amount: bigint): void {
+    this.bills.set(day, (this.bills.get(day) ?? 0n) + amount);
+  }
+}
+
+/**
+ * Plays days of runs that one judge judges: with time-outs, lost answers, refusals and processes that
+ * end between any two commits. The state is what commits stored; nothing else survives.
+ */
+function playDays(seed: string, days: number): void {
+  const random = new Random(seed);
+  const billing = new Billing();
+  const ledger = new Map<string, bigint>();
+  let account = EMPTY_ACCOUNT;
+  let caps = 0;
+  for (let day = 0; day < days; day++) {
+    const dayMs = START + day * 86_400_000;
+    const dailyUsd = random.pick([0.001, 0.01, 0.05]);
+    const cap = picodollars(dailyUsd);
+    const queue: { at: number; run: number; job: JudgeJob | null }[] = [];
+    for (let run = random.int(0, 12); run > 0; run--) {
+      queue.push({ at: dayMs + random.int(0, 3_600_000), run, job: null });
+    }
+    for (let turns = 0; queue.length > 0; turns++) {
+      assert(turns < 2_000, "jobs end");
+      queue.sort((a, b) => a.at - b.at);
+      const work = queue.shift();
+      if (work === undefined) break;
+      const nowMs = work.at;
+      const digest = `day ${day} run ${work.run}`;
+      const fresh = newJob({ ...TEXT, digest }, 1, "m");
+      const step = nextStep(work.job, fresh, account, nowMs);
+      if (step.kind === "kept") continue;
+      if (step.kind === "wait") {
+        queue.push({ ...work, at: step.until });
+        continue;
+      }
+      if (step.kind === "tell") {
+        const { job } = step;
+        // A crash after the entry repeats it under the same name.
+        const name = ledgerName("t", `${day} ${work.run}`, "s", job);
+        if (job.cost > 0n) ledger.set(name, job.cost);
+        const isTold = !random.chance(0.2);
+        queue.push({ ...work, job: { ...job, isTold }, at: nowMs + 1 });
+        continue;
+      }
+      if (step.kind === "lost") {
+        const { job, claim: { hold: { name } } } = step;
+        const after = afterCall({ job, account }, name, LOST, null, nowMs);
+        assert(after !== null);
+        account = after.account;
+        queue.push({ ...work, job: after.job, at: after.nextAt });
+        continue;
+      }
+      const bytes = random.int(1, 3_000), outputMax = random.int(16, 400);
+      const amount = worstCase(ROW, bytes, outputMax);
+      const name = `${day} ${work.run} ${turns}`;
+      const claimed = claimTry({ job: step.job, account }, { name, amount }, dailyUsd, nowMs);
+      account = claimed.account;
+      if (claimed.job.claim === null) {
+        if (claimed.job.end?.state === "skipped") caps++;
+        queue.push({ ...work, job: claimed.job, at: claimed.nextAt });
+        continue;
+      }
+      assert(account.spent + heldOf(account) <= cap, "held and spent never pass the cap");
+      const heldOn = claimed.job.claim.hold.day;
+      const tokens = random.int(0, bytes + 1_000);
+      const bill = BigInt(tokens) * BigInt(ROW.rates.input);
+      const outcome = random.int(0, 9);
+      if (outcome > 2) billing.bill(heldOn, bill);
+      const outcomes: Readonly<Record<number, CallOutcome>> = {
+        0: UNSENT,
+        1: refused(random.pick([429, 500, 401, 400]), null, random.int(0, 120_000)),
+        // Nothing was sent, and the process ended.
+        2: LOST,
+        // It was billed, and the answer was lost.
+        3: LOST,
+        4: answered(GOOD, null),
+        5: answered("bad_json", tokens),
+      };
+      const isJudged = outcome > 5 || outcome === 4;
+      const isCrash = random.chance(0.15);
+      if (isCrash || outcome === 2) {
+        queue.push({ ...work, job: claimed.job, at: nowMs + HOLD_MS });
+        continue;
+      }
+      if (isJudged) billing.done.set(digest, (billing.done.get(digest) ?? 0) + 1);
+      const endMs = nowMs + random.int(1, 60_000);
+      const result = outcomes[outcome] ?? answered(GOOD, tokens);
+      // Other jobs have commits during the call; here they do not change its claim.
+      const after = afterCall({ job: claimed.job, account }, name, result, ROW, endMs);
+      assert(after !== null);
+      account = after.account;
+      queue.push({ ...work, job: after.job, at: Math.max(after.nextAt, endMs) });
+    }
+    for (const [on, bill] of billing.bills) {
+      // A retry after midnight is held by the cap of its own day, which may be the next one's.
+      if (on === dayOf(dayMs)) assert(bill <= cap, `${seed}: ${bill} billed on ${on}, cap ${cap}`);
+    }
+    assertEquals(account.holds, [], "each hold has ended");
+  }
+  for (const [digest, times] of billing.done) assertEquals(times, 1, digest);
+  const total = (amounts: Iterable<bigint>) => Iterator.from(amounts).reduce((a, b) => a + b, 0n);
+  assert(total(ledger.values()) >= total(billing.bills.values()), "the ledger has all bills");
+  assert(caps > 0, "days reach their caps");
+}
+
+Deno.test("10,000 random days: no bill passes its cap, and the ledger has all of them", () => {
+  for (let part = 0; part < 100; part++) playDays(`judges ${SEED} ${part}`, 100);
+});
