@@ -1,5 +1,5 @@
 /**
- * Sends HTTP requests to addresses that teams chose.
+ * Sends HTTP requests to addresses that teams chose, and to models.
  *
  * The addresses of a host are read once and checked, and one of these is connected to: the host cannot
  * change them in between. It follows no redirect and uses no proxy. One deadline covers everything.
@@ -47,7 +47,12 @@ export type PostOutcome =
   /** The policy refused it, and nothing was sent. */
   | { readonly kind: "refused"; readonly rule: string }
   /** It was not answered. `reason` names no address. */
-  | { readonly kind: "failed"; readonly reason: string }
+  | {
+    readonly kind: "failed";
+    readonly reason: string;
+    /** False if no server can have received it. */
+    readonly mayBeSent: boolean;
+  }
   /** It can never be sent. */
   | { readonly kind: "invalid"; readonly reason: string };
 
@@ -56,6 +61,8 @@ export interface PostDeps {
   readonly resolve: Resolve;
   /** Certificates of authorities to trust instead of the runtime's; absent for these. */
   readonly authorities?: string;
+  /** Maximum bytes of an answer that are read; {@link ANSWER_BYTES_MAX} when absent. */
+  readonly answerBytesMax?: number;
 }
 
 /** Sends a request. Never rejects. */
@@ -77,13 +84,14 @@ export function createPost(deps: PostDeps): Post {
     try {
       return await post(deps, request, signal);
     } catch (error) {
-      return { kind: "failed", reason: reasonOf(error, signal) };
+      const { code = "" } = error as Error & { readonly code?: string };
+      return { kind: "failed", reason: reasonOf(error, signal), mayBeSent: !UNSENT.has(code) };
     }
   };
 }
 
 async function post(
-  { egress, resolve, authorities }: PostDeps,
+  { egress, resolve, authorities, answerBytesMax = ANSWER_BYTES_MAX }: PostDeps,
   { url: text, headers, body }: PostRequest,
   signal: AbortSignal,
 ): Promise<PostOutcome> {
@@ -98,7 +106,9 @@ async function post(
   const refusals = addresses.map((address) => egress.addressRefusal(url, address));
   const refused = refusals.find((refusal) => refusal !== null) ?? null;
   if (refused !== null) return { kind: "refused", rule: refused };
-  if (addresses.length === 0) return { kind: "failed", reason: REASONS.ENOTFOUND ?? "" };
+  if (addresses.length === 0) {
+    return { kind: "failed", reason: REASONS.ENOTFOUND ?? "", mayBeSent: false };
+  }
   const bytes = new TextEncoder().encode(body);
   const options = {
     host,
@@ -110,7 +120,9 @@ async function post(
   };
   const parsed = addresses.map(parseAddress);
   const isPublicHost = parsed.every((address) => address !== null && isPublic(address));
-  return await answerOf(requestOf(url, options, authorities), bytes, signal, isPublicHost);
+  const sending = requestOf(url, options, authorities);
+  const answer = await answerOf(sending, bytes, signal, answerBytesMax);
+  return { ...answer, isPublic: isPublicHost };
 }
 
 /** Creates a request. Its agent is used once; an empty `proxyEnv` turns proxy variables off. */
@@ -150,15 +162,15 @@ function answerOf(
   request: http.ClientRequest,
   body: Uint8Array,
   signal: AbortSignal,
-  isPublicHost: boolean,
-): Promise<PostOutcome> {
-  const { promise, resolve, reject } = Promise.withResolvers<PostOutcome>();
+  bytesMax: number,
+): Promise<Answered> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answered>();
   const parts: Uint8Array[] = [];
   let size = 0;
   let answer: http.IncomingMessage | null = null;
   const end = () => {
     if (answer === null) reject(signal.aborted ? signal.reason : new Error("closed"));
-    else resolve(answered(answer, parts, isPublicHost));
+    else resolve(answered(answer, parts));
   };
   request.on("error", (error) => answer === null ? reject(error) : end());
   request.on("close", end);
@@ -168,7 +180,7 @@ function answerOf(
   request.on("socket", (socket) =>
     socket.on("data", (part: Uint8Array) => {
       size += part.length;
-      if (size < ANSWER_BYTES_MAX) return;
+      if (size < bytesMax) return;
       // Emits the part of the body that is there.
       answer?.read();
       end();
@@ -187,17 +199,18 @@ function answerOf(
   });
 }
 
+/** An answer, without what its address says. */
+type Answered = Omit<Extract<PostOutcome, { readonly kind: "answered" }>, "isPublic">;
+
 function answered(
   { statusCode = 0, headers }: http.IncomingMessage,
   parts: readonly Uint8Array[],
-  isPublicHost: boolean,
-): PostOutcome {
+): Answered {
   return {
     kind: "answered",
     status: statusCode,
     header: (name) => [headers[name] ?? null].flat()[0] ?? null,
     text: new TextDecoder().decode(Buffer.concat(parts)),
-    isPublic: isPublicHost,
   };
 }
 
@@ -240,6 +253,16 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "The network cannot be reached",
   ERR_TLS_CERT_ALTNAME_INVALID: "The TLS certificate is for another host name",
 };
+
+/** Errors of connections that were never open. */
+const UNSENT: ReadonlySet<string> = new Set([
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
 
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) {

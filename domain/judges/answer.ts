@@ -42,15 +42,16 @@ export interface Answer {
 /** Maximum characters of a stored reasoning. */
 export const REASONING_CHARS_MAX = 2_000;
 
-/** Reads the body of an answer of chat completions. */
+/** Reads the body of an answer of chat completions; null if it is no JSON object, as one that is cut. */
 export function readAnswer(
   body: string,
   settings: Pick<JudgeSettings, "result" | "passAt">,
-): Answer {
+): Answer | null {
   const answer = objectIn(body);
-  const choices = answer?.choices;
+  if (answer === null) return null;
+  const { choices, usage } = answer;
   const choice = Array.isArray(choices) ? recordOf(choices[0]) : null;
-  return { result: resultOf(choice, settings), tokens: tokensOf(recordOf(answer?.usage)) };
+  return { result: resultOf(choice, settings), tokens: tokensOf(recordOf(usage)) };
 }
 
 function resultOf(

@@ -8,32 +8,35 @@ const SCALE = aJudge();
 const BOOLEAN = aJudge({ result: { type: "boolean" } });
 
 Deno.test("answer: a value becomes a score from 0 to 1, which passes from pass_at on", () => {
-  const { result } = readAnswer(completion({ reasoning: "because", value: 4 }), SCALE);
+  const result = readAnswer(completion({ reasoning: "because", value: 4 }), SCALE)?.result;
   assertEquals(result, { value: 4, score: 0.75, passed: true, reasoning: "because" });
-  const low = readAnswer(completion({ reasoning: "", value: 1 }), SCALE).result;
+  const low = readAnswer(completion({ reasoning: "", value: 1 }), SCALE)?.result;
   assertEquals(low, { value: 1, score: 0, passed: false, reasoning: "" });
-  const no = readAnswer(completion({ reasoning: "", value: false }), BOOLEAN).result;
+  const no = readAnswer(completion({ reasoning: "", value: false }), BOOLEAN)?.result;
   assertEquals(no, { value: false, score: 0, passed: false, reasoning: "" });
   const fenced = "```json\n" + JSON.stringify({ reasoning: "r", value: true }) + "\n```";
-  assertEquals(readAnswer(completion(fenced), BOOLEAN).result, {
+  assertEquals(readAnswer(completion(fenced), BOOLEAN)?.result, {
     value: true,
     score: 1,
     passed: true,
     reasoning: "r",
   });
-  const long = readAnswer(completion({ reasoning: "é".repeat(5_000), value: 5 }), SCALE).result;
-  assertEquals(typeof long === "string" ? 0 : long.reasoning.length, REASONING_CHARS_MAX);
+  const long = readAnswer(completion({ reasoning: "é".repeat(5_000), value: 5 }), SCALE)?.result;
+  assertEquals(typeof long === "object" ? long.reasoning.length : 0, REASONING_CHARS_MAX);
 });
 
 Deno.test("answer: each problem has its name", () => {
-  const problemOf = (body: string, settings = SCALE) => readAnswer(body, settings).result;
+  const problemOf = (body: string, settings = SCALE) => readAnswer(body, settings)?.result;
   const choice = (fields: object) => JSON.stringify({ choices: [fields] });
   assertEquals(problemOf(choice({ message: { refusal: "no" } })), "refusal");
   assertEquals(problemOf(choice({ finish_reason: "content_filter" })), "refusal");
   assertEquals(problemOf(choice({ finish_reason: "length", message: { content: "{" } })), "length");
   assertEquals(problemOf(choice({ message: { content: null } })), "no_content");
-  for (const body of ["", "[]", "{}", '{"choices":7}', '{"choices":[null]}']) {
+  for (const body of ["{}", '{"choices":7}', '{"choices":[null]}']) {
     assertEquals(problemOf(body), "no_content");
+  }
+  for (const body of ["", "[]", "<html>", completion("x").slice(0, -1)]) {
+    assertEquals(readAnswer(body, SCALE), null);
   }
   assertEquals(problemOf(completion("4")), "bad_json");
   assertEquals(problemOf(completion([1])), "bad_json");
@@ -46,7 +49,7 @@ Deno.test("answer: each problem has its name", () => {
 
 Deno.test("answer: counts that are no counts are none", () => {
   const tokensOf = (usage: unknown) =>
-    readAnswer(JSON.stringify({ choices: [], usage }), SCALE).tokens;
+    readAnswer(JSON.stringify({ choices: [], usage }), SCALE)?.tokens;
   assertEquals(
     tokensOf({
       prompt_tokens: 7,
