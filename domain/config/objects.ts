@@ -1,5 +1,5 @@
 /**
- * Objects that a team configures: rules, channels, silences and checks (decision 46).
+ * Objects that a team configures: rules, channels, silences, checks, budgets and pauses (decision 46).
  *
  * All kinds are alike: a slug, numbered versions, whole-object `PUT`, a list and `DELETE`.
  *
@@ -15,7 +15,7 @@ import type { MadeBy, Team } from "../teams/team.ts";
 import type { WorkKind } from "../work/work.ts";
 
 /** Kinds of objects. */
-export type ConfigKind = "rule" | "channel" | "silence" | "check";
+export type ConfigKind = "rule" | "channel" | "silence" | "check" | "budget" | "pause";
 
 /** Pattern of slugs. */
 export const CONFIG_SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;

@@ -12,6 +12,8 @@ import { type PageBounds, readQuery } from "../core/query.ts";
 /** Logged actions, as `object.verb`. */
 export const AUDIT_ACTIONS = [
   "agent.changed",
+  "budget.deleted",
+  "budget.put",
   "channel.broken",
   "channel.deleted",
   "channel.put",
@@ -30,6 +32,8 @@ export const AUDIT_ACTIONS = [
   "monitor.paused",
   "monitor.put",
   "monitor.resumed",
+  "pause.deleted",
+  "pause.put",
   "rate.deleted",
   "rate.put",
   "reprice.started",

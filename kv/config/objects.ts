@@ -6,6 +6,7 @@
 import type { Rule } from "../../domain/alerts/rule.ts";
 import { RULES } from "../../domain/alerts/rule_body.ts";
 import { type Silence, SILENCES } from "../../domain/alerts/silence.ts";
+import { type Budget, BUDGETS, type Pause, PAUSES } from "../../domain/budgets/budget.ts";
 import { CHANNELS } from "../../domain/channels/channel_body.ts";
 import type { Channel } from "../../domain/channels/store.ts";
 import { type Check, CHECKS } from "../../domain/checks/check.ts";
@@ -59,6 +60,10 @@ export interface TeamConfig {
   readonly silences: readonly Silence[];
   /** Checks by slug, also those that are not enabled. */
   readonly checks: readonly Check[];
+  /** Budgets, also those that are not enabled. */
+  readonly budgets: readonly Budget[];
+  /** Pauses, also those that have ended. */
+  readonly pauses: readonly Pause[];
 }
 
 /**
@@ -79,5 +84,7 @@ export async function readConfig(store: Store, team: TeamId): Promise<TeamConfig
     channels: objectsOf(CHANNELS),
     silences: objectsOf(SILENCES),
     checks: objectsOf(CHECKS),
+    budgets: objectsOf(BUDGETS),
+    pauses: objectsOf(PAUSES),
   };
 }

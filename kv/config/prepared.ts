@@ -35,6 +35,8 @@ const DEFAULT_CONFIG = prepared({
   channels: [],
   silences: [],
   checks: [],
+  budgets: [],
+  pauses: [],
 }, []);
 
 /** Numbers of configurations. */
@@ -111,9 +113,10 @@ function prepared(config: TeamConfig, checks: readonly CompiledCheck[]): Prepare
   };
 }
 
-function bytesOfConfig({ version, rules, channels, silences, checks }: TeamConfig): number {
-  if (version === 0) return 0;
-  const objects = [...rules, ...channels, ...silences, ...checks];
+function bytesOfConfig(config: TeamConfig): number {
+  if (config.version === 0) return 0;
+  const { rules, channels, silences, checks, budgets, pauses } = config;
+  const objects = [...rules, ...channels, ...silences, ...checks, ...budgets, ...pauses];
   const bytesOf = (object: unknown) =>
     OBJECT_BYTES + BYTES_PER_CHAR * JSON.stringify(object).length;
   return objects.reduce((sum, object) => sum + bytesOf(object), 0);

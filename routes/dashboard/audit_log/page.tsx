@@ -128,6 +128,7 @@ const KINDS: Readonly<
   Record<AuditObject, readonly [name: string, noun: string, pageOf?: (target: string) => string]>
 > = {
   agent: ["agents", "the agent", paths.agentPath],
+  budget: ["budgets", "the budget"],
   channel: ["channels", "the channel", alertPaths.channelPath],
   check: ["checks", "the check", checkPath],
   credential: ["keys", "the key", paths.keyPath],
@@ -135,6 +136,7 @@ const KINDS: Readonly<
   delivery: ["deliveries", "the delivery", () => alertPaths.DELIVERIES_PATH],
   incident: ["incidents", "the incident", alertPaths.incidentPath],
   monitor: ["monitors", "the monitor of", paths.agentPath],
+  pause: ["pauses", "the pause"],
   rate: ["prices", "the price of", () => paths.RATE_CARD_PATH],
   reprice: ["repricing", "the calls of", jobPath],
   rule: ["rules", "the rule", alertPaths.rulePath],

@@ -28,6 +28,7 @@ const KINDS = [
   },
   { pattern: new RegExp(String.raw`\bcontract (${NUMBERS})`, "gi"), name: "contract " },
   { pattern: /(?<![\w$.-])R(\d{1,2})\b/g, name: "R" },
+  { pattern: /(?<![\w$.-])G(\d{1,2})\b/g, name: "G" },
 ] as const;
 
 /** Lists the names of the rulings that a text cites. */
