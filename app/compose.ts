@@ -14,7 +14,11 @@ import { createConfigStore } from "../kv/config/store.ts";
 import { RULES } from "../domain/alerts/rule_body.ts";
 import { SILENCES } from "../domain/alerts/silence.ts";
 import { createStamps } from "../domain/alerts/incident.ts";
+import { BUDGETS, PAUSES } from "../domain/budgets/budget.ts";
 import { compilingChecks } from "../domain/checks/compile.ts";
+import { createBudgetGroups } from "../kv/budgets/groups.ts";
+import { RunGuard } from "../kv/budgets/guard.ts";
+import { createGuardedStore } from "../kv/budgets/objects.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
 import { createJudgeLater } from "../kv/checks/judge.ts";
 import { createCheckTrialStore } from "../kv/checks/trial.ts";
@@ -74,6 +78,9 @@ const PING_MONITOR_BYTES = 1_000;
 /** Milliseconds between the worker's looks for work where no bell rings for it. */
 const LOOK_MS = 500;
 
+/** Milliseconds within which the guard answers. */
+const GUARD_DEADLINE_MS = 500;
+
 /** Milliseconds within which the lease of a killed instance is free, and taken. */
 const LEASE_COMES_MS = 15_000;
 
@@ -91,6 +98,8 @@ export function createService(options: ServiceOptions) {
   /** Dependencies of the stores of a team's objects. */
   const objects = { store, changes: updater, region, environment };
   const spend = createSpendStore(store);
+  const guard = new RunGuard({ store, figures: updater.figures, now });
+  const guardDeadlines = new Deadlines(GUARD_DEADLINE_MS, timers);
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const lease = options.isShared
     ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
@@ -203,6 +212,11 @@ export function createService(options: ServiceOptions) {
     silences: createConfigStore(objects, SILENCES),
     channels,
     incidents: createIncidentStore(objects),
+    budgets: createGuardedStore(objects, guard, BUDGETS),
+    pauses: createGuardedStore(objects, guard, PAUSES),
+    guard,
+    guardDeadlines,
+    budgetGroups: createBudgetGroups(spend, now),
     deliveries: createDeliveryStore(store),
     channelTester: createChannelTester({
       store,
@@ -276,7 +290,8 @@ export function createService(options: ServiceOptions) {
     },
     /** Stops the background jobs. Call it before the store closes. */
     async stop() {
-      await Promise.all([stopJobs(), live.stop()]);
+      await Promise.all([stopJobs(), live.stop(), guard.idle()]);
+      guardDeadlines[Symbol.dispose]();
       bodyDeadlines[Symbol.dispose]();
     },
   };

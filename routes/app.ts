@@ -91,15 +91,15 @@ function isCompressed(route: RouteRule): boolean {
 
 /** Returns the guards of an endpoint, in the order of decision 2. */
 function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guard[] {
-  const { path, access, body, mayLackBody, mayLackHost, servesUnderOverload } = endpoint;
+  const { path, access, body, mayLackBody, mayBeList, mayLackHost, servesUnderOverload } = endpoint;
   const queryNames = queryNamesOf(endpoint);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
-  const api = isControl(endpoint) ? "control" : "ingest";
+  const api = endpoint.bucket ?? (isControl(endpoint) ? "control" : "ingest");
   const hasBody = body !== undefined;
-  const shape = endpoint.bodyShape ?? (api === "control" ? "whole" : "fields");
-  const onRead = api === "control"
-    ? undefined
-    : (c: RequestContext, bytes: number) => debitBytes(deps, c, bytes);
+  const shape = endpoint.bodyShape ?? (api === "ingest" ? "fields" : "whole");
+  const onRead = api === "ingest"
+    ? (c: RequestContext, bytes: number) => debitBytes(deps, c, bytes)
+    : undefined;
   const rates = [
     limitRate(deps, api),
     ...(hasBody && api === "ingest" ? [limitBytes(deps)] : []),
@@ -115,8 +115,8 @@ function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guar
     ...(hasBody
       // Overload is checked again: requests whose bodies arrived earlier may have taken the slots.
       ? [
-        readJsonBody(deps.bodyDeadlines, admission, { shape, mayLackBody }, onRead),
-        admission.require,
+        readJsonBody(deps.bodyDeadlines, admission, { shape, mayLackBody, mayBeList }, onRead),
+        ...(servesUnderOverload ? [] : [admission.require]),
       ]
       : []),
     ...(hasBody && api === "control" ? [requireFields(body)] : []),

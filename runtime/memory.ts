@@ -19,7 +19,7 @@ export const MEMORY_SHARES = {
   /** Request bodies, partial or complete, that are not parsed yet. */
   bodies: 70,
   /** Responses that clients have not read yet. */
-  answers: 65,
+  answers: 60,
   /** Writes waiting for their commit. */
   writes: 60,
   /** Event ids of live runs. */
@@ -27,7 +27,7 @@ export const MEMORY_SHARES = {
   /** Heads of runs that wait for the worker, and of open runs. */
   heads: 50,
   /** Ids of recently opened or closed runs. */
-  recent_ids: 25,
+  recent_ids: 20,
   /** Roll-ups of days without changes. */
   rollup_days: 25,
   /** Rows of teams whose runs are being aggregated, such as roll-ups and alert instances. */
@@ -38,6 +38,8 @@ export const MEMORY_SHARES = {
   credentials: 10,
   /** Rules, channels, silences and compiled checks of teams whose runs are being aggregated. */
   configs: 10,
+  /** Budgets and pauses, spend that they judge, and labels of runs that are acknowledged. */
+  guard: 10,
   /** Compiled patterns, parsed cron lines, and monitors that pings ask for. */
   memos: 10,
   /** Active agents. */

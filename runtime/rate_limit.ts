@@ -53,7 +53,7 @@ export function tokensOf({ rows, bytes }: Pick<ReadScope, "rows" | "bytes">): nu
 }
 
 /** Parts of the API with separate buckets. */
-export type Api = "ingest" | "control";
+export type Api = "ingest" | "control" | "guard";
 
 /** Creates the bucket of a team at its first request. */
 export type NewBucket = (team: TeamId, rate: Rate, nowMs: number) => TokenBucket;
@@ -117,6 +117,8 @@ export interface RequestLimits {
   readonly ingest: RateLimiter;
   /** Reads and management, in a separate bucket so that neither API starves the other. */
   readonly control: RateLimiter;
+  /** Questions whether a run may start: never shared, and as large as {@link ingest}. */
+  readonly guard: RateLimiter;
   /** Reserve for dashboard pages, used when {@link control} is empty. */
   readonly dashboard: RateLimiter;
   /** Ingest body bytes; a token is a byte. */
@@ -141,6 +143,7 @@ export function createRequestLimits(
   const limiters = {
     ingest: new RateLimiter(INGEST, teamsMin, newBucketFor("ingest")),
     control: new RateLimiter(CONTROL, teamsMin, newBucketFor("control")),
+    guard: new RateLimiter(INGEST, teamsMin),
     dashboard: new RateLimiter(control(CONTROL_RATE_FACTOR * DASHBOARD_RESERVE), teamsMin),
     bytes: new RateLimiter(BYTES, teamsMin),
   };
@@ -155,7 +158,7 @@ export function createRequestLimits(
 const BUCKET_BYTES = 320;
 
 /** Number of limiters, and the maximum of their buckets as a multiple of the minimum. */
-const LIMITERS = 4, MAX_OVER_MIN = 2;
+const LIMITERS = 5, MAX_OVER_MIN = 2;
 
 /** Units of a token. One token per second is one unit per microsecond. */
 export const UNITS_PER_TOKEN = 1_000_000;

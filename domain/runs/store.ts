@@ -8,6 +8,7 @@ import type { Problem } from "../core/errors.ts";
 import type { Team } from "../teams/team.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunEvent } from "./event.ts";
+import type { Picodollars } from "../pricing/money.ts";
 import type { RunHandle } from "./event_page.ts";
 
 /** The outcome of a call that may create an agent. */
@@ -27,6 +28,8 @@ export type AppendOutcome =
     readonly kind: "stored";
     readonly accepted: number;
     readonly duplicates: number;
+    /** Cost of all events of the run, in picodollars. */
+    readonly cost: Picodollars;
     /** Number of score events dropped because the run was full (R17); absent for none. */
     readonly scoresDropped?: number;
   }

@@ -138,7 +138,9 @@ export function refusalOf({ grant }: Principal, requirement: Requirement): Probl
 
 const TOKEN_REFUSAL: Problem = {
   code: "scope_violation",
-  message: "A ping token may call only /v1/ping, /v1/heartbeats and /v1/me: use a team key here",
+  message:
+    "A ping token may call only /v1/ping, /v1/heartbeats, GET /v1/guard/check and /v1/me: use a " +
+    "team key here",
 };
 
 const OPERATOR_REFUSAL: Problem = {

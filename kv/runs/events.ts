@@ -22,6 +22,7 @@ import { DELETED } from "../../domain/runs/decide.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
 import type { EventId, RunId } from "../../domain/core/ids.ts";
 import type { AppendOutcome, RunStore } from "../../domain/runs/store.ts";
+import type { Picodollars } from "../../domain/pricing/money.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
@@ -98,11 +99,14 @@ export function createAppend(store: Store, cards: RateCards) {
     return await untilCommitted("append events", async () => {
       const decision = await decide(call, current);
       const { fresh, duplicates, scores } = decision;
-      if (fresh.length === 0 && await isUnchanged(run, current)) return storedOf(0, duplicates, 0);
+      const { cost } = decision.ledger.totals;
+      if (fresh.length === 0 && await isUnchanged(run, current)) {
+        return storedOf(0, duplicates, 0, cost);
+      }
       const after = fresh.length === 0 ? null : await commitBatch(call, current, decision);
       if (after !== null) {
         live.set(name, after);
-        return storedOf(fresh.length, duplicates, scores.dropped);
+        return storedOf(fresh.length, duplicates, scores.dropped, cost);
       }
       const stored = await readLedger(run);
       if (stored === null) return DELETED;
@@ -156,9 +160,14 @@ function isLarge(batch: readonly RunEvent[]): boolean {
   return chars > BATCH_CHARS_MAX;
 }
 
-function storedOf(accepted: number, duplicates: number, scoresDropped: number): AppendOutcome {
+function storedOf(
+  accepted: number,
+  duplicates: number,
+  scoresDropped: number,
+  cost: Picodollars,
+): AppendOutcome {
   const drops = scoresDropped === 0 ? {} : { scoresDropped };
-  return { kind: "stored", accepted, duplicates, ...drops };
+  return { kind: "stored", accepted, duplicates, cost, ...drops };
 }
 
 /** Returns an upper bound of a ledger's bytes in memory. */

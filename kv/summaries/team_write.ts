@@ -14,6 +14,7 @@ import { type ContributionChange, differencesOf } from "../../domain/spend/rollu
 import { changeActivity } from "../agents/agents.ts";
 import { type AlertDeps, NO_ALERTS, planAlerts } from "../alerts/read.ts";
 import { countsRow } from "../alerts/rows.ts";
+import type { Figures } from "../budgets/figures.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import {
@@ -53,6 +54,8 @@ export interface TeamCaches {
   readonly configs: ConfigCache;
   /** Null if runs change without alerts. */
   readonly alerts: AlertDeps | null;
+  /** Spend that budgets judge. */
+  readonly figures: Figures;
   /** Looks at rules that are filed and not due yet. */
   readonly filed: LRUCache<string, true>;
 }
@@ -80,7 +83,7 @@ export async function buildTeamWrite(
   current: TeamRows,
   { runs = [], spend = [], rows: planned = [], alerts: cause, ...change }: TeamChange,
 ): Promise<TeamWrite> {
-  const { alerts: alertDeps, configs, filed, store } = caches;
+  const { alerts: alertDeps, configs, figures, filed, store } = caches;
   const config = runs.length > 0 || cause !== undefined && isCause(cause)
     ? await configs.of(team, current)
     : null;
@@ -137,6 +140,8 @@ export async function buildTeamWrite(
       // A plan may change rows without their decoded values.
       const others = [...sets.map(({ key }) => key), ...deletes];
       current.written(version, feed.lastChange, rows, others);
+      figures.publish(team, differences, rollups.rows);
+      if (config !== null) figures.listener?.configured(team, config);
     },
   };
 }

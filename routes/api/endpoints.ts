@@ -8,6 +8,8 @@ import { DELETION_ENDPOINTS } from "./deletions/deletions.ts";
 import type { Endpoint } from "../openapi/describe.ts";
 import { FEED_ENDPOINTS } from "./feed/live.ts";
 import { EXPORT_ENDPOINTS } from "./exports/exports.ts";
+import { GUARD_OBJECTS } from "./budgets/budgets.ts";
+import { GUARD_ENDPOINTS } from "./guard/guard.ts";
 import { HEARTBEAT_ENDPOINTS } from "./heartbeats/heartbeats.ts";
 import { INCIDENT_ENDPOINTS } from "./incidents/incidents.ts";
 import { KEY_ENDPOINTS } from "./keys/keys.ts";
@@ -40,6 +42,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...CHANNEL_ENDPOINTS,
   ...INCIDENT_ENDPOINTS,
   ...DELIVERY_ENDPOINTS,
+  ...GUARD_OBJECTS,
+  ...GUARD_ENDPOINTS,
   ...SPEND_ENDPOINTS,
   ...RATE_CARD_ENDPOINTS,
   ...REPRICE_ENDPOINTS,

@@ -77,24 +77,34 @@ function headersOf(c: RequestContext, type: string | null, headers: Headers | un
 /** Headers that carry a credential. A ping may carry it in the query, but is never cached. */
 const VARY = "Authorization, X-AgentPing-Key";
 
-/** Answers a first write with 202 and its retry with 200 (decision 23). */
+/**
+ * Answers a first write with 202 and its retry with 200 (decision 23).
+ *
+ * @param guard verdict about the run; null to leave it out
+ */
 export function answerWrite(
   c: RequestContext,
   kind: "stored" | "replayed",
   json: RawJson,
   losses: Losses | null,
+  guard: string | null = null,
 ): Response {
   const status = kind === "stored" ? 202 : 200;
-  if (kind === "stored" && losses === null) return answer(c, status, json);
-  return answer(c, status, json, writeHeaders(kind, losses));
+  if (kind === "stored" && losses === null && guard === null) return answer(c, status, json);
+  return answer(c, status, json, writeHeaders(kind, losses, guard));
 }
 
-/** Returns the headers of a write's response: a replay, and the fields that are not stored. */
-export function writeHeaders(kind: "stored" | "replayed", losses: Losses | null): Headers {
+/** Returns the headers of a write's response: a replay, fields that are not stored, and the verdict. */
+export function writeHeaders(
+  kind: "stored" | "replayed",
+  losses: Losses | null,
+  guard: string | null = null,
+): Headers {
   const headers: Headers = kind === "replayed" ? { "Idempotent-Replayed": "true" } : {};
   const { dropped = null, ignored = null } = losses ?? {};
   if (dropped !== null) headers["Runledger-Dropped"] = dropped;
   if (ignored !== null) headers["Runledger-Ignored"] = ignored;
+  if (guard !== null) headers["Runledger-Guard"] = guard;
   return headers;
 }
 

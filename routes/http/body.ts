@@ -58,6 +58,8 @@ interface JsonBody {
   readonly shape: BodyShape;
   /** True if an empty body counts as `{}`. */
   readonly mayLackBody?: boolean | undefined;
+  /** True if `[]` counts as `{}`. */
+  readonly mayBeList?: boolean | undefined;
 }
 
 /**
@@ -68,7 +70,7 @@ interface JsonBody {
 export function readJsonBody(
   deadlines: Deadlines,
   admission: Admission,
-  { shape, mayLackBody = false }: JsonBody,
+  { shape, mayLackBody = false, mayBeList = false }: JsonBody,
   onRead: OnRead = () => {},
 ): Guard {
   function take(c: RequestContext, parsed: Parsed<Body>): Response | null {
@@ -79,7 +81,9 @@ export function readJsonBody(
   return readBody(deadlines, admission, { bytesMax: BYTES_MAX[shape], onRead }, (c, bytes) => {
     const decodedText = decoded(bytes);
     if (!decodedText.ok) return take(c, decodedText);
-    const text = mayLackBody && decodedText.value === "" ? "{}" : decodedText.value;
+    const sent = decodedText.value;
+    const isEmpty = mayLackBody && sent === "" || mayBeList && /^\s*\[\s*\]\s*$/.test(sent);
+    const text = isEmpty ? "{}" : sent;
     if (shape === "whole") return take(c, parseBody(text));
     if (bytes.length <= WHOLE_BODY_BYTES_MAX && !nestsDeeperThan(text, JSON_DEPTH_MAX)) {
       return take(c, parseJson(text));

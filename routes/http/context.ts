@@ -7,9 +7,11 @@ import type {
   RuleStore,
   SilenceStore,
 } from "../../domain/alerts/store.ts";
+import type { BudgetSettings, PauseSettings } from "../../domain/budgets/budget.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
 import type { CheckStore } from "../../domain/checks/store.ts";
+import type { ConfigStore } from "../../domain/config/objects.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { Environment } from "../../domain/core/environment.ts";
@@ -34,8 +36,10 @@ import type { QuotaUse } from "../../domain/teams/quota.ts";
 import type { Deadlines } from "../../runtime/deadlines.ts";
 import type { Memory } from "../../runtime/memory.ts";
 import type { MetricFamily, RequestMetrics } from "../../runtime/metrics.ts";
-import type { RequestLimits, TokenBucket } from "../../runtime/rate_limit.ts";
+import type { Api, RequestLimits, TokenBucket } from "../../runtime/rate_limit.ts";
 import type { AuditLogStore } from "../../kv/teams/audit_log.ts";
+import type { createBudgetGroups } from "../../kv/budgets/groups.ts";
+import type { RunGuard } from "../../kv/budgets/guard.ts";
 import type { CheckStatsStore } from "../../kv/checks/stats.ts";
 import type { CheckTrialStore } from "../../kv/checks/trial.ts";
 import type { RefusalStore } from "../../kv/refusals/refusal_store.ts";
@@ -153,6 +157,14 @@ export interface AppDeps {
   readonly rules: RuleStore;
   readonly silences: SilenceStore;
   readonly incidents: IncidentStore;
+  readonly budgets: ConfigStore<BudgetSettings>;
+  readonly pauses: ConfigStore<PauseSettings>;
+  /** Judges runs by budgets and pauses. */
+  readonly guard: RunGuard;
+  /** Deadlines of checks by the guard. */
+  readonly guardDeadlines: Deadlines;
+  /** Judges the groups of budgets of each; null if there are too many to read. */
+  readonly budgetGroups: ReturnType<typeof createBudgetGroups>;
   readonly channels: ChannelStore;
   readonly deliveries: DeliveryStore;
   readonly channelTester: ChannelTester;
@@ -214,6 +226,10 @@ export interface RouteRule {
   readonly bodyShape?: BodyShape;
   /** True if an empty body counts as an empty object. */
   readonly mayLackBody?: boolean;
+  /** True if an empty list counts as an empty object, which PHP sends so. */
+  readonly mayBeList?: boolean;
+  /** Bucket of the request rate, if it is not that of the scope. */
+  readonly bucket?: Api;
   /** True if the Host header may be absent, as in HTTP/1.0. */
   readonly mayLackHost?: boolean;
   /** True if the route is served under overload. */

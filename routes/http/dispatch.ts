@@ -26,7 +26,7 @@ import { recordRefusal } from "./refusal_notes.ts";
 
 /** Creates the function that serves a route; without a route it serves unknown paths and methods. */
 type Dispatch = (
-  route: Pick<Route, "method" | "path"> | null,
+  route: Pick<Route, "method" | "path" | "servesUnderOverload"> | null,
   guards: readonly Guard[],
   handle: Handle,
 ) => (c: RequestContext) => Promise<Response>;
@@ -63,7 +63,8 @@ export function createDispatch(
     const { method, path } = route ?? { method: "other", path: "other" };
     const name = route === null ? null : `${method} ${path}`;
     const count = metrics.route(method, path);
-    return (c) => handleRequest(c, name, guards, handle, count);
+    const isAlwaysServed = route?.servesUnderOverload === true;
+    return (c) => handleRequest(c, name, guards, handle, count, isAlwaysServed);
   };
 
   async function handleRequest(
@@ -72,6 +73,7 @@ export function createDispatch(
     guards: readonly Guard[],
     handle: Handle,
     count: CountRequest,
+    isAlwaysServed: boolean,
   ): Promise<Response> {
     const startedMs = performance.now();
     c.set("requestId", `${prefix}-${++requests}`);
@@ -84,7 +86,7 @@ export function createDispatch(
       response = await runGuards(c, guards);
       // Requests without a team share one count.
       team = teamOf(c) ?? "";
-      if (response === null && admission.requests.isTeamFull(team)) {
+      if (response === null && !isAlwaysServed && admission.requests.isTeamFull(team)) {
         response = await admission.refuse(c);
       }
       if (response === null) {

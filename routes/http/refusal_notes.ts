@@ -16,6 +16,9 @@ const NOT_FOUND = 404;
 /** Problem of a refused call, or a parameter that an accepted call had in vain (R24). */
 type Noted = Omit<Problem, "code"> & { readonly code: RefusalCode };
 
+/** Codes of accepted calls that are noted too. */
+const NOTED: ReadonlySet<RefusalCode> = new Set([IGNORED_PARAMETER, "guard_blocked"]);
+
 /** Records a refused API call, or an accepted one with an ignored parameter, if its team is known. */
 export function recordRefusal(
   { refusals, environment }: Pick<AppDeps, "refusals" | "environment">,
@@ -27,7 +30,7 @@ export function recordRefusal(
   if (principal === undefined || principal.grant.kind === OPERATOR.grant.kind) return;
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   const isRefused = status >= 400 && status < 500 && !(status === NOT_FOUND && isRead);
-  if (!isRefused && problem.code !== IGNORED_PARAMETER) return;
+  if (!isRefused && !NOTED.has(problem.code)) return;
   const route: string | undefined = c.get("route");
   // Pages show their own refusals.
   if (route === undefined || !c.req.path.startsWith("/v1/")) return;

@@ -135,6 +135,7 @@ export const TAGS = {
   Checks: "Expressions that judge closed runs.",
   Alerts: "Rules that open incidents, the incidents, and silences.",
   Channels: "The places that messages about incidents go to, and their deliveries.",
+  Guard: "Budgets and pauses, and whether a run may start.",
   Spend: "Cost of runs, and usage of the plan.",
   "Rate card": "Prices of model calls, and repricing.",
   Deletions: "Deletion of runs and of customers' data.",
@@ -189,8 +190,12 @@ export function tagged(
   ];
 }
 
-/** Headers of an ingest response that list the fields that are not stored. */
-export const LOSS_HEADERS: readonly HeaderName[] = ["Runledger-Dropped", "Runledger-Ignored"];
+/** Headers of the acknowledgement of a run: the fields that are not stored, and the guard's verdict. */
+export const ACK_HEADERS: readonly HeaderName[] = [
+  "Runledger-Dropped",
+  "Runledger-Ignored",
+  "Runledger-Guard",
+];
 
 /** Responses of an idempotent write: 202 for the first, 200 for every repeat. */
 export function written(

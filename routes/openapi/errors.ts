@@ -21,12 +21,16 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   agent_cap_reached:
     "The team has reached a limit on agents, active or archived; existing agents are not affected.",
   score_cap_reached: "The run has reached the limit of added scores.",
-  object_cap_reached: "The team has reached the limit of rules, channels, silences or checks.",
+  object_cap_reached:
+    "The team has reached the limit of rules, channels, silences, checks, budgets or " +
+    "pauses.",
   not_found: "The resource does not exist or belongs to another team; the response is the same.",
   method_not_allowed: "The path does not support this method; Allow lists the supported ones.",
   body_timeout: "The body took too long to arrive: send it again on a new connection.",
   credential_ended:
     "The credential was already replaced or revoked; after a rotation the message names its successor.",
+  guard_blocked:
+    "A pause or a budget blocks runs with these labels; the message says which and why.",
   version_conflict: "The object has another version than the one sent: read it, then decide.",
   id_conflict: "The id is already stored with different values, or its run was deleted.",
   payload_too_large: "The body, or a part of it, exceeds its size limit: send less.",

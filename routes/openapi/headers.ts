@@ -43,6 +43,13 @@ export const HEADERS = {
     "The first 10 unknown fields of the request, which are not stored. Absent if there are none.",
     "statuss",
   ),
+  "Runledger-Guard": header(
+    "Verdict of the team's pauses and budgets about the run (RFC 9651): `allow`, `warn` or `block`, " +
+      "with the id of the worst one, and of a budget `spent`, `limit` and the `age` of the spend in " +
+      "seconds. Absent without pauses and budgets, and while their spend is not known.",
+    'warn;rule="grl_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0007";spent=164.2;limit=200;age=1',
+    { type: "string", pattern: "^(allow|warn|block)(;[a-z]+=[^;]+)*$" },
+  ),
   "Accept-Encoding": header("Content codings accepted for request bodies.", "gzip", {
     type: "string",
     const: "gzip",

@@ -14,6 +14,9 @@ const CHECK = { expression: "usage.errors == 0" };
 const CHANNEL = { type: "webhook", url: "https://hooks.example.org/" };
 const SILENCE = { match: {}, until: at(3_600_000) };
 
+const BUDGET = { scope: {}, period: "month", limit_usd: 1 };
+const PAUSE = { customer_id: "nobody", reason: "test" };
+
 /** Bodies and queries that make a route take effect; other routes get an empty object. */
 const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: string }>> = {
   "POST /v1/runs": { body: aRun(1) },
@@ -27,6 +30,9 @@ const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: 
   "POST /v1/checks/try": { body: { check: CHECK } },
   "PUT /v1/channels/:slug": { body: CHANNEL },
   "PUT /v1/silences/:slug": { body: SILENCE },
+  "PUT /v1/budgets/:slug": { body: BUDGET },
+  "PUT /v1/pauses/:slug": { body: PAUSE },
+  "GET /v1/guard/check": { query: "?agent=nightly" },
   "POST /v1/rate-card/reprice": { body: { model: "m", dry_run: true } },
 };
 
@@ -66,6 +72,8 @@ async function nameThings(h: Harness): Promise<Names> {
   await h.request("PUT", "/v1/checks/theirs", { key, body: CHECK });
   await h.request("PUT", "/v1/channels/theirs", { key, body: CHANNEL });
   await h.request("PUT", "/v1/silences/theirs", { key, body: SILENCE });
+  await h.request("PUT", "/v1/budgets/theirs", { key, body: BUDGET });
+  await h.request("PUT", "/v1/pauses/theirs", { key, body: PAUSE });
   await h.request("POST", "/v1/channels/theirs/test", { key });
   const [delivery] = (await h.get("/v1/deliveries", { key })).json.deliveries;
   for (let n = 0; n < 3; n++) {
@@ -92,6 +100,8 @@ async function nameThings(h: Harness): Promise<Names> {
     "/v1/checks/": ["none", "theirs"],
     "/v1/channels/": ["none", "theirs"],
     "/v1/silences/": ["none", "theirs"],
+    "/v1/budgets/": ["none", "theirs"],
+    "/v1/pauses/": ["none", "theirs"],
     "/v1/incidents/": [`inc_eu_${"0".repeat(32)}`, incident.id],
     "/v1/deliveries/": [`whd_eu_${"0".repeat(32)}`, delivery.id],
     "/v1/customers/": ["nobody", "acme"],

@@ -112,6 +112,7 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
   unsupported_encoding: {
     act: (h) => h.post("/v1/runs", aRun(1), { headers: { "Content-Encoding": "br" } }),
   },
+  guard_blocked: "answers in text, as the tests of the guard show",
   rate_limit: "takes as many requests as a burst holds",
   internal_error: {
     options: storeThatFails(new Error("a bug")),

@@ -44,6 +44,15 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
     await h.post("/v1/heartbeats", aHeartbeat(900_001), { key });
     await h.worker.idle();
   },
+  guard: async (h, key) => {
+    const body = { scope: { each: "customer" }, period: "month", limit_usd: 1 };
+    const { status, text } = await h.request("PUT", "/v1/budgets/each", { key, body });
+    assertEquals(status, 202, text);
+    for (let n = 1; n <= RUNS; n++) {
+      const customer_ref = long(n, 256);
+      assertEquals((await h.post("/v1/guard/check", { customer_ref }, { key })).status, 200);
+    }
+  },
   credentials: async () => {},
   rate_buckets: async () => {},
   metrics: async () => {},

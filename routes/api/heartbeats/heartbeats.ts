@@ -25,7 +25,7 @@ import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { recordRefusal } from "../../http/refusal_notes.ts";
-import { answered, endpoints, LOSS_HEADERS, textBody, written } from "../../openapi/describe.ts";
+import { ACK_HEADERS, answered, endpoints, textBody, written } from "../../openapi/describe.ts";
 import { traceparent } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
 import { pingQuery } from "./ping_query.ts";
@@ -65,7 +65,7 @@ const ping: Handler = async (c, deps) => {
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",
-    ...writeHeaders(kind, losses.isEmpty ? null : losses),
+    ...writeHeaders(kind, losses.isEmpty ? null : losses, verdictOf(deps, c, outcome.value)),
   };
   if (!prefersJson(c.req.raw.headers.get("accept"))) {
     return answerText(c, 200, `${["OK", notes.join("\n")].join(" ").trim()}\n`, undefined, headers);
@@ -100,6 +100,15 @@ async function createMonitor(
     losses.drop("cron" in settings.schedule ? "cron" : "every");
     return "the store did not answer, the next ping tries again";
   }
+}
+
+/** Returns the verdict of pauses and budgets about the run of a heartbeat. */
+function verdictOf(
+  { guard }: AppDeps,
+  c: RequestContext,
+  { id, parts, cost }: HeartbeatResult,
+): string | null {
+  return guard.headerOf(c.get("principal"), id, parts, parts.closing === null ? null : cost);
 }
 
 /** Returns when a heartbeat's close arrived, else its opening: retries get the same response. */
@@ -180,7 +189,8 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       const outcome = await writeHeartbeat(deps, c, parsed.value.request, losses);
       if (!outcome.ok) return fail(c, outcome.problem);
       const json = heartbeat.write(outcome.value);
-      return answerWrite(c, outcome.value.kind, json, losses.isEmpty ? null : losses);
+      const lost = losses.isEmpty ? null : losses;
+      return answerWrite(c, outcome.value.kind, json, lost, verdictOf(deps, c, outcome.value));
     },
     summary: "Record a complete run",
     description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +
@@ -190,7 +200,7 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       "`Runledger-Dropped` names them. Counts as one event.",
     headers: traceparent,
     body: heartbeatBody.meta({ id: "HeartbeatRequest" }),
-    answers: written(heartbeat, LOSS_HEADERS),
+    answers: written(heartbeat, ACK_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     links: ["getRun", "getRunCost", "finishRun", "addScore"],
     idempotency: "id",
@@ -238,7 +248,7 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
     answers: [{
       ...answered(200, "Stored, now or previously.", textBody("text/plain")),
       also: { "application/json": pinged.schema },
-      headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", ...LOSS_HEADERS],
+      headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", ...ACK_HEADERS],
     }],
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     errorsAsText: true,

@@ -21,14 +21,16 @@ import { runStatus } from "../../openapi/fields.ts";
 import { idValue, instantValue, objectValue, textValue, wire } from "../../openapi/wire.ts";
 import { parseCursor, runAnswer } from "./run_json.ts";
 
-export const openRun: Handler = async (c, { runs, environment }) => {
+export const openRun: Handler = async (c, { guard, runs, environment }) => {
   const parsed = parseOpen(c.get("body"), parseContext(c));
   if (!parsed.ok) return fail(c, parsed.problem);
   const { request, losses } = parsed.value;
   const outcome = await runs.open(c.get("principal").team, request, environment.now());
   if (outcome.kind === "refused") return fail(c, outcome.problem);
   if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
-  return answerWrite(c, outcome.kind, openedRun.write({ request, parts: outcome.parts }), losses);
+  const { kind, parts } = outcome;
+  const verdict = guard.headerOf(c.get("principal"), request.id, parts, null);
+  return answerWrite(c, kind, openedRun.write({ request, parts }), losses, verdict);
 };
 
 /** Response of `POST /v1/runs`. */

@@ -12,13 +12,13 @@ import { openBody } from "../../../domain/ingest/open.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseEvents, parseLargeEvents } from "../../../domain/ingest/parse_events.ts";
 import { parseScore, scoreBody } from "../../../domain/ingest/score.ts";
-import type { Closing, Score } from "../../../domain/runs/run.ts";
+import type { Closing, RunParts, Score } from "../../../domain/runs/run.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import { teamKey } from "../../http/access.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
 import { parseContext } from "../../http/context.ts";
 import { TurnClock } from "../../http/in_turns.ts";
-import { answered, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
+import { ACK_HEADERS, answered, endpoints, written } from "../../openapi/describe.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
 import { EVENT, RUN } from "./examples.ts";
 import { scoreValue } from "./run_json.ts";
@@ -108,7 +108,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       "stays as it was opened first. An unknown `agent` is created. Counts as one event.",
     headers: traceparent,
     body: openBody.meta({ id: "OpenRunRequest" }),
-    answers: written(openedRun, LOSS_HEADERS),
+    answers: written(openedRun, ACK_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     links: ["appendEvents", "finishRun", "addScore", "getRun", "getRunCost"],
     idempotency: "id",
@@ -133,7 +133,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     route: "POST /v1/runs/:id/events",
     access: teamKey("ingest"),
     bodyShape: "events",
-    handler: async (c, { runs, environment }) => {
+    handler: async (c, { guard, runs, environment }) => {
       const id = parseRunId(c.req.param("id") ?? "");
       if (!id.ok) return fail(c, id.problem);
       const body = c.get("body");
@@ -146,10 +146,11 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       const { team } = c.get("principal");
       const outcome = await runs.append(team, id.value, request, environment.now());
       if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
-      const { accepted, duplicates, scoresDropped = 0 } = outcome;
+      const { accepted, duplicates, cost, scoresDropped = 0 } = outcome;
       const all = scoresDropped === 0 ? losses : losses ?? new Losses();
       all?.remove("scores", scoresDropped);
-      return answerWrite(c, "stored", batchReceipt.write({ accepted, duplicates }), all);
+      const verdict = guard.headerOf(c.get("principal"), id.value, null, cost);
+      return answerWrite(c, "stored", batchReceipt.write({ accepted, duplicates }), all, verdict);
     },
     summary: "Append events",
     description:
@@ -160,7 +161,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       "above 1 MiB may have at most 400,000 of `{`, `[` and `:` outside of texts.",
     pathFields,
     body: eventsBody,
-    answers: [answered(202, "Every event of the batch is stored.", batchReceipt, ...LOSS_HEADERS)],
+    answers: [answered(202, "Every event of the batch is stored.", batchReceipt, ...ACK_HEADERS)],
     errors: ["invalid_id", "missing_field", "unknown_region", "batch_too_large", "id_conflict"],
     idempotency: "item",
     example: {
@@ -184,18 +185,21 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
   finishRun: {
     route: "POST /v1/runs/:id/finish",
     access: teamKey("ingest"),
-    handler: async (c, { runs, environment }) => {
+    handler: async (c, { guard, runs, environment }) => {
       const id = parseRunId(c.req.param("id") ?? "");
       if (!id.ok) return fail(c, id.problem);
       const { team } = c.get("principal");
+      const verdictOf = (parts: RunParts) =>
+        guard.headerOf(c.get("principal"), id.value, parts, null);
       const recordOf = (closing: Closing) => finishRecord.write({ ...closing, id: id.value });
       const parsed = parseFinish(c.get("body"), parseContext(c));
       if (!parsed.ok) {
         // A first finish is never read before it is written; a further one may say anything (R35).
-        const stored = (await runs.find(team, id.value))?.parts.closing ?? null;
-        return stored === null || stored.closedBy === "idle"
+        const parts = (await runs.find(team, id.value))?.parts;
+        const stored = parts?.closing ?? null;
+        return parts === undefined || stored === null || stored.closedBy === "idle"
           ? fail(c, parsed.problem)
-          : answerWrite(c, "replayed", recordOf(stored), null);
+          : answerWrite(c, "replayed", recordOf(stored), null, verdictOf(parts));
       }
       const { request, losses } = parsed.value;
       const outcome = await runs.finish(team, id.value, request, environment.now());
@@ -203,7 +207,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       const { closing } = outcome.parts;
       // A finish is always closed, whether stored or replayed.
       if (closing === null) throw new TypeError("A finished run has no close");
-      return answerWrite(c, outcome.kind, recordOf(closing), losses);
+      return answerWrite(c, outcome.kind, recordOf(closing), losses, verdictOf(outcome.parts));
     },
     summary: "Finish a run",
     description:
@@ -212,7 +216,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       "Counts as one event.",
     pathFields,
     body: finishBody.meta({ id: "FinishRequest" }),
-    answers: written(finishRecord, LOSS_HEADERS),
+    answers: written(finishRecord, ACK_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "id_conflict"],
     links: ["getRun", "getRunCost", "addScore"],
     idempotency: "id",

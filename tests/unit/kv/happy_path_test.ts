@@ -67,7 +67,7 @@ Deno.test("no call of an ordinary run reads: open, events, finish, heartbeats", 
   for (const n of [1, 2, 3]) {
     const counts = await runs.append(TEAM, id(1), [event(n), event(n + 1)], NOON);
     const [accepted, duplicates] = n === 1 ? [2, 0] : [1, 1];
-    assertEquals(counts, { kind: "stored", accepted, duplicates });
+    assertEquals(counts, { kind: "stored", accepted, duplicates, cost: 0n });
   }
   assertEquals(reads(), 0);
   // The close of a started heartbeat needs its opening.

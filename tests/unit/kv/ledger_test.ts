@@ -38,7 +38,7 @@ async function readAll(runs: RunStore): Promise<string[]> {
   }
 }
 
-const ONE_STORED = { kind: "stored", accepted: 1, duplicates: 0 } as const;
+const ONE_STORED = { kind: "stored", accepted: 1, duplicates: 0, cost: 0n } as const;
 
 function storedCounts(outcome: AppendOutcome) {
   assert(outcome.kind === "stored");
@@ -82,7 +82,7 @@ Deno.test("ledger: after a restart every stored event is a duplicate, on whichev
   const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }));
   for (const from of [950, 0, 500, 270]) {
     const counts = await cold.append(TEAM, ID, range(from, 50), NOON);
-    assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 50 });
+    assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 50, cost: 0n });
   }
   assertEquals(await Array.fromAsync(temp.store.reader.list({ prefix: [] })), before);
 });
@@ -111,7 +111,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   await runStoreOf(temp.store).append(TEAM, ID, [event(1)], NOON);
   // A writer with an empty cache tries "no ledger yet" first, and loses that check.
   const counts = await runStoreOf(temp.store).append(TEAM, ID, large, NOON);
-  assertEquals(counts, { kind: "stored", accepted: 8, duplicates: 0 });
+  assertEquals(counts, { kind: "stored", accepted: 8, duplicates: 0, cost: 0n });
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 10, `${chunks.length} pieces are not staged`);
   assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
@@ -128,7 +128,7 @@ Deno.test("ledger: a duplicate of a large batch sent to a cold writer leaves no 
   await runStoreOf(temp.store).append(TEAM, ID, large, NOON);
   const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }), ({ key }) => key);
   const counts = await runStoreOf(temp.store).append(TEAM, ID, large, NOON);
-  assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 8 });
+  assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 8, cost: 0n });
   const after = await Array.fromAsync(temp.store.reader.list({ prefix: [] }), ({ key }) => key);
   assertEquals(after, before);
 });
@@ -181,7 +181,7 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
     fault = "none";
     const counts = await runs.append(TEAM, ID, batch, NOON);
     const duplicates = batch.length - accepted;
-    assertEquals(counts, { kind: "stored", accepted, duplicates });
+    assertEquals(counts, { kind: "stored", accepted, duplicates, cost: 0n });
   }
   assertEquals((await readAll(runs)).length, sentCount);
   assertEquals(await usage(temp), sentCount);

@@ -102,7 +102,7 @@ async function appendCosts(store: Store, team: Team, run: RunId, from: number) {
     counted(() => runs.append(team, run, linesOf(n, 1, 50, NOON)[0]?.events ?? [], NOON));
   const [cold, warm] = [await append(from), await append(from + 50)];
   for (const { of } of [cold, warm]) {
-    assertEquals(of, { kind: "stored", accepted: 50, duplicates: 0 });
+    assertEquals(of, { kind: "stored", accepted: 50, duplicates: 0, cost: 0n });
   }
   return { cold: cold.rows, warm: warm.rows };
 }
@@ -142,7 +142,7 @@ Deno.test("long run: runs that together do not fit memory read no more than thei
     for (const n of [1, 2]) {
       const batch = [aLine(2_000_000 + round, NOON)];
       const { rows, of } = await counted(() => runs.append(team, id(n), batch, NOON));
-      assertEquals(of, { kind: "stored", accepted: 1, duplicates: 0 });
+      assertEquals(of, { kind: "stored", accepted: 1, duplicates: 0, cost: 0n });
       // Without id rows one of them would also read its later pages.
       assert(rows <= ID_PAGES_MAX + 10, `${rows} rows`);
     }
@@ -159,9 +159,9 @@ Deno.test("long run: each event is stored once, also when another process resend
     const fresh = [next++, next++];
     const sentEvents = [...STORED, ...fresh, ...fresh].map((n) => aLine(n, NOON));
     const outcome = await runs.append(team, id(1), sentEvents, NOON);
-    assertEquals(outcome, { kind: "stored", accepted: 2, duplicates: STORED.length + 2 });
+    assertEquals(outcome, { kind: "stored", accepted: 2, duplicates: STORED.length + 2, cost: 0n });
     const again = await runs.append(team, id(1), sentEvents, NOON);
-    assertEquals(again, { kind: "stored", accepted: 0, duplicates: sentEvents.length });
+    assertEquals(again, { kind: "stored", accepted: 0, duplicates: sentEvents.length, cost: 0n });
   };
   await send(current);
   await send(current);
@@ -182,13 +182,13 @@ Deno.test("long run: a growing run moves from pages to rows without losing or re
   ];
   for (const { events } of batches) {
     const outcome = await runs.append(team, id(2), events, NOON);
-    assertEquals(outcome, { kind: "stored", accepted: events.length, duplicates: 0 });
+    assertEquals(outcome, { kind: "stored", accepted: events.length, duplicates: 0, cost: 0n });
   }
   const rows = await temp.keysBelow(keys.eventIds(team.id, id(2)));
   assertEquals(rows.length, PAGE_BATCHES_MAX + 10);
   for (const { events } of batches.filter((_, i) => i % 50 === 0)) {
     const cold = await runsOf(temp.store).append(team, id(2), events, NOON);
-    assertEquals(cold, { kind: "stored", accepted: 0, duplicates: events.length });
+    assertEquals(cold, { kind: "stored", accepted: 0, duplicates: events.length, cost: 0n });
   }
   await new RetentionHarness(temp.store).work();
   await assertExact(temp.store);
@@ -266,7 +266,7 @@ Deno.test("long run: expired events stay known, and every sum stays exact", asyn
   ]);
   for (const n of STORED) {
     const again = await archive.runs.append(team, id(1), [aLine(n, NOON)], archive.nowMs);
-    assertEquals(again, { kind: "stored", accepted: 0, duplicates: 1 });
+    assertEquals(again, { kind: "stored", accepted: 0, duplicates: 1, cost: 0n });
   }
   await assertClean(temp.store);
 });

@@ -1,0 +1,178 @@
+/**
+ * Spend of groups by day in memory, from the roll-ups that the spend page reads.
+ *
+ * A figure is read once; then the commits of this process publish what they change of it. Other
+ * processes change roll-ups too, so an old figure is read again.
+ *
+ * @module
+ */
+import { decodeTime } from "@std/ulid";
+import type { TeamId } from "../../domain/core/ids.ts";
+import { daysInUse, type SpendByDay, type Spent } from "../../domain/budgets/verdict.ts";
+import { DAY_MS } from "../../domain/core/time.ts";
+import { PENDING_LANES } from "../../domain/runs/stages.ts";
+import { groupName, type RollupGroup, type RollupRow } from "../../domain/spend/rollup.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
+import type { Memory } from "../../runtime/memory.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import type { TeamConfig } from "../config/objects.ts";
+import { decodeRollup } from "../spend/rollups.ts";
+import { keyPart } from "../index/entries.ts";
+import { getAll, listRows, type Store } from "../store.ts";
+import type { TeamSet } from "../team/rows.ts";
+
+/** Spend of one group on some days. */
+export interface Figure {
+  /** Days with spend among those that were read. */
+  readonly days: SpendByDay;
+  /** Days that were read, in order. */
+  readonly read: readonly string[];
+  /** Time of the read, unix milliseconds. */
+  readonly readAtMs: number;
+  /** Everything acknowledged before is in the days, unix milliseconds. */
+  readonly staleAsOf: number;
+}
+
+/** A figure, and the days that commits have published since its latest read began. */
+interface StoredFigure extends Figure {
+  readonly days: Map<string, Spent>;
+  published: Set<string>;
+}
+
+/** Bytes of a figure without its days, and of a day. */
+const FIGURE_BYTES = 300, DAY_BYTES = 120;
+
+/** Days of a figure that are counted for memory: periods have at most 42. */
+const DAYS_COUNTED = 31;
+
+/** Kinds of roll-ups that budgets are about. */
+const KINDS: ReadonlySet<RollupGroup["kind"]> = new Set(["total", "agent", "customer", "feature"]);
+
+/** Receives what commits publish. */
+export interface FigureListener {
+  /** Figures of a team have changed. */
+  readonly published: (team: TeamId) => void;
+  /** A commit of a team's runs was made under a configuration. */
+  readonly configured: (team: TeamId, config: TeamConfig) => void;
+}
+
+/** Figures of all teams, within one share of the memory. */
+export class Figures {
+  readonly #figures: ByteCache<string, StoredFigure>;
+  /** Teams with figures: commits of all others end here. */
+  readonly #teams = new Set<TeamId>();
+  #window: { readonly untilMs: number; readonly fromMs: number; readonly days: readonly string[] } =
+    {
+      fromMs: 0,
+      untilMs: 0,
+      days: [],
+    };
+  /** Null before there is one. */
+  listener: FigureListener | null = null;
+
+  constructor(memory: Memory) {
+    this.#figures = createByteCache({
+      memory,
+      share: "guard",
+      part: 0.6,
+      bytesOf: (_, name) => FIGURE_BYTES + DAYS_COUNTED * DAY_BYTES + BYTES_PER_CHAR * name.length,
+    });
+  }
+
+  /** Returns the figure of a group; undefined if the days in use were not read. */
+  get(team: TeamId, group: RollupGroup, nowMs: number): Figure | undefined {
+    const figure = this.#figures.get(nameOf(team, group));
+    return figure?.read[0] === this.#days(nowMs)[0] ? figure : undefined;
+  }
+
+  /**
+   * Reads the figures of groups. A day that a commit publishes meanwhile stays as published.
+   *
+   * @param nowMs time of the read, unix milliseconds
+   */
+  async read(
+    store: Store,
+    team: TeamId,
+    groups: readonly RollupGroup[],
+    nowMs: number,
+  ): Promise<void> {
+    const days = this.#days(nowMs);
+    const names = groups.map((group) => nameOf(team, group));
+    for (const name of names) this.#figures.peek(name)?.published.clear();
+    this.#teams.add(team);
+    // Before the sums: what is not pending by then is in them.
+    const staleAsOf = await projectedToMs(store, nowMs);
+    const rows = await getAll(
+      store,
+      groups.flatMap((group) =>
+        days.map((day) => keys.rollup(team, group.kind, day, keyPart(group)))
+      ),
+    );
+    for (const [i, name] of names.entries()) {
+      const known = this.#figures.peek(name);
+      const read = new Map<string, Spent>();
+      for (const { key, value } of rows.slice(i * days.length, (i + 1) * days.length)) {
+        const day = keyParts.day(key);
+        const spent = known?.published.has(day)
+          ? known.days.get(day)
+          : value instanceof Uint8Array
+          ? spentOf(decodeRollup(day, value))
+          : undefined;
+        if (spent !== undefined) read.set(day, spent);
+      }
+      const figure = {
+        days: read,
+        read: days,
+        readAtMs: nowMs,
+        staleAsOf,
+        published: new Set<string>(),
+      };
+      this.#figures.set(name, figure);
+    }
+  }
+
+  /** Publishes roll-ups that a commit has changed, in the order of their differences. */
+  publish(team: TeamId, differences: readonly RollupRow[], rows: readonly TeamSet[]): void {
+    if (!this.#teams.has(team)) return;
+    for (const [i, { day, group }] of differences.entries()) {
+      const figure = KINDS.has(group.kind) ? this.#figures.peek(nameOf(team, group)) : undefined;
+      if (!figure?.read.includes(day)) continue;
+      const row = rows[i]?.value as RollupRow | null;
+      if (row === null) figure.days.delete(day);
+      else figure.days.set(day, spentOf(row));
+      figure.published.add(day);
+    }
+    this.listener?.published(team);
+  }
+
+  /** Drops the figures of a group, such as those of a customer that is deleted. */
+  forget(team: TeamId, group: RollupGroup): void {
+    this.#figures.delete(nameOf(team, group));
+  }
+
+  /** Returns the days in use, which change at midnight. */
+  #days(nowMs: number): readonly string[] {
+    const { fromMs, untilMs } = this.#window;
+    if (nowMs < fromMs || nowMs >= untilMs) {
+      const midnight = Math.floor(nowMs / DAY_MS) * DAY_MS;
+      this.#window = { fromMs: midnight, untilMs: midnight + DAY_MS, days: daysInUse(nowMs) };
+    }
+    return this.#window.days;
+  }
+}
+
+function nameOf(team: TeamId, group: RollupGroup): string {
+  return `${team} ${groupName(group)}`;
+}
+
+function spentOf({ measures: { cost, unpricedCalls } }: RollupRow): Spent {
+  return { cost, unpricedCalls };
+}
+
+/** Returns the time before which all acknowledged calls are in the roll-ups, unix milliseconds. */
+async function projectedToMs(store: Store, nowMs: number): Promise<number> {
+  const lanes = PENDING_LANES.map((lane) => ({ prefix: keys.pendingLane(lane) }));
+  const oldest = await Promise.all(lanes.map((lane) => listRows(store, lane, { limit: 1 })));
+  // The name of a mark begins with its time.
+  return Math.min(nowMs, ...oldest.flat().map(({ key }) => decodeTime(keyParts.id(key))));
+}

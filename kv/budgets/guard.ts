@@ -1,0 +1,455 @@
+/**
+ * Judges runs by budgets and pauses: from memory for acknowledgements, with a read for checks.
+ *
+ * @module
+ */
+import {
+  type Budget,
+  type GuardConfig,
+  type GuardSubject,
+  includes,
+  placeOf,
+} from "../../domain/budgets/budget.ts";
+import {
+  type BudgetVerdict,
+  byBadness,
+  decisionOf,
+  groupNameOf,
+  groupOf,
+  headerOf,
+  judgeBudget,
+  nextChangeMs,
+  NOTHING_SPENT,
+  ofPeriods,
+  pausesOf,
+  spentIn,
+  type Verdict,
+} from "../../domain/budgets/verdict.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { Picodollars } from "../../domain/pricing/money.ts";
+import { costOfRun } from "../../domain/runs/cost.ts";
+import { labelsOf, type RunParts } from "../../domain/runs/run.ts";
+import { groupName, type RollupGroup } from "../../domain/spend/rollup.ts";
+import type { Principal } from "../../domain/teams/credentials.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
+import { outsideScope } from "../base/reads.ts";
+import { readConfig, type TeamConfig } from "../config/objects.ts";
+import { readHead } from "../runs/heads.ts";
+import type { Store } from "../store.ts";
+import { pendingName } from "../writer/group.ts";
+import type { Figure, Figures } from "./figures.ts";
+
+/** Age after which a figure is read again, milliseconds. */
+const FRESH_MS = 1_000;
+
+/** Age from which no acknowledgement shows a figure, milliseconds. */
+const SHOWN_MS_MAX = 60_000;
+
+/** Age after which a configuration without budgets is read again where others may change it. */
+const EMPTY_FRESH_MS = 5_000;
+
+/** Maximum reads of a team in the background within a second. */
+const READS_PER_SECOND = 20;
+
+/** Maximum subjects of a team whose verdicts are kept until the next change. */
+const VERDICTS_MAX = 200;
+
+/** Bytes of an object of a team, of a team without any, and of a run without its labels. */
+const OBJECT_BYTES = 1_000, TEAM_BYTES = 800, RUN_BYTES = 200;
+
+/** A team's budgets and pauses, with the verdicts that hold until something changes. */
+interface TeamGuard {
+  readonly config: GuardConfig;
+  /** Budgets of periods, and of each run. */
+  readonly ofPeriods: readonly Budget[];
+  readonly ofRuns: readonly Budget[];
+  readonly version: number;
+  /** Time of the read, unix milliseconds. */
+  readAtMs: number;
+  readonly verdicts: Map<string, SubjectVerdict>;
+  /** Times between which the verdicts hold, unix milliseconds. */
+  lastMs: number;
+  untilMs: number;
+  /** Reads in the background within a second. */
+  readonly reads: { second: number; count: number };
+}
+
+/** A verdict about a subject, from figures that may lack. */
+interface SubjectVerdict extends Verdict {
+  readonly groups: readonly RollupGroup[];
+  /** True if a budget was left out, because its figure is missing or too old. */
+  readonly isPartial: boolean;
+  /** Times from which a figure is to be read again, and is not shown, unix milliseconds. */
+  readonly freshToMs: number;
+  readonly shownToMs: number;
+}
+
+/** A run whose calls are acknowledged here. */
+interface KnownRun {
+  readonly subject: GuardSubject;
+  /** Cost of its events; null if it is not known. */
+  readonly spent: Picodollars | null;
+}
+
+/** An answer to a check. */
+export interface CheckedGuard extends Verdict {
+  /** Time of the check, unix milliseconds. */
+  readonly atMs: number;
+  /** Everything acknowledged before is in the figures, unix milliseconds. */
+  readonly asOfMs: number;
+}
+
+/** Dependencies of the guard. */
+export interface GuardDeps {
+  readonly store: Store;
+  readonly figures: Figures;
+  /** Returns unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** Subject of calls whose run is not known: only budgets and pauses of the team have it. */
+const NOBODY: GuardSubject = { agent: null, customer: null, feature: null };
+
+/** Judges the runs of all teams. */
+export class RunGuard {
+  readonly #store: Store;
+  readonly #figures: Figures;
+  readonly #now: () => number;
+  readonly #teams: ByteCache<TeamId, TeamGuard>;
+  readonly #runs: ByteCache<string, KnownRun>;
+  /** Reads under way, by name: several callers share one. */
+  readonly #reading = new Map<string, Promise<void>>();
+  /** The latest configuration that was read: it may be too large for the cache. */
+  #last: TeamGuard | null = null;
+
+  constructor({ store, figures, now }: GuardDeps) {
+    const { memory } = store;
+    [this.#store, this.#figures, this.#now] = [store, figures, now];
+    this.#teams = createByteCache({
+      memory,
+      share: "guard",
+      part: 0.2,
+      bytesOf: ({ config: { budgets, pauses } }) =>
+        TEAM_BYTES + OBJECT_BYTES * (budgets.length + pauses.length),
+    });
+    this.#runs = createByteCache({
+      memory,
+      share: "guard",
+      part: 0.2,
+      bytesOf: ({ subject: { agent, customer, feature } }, name) =>
+        RUN_BYTES + BYTES_PER_CHAR * `${agent}${customer}${feature}${name}`.length,
+    });
+    figures.listener = {
+      published: (team) => this.#teams.peek(team)?.verdicts.clear(),
+      configured: (team, config) => {
+        const known = this.#teams.peek(team);
+        if (known?.version === config.version) known.readAtMs = now();
+        else this.#set(team, config);
+      },
+    };
+  }
+
+  /**
+   * Returns the value of `Runledger-Guard` for the acknowledgement of a call of a run, from memory;
+   * null to leave the header out.
+   *
+   * @param parts of the run as the call knows them; null if it knows none
+   * @param spent cost of the run's events after the call; null if the call does not know it
+   */
+  headerOf(
+    { team: { id: team }, grant }: Principal,
+    run: RunId,
+    parts: RunParts | null,
+    spent: Picodollars | null,
+  ): string | null {
+    const guard = this.#teams.get(team);
+    const nowMs = this.#now();
+    if (this.#isOld(guard, nowMs)) this.#inBackground(guard, () => this.#readConfig(team));
+    if (guard === undefined || isEmpty(guard.config)) return null;
+    const known = this.#runOf(guard, team, run, parts, spent);
+    const verdict = this.#verdictOf(guard, team, known?.subject ?? NOBODY, nowMs);
+    if (nowMs >= verdict.freshToMs) {
+      const old = this.#oldOf(team, verdict.groups, nowMs);
+      this.#inBackground(guard, () => this.#readFigures(guard, team, old));
+    }
+    const withRun = judgeRun(guard, verdict, known ?? { subject: NOBODY, spent }, nowMs);
+    const isUnsure = withRun.isPartial || known === null;
+    if (isUnsure && decisionOf(withRun) !== "block") return null;
+    return headerOf(withRun, nowMs, grant.kind === "ping_token" ? grant.agent : null);
+  }
+
+  /**
+   * Judges a subject by figures that are at most a second old.
+   *
+   * @throws {StorageUnavailable} when the store fails
+   */
+  async check(team: TeamId, subject: GuardSubject): Promise<CheckedGuard> {
+    const atMs = this.#now();
+    const guard = await this.#current(team, atMs);
+    const groups = groupsOf(guard, subject);
+    await this.#readFigures(guard, team, this.#oldOf(team, groups, atMs));
+    const verdict = this.#verdictOf(guard, team, subject, atMs);
+    const asOfMs = Math.min(atMs, ...verdict.budgets.map(({ asOfMs }) => asOfMs));
+    return { pauses: verdict.pauses, budgets: verdict.budgets, atMs, asOfMs };
+  }
+
+  /** Returns the pauses and hard budgets that block runs of an agent; figures may be a second old. */
+  async blockersOf(team: TeamId, agent: string): Promise<CheckedGuard> {
+    return await this.check(team, { ...NOBODY, agent });
+  }
+
+  /** Judges budgets by the spend of their only group; leaves out those of each and of runs. */
+  async judge(
+    team: TeamId,
+    budgets: readonly Budget[],
+  ): Promise<ReadonlyMap<string, BudgetVerdict>> {
+    const nowMs = this.#now();
+    const guard = await this.#current(team, nowMs);
+    const named = ofPeriods(budgets).flatMap((budget) => {
+      const group = onlyGroupOf(budget);
+      return group === null ? [] : [{ budget, group }];
+    });
+    const groups = named.map(({ group }) => group);
+    await this.#readFigures(guard, team, this.#oldOf(team, groups, nowMs));
+    return new Map(named.flatMap(({ budget, group }) => {
+      const figure = this.#figures.get(team, group, nowMs);
+      return figure === undefined ? [] : [[budget.slug, judged(budget, null, figure, nowMs)]];
+    }));
+  }
+
+  /** Reads the budgets and pauses of a team again, after one of them has changed. */
+  async reload(team: TeamId): Promise<void> {
+    await this.#reading.get(`config ${team}`);
+    await this.#readConfig(team);
+  }
+
+  /** Drops what is known of a group, such as a customer that is deleted. */
+  forget(team: TeamId, group: RollupGroup): void {
+    this.#figures.forget(team, group);
+    this.#teams.peek(team)?.verdicts.clear();
+  }
+
+  /** Resolves when no read is under way. */
+  async idle(): Promise<void> {
+    while (this.#reading.size > 0) await Promise.allSettled(this.#reading.values());
+  }
+
+  /** Returns whether a configuration must be read: commits of this process tell their own. */
+  #isOld(guard: TeamGuard | undefined, nowMs: number): boolean {
+    if (!this.#store.limits.mayRepeat) return false;
+    if (guard === undefined) return true;
+    return isOlder(guard.readAtMs, nowMs, isEmpty(guard.config) ? EMPTY_FRESH_MS : FRESH_MS);
+  }
+
+  async #current(team: TeamId, nowMs: number): Promise<TeamGuard> {
+    const known = this.#teams.get(team);
+    if (known !== undefined && !this.#isOld(known, nowMs)) return known;
+    await this.#readConfig(team);
+    return this.#teams.peek(team) ?? this.#last as TeamGuard;
+  }
+
+  #readConfig(team: TeamId): Promise<void> {
+    return this.#once([`config ${team}`], team, async () => {
+      this.#set(team, await readConfig(this.#store, team));
+    });
+  }
+
+  #set(team: TeamId, { version, budgets, pauses }: TeamConfig): void {
+    const enabled = budgets.filter(({ settings }) => settings.enabled);
+    const guard: TeamGuard = {
+      config: { budgets: enabled, pauses },
+      ofPeriods: ofPeriods(enabled),
+      ofRuns: enabled.filter(({ settings }) => settings.period === "run"),
+      version,
+      readAtMs: this.#now(),
+      verdicts: new Map(),
+      lastMs: 0,
+      untilMs: 0,
+      reads: this.#teams.peek(team)?.reads ?? { second: 0, count: 0 },
+    };
+    this.#last = guard;
+    this.#teams.set(team, guard);
+  }
+
+  /** Reads the figures of groups, each of them once at a time. */
+  async #readFigures(
+    guard: TeamGuard,
+    team: TeamId,
+    groups: readonly RollupGroup[],
+  ): Promise<void> {
+    const names = new Map(groups.map((group) => [`${team} ${groupName(group)}`, group]));
+    const others = [...names.keys()].flatMap((name) => this.#reading.get(name) ?? []);
+    const missing = [...names].filter(([name]) => !this.#reading.has(name));
+    if (missing.length === 0) return void await Promise.all(others);
+    const reading = this.#once(missing.map(([name]) => name), team, async () => {
+      const some = missing.map(([, group]) => group);
+      await this.#figures.read(this.#store, team, some, this.#now());
+      guard.verdicts.clear();
+    });
+    await Promise.all([...others, reading]);
+  }
+
+  /** Returns the groups whose figures are missing or to be read again. */
+  #oldOf(team: TeamId, groups: readonly RollupGroup[], nowMs: number): readonly RollupGroup[] {
+    return groups.filter((group) => {
+      const figure = this.#figures.get(team, group, nowMs);
+      return figure === undefined || isOlder(figure.readAtMs, nowMs, FRESH_MS);
+    });
+  }
+
+  /** Returns the verdict about a subject, from figures in memory. */
+  #verdictOf(guard: TeamGuard, team: TeamId, subject: GuardSubject, nowMs: number): SubjectVerdict {
+    // Without a change, only the time changes verdicts; it may have been set back.
+    const isOver = nowMs >= guard.untilMs || nowMs < guard.lastMs;
+    if (isOver) guard.untilMs = nextChangeMs(guard.config, nowMs);
+    if (isOver || guard.verdicts.size >= VERDICTS_MAX) guard.verdicts.clear();
+    guard.lastMs = nowMs;
+    const name = JSON.stringify([subject.agent, subject.customer, subject.feature]);
+    const known = guard.verdicts.get(name);
+    if (known !== undefined && nowMs < known.shownToMs) return known;
+    const groups = groupsOf(guard, subject);
+    const figures = new Map<string, Figure>();
+    for (const group of groups) {
+      const figure = this.#figures.get(team, group, nowMs);
+      if (figure !== undefined && !isOlder(figure.staleAsOf, nowMs, SHOWN_MS_MAX)) {
+        figures.set(groupName(group), figure);
+      }
+    }
+    const budgets = guard.ofPeriods.flatMap((budget) => {
+      const group = groupOf(budget, subject);
+      const figure = group === null ? undefined : figures.get(groupName(group));
+      return figure === undefined
+        ? []
+        : [judged(budget, groupNameOf(budget, subject), figure, nowMs)];
+    });
+    const all = [...figures.values()];
+    const isPartial = all.length < groups.length;
+    const isOld = isPartial || all.some(({ readAtMs }) => isOlder(readAtMs, nowMs, FRESH_MS));
+    const verdict: SubjectVerdict = {
+      pauses: pausesOf(guard.config, subject, nowMs),
+      budgets: budgets.sort(byBadness),
+      groups,
+      isPartial,
+      freshToMs: isOld ? nowMs : Math.min(...all.map(({ readAtMs }) => readAtMs + FRESH_MS)),
+      shownToMs: Math.min(...all.map(({ staleAsOf }) => staleAsOf + SHOWN_MS_MAX)),
+    };
+    guard.verdicts.set(name, verdict);
+    return verdict;
+  }
+
+  /** Returns the labels and the cost of a run; null while they are being read. */
+  #runOf(
+    guard: TeamGuard,
+    team: TeamId,
+    run: RunId,
+    parts: RunParts | null,
+    spent: Picodollars | null,
+  ): KnownRun | null {
+    const name = pendingName(team, run);
+    const known = this.#runs.get(name);
+    if (parts?.opening || known !== undefined) {
+      const labels = parts === null ? known?.subject : mergedLabels(parts, known?.subject);
+      const cost = spent ?? known?.spent ?? (parts?.opening ? 0n : null);
+      const { agent = null, customer = null, feature = null } = labels ?? {};
+      const now: KnownRun = { subject: { agent, customer, feature }, spent: cost };
+      // A run of one call is over.
+      const isOneCall = known === undefined && Boolean(parts?.closing);
+      if (!isOneCall && !isSameRun(known, now)) this.#runs.set(name, now);
+      return now;
+    }
+    this.#inBackground(guard, () =>
+      this.#once([`run ${name}`], team, async () => {
+        const { head } = await readHead({ store: this.#store, team, id: run });
+        const { agent, customer, feature } = labelsOf(head.parts);
+        // A call may have been acknowledged meanwhile; an opening that is on its way is awaited.
+        if (agent === null || this.#runs.has(name)) return;
+        const spent = costOfRun(head).amount;
+        this.#runs.set(name, { subject: { agent, customer, feature }, spent });
+      }));
+    return null;
+  }
+
+  /** Starts a read, unless the team had enough of them within this second. Failures are ignored. */
+  #inBackground(guard: TeamGuard | undefined, read: () => Promise<void>): void {
+    const second = Math.floor(this.#now() / 1_000);
+    const reads = guard?.reads ?? { second, count: 0 };
+    if (reads.second !== second) [reads.second, reads.count] = [second, 0];
+    if (++reads.count > READS_PER_SECOND) return;
+    // A later acknowledgement tries again.
+    read().catch(() => {});
+  }
+
+  /** Runs a read of a team, unless one of the first name is under way. */
+  #once(names: readonly string[], team: TeamId, read: () => Promise<void>): Promise<void> {
+    const known = this.#reading.get(names[0] ?? "");
+    if (known !== undefined) return known;
+    // Several calls share it, so it does not end with one of them.
+    const reading = outsideScope(() => this.#store.reads.run(team, read)).finally(() => {
+      for (const name of names) this.#reading.delete(name);
+    });
+    for (const name of names) this.#reading.set(name, reading);
+    return reading;
+  }
+}
+
+/** Adds the verdicts of a run's own budgets. */
+function judgeRun(
+  { ofRuns }: TeamGuard,
+  verdict: SubjectVerdict,
+  { subject, spent }: KnownRun,
+  nowMs: number,
+): SubjectVerdict {
+  const inScope = ofRuns.filter(({ settings: { scope } }) => includes(scope, subject));
+  if (inScope.length === 0) return verdict;
+  if (spent === null) return { ...verdict, isPartial: true };
+  const budgets = inScope.map((budget) =>
+    judgeBudget(budget, null, { ...NOTHING_SPENT, cost: spent }, nowMs, nowMs)
+  );
+  return { ...verdict, budgets: [...verdict.budgets, ...budgets].sort(byBadness) };
+}
+
+function judged(
+  budget: Budget,
+  group: string | null,
+  { days, staleAsOf }: Figure,
+  nowMs: number,
+): BudgetVerdict {
+  return judgeBudget(budget, group, spentIn(budget, days, nowMs), staleAsOf, nowMs);
+}
+
+/** Returns the different groups that the budgets of a subject are about. */
+function groupsOf({ ofPeriods }: TeamGuard, subject: GuardSubject): RollupGroup[] {
+  const groups = ofPeriods.flatMap((budget) => groupOf(budget, subject) ?? []);
+  return [...new Map(groups.map((group) => [groupName(group), group])).values()];
+}
+
+/** Returns the group of a budget that is about one; null for each. */
+function onlyGroupOf({ settings: { scope } }: Budget): RollupGroup | null {
+  const { label, name } = placeOf(scope);
+  if (label === null) return { kind: "total" };
+  return name === null ? null : { kind: label, value: name };
+}
+
+/** Returns the labels of a run; those of its close win. */
+function mergedLabels(parts: RunParts, known: GuardSubject | undefined): GuardSubject {
+  const { agent, customer, feature } = labelsOf(parts);
+  return {
+    agent: agent ?? known?.agent ?? null,
+    customer: customer ?? known?.customer ?? null,
+    feature: feature ?? known?.feature ?? null,
+  };
+}
+
+function isSameRun(a: KnownRun | undefined, b: KnownRun): boolean {
+  return a !== undefined && a.spent === b.spent && a.subject.agent === b.subject.agent &&
+    a.subject.customer === b.subject.customer && a.subject.feature === b.subject.feature;
+}
+
+function isEmpty({ budgets, pauses }: GuardConfig): boolean {
+  return budgets.length === 0 && pauses.length === 0;
+}
+
+/** Returns whether a time is further away than this; a clock may have been set back. */
+function isOlder(atMs: number, nowMs: number, ms: number): boolean {
+  return Math.abs(nowMs - atMs) > ms;
+}

@@ -1,0 +1,151 @@
+/** `POST` and `GET /v1/guard/check`: may a run start? (G4, G8) */
+import { z } from "zod";
+import { blockersOf, blockText, decisionOf } from "../../../domain/budgets/verdict.ts";
+import { guardCheckBody, type GuardSubject } from "../../../domain/budgets/budget.ts";
+import type { Body } from "../../../domain/core/body.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { uuid7Hex } from "../../../domain/core/ids.ts";
+import { readQuery } from "../../../domain/core/query.ts";
+import { check } from "../../../domain/core/validate.ts";
+import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
+import type { CheckedGuard } from "../../../kv/budgets/guard.ts";
+import { KEY_OR_TOKEN, teamKey } from "../../http/access.ts";
+import { answer, answerText, fail } from "../../http/answer.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { recordRefusal } from "../../http/refusal_notes.ts";
+import { answered, endpoints, ok, textBody } from "../../openapi/describe.ts";
+import { slug } from "../../openapi/fields.ts";
+import * as shape from "../../openapi/wire.ts";
+import { guardRule } from "../budgets/wire.ts";
+
+/** An answer to a check. */
+interface CheckAnswer {
+  readonly guard: CheckedGuard;
+  /** Identifier of a check that blocks; null for others. */
+  readonly id: string | null;
+}
+
+const checkValue = shape.objectValue<CheckAnswer>("GuardCheck", {
+  decision: shape.oneOfValue("GuardDecision", ["allow", "block"])(({ id }) =>
+    id === null ? "allow" : "block"
+  ),
+  checked_at: shape.instantValue(({ guard }) => guard.atMs),
+  blocked_by: shape.listValue(shape.textValue)(({ guard }) => blockersOf(guard), "Ids of rules."),
+  guard_check_id: shape.idValue("gck").orNull("id", "Null for an `allow`."),
+  stale_as_of: shape.instantValue(
+    ({ guard }) => guard.asOfMs,
+    "Everything that was acknowledged before is in the spend.",
+  ),
+  active: shape.booleanValue(() => true, "Always true."),
+  inactive_reason: shape.textValue.orNull(() => null, "Always null."),
+  rules: shape.listValue(guardRule)(
+    ({ guard: { pauses, budgets } }) => [
+      ...pauses.map((pause) => ({ pause })),
+      ...budgets.map((verdict) => ({ verdict })),
+    ],
+    "Pauses, then budgets in whose scope the run is, the worst first.",
+  ),
+});
+
+/** Judges a run by what the store says within the deadline. */
+function judge(
+  { guard, guardDeadlines }: AppDeps,
+  c: RequestContext,
+  subject: GuardSubject,
+): Promise<CheckedGuard> {
+  const checked = guard.check(c.get("principal").team.id, subject);
+  return guardDeadlines.within(checked, () => {
+    throw new StorageUnavailable("The store did not answer in time");
+  });
+}
+
+const example = { customer_ref: "acme", agent: "researcher", function: "search" };
+
+/** Endpoints of the guard. */
+export const GUARD_ENDPOINTS = endpoints("Guard", {
+  checkGuard: {
+    route: "POST /v1/guard/check",
+    access: teamKey("ingest"),
+    bucket: "guard",
+    mayLackBody: true,
+    mayBeList: true,
+    servesUnderOverload: true,
+    handler: async (c, deps) => {
+      const { value }: Body = c.get("body");
+      const parsed = check(guardCheckBody, value);
+      if (!parsed.ok) return fail(c, parsed.problem);
+      const { agent = null, customer_ref = null, function: feature = null } = parsed.value;
+      const guard = await judge(deps, c, { agent, customer: customer_ref, feature });
+      if (decisionOf(guard) !== "block") {
+        return answer(c, 200, checkValue.write({ guard, id: null }));
+      }
+      const { environment, region } = deps;
+      const id = `gck_${region}_${uuid7Hex(guard.atMs, environment.random(10))}`;
+      recordRefusal(deps, c, 200, { code: "guard_blocked", message: blockText(guard, null) });
+      return answer(c, 200, checkValue.write({ guard, id }));
+    },
+    summary: "Ask whether a run may start",
+    description: "Judges a run that has these labels by the team's pauses and budgets, with the " +
+      "spend of at most a second ago. Budgets of the period `run` are not judged: they begin with " +
+      "the run. Has a rate limit of its own, as large as that of ingest, and answers while ingest " +
+      "is refused. An empty body and `[]` count as `{}`.",
+    body: guardCheckBody.meta({ id: "GuardCheckRequest" }),
+    answers: ok("The verdict, whether it allows or blocks.", checkValue),
+    idempotency: "none",
+    example: {
+      body: example,
+      answer: {
+        decision: "allow",
+        checked_at: "2026-11-21T12:00:00.000Z",
+        blocked_by: [],
+        guard_check_id: null,
+        stale_as_of: "2026-11-21T12:00:00.000Z",
+        active: true,
+        inactive_reason: null,
+        rules: [],
+      },
+    },
+  },
+  checkGuardInShell: {
+    route: "GET /v1/guard/check",
+    access: KEY_OR_TOKEN,
+    bucket: "guard",
+    servesUnderOverload: true,
+    handler: async (c, deps) => {
+      const principal = c.get("principal");
+      const query = readQuery(queryOf(c), (query) => ({
+        agent: query.text("agent"),
+        customer_ref: query.text("customer_ref"),
+        function: query.text("function"),
+      }));
+      if (!query.ok) return fail(c, query.problem);
+      const refused = agentRefusalOf(principal, query.value.agent);
+      if (refused !== null) return fail(c, refused);
+      const parsed = check(guardCheckBody, query.value);
+      if (!parsed.ok) return fail(c, parsed.problem);
+      const { grant } = principal;
+      const own = grant.kind === "ping_token" ? grant.agent : null;
+      const { agent = own, customer_ref = null, function: feature = null } = parsed.value;
+      const guard = await judge(deps, c, { agent, customer: customer_ref, feature });
+      const headers = { "Cache-Control": "no-store" };
+      if (decisionOf(guard) !== "block") return answerText(c, 200, "allow\n", undefined, headers);
+      const message = blockText(guard, own);
+      c.set("problem", { code: "guard_blocked", message });
+      const blocked = { ...headers, "X-Error-Code": "guard_blocked" };
+      return answerText(c, 423, `block ${message}\n`, undefined, blocked);
+    },
+    summary: "Ask in a shell whether a run may start",
+    description: "As `POST /v1/guard/check`: `curl -f` ends with an error if the answer is 423, " +
+      "whose text is `block`, the slug of the pause or budget, and why. A ping token asks for its " +
+      "own agent, and sees the spend only of budgets of that agent.",
+    query: {
+      agent: slug().optional().describe("The run's agent; a ping token has one."),
+      customer_ref: z.string().optional().describe("The run's `customer_id`."),
+      function: z.string().optional().describe("The run's `feature`."),
+    },
+    answers: [answered(200, "The run may start.", textBody("text/plain"), "Cache-Control")],
+    errors: ["guard_blocked"],
+    example: { query: { agent: "researcher" }, answer: "allow\n" },
+  },
+});
