@@ -141,13 +141,10 @@ export class Figures {
       if (row === null) figure.days.delete(day);
       else figure.days.set(day, spentOf(row));
       figure.published.add(day);
+      // Nothing is kept of a customer whose runs are deleted.
+      if (figure.days.size === 0) this.#figures.delete(nameOf(team, group));
     }
     this.listener?.published(team);
-  }
-
-  /** Drops the figures of a group, such as those of a customer that is deleted. */
-  forget(team: TeamId, group: RollupGroup): void {
-    this.#figures.delete(nameOf(team, group));
   }
 
   /** Returns the days in use, which change at midnight. */

@@ -25,6 +25,7 @@ import {
   spentIn,
   type Verdict,
 } from "../../domain/budgets/verdict.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import { costOfRun } from "../../domain/runs/cost.ts";
@@ -46,7 +47,7 @@ const FRESH_MS = 1_000;
 const SHOWN_MS_MAX = 60_000;
 
 /** Age after which a configuration without budgets is read again where others may change it. */
-const EMPTY_FRESH_MS = 5_000;
+const EMPTY_FRESH_MS = 3_000;
 
 /** Maximum reads of a team in the background within a second. */
 const READS_PER_SECOND = 20;
@@ -77,11 +78,10 @@ interface TeamGuard {
 /** A verdict about a subject, from figures that may lack. */
 interface SubjectVerdict extends Verdict {
   readonly groups: readonly RollupGroup[];
-  /** True if a budget was left out, because its figure is missing or too old. */
+  /** True if a budget was left out, because its figure is missing. */
   readonly isPartial: boolean;
-  /** Times from which a figure is to be read again, and is not shown, unix milliseconds. */
+  /** Time from which a figure is to be read again, unix milliseconds. */
   readonly freshToMs: number;
-  readonly shownToMs: number;
 }
 
 /** A run whose calls are acknowledged here. */
@@ -172,7 +172,8 @@ export class RunGuard {
       const old = this.#oldOf(team, verdict.groups, nowMs);
       this.#inBackground(guard, () => this.#readFigures(guard, team, old));
     }
-    const withRun = judgeRun(guard, verdict, known ?? { subject: NOBODY, spent }, nowMs);
+    const shown = withoutOld(verdict, nowMs);
+    const withRun = judgeRun(guard, shown, known ?? { subject: NOBODY, spent }, nowMs);
     const isUnsure = withRun.isPartial || known === null;
     if (isUnsure && decisionOf(withRun) !== "block") return null;
     return headerOf(withRun, nowMs, grant.kind === "ping_token" ? grant.agent : null);
@@ -189,13 +190,9 @@ export class RunGuard {
     const groups = groupsOf(guard, subject);
     await this.#readFigures(guard, team, this.#oldOf(team, groups, atMs));
     const verdict = this.#verdictOf(guard, team, subject, atMs);
+    if (verdict.isPartial) throw new StorageUnavailable("The spend of a budget was not read");
     const asOfMs = Math.min(atMs, ...verdict.budgets.map(({ asOfMs }) => asOfMs));
     return { pauses: verdict.pauses, budgets: verdict.budgets, atMs, asOfMs };
-  }
-
-  /** Returns the pauses and hard budgets that block runs of an agent; figures may be a second old. */
-  async blockersOf(team: TeamId, agent: string): Promise<CheckedGuard> {
-    return await this.check(team, { ...NOBODY, agent });
   }
 
   /** Judges budgets by the spend of their only group; leaves out those of each and of runs. */
@@ -221,12 +218,6 @@ export class RunGuard {
   async reload(team: TeamId): Promise<void> {
     await this.#reading.get(`config ${team}`);
     await this.#readConfig(team);
-  }
-
-  /** Drops what is known of a group, such as a customer that is deleted. */
-  forget(team: TeamId, group: RollupGroup): void {
-    this.#figures.forget(team, group);
-    this.#teams.peek(team)?.verdicts.clear();
   }
 
   /** Resolves when no read is under way. */
@@ -306,14 +297,12 @@ export class RunGuard {
     guard.lastMs = nowMs;
     const name = JSON.stringify([subject.agent, subject.customer, subject.feature]);
     const known = guard.verdicts.get(name);
-    if (known !== undefined && nowMs < known.shownToMs) return known;
+    if (known !== undefined) return known;
     const groups = groupsOf(guard, subject);
     const figures = new Map<string, Figure>();
     for (const group of groups) {
       const figure = this.#figures.get(team, group, nowMs);
-      if (figure !== undefined && !isOlder(figure.staleAsOf, nowMs, SHOWN_MS_MAX)) {
-        figures.set(groupName(group), figure);
-      }
+      if (figure !== undefined) figures.set(groupName(group), figure);
     }
     const budgets = guard.ofPeriods.flatMap((budget) => {
       const group = groupOf(budget, subject);
@@ -331,7 +320,6 @@ export class RunGuard {
       groups,
       isPartial,
       freshToMs: isOld ? nowMs : Math.min(...all.map(({ readAtMs }) => readAtMs + FRESH_MS)),
-      shownToMs: Math.min(...all.map(({ staleAsOf }) => staleAsOf + SHOWN_MS_MAX)),
     };
     guard.verdicts.set(name, verdict);
     return verdict;
@@ -390,6 +378,13 @@ export class RunGuard {
     for (const name of names) this.#reading.set(name, reading);
     return reading;
   }
+}
+
+/** Leaves out budgets whose figure is too old for an acknowledgement. */
+function withoutOld(verdict: SubjectVerdict, nowMs: number): SubjectVerdict {
+  const isShown = ({ asOfMs }: BudgetVerdict) => !isOlder(asOfMs, nowMs, SHOWN_MS_MAX);
+  if (verdict.budgets.every(isShown)) return verdict;
+  return { ...verdict, budgets: verdict.budgets.filter(isShown), isPartial: true };
 }
 
 /** Adds the verdicts of a run's own budgets. */

@@ -311,3 +311,56 @@ Deno.test("guard: it answers while the rate of ingest is used up", async () => {
   assertEquals([status, json.decision], [200, "block"]);
   assertMatch(headers.get("ratelimit-policy") ?? "", /^"guard";/);
 });
+
+Deno.test("guard: what is not counted yet was acknowledged after stale_as_of", async () => {
+  await using h = await Harness.open();
+  // Marks of calls that are not counted have the time of the process.
+  h.nowMs = Date.now() + 60_000;
+  await put(h, "budgets/all", { scope: {}, period: "month", limit_usd: 9 });
+  await h.worker.stop();
+  const before = Date.now();
+  await h.post("/v1/heartbeats", { agent: "a", cost_usd: 1 });
+  h.nowMs += 1_001;
+  const { stale_as_of, checked_at, rules } = (await check(h, {})).json;
+  assertEquals([rules[0].spent_usd, checked_at], [0, new Date(h.nowMs).toISOString()]);
+  const asOfMs = Date.parse(stale_as_of);
+  assertEquals([asOfMs >= before, asOfMs <= Date.now()], [true, true]);
+  await h.restart();
+  await h.worker.idle();
+  h.nowMs += 1_001;
+  const after = (await check(h, {})).json;
+  assertEquals([after.rules[0].spent_usd, after.stale_as_of], [1, after.checked_at]);
+});
+
+Deno.test("guard: the answers are what both SDKs of AgentPing read", async () => {
+  await using h = await Harness.open();
+  await put(h, "pauses/down", { agent: "paused", reason: "Down" });
+  const clients = [
+    ["agentping-ts/0.1", { customer_ref: "acme", agent: "a", function: "f", environment: "prod" }],
+    ["agentping-ts/0.1", { agent: "paused" }],
+    ["agentping-laravel/0.1.0", "[]"],
+    ["agentping-laravel/0.1.0", { agent: "paused", environment: "production" }],
+  ] as const;
+  const decisions = [];
+  for (const [agent, body] of clients) {
+    const headers = { "Content-Type": "application/json", "User-Agent": agent };
+    const { status, json } = await h.post("/v1/guard/check", body, { headers });
+    assertEquals(status, 200);
+    assertEquals([json.active, json.inactive_reason], [true, null]);
+    assertEquals(json.blocked_by.length, json.rules.length);
+    assertEquals(json.guard_check_id !== null, json.decision === "block");
+    assertEquals(Date.parse(json.stale_as_of) <= Date.parse(json.checked_at), true);
+    decisions.push(json.decision);
+  }
+  assertEquals(decisions, ["allow", "block", "allow", "block"]);
+});
+
+Deno.test("guard: 503 after 500 ms without an answer of the store", async () => {
+  const never = new Promise<never>(() => {});
+  await using h = await Harness.open({ deps: { guard: { check: () => never } as never } });
+  const startMs = performance.now();
+  const { status, json, headers } = await check(h, {});
+  assertEquals([status, json.error], [503, "storage_unavailable"]);
+  assertMatch(headers.get("retry-after") ?? "", /^[1-5]$/);
+  assertEquals(performance.now() - startMs >= 450, true);
+});
