@@ -35,6 +35,7 @@ import { createArchiveCommit } from "../kv/monitors/archive.ts";
 import { createIncidentLooks, createSilenceLooks } from "../kv/alerts/incident_looks.ts";
 import { createIncidentStore } from "../kv/alerts/incidents.ts";
 import { createRuleLooks } from "../kv/alerts/looks.ts";
+import { createRulePreviews } from "../kv/alerts/preview.ts";
 import { createMonitorLooks } from "../kv/monitors/looks.ts";
 import { createMonitorStore } from "../kv/monitors/store.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
@@ -209,6 +210,7 @@ export function createService(options: ServiceOptions) {
     checkTrial: createCheckTrialStore({ store, now }),
     patterns: store.patterns,
     rules: createConfigStore(objects, RULES),
+    rulePreviews: createRulePreviews({ store, spend, now }),
     silences: createConfigStore(objects, SILENCES),
     channels,
     incidents: createIncidentStore(objects),

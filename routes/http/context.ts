@@ -41,6 +41,7 @@ import type { AuditLogStore } from "../../kv/teams/audit_log.ts";
 import type { createBudgetGroups } from "../../kv/budgets/groups.ts";
 import type { RunGuard } from "../../kv/budgets/guard.ts";
 import type { CheckStatsStore } from "../../kv/checks/stats.ts";
+import type { RulePreviews } from "../../kv/alerts/preview.ts";
 import type { CheckTrialStore } from "../../kv/checks/trial.ts";
 import type { RefusalStore } from "../../kv/refusals/refusal_store.ts";
 import type { RunListStore } from "../../kv/run_list/run_list.ts";
@@ -155,6 +156,7 @@ export interface AppDeps {
   /** Compiles the patterns of checks; keeps the latest. */
   readonly patterns: Patterns;
   readonly rules: RuleStore;
+  readonly rulePreviews: RulePreviews;
   readonly silences: SilenceStore;
   readonly incidents: IncidentStore;
   readonly budgets: ConfigStore<BudgetSettings>;

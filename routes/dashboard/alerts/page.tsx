@@ -20,13 +20,14 @@ import { incidentEntry } from "./entries.tsx";
 import { IncidentPanels } from "./incident.tsx";
 import { submitChange, submitIncidentSilence } from "./incident_changes.ts";
 import { readIncidentDetails, readOpenList } from "./alerts_load.ts";
-import { RULE_PAGES, showRule, showRules } from "./rules.tsx";
+import { RULE_PAGES, showRule, showRules, submitPreview } from "./rules.tsx";
 import { showSilences, SILENCE_PAGES, submitSilenceEnd } from "./silences.tsx";
 import {
   CHANNELS_PATH,
   DELIVERIES_PATH,
   HISTORY_PATH,
   NEW_CHANNEL_PATH,
+  PREVIEW_RULE_PATH,
   RULES_PATH,
   SILENCES_PATH,
 } from "./paths.ts";
@@ -138,6 +139,7 @@ export const alertsPage: DashboardPage = {
     get(`${RULES_PATH}/:slug`, showRule),
     ...objectRoutes(RULE_PAGES),
     enableRoute(RULE_PAGES),
+    post(PREVIEW_RULE_PATH, submitPreview, admin),
     get(CHANNELS_PATH, showChannels),
     get(`${CHANNELS_PATH}/:slug`, showChannel),
     ...objectRoutes(CHANNEL_PAGES),

@@ -1,0 +1,111 @@
+/**
+ * Previews of rules: the incidents that a rule would have opened in the last days.
+ *
+ * @module
+ */
+import type { RunId } from "../core/ids.ts";
+import { compareOutcomes } from "../outcomes/window.ts";
+import type { CheckResult } from "../runs/check_result.ts";
+import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
+import { groupEndOf } from "./deadlines.ts";
+import { groupOf, matches } from "./group.ts";
+import { type AlertInstance, newInstance, stateOf, withSignal } from "./instance.ts";
+import type { Rule, RuleSettings } from "./rule.ts";
+import {
+  type AlertSignal,
+  closeSignals,
+  costSignals,
+  isImported,
+  newSignal,
+  resultSignals,
+  subjectOf,
+  unpricedSignals,
+} from "./signal.ts";
+
+/** Days that a preview looks back, and the maximum of its outcomes and its milliseconds. */
+export const PREVIEW = { days: 14, outcomesMax: 20_000, msMax: 1_000 } as const;
+
+/** Result of a preview. */
+export interface RulePreview {
+  /** Number of incidents that the rule would have opened. */
+  readonly opened: number;
+  /** Begin of the time that was counted, unix milliseconds. */
+  readonly fromMs: number;
+  /** True if a maximum ended it before {@link PREVIEW.days} days were counted. */
+  readonly isCut: boolean;
+}
+
+/** Returns a rule that is not stored. */
+export function unstoredRule(settings: RuleSettings): Rule {
+  const enabled = { ...settings, enabled: true };
+  const made = { createdAt: 0, updatedAt: 0, updatedBy: null };
+  return { slug: "", id: null, version: 0, settings: enabled, ...made };
+}
+
+/**
+ * Returns the number of incidents that signals open in the order of their arrival. The real rule opens
+ * fewer where many runs are processed at once, and beyond the maximum of its groups.
+ */
+export function countOpened(rule: Rule, signals: readonly AlertSignal[]): number {
+  const groups = new Map<string, AlertInstance>();
+  let opened = 0;
+  for (const signal of signals.toSorted(compareOutcomes)) {
+    if (!matches(rule.settings, signal.subject)) continue;
+    const group = groupOf(rule.settings.groupBy, signal.subject);
+    const known = groups.get(group.text);
+    const endAt = known && groupEndOf(rule, known)?.at;
+    const isOver = endAt !== undefined && endAt <= signal.at;
+    const before = known === undefined || isOver ? newInstance(rule, group) : known;
+    const after = withSignal(before, rule, signal);
+    groups.set(group.text, after);
+    if (!stateOf(before, rule).isFiring && stateOf(after, rule).isFiring) opened++;
+  }
+  return opened;
+}
+
+/**
+ * Returns what a stored run means for a rule; null for a kind that is not about runs.
+ *
+ * @param results results of its checks; null for none
+ */
+export function runSignals(
+  rule: Rule,
+  id: RunId,
+  summary: RunSummary,
+  results: readonly CheckResult[] | null,
+  nowMs: number,
+): readonly AlertSignal[] | null {
+  const change = { id, before: null, after: summary, latestAt: null };
+  const { condition } = rule.settings;
+  switch (condition.kind) {
+    case "run_failed":
+      return closeSignals(change);
+    case "check_failed":
+      return resultSignals(id, summary, results, [rule]);
+    case "run_cost":
+      return costSignals(change, [rule]);
+    case "unpriced":
+      return unpricedSignals(change);
+    case "stuck":
+      return stuckSignals(id, summary, condition.seconds, nowMs);
+    default:
+      return null;
+  }
+}
+
+/** Returns the signals of a run that was open for too long: when it was, and when it was closed. */
+function stuckSignals(
+  id: RunId,
+  summary: RunSummary,
+  seconds: number,
+  nowMs: number,
+): readonly AlertSignal[] {
+  const { times, shown: { finishedAt } } = summary;
+  if (times === null || isImported(summary)) return [];
+  const stuckAt = times.startedAt + seconds * 1_000;
+  const closedAt = finishedAt === null ? null : closeArrivalOf(summary);
+  if (stuckAt >= (closedAt ?? nowMs)) return [];
+  const signal = { kind: "stuck", key: id, run: id, subject: subjectOf(summary) } as const;
+  const bad = newSignal({ ...signal, at: stuckAt, outcome: "bad" });
+  return closedAt === null ? [bad] : [bad, newSignal({ ...signal, at: closedAt, outcome: "good" })];
+}
