@@ -1,25 +1,15 @@
-/** Parts of a run's page: labels and flags, output, scores, metadata, relatives, stages, instants. */
+/** Parts of a run's page: labels and flags, output, scores, metadata, stages, instants. */
 import type { PropsWithChildren } from "hono/jsx";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { nextTryAt, type StageProgress } from "../../../domain/runs/stages.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
-import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import {
-  Copyable,
-  KeyValues,
-  LabelList,
-  Money,
-  Section,
-  State,
-  Status,
-} from "../components/elements.tsx";
+import { Copyable, KeyValues, LabelList, Section, State } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { At } from "../components/time.tsx";
 import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import type { RunData } from "./run_load.ts";
 import { CostSection } from "./cost.tsx";
-import { CHILDREN_LISTED, rawPath } from "./paths.ts";
 import { CopyButton, Fold, Output } from "./values.tsx";
 
 type RunProps = Pick<RunData, "run">;
@@ -33,7 +23,6 @@ export function Results({ data, origin }: { readonly data: RunData; readonly ori
       <Scores run={run} />
       <CostSection {...data} />
       <MetadataTable run={run} />
-      <Relatives {...data} />
       <Stages run={run} />
       <Instants run={run} />
       <FoldedSection id="elsewhere" title="The same as JSON">
@@ -206,43 +195,6 @@ function Stage({ state, attempts, at, error }: StageProgress) {
       {retry && "; next attempt "}
       {retry}
     </State>
-  );
-}
-
-type FamilyProps = Pick<RunData, "run" | "family" | "relatives">;
-
-/** Shows the parent and the children of a run, if it has any. */
-function Relatives({ run, family: { children, hasMore }, relatives }: FamilyProps) {
-  const parent = run.opening?.parentRunId;
-  const ids = [...parent === undefined ? [] : [parent], ...children.slice(0, CHILDREN_LISTED)];
-  const unlisted = children.length - CHILDREN_LISTED;
-  return ids.length > 0 && (
-    <FoldedSection id="family" title="Parent and children">
-      <KeyValues
-        pairs={ids.map((id) => [
-          id === parent ? "Parent" : "Child",
-          <Relative id={id} row={relatives.get(id)} />,
-        ])}
-      />
-      {unlisted > 0 && (
-        <p>
-          {hasMore && "More than "}
-          {unlisted} others started earlier:{" "}
-          <a href={rawPath(run.id, null, 1)}>show them as JSON</a>
-        </p>
-      )}
-    </FoldedSection>
-  );
-}
-
-function Relative({ id, row }: { readonly id: string; readonly row: RunListRow | undefined }) {
-  if (row === undefined) return `${id} is not here: not sent to this team yet, or deleted`;
-  const { agent, status, durationMs, cost } = row;
-  return (
-    <>
-      <a href={runPath(id)}>{agent ?? id}</a> <Status of={status} />{" "}
-      {durationMs !== null && durationText(durationMs)} <Money of={cost.amount} />
-    </>
   );
 }
 

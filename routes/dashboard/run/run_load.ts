@@ -31,7 +31,7 @@ import { isFailure, lineOf } from "./texts.ts";
 import { Overloaded } from "../../../domain/core/errors.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { runsCursorText } from "../../api/runs/run_list.ts";
-import { formatCount } from "../components/format.ts";
+import { capitalized, formatCount } from "../components/format.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { ListQuery, parseListQuery, PRESETS } from "../runs/query.ts";
 
@@ -58,11 +58,9 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const to = (startedAt ?? receivedAt) + 1;
   const { after } = view;
   const isShort = after === null && run.usage.events <= UNFOLDED_STEPS_MAX;
-  const parents = run.opening?.parentRunId === undefined ? [] : [run.opening.parentRunId];
-  const [read, branches, relatives, agentRuns, incidents, checks, success] = await Promise.all([
+  const [read, branches, agentRuns, incidents, checks, success] = await Promise.all([
     stored.page(after, isShort ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE),
     loadBranches(deps, team, run, family, view),
-    deps.lineage.rows(team, parents),
     agent === null ? null : deps.runList.page(team, { agent, from: null, to }, null, LATEST.usual),
     readIncidentsOfRun(deps, team, id),
     run.checks.length === 0
@@ -101,10 +99,6 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     /** Totals of the run and of the runs that it started. */
     totals: addCounts(family.totals, totalsOf(run)),
     branches,
-    /** The parent and the descendants, if the team has them. */
-    relatives: new Map(
-      [...relatives, ...family.descendants.map(({ row }) => row)].map((row) => [row.id, row]),
-    ),
     calls,
     /** The call that a heartbeat reports itself. */
     ownCall: calls.get(null) ?? null,
@@ -279,8 +273,7 @@ function nameOf(list: string): string {
   const preset = query.isOnlyPreset && PRESETS.find((preset) => query.isPreset(preset));
   if (preset) return preset.name === "All" ? "All runs" : preset.name;
   const values = [...query].filter(([key]) => !NAMELESS.test(key)).map(([, value]) => value);
-  const name = lineOf(values.join(", "), NAME_CHARS);
-  return name.charAt(0).toUpperCase() + name.slice(1);
+  return capitalized(lineOf(values.join(", "), NAME_CHARS));
 }
 
 /** Returns whether the checks of a closed run are still to be done. */

@@ -4,9 +4,11 @@ import { countedText, durationText, formatCount } from "../components/format.ts"
 import { Sign, Tabs } from "../components/elements.tsx";
 import { Icon } from "../components/icons.tsx";
 import {
+  CHILDREN_LISTED,
   END,
   isFiltered,
   positionBeforeMs,
+  rawPath,
   START,
   STEP_KINDS,
   timelinePath,
@@ -144,9 +146,10 @@ function Head({ axis: { lengthMs, stepMs, usualMs } }: Pick<Trace, "axis">) {
   );
 }
 
-/** Links to the further steps, and to the first and the last ones. */
-function More({ data: { run, view, page, after, isSearch } }: DataProps) {
-  if (page.next === null && after === null) return null;
+/** Links to the further steps, to the first and the last ones, and to child runs without a row. */
+function More({ data: { run, view, page, after, isSearch, family } }: DataProps) {
+  const others = family.children.length - CHILDREN_LISTED;
+  if (page.next === null && after === null && others <= 0) return null;
   const to = (after: TraceView["after"]) =>
     timelinePath(run.id, { ...view, event: null, inRun: null, after });
   const first = view.kind === null && isFailure(run.status) ? START : null;
@@ -160,6 +163,12 @@ function More({ data: { run, view, page, after, isSearch } }: DataProps) {
         </a>
       )}
       {page.next !== null && !isSearch && <a class="btn small" href={to(END)}>Last steps</a>}
+      {others > 0 && (
+        <a href={rawPath(run.id, null, 1)}>
+          {others}
+          {family.hasMore && "+"} child runs that started earlier
+        </a>
+      )}
     </p>
   );
 }
