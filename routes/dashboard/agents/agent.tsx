@@ -18,7 +18,7 @@ import {
   RUNS_PATH,
 } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs, Done, Money, Section, Status, Tabs, Tile } from "../components/elements.tsx";
+import { Crumbs, Done, Money, Section, Status, Tabs, Tiles } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
 import { Ago } from "../components/time.tsx";
 import { FAILURES } from "../components/run_state.tsx";
@@ -84,13 +84,7 @@ async function overviewTab(scope: AgentScope): Promise<Child> {
   return (
     <>
       <AgentIncidents agent={agent} incidents={data.open} now={now} />
-      <div class="tiles">
-        {tilesOf(scope, data).map(([name, value, note]) => (
-          <Tile name={name} value={value}>
-            {note && <small class="soft">{note}</small>}
-          </Tile>
-        ))}
-      </div>
+      <Tiles tiles={tilesOf(scope, data)} />
       <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
         <DaysChart {...data.days} />
       </Section>

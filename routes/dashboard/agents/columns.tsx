@@ -112,11 +112,11 @@ function failuresCell({ total, days }: BoardRow["days"]): Child {
   const [failed, ended] = shareOf(total);
   if (ended === 0) return NONE;
   const names = days.map(({ day, measures }) =>
-    `${dayText(Date.parse(day))}: ${percentText(...shareOf(measures))}`
+    `${dayText(day)}: ${percentText(...shareOf(measures))}`
   );
   const bars = days.map(({ measures }) => {
     const [bad, all] = shareOf(measures);
-    return ["down", Math.round(TREND_HEIGHT * bad / Math.max(1, all))] as const;
+    return [["down", Math.round(TREND_HEIGHT * bad / Math.max(1, all))]] as const;
   });
   return (
     <>

@@ -5,7 +5,13 @@ import type { RunStatus } from "../../../domain/runs/run.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { Money } from "../components/elements.tsx";
 import { ColumnChart, Legend } from "../components/column_chart.tsx";
-import { countedText, dayText, durationText, formatCount } from "../components/format.ts";
+import {
+  capitalized,
+  countedText,
+  dayText,
+  durationText,
+  formatCount,
+} from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 
 /** Labels for runs of a status, whose name is also the class of its colour. */
@@ -28,7 +34,7 @@ function byStatus({ runs, succeeded, failed, timedOut, running }: Measures) {
   ] as const;
 }
 
-const dayName = ({ day }: DayOfRuns) => dayText(Date.parse(day));
+const dayName = ({ day }: DayOfRuns) => dayText(day);
 
 /** Describes the chart in one sentence. */
 function summaryOf({ total: { runs, running, succeeded }, days }: AgentDays): string {
@@ -73,7 +79,7 @@ const COLUMNS: readonly Column<DayOfRuns>[] = [
   numberColumn("Runs", ({ measures }) => formatCount(measures.runs)),
   ...Object.values(STATUS_LABELS).map((label, i) =>
     numberColumn(
-      label.charAt(0).toUpperCase() + label.slice(1),
+      capitalized(label),
       ({ measures }: DayOfRuns) => formatCount(byStatus(measures)[i]?.[1] ?? 0),
     )
   ),

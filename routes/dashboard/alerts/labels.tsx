@@ -10,7 +10,7 @@ import type {
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { agentPath, queryText, RUNS_PATH } from "../layout/paths.ts";
 import type { KeyValue } from "../components/elements.tsx";
-import { countedText, durationText } from "../components/format.ts";
+import { capitalized, countedText, durationText } from "../components/format.ts";
 import type { IconName } from "../components/icons.tsx";
 
 /** The word, the icon and the class of each severity. */
@@ -38,7 +38,7 @@ export function SeverityTag({ of }: { readonly of: Severity | CheckSeverity }) {
 export function groupFact(group: IncidentGroup): KeyValue {
   const [[name, value] = []] = Object.entries(group);
   if (name === undefined || value === undefined) return ["", null];
-  const label = name.charAt(0).toUpperCase() + name.slice(1);
+  const label = capitalized(name);
   if (value.startsWith("(") && value !== UNATTRIBUTED) return [label, value];
   const parameter = name === "customer" ? "customer_id" : name;
   const model = value.slice(value.indexOf("/") + 1);

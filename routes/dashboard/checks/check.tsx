@@ -121,8 +121,8 @@ function Days({ check, days, counts, stats, runs, isAdmin }: Content) {
       <ColumnChart
         title={`${days.length} days by the day on which a run started: ${countsText(counts)}`}
         columns={days.map((of) => ({
-          name: dayText(Date.parse(of.day)),
-          title: `${dayText(Date.parse(of.day))}: ${countsText(of)}`,
+          name: dayText(of.day),
+          title: `${dayText(of.day)}: ${countsText(of)}`,
           parts: PARTS.map(([name, status]) => [name, of[status]] as const),
         }))}
         format={formatCount}
@@ -185,8 +185,8 @@ function Agents({ stats: { days, next } }: Content) {
       {next !== null && (
         <p class="soft">
           Up to{" "}
-          <time datetime={next.day}>{dayText(Date.parse(next.day))}</time>: there are too many
-          agents and days for one page. The API returns all of them.
+          <time datetime={next.day}>{dayText(next.day)}</time>: there are too many agents and days
+          for one page. The API returns all of them.
         </p>
       )}
     </Section>

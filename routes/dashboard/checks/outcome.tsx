@@ -13,6 +13,8 @@ import type { CheckSeverity, CheckStatus } from "../../../domain/runs/check_resu
 import { RUN_KINDS } from "../../../domain/runs/flags.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
+import { addCounts } from "../../../domain/core/sums.ts";
+import { barsOf } from "../components/monitor.tsx";
 import { countedText, dayText, formatCount, listed, percentText } from "../components/format.ts";
 import type { IconName } from "../components/icons.tsx";
 import { type Column, Table } from "../components/table.tsx";
@@ -161,12 +163,10 @@ const NONE: CheckCounts = { pass: 0, fail: 0, error: 0, skipped: 0 };
 
 /** Adds counts. */
 export function sumOf(all: readonly CheckCounts[]): CheckCounts {
-  return all.reduce((sum, { pass, fail, error, skipped }) => ({
-    pass: sum.pass + pass,
-    fail: sum.fail + fail,
-    error: sum.error + error,
-    skipped: sum.skipped + skipped,
-  }), NONE);
+  return all.reduce(
+    (sum, { pass, fail, error, skipped }) => addCounts(sum, { pass, fail, error, skipped }),
+    NONE,
+  );
 }
 
 /** Returns the share of the decided runs that passed; an error is no pass. */
@@ -199,8 +199,8 @@ export function chartDays(days: readonly CheckDay[], nowMs: number): readonly Ch
   });
 }
 
-/** Width of a day with its gap and of its bar, the height of a strip, and that of an empty day. */
-const SLOT = 6, BAR = 4, HEIGHT = 22, EMPTY = 2;
+/** The height of a strip, and that of an empty day. */
+const HEIGHT = 22, EMPTY = 2;
 
 /** Minimum height of the part of a bar that failed. */
 const LEAST = 4;
@@ -210,30 +210,18 @@ const STACKED = ["fail", "error", "pass"] as const;
 
 /** The days of a check, one bar each: its lower part is the share that failed. */
 export function OutcomeStrip({ days }: { readonly days: readonly CheckDay[] }) {
-  const shapes = new Map<string, string>();
-  const draw = (name: string, i: number, bottom: number, height: number) => {
-    const path = `M${i * SLOT} ${bottom}v-${height}h${BAR}v${height}z`;
-    shapes.set(name, (shapes.get(name) ?? "") + path);
-  };
-  for (const [i, day] of days.entries()) {
+  const bars = days.map((day) => {
     const decided = day.pass + day.fail + day.error;
-    if (decided === 0) draw("none", i, HEIGHT, EMPTY);
-    let bottom = HEIGHT;
-    for (const status of STACKED) {
-      if (day[status] === 0) continue;
-      const share = Math.round(HEIGHT * day[status] / decided);
-      const height = status === "pass" ? bottom : Math.min(bottom, Math.max(LEAST, share));
-      if (height > 0) draw(status, i, bottom, height);
-      bottom -= height;
-    }
-  }
-  // One shape an outcome instead of one a day keeps a page of many checks small.
-  return (
-    <svg class="strip" role="img" width={CHART_DAYS * SLOT - (SLOT - BAR)} height={HEIGHT}>
-      <title>{stripText(days)}</title>
-      {[...shapes].map(([name, d]) => <path class={name} d={d} />)}
-    </svg>
-  );
+    if (decided === 0) return [["none", EMPTY]] as const;
+    let left = HEIGHT;
+    return STACKED.filter((status) => day[status] > 0).map((status) => {
+      const share = Math.max(LEAST, Math.round(HEIGHT * day[status] / decided));
+      const height = status === "pass" ? left : Math.min(left, share);
+      left -= height;
+      return [status, height] as const;
+    });
+  });
+  return barsOf(stripText(days), bars, HEIGHT);
 }
 
 /** Maximum days named. */
@@ -244,7 +232,6 @@ function stripText(days: readonly CheckDay[]): string {
   const bad = days.filter(({ fail }) => fail > 0).toReversed();
   const text = `${days.length} days: ${countsText(sumOf(days))}`;
   if (bad.length === 0) return text;
-  const named = bad.slice(0, DAYS_NAMED).map(({ day }) => dayText(Date.parse(day))).join(", ");
-  const more = bad.length > DAYS_NAMED ? " and before" : "";
-  return `${text}; failures on ${countedText(bad.length, "day")} (${named}${more})`;
+  const named = listed(bad.map(({ day }) => dayText(day)), DAYS_NAMED);
+  return `${text}; failures on ${countedText(bad.length, "day")} (${named})`;
 }

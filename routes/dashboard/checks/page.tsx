@@ -137,7 +137,7 @@ function LastFailure({ row, now }: { readonly row: CheckRow; readonly now: numbe
       </>
     );
   }
-  if (lastAt === null) return <time datetime={lastDay}>{dayText(Date.parse(lastDay))}</time>;
+  if (lastAt === null) return <time datetime={lastDay}>{dayText(lastDay)}</time>;
   return (
     <>
       <Ago at={lastAt} now={now} />

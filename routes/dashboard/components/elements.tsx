@@ -193,21 +193,6 @@ export function Menu({ label, id, class: name = "menu", button, children }: Menu
   );
 }
 
-/** A number with its name and more about it. */
-export function Tile({ name, value, children }: {
-  readonly name: Child;
-  readonly value: Child;
-  readonly children?: Child;
-}) {
-  return (
-    <div class="tile">
-      {name}
-      <b>{value}</b>
-      {children}
-    </div>
-  );
-}
-
 /** Numbers of a page, each with its name and a note below it. */
 export function Tiles({ tiles }: {
   readonly tiles: readonly (readonly [name: string, value: Child, note?: Child])[];
@@ -215,9 +200,11 @@ export function Tiles({ tiles }: {
   return (
     <div class="tiles">
       {tiles.map(([name, value, note]) => (
-        <Tile name={`${name} `} value={value}>
-          {note && <span class="soft">{note}</span>}
-        </Tile>
+        <div class="tile">
+          {`${name} `}
+          <b>{value}</b>
+          {note && <small class="soft">{note}</small>}
+        </div>
       ))}
     </div>
   );

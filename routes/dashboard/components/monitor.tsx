@@ -135,7 +135,7 @@ export function Strip({ flips, state, now }: StripProps) {
   const fromMs = stripStart(now);
   // Today lasts to its end, in the current state.
   const days = stripOf(flips, state, fromMs, fromMs + STRIP_DAYS * DAY_MS, STRIP_DAYS);
-  return barsOf(stripText(days, fromMs), days.map((day) => [day, HEIGHTS[day]]), HEIGHTS.down);
+  return barsOf(stripText(days, fromMs), days.map((day) => [[day, HEIGHTS[day]]]), HEIGHTS.down);
 }
 
 /** Width of a day with its gap, and of its bar. */
@@ -144,26 +144,28 @@ const SLOT = 6, BAR = 4;
 /**
  * Small bars in a row. One shape a class instead of one a bar keeps a page of many agents small.
  *
- * @param bars the class and the height of each
+ * @param bars the parts of each from the bottom up: their class and height
  */
 export function barsOf(
   title: string,
-  bars: readonly (readonly [string, number])[],
+  bars: readonly (readonly (readonly [string, number])[])[],
   height: number,
 ) {
-  const shapes = bars.map(([name, size], i) => ({
-    name,
-    path: size === 0 ? "" : `M${i * SLOT} ${height}v-${size}h${BAR}v${size}z`,
-  }));
+  const shapes = new Map<string, string>();
+  for (const [i, parts] of bars.entries()) {
+    let bottom = height;
+    for (const [name, size] of parts) {
+      const path = size === 0 ? "" : `M${i * SLOT} ${bottom}v-${size}h${BAR}v${size}z`;
+      shapes.set(name, (shapes.get(name) ?? "") + path);
+      bottom -= size;
+    }
+  }
   const width = bars.length * SLOT - (SLOT - BAR);
   const box = { width, height, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none" };
   return (
     <svg class="strip" role="img" {...box}>
       <title>{title}</title>
-      {Array.from(
-        Map.groupBy(shapes, ({ name }) => name),
-        ([name, same]) => <path class={name} d={same.map(({ path }) => path).join("")} />,
-      )}
+      {[...shapes].map(([name, d]) => <path class={name} d={d} />)}
     </svg>
   );
 }

@@ -136,7 +136,7 @@ export function Charts({ data: { days, span, usual, hours } }: { readonly data: 
               title={`${chart}, ${shown.length} days`}
               columns={shown.map((metrics) => {
                 const { day } = metrics;
-                const name = day === span.today ? "today" : dayText(Date.parse(day));
+                const name = day === span.today ? "today" : dayText(day);
                 const colour = of === "failed" ? "failed" : "past";
                 const title = `${name}: ${describe(of, metrics)}`;
                 return { name, title, to: to(day), parts: [[colour, Number(metrics[of])]] };

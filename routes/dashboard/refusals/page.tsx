@@ -57,7 +57,7 @@ function codeOf({ code }: Pick<Refusal, "code">) {
 }
 
 const COUNT_COLUMNS: readonly Column<RefusalCount>[] = [
-  { head: "Day", cell: ({ day }) => dayText(Date.parse(day)) },
+  { head: "Day", cell: ({ day }) => dayText(day) },
   nameColumn("Code", codeOf),
   countColumn("Requests", ({ count }) => count, "request"),
 ];

@@ -18,11 +18,11 @@ import { showPage } from "../layout/reply.tsx";
 import { Empty, Money, Tabs, Tiles } from "../components/elements.tsx";
 import { type CommandTarget, FirstCommand } from "../components/first_command.tsx";
 import { formOf, FormProblem, type Texts } from "../components/form_fields.tsx";
-import { countedText, formatCount, percentText } from "../components/format.ts";
+import { capitalized, countedText, formatCount, percentText } from "../components/format.ts";
 import { FilterForm } from "../components/list_page.tsx";
 import { DayTable, GroupTable, SpendChart, Tokens, UnpricedBanner } from "./tables.tsx";
 import { loadSpend, type SpendData } from "./spend_load.ts";
-import { capitalized, choicesAt, daySpan, spendPath, spendView } from "./spend_view.ts";
+import { choicesAt, daySpan, spendPath, spendView } from "./spend_view.ts";
 
 const CSV_PATH = `${SPEND_PATH}.csv`;
 

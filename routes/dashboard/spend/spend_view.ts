@@ -89,10 +89,6 @@ export function daySpan({ from, to }: Pick<SpendQuery, "from" | "to">): string {
   return `from ${first} to ${dateText(to)}`;
 }
 
-export function capitalized(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
-}
-
 /** Cuts a name to a maximum length. */
 export function shortName(name: string, charsMax: number): string {
   return name.length > charsMax ? `${name.slice(0, charsMax - 1)}…` : name;

@@ -5,6 +5,7 @@ import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts
 import { ColumnChart, ShareBar, Swatch, UsualSwatch } from "../components/column_chart.tsx";
 import { Money, Section } from "../components/elements.tsx";
 import {
+  capitalized,
   compactText,
   daysText,
   exactMoneyText,
@@ -14,7 +15,7 @@ import {
 } from "../components/format.ts";
 import { type Column, countColumn, numberColumn, Table, TableRow } from "../components/table.tsx";
 import { addPath } from "../rate_card/paths.ts";
-import { capitalized, type GroupRow, shortName, type SpendView } from "./spend_view.ts";
+import { type GroupRow, shortName, type SpendView } from "./spend_view.ts";
 
 /** Height of the columns in pixels. */
 const HEIGHT = 200;
