@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type SpendPeriod, spendPeriodOf } from "../alerts/deadlines.ts";
+import { spendPeriodOf } from "../alerts/deadlines.ts";
 import { DAY_MS, dayOf } from "../core/time.ts";
 import { dollarsText, type Picodollars, picodollars, picodollarsOf } from "../pricing/money.ts";
 import type { RollupGroup } from "../spend/rollup.ts";
@@ -92,16 +92,33 @@ export function daysInUse(nowMs: number): readonly string[] {
   return daysOf({ from, to: dayOf(Math.max(week.endMs, month.endMs) - 1) });
 }
 
-/** Returns the current period of a budget; null if it is about each run. */
-export function periodOf({ settings: { period } }: Budget, nowMs: number): SpendPeriod | null {
-  return period === "run" ? null : spendPeriodOf(period, nowMs);
+/** A budget with what its verdicts need, under one time. */
+export interface PreparedBudget {
+  /** The budget. */
+  readonly budget: Budget;
+  /** Limit in picodollars. */
+  readonly limit: Picodollars;
+  /** Spend from which it warns, in picodollars. */
+  readonly warnsFrom: Picodollars;
+  /** First and last UTC day of the period, `YYYY-MM-DD`; both are empty for a run. */
+  readonly days: readonly [from: string, to: string];
+  /** End of the period, unix milliseconds; null for a run. */
+  readonly resetsMs: number | null;
 }
 
-/** Returns the spend of a budget's current period. */
-export function spentIn(budget: Budget, days: SpendByDay, nowMs: number): Spent {
-  const period = periodOf(budget, nowMs);
-  if (period === null) return NOTHING_SPENT;
-  const [from, to] = [dayOf(period.startMs), dayOf(period.endMs - 1)];
+/** Prepares a budget for the verdicts of its current period. */
+export function prepareBudget(budget: Budget, nowMs: number): PreparedBudget {
+  const { period, limit_usd, warn_at } = budget.settings;
+  const limit = picodollarsOf(limit_usd);
+  const warnsFrom = (limit * picodollars(warn_at[0] ?? 1) + DOLLAR - 1n) / DOLLAR;
+  const common = { budget, limit, warnsFrom };
+  if (period === "run") return { ...common, days: ["", ""], resetsMs: null };
+  const { startMs, endMs } = spendPeriodOf(period, nowMs);
+  return { ...common, days: [dayOf(startMs), dayOf(endMs - 1)], resetsMs: endMs };
+}
+
+/** Returns the spend of the days of a period. */
+export function spentIn([from, to]: PreparedBudget["days"], days: SpendByDay): Spent {
   let [cost, unpricedCalls] = [0n, 0];
   for (const [day, spent] of days) {
     if (day < from || day > to) continue;
@@ -111,28 +128,24 @@ export function spentIn(budget: Budget, days: SpendByDay, nowMs: number): Spent 
   return { cost, unpricedCalls };
 }
 
-/** Judges a budget by the spend of one group in its period. */
+/**
+ * Judges a budget by the spend of one group in its period.
+ *
+ * @param asOfMs everything acknowledged before is in the spend, unix milliseconds
+ */
 export function judgeBudget(
-  budget: Budget,
+  { budget, limit, warnsFrom, resetsMs }: PreparedBudget,
   group: string | null,
   spent: Spent,
   asOfMs: number,
-  nowMs: number,
 ): BudgetVerdict {
-  const { mode, limit_usd, warn_at } = budget.settings;
-  const limit = picodollarsOf(limit_usd);
+  const { mode } = budget.settings;
   const isUsedUp = spent.cost >= limit;
-  const warns = isUsedUp || hasReached(spent.cost, limit, warn_at[0] ?? 1);
+  const warns = isUsedUp || spent.cost >= warnsFrom;
   const blocks = isUsedUp && mode === "hard";
   const state = mode === "observe" || !warns ? "ok" : blocks ? "block" : "warn";
-  const resetsMs = periodOf(budget, nowMs)?.endMs ?? null;
   const wouldHaveBlocked = isUsedUp && mode === "observe";
   return { budget, group, spent, limit, state, wouldHaveBlocked, resetsMs, asOfMs };
-}
-
-/** Returns whether a spend has reached a share of a limit, exactly. */
-export function hasReached(cost: Picodollars, limit: Picodollars, share: number): boolean {
-  return cost * picodollars(1) >= limit * picodollars(share);
 }
 
 /** Name of a budget's group in verdicts: the value of its label, if the budget is about each. */
@@ -208,8 +221,8 @@ function decimalText(amount: Picodollars): string {
   return dollarsText(amount / MILLI * MILLI);
 }
 
-/** Picodollars of a thousandth of a dollar. */
-const MILLI = 1_000_000_000n;
+/** Picodollars of a dollar, and of a thousandth. */
+const DOLLAR = 1_000_000_000_000n, MILLI = 1_000_000_000n;
 
 /** Returns when verdicts change without a call: at the end of a period or a pause. */
 export function nextChangeMs({ budgets, pauses }: GuardConfig, nowMs: number): number {

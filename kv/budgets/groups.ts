@@ -10,6 +10,7 @@ import {
   daysInUse,
   judgeBudget,
   ofPeriods,
+  prepareBudget,
   type Spent,
   spentIn,
 } from "../../domain/budgets/verdict.ts";
@@ -62,9 +63,10 @@ async function judgeGroups(
       }
     }
     for (const budget of budgets) {
+      const prepared = prepareBudget(budget, nowMs);
       const judged = Array.from(
         days,
-        ([name, spent]) => judgeBudget(budget, name, spentIn(budget, spent, nowMs), nowMs, nowMs),
+        ([name, spent]) => judgeBudget(prepared, name, spentIn(prepared.days, spent), nowMs),
       )
         .filter(({ spent }) => spent.cost > 0n || spent.unpricedCalls > 0);
       groups.set(budget.slug, judged.sort(byBadness).slice(0, max));

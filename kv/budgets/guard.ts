@@ -22,6 +22,9 @@ import {
   NOTHING_SPENT,
   ofPeriods,
   pausesOf,
+  prepareBudget,
+  type PreparedBudget,
+  type Spent,
   spentIn,
   type Verdict,
 } from "../../domain/budgets/verdict.ts";
@@ -61,14 +64,14 @@ const OBJECT_BYTES = 1_000, TEAM_BYTES = 800, RUN_BYTES = 200;
 /** A team's budgets and pauses, with the verdicts that hold until something changes. */
 interface TeamGuard {
   readonly config: GuardConfig;
-  /** Budgets of periods, and of each run. */
-  readonly ofPeriods: readonly Budget[];
-  readonly ofRuns: readonly Budget[];
+  /** Budgets of periods, and of each run; they hold until `untilMs`. */
+  ofPeriods: readonly PreparedBudget[];
+  ofRuns: readonly PreparedBudget[];
   readonly version: number;
   /** Time of the read, unix milliseconds. */
   readAtMs: number;
   readonly verdicts: Map<string, SubjectVerdict>;
-  /** Times between which the verdicts hold, unix milliseconds. */
+  /** Times between which verdicts and prepared budgets hold, unix milliseconds. */
   lastMs: number;
   untilMs: number;
   /** Reads in the background within a second. */
@@ -82,6 +85,8 @@ interface SubjectVerdict extends Verdict {
   readonly isPartial: boolean;
   /** Time from which a figure is to be read again, unix milliseconds. */
   readonly freshToMs: number;
+  /** Everything acknowledged before is in all of the figures, unix milliseconds. */
+  readonly oldestMs: number;
 }
 
 /** A run whose calls are acknowledged here. */
@@ -187,6 +192,7 @@ export class RunGuard {
   async check(team: TeamId, subject: GuardSubject): Promise<CheckedGuard> {
     const atMs = this.#now();
     const guard = await this.#current(team, atMs);
+    this.#prepare(guard, atMs);
     const groups = groupsOf(guard, subject);
     await this.#readFigures(guard, team, this.#oldOf(team, groups, atMs));
     const verdict = this.#verdictOf(guard, team, subject, atMs);
@@ -210,7 +216,10 @@ export class RunGuard {
     await this.#readFigures(guard, team, this.#oldOf(team, groups, nowMs));
     return new Map(named.flatMap(({ budget, group }) => {
       const figure = this.#figures.get(team, group, nowMs);
-      return figure === undefined ? [] : [[budget.slug, judged(budget, null, figure, nowMs)]];
+      if (figure === undefined) return [];
+      const prepared = prepareBudget(budget, nowMs);
+      const spent = spentIn(prepared.days, figure.days);
+      return [[budget.slug, judgeBudget(prepared, null, spent, figure.staleAsOf)]];
     }));
   }
 
@@ -249,8 +258,8 @@ export class RunGuard {
     const enabled = budgets.filter(({ settings }) => settings.enabled);
     const guard: TeamGuard = {
       config: { budgets: enabled, pauses },
-      ofPeriods: ofPeriods(enabled),
-      ofRuns: enabled.filter(({ settings }) => settings.period === "run"),
+      ofPeriods: [],
+      ofRuns: [],
       version,
       readAtMs: this.#now(),
       verdicts: new Map(),
@@ -288,13 +297,24 @@ export class RunGuard {
     });
   }
 
-  /** Returns the verdict about a subject, from figures in memory. */
-  #verdictOf(guard: TeamGuard, team: TeamId, subject: GuardSubject, nowMs: number): SubjectVerdict {
-    // Without a change, only the time changes verdicts; it may have been set back.
+  /** Prepares budgets for the time: without a change, only the end of a period changes verdicts. */
+  #prepare(guard: TeamGuard, nowMs: number): void {
+    // The clock may have been set back.
     const isOver = nowMs >= guard.untilMs || nowMs < guard.lastMs;
-    if (isOver) guard.untilMs = nextChangeMs(guard.config, nowMs);
+    if (isOver) {
+      const { budgets } = guard.config;
+      const ofRuns = budgets.filter(({ settings }) => settings.period === "run");
+      guard.ofPeriods = ofPeriods(budgets).map((budget) => prepareBudget(budget, nowMs));
+      guard.ofRuns = ofRuns.map((budget) => prepareBudget(budget, nowMs));
+      guard.untilMs = nextChangeMs(guard.config, nowMs);
+    }
     if (isOver || guard.verdicts.size >= VERDICTS_MAX) guard.verdicts.clear();
     guard.lastMs = nowMs;
+  }
+
+  /** Returns the verdict about a subject, from figures in memory. */
+  #verdictOf(guard: TeamGuard, team: TeamId, subject: GuardSubject, nowMs: number): SubjectVerdict {
+    this.#prepare(guard, nowMs);
     const name = JSON.stringify([subject.agent, subject.customer, subject.feature]);
     const known = guard.verdicts.get(name);
     if (known !== undefined) return known;
@@ -304,12 +324,17 @@ export class RunGuard {
       const figure = this.#figures.get(team, group, nowMs);
       if (figure !== undefined) figures.set(groupName(group), figure);
     }
-    const budgets = guard.ofPeriods.flatMap((budget) => {
-      const group = groupOf(budget, subject);
+    // Budgets share groups and periods.
+    const sums = new Map<string, Spent>();
+    const budgets = guard.ofPeriods.flatMap((prepared) => {
+      const group = groupOf(prepared.budget, subject);
       const figure = group === null ? undefined : figures.get(groupName(group));
-      return figure === undefined
-        ? []
-        : [judged(budget, groupNameOf(budget, subject), figure, nowMs)];
+      if (group === null || figure === undefined) return [];
+      const period = `${group.kind} ${prepared.days}`;
+      const spent = sums.get(period) ?? spentIn(prepared.days, figure.days);
+      sums.set(period, spent);
+      const name = groupNameOf(prepared.budget, subject);
+      return [judgeBudget(prepared, name, spent, figure.staleAsOf)];
     });
     const all = [...figures.values()];
     const isPartial = all.length < groups.length;
@@ -319,6 +344,7 @@ export class RunGuard {
       budgets: budgets.sort(byBadness),
       groups,
       isPartial,
+      oldestMs: Math.min(...all.map(({ staleAsOf }) => staleAsOf)),
       freshToMs: isOld ? nowMs : Math.min(...all.map(({ readAtMs }) => readAtMs + FRESH_MS)),
     };
     guard.verdicts.set(name, verdict);
@@ -382,8 +408,10 @@ export class RunGuard {
 
 /** Leaves out budgets whose figure is too old for an acknowledgement. */
 function withoutOld(verdict: SubjectVerdict, nowMs: number): SubjectVerdict {
+  if (verdict.budgets.length === 0 || !isOlder(verdict.oldestMs, nowMs, SHOWN_MS_MAX)) {
+    return verdict;
+  }
   const isShown = ({ asOfMs }: BudgetVerdict) => !isOlder(asOfMs, nowMs, SHOWN_MS_MAX);
-  if (verdict.budgets.every(isShown)) return verdict;
   return { ...verdict, budgets: verdict.budgets.filter(isShown), isPartial: true };
 }
 
@@ -394,27 +422,19 @@ function judgeRun(
   { subject, spent }: KnownRun,
   nowMs: number,
 ): SubjectVerdict {
-  const inScope = ofRuns.filter(({ settings: { scope } }) => includes(scope, subject));
+  if (ofRuns.length === 0) return verdict;
+  const inScope = ofRuns.filter(({ budget }) => includes(budget.settings.scope, subject));
   if (inScope.length === 0) return verdict;
   if (spent === null) return { ...verdict, isPartial: true };
-  const budgets = inScope.map((budget) =>
-    judgeBudget(budget, null, { ...NOTHING_SPENT, cost: spent }, nowMs, nowMs)
+  const budgets = inScope.map((prepared) =>
+    judgeBudget(prepared, null, { ...NOTHING_SPENT, cost: spent }, nowMs)
   );
   return { ...verdict, budgets: [...verdict.budgets, ...budgets].sort(byBadness) };
 }
 
-function judged(
-  budget: Budget,
-  group: string | null,
-  { days, staleAsOf }: Figure,
-  nowMs: number,
-): BudgetVerdict {
-  return judgeBudget(budget, group, spentIn(budget, days, nowMs), staleAsOf, nowMs);
-}
-
 /** Returns the different groups that the budgets of a subject are about. */
 function groupsOf({ ofPeriods }: TeamGuard, subject: GuardSubject): RollupGroup[] {
-  const groups = ofPeriods.flatMap((budget) => groupOf(budget, subject) ?? []);
+  const groups = ofPeriods.flatMap(({ budget }) => groupOf(budget, subject) ?? []);
   return [...new Map(groups.map((group) => [groupName(group), group])).values()];
 }
 

@@ -14,6 +14,7 @@ import {
   judgeBudget,
   nextChangeMs,
   pausesOf,
+  prepareBudget,
   spentIn,
 } from "../../../../domain/budgets/verdict.ts";
 import { picodollarsOf } from "../../../../domain/pricing/money.ts";
@@ -43,7 +44,7 @@ function pause(settings: Partial<Pause["settings"]> = {}): Pause {
 
 function judged(usd: string, settings: Partial<BudgetSettings> = {}, slug?: string) {
   const spent = { cost: picodollarsOf(usd), unpricedCalls: 0 };
-  return judgeBudget(budget(settings, slug), null, spent, NOW, NOW);
+  return judgeBudget(prepareBudget(budget(settings, slug), NOW), null, spent, NOW);
 }
 
 Deno.test("a budget is used up at its limit, exactly, and its mode says what follows", () => {
@@ -64,7 +65,7 @@ Deno.test("the spend of a period is that of its UTC days; weeks begin on Monday"
   // Each day costs its number.
   const spent = new Map(days.map((day) => [day, { cost: BigInt(day.slice(8)), unpricedCalls: 1 }]));
   const sums = (["day", "week", "month", "run"] as const).map((period) => {
-    const { cost, unpricedCalls } = spentIn(budget({ period }), spent, NOW);
+    const { cost, unpricedCalls } = spentIn(prepareBudget(budget({ period }), NOW).days, spent);
     return [cost, unpricedCalls];
   });
   // Monday the 16th to Sunday the 22nd.
