@@ -55,6 +55,9 @@ const EMPTY_FRESH_MS = 3_000;
 /** Maximum reads of a team in the background within a second. */
 const READS_PER_SECOND = 20;
 
+/** Those of them that may be of runs: calls of runs that are not stored must not stop the others. */
+const RUN_READS_PER_SECOND = 10;
+
 /** Maximum subjects of a team whose verdicts are kept until the next change. */
 const VERDICTS_MAX = 200;
 
@@ -169,13 +172,16 @@ export class RunGuard {
   ): string | null {
     const guard = this.#teams.get(team);
     const nowMs = this.#now();
-    if (this.#isOld(guard, nowMs)) this.#inBackground(guard, () => this.#readConfig(team));
+    if (this.#isOld(guard, nowMs)) {
+      this.#inBackground(guard, `config ${team}`, () => this.#readConfig(team));
+    }
     if (guard === undefined || isEmpty(guard.config)) return null;
     const known = this.#runOf(guard, team, run, parts, spent);
     const verdict = this.#verdictOf(guard, team, known?.subject ?? NOBODY, nowMs);
     if (nowMs >= verdict.freshToMs) {
       const old = this.#oldOf(team, verdict.groups, nowMs);
-      this.#inBackground(guard, () => this.#readFigures(guard, team, old));
+      const isMissing = old.some((group) => !this.#reading.has(figureName(team, group)));
+      if (isMissing) this.#inBackground(guard, null, () => this.#readFigures(guard, team, old));
     }
     const shown = withoutOld(verdict, nowMs);
     const withRun = judgeRun(guard, shown, known ?? { subject: NOBODY, spent }, nowMs);
@@ -277,7 +283,7 @@ export class RunGuard {
     team: TeamId,
     groups: readonly RollupGroup[],
   ): Promise<void> {
-    const names = new Map(groups.map((group) => [`${team} ${groupName(group)}`, group]));
+    const names = new Map(groups.map((group) => [figureName(team, group), group]));
     const others = [...names.keys()].flatMap((name) => this.#reading.get(name) ?? []);
     const missing = [...names].filter(([name]) => !this.#reading.has(name));
     if (missing.length === 0) return void await Promise.all(others);
@@ -371,7 +377,7 @@ export class RunGuard {
       if (!isOneCall && !isSameRun(known, now)) this.#runs.set(name, now);
       return now;
     }
-    this.#inBackground(guard, () =>
+    const read = () =>
       this.#once([`run ${name}`], team, async () => {
         const { head } = await readHead({ store: this.#store, team, id: run });
         const { agent, customer, feature } = labelsOf(head.parts);
@@ -379,16 +385,27 @@ export class RunGuard {
         if (agent === null || this.#runs.has(name)) return;
         const spent = costOfRun(head).amount;
         this.#runs.set(name, { subject: { agent, customer, feature }, spent });
-      }));
+      });
+    this.#inBackground(guard, `run ${name}`, read, RUN_READS_PER_SECOND);
     return null;
   }
 
-  /** Starts a read, unless the team had enough of them within this second. Failures are ignored. */
-  #inBackground(guard: TeamGuard | undefined, read: () => Promise<void>): void {
+  /**
+   * Starts a read, unless it is under way, or the team had enough within this second. Failures are
+   * ignored.
+   */
+  #inBackground(
+    guard: TeamGuard | undefined,
+    name: string | null,
+    read: () => Promise<void>,
+    max = READS_PER_SECOND,
+  ): void {
+    if (name !== null && this.#reading.has(name)) return;
     const second = Math.floor(this.#now() / 1_000);
     const reads = guard?.reads ?? { second, count: 0 };
     if (reads.second !== second) [reads.second, reads.count] = [second, 0];
-    if (++reads.count > READS_PER_SECOND) return;
+    if (reads.count >= max) return;
+    reads.count++;
     // A later acknowledgement tries again.
     read().catch(() => {});
   }
@@ -436,6 +453,10 @@ function judgeRun(
 function groupsOf({ ofPeriods }: TeamGuard, subject: GuardSubject): RollupGroup[] {
   const groups = ofPeriods.flatMap(({ budget }) => groupOf(budget, subject) ?? []);
   return [...new Map(groups.map((group) => [groupName(group), group])).values()];
+}
+
+function figureName(team: TeamId, group: RollupGroup): string {
+  return `${team} ${groupName(group)}`;
 }
 
 /** Returns the group of a budget that is about one; null for each. */

@@ -1,0 +1,190 @@
+/** The guard below the HTTP stack: what it reads and when, and figures that change while they are read. */
+import { assertEquals } from "@std/assert";
+import { BUDGETS, type BudgetSettings } from "../../../../domain/budgets/budget.ts";
+import type { RunId } from "../../../../domain/core/ids.ts";
+import { EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
+import type { RunParts } from "../../../../domain/runs/run.ts";
+import type { RollupRow } from "../../../../domain/spend/rollup.ts";
+import type { Principal } from "../../../../domain/teams/credentials.ts";
+import { Figures } from "../../../../kv/budgets/figures.ts";
+import { RunGuard } from "../../../../kv/budgets/guard.ts";
+import { keys } from "../../../../kv/base/keys.ts";
+import { changeRollups } from "../../../../kv/spend/rollups.ts";
+import type { Store } from "../../../../kv/store.ts";
+import { storedRows, TeamRowCache } from "../../../../kv/team/rows.ts";
+import { runId } from "../../../support/builders/requests.ts";
+import { insertTeam } from "../../../support/builders/teams.ts";
+import { NOON } from "../../../support/harness/harness.ts";
+import { TempStore } from "../../../support/harness/temp_store.ts";
+
+const DOLLAR = 10n ** 12n;
+const DAY = "2026-11-21";
+
+/** A guard over a file whose reads are counted, and may wait or fail. */
+async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
+  const temp = await TempStore.open();
+  const team = await insertTeam(temp.store, "business");
+  const world = {
+    nowMs: NOON,
+    reads: 0,
+    beforeRead: (): Promise<void> => Promise.resolve(),
+  };
+  const getMany = async (read: readonly Deno.KvKey[]) => {
+    world.reads++;
+    await world.beforeRead();
+    return await temp.store.reader.getMany(read as never[]);
+  };
+  const reader = Object.assign(Object.create(temp.store.reader), {
+    getMany,
+    list: temp.store.reader.list.bind(temp.store.reader),
+  });
+  const store: Store = { ...temp.store, reader };
+  const figures = new Figures(store.memory);
+  const guard = new RunGuard({ store, figures, now: () => world.nowMs });
+  const defaults = { scope: {}, period: "day", limit_usd: "10", mode: "hard", warn_at: [0.8] };
+  const rows = budgets.map((settings, n) => ({
+    slug: `b${n}`,
+    id: `grl_${n}`,
+    version: 1,
+    settings: { ...defaults, enabled: true, ...settings },
+    createdAt: NOON,
+    updatedAt: NOON,
+    updatedBy: "key",
+  }));
+  const sets = rows.map((value) => ({
+    key: keys.configObject(team.id, BUDGETS.kind, value.slug),
+    value,
+  }));
+  sets.push({ key: keys.config(team.id), value: 1 as never });
+  await temp.store.writer.commit({ team: team.id, sets });
+  await guard.reload(team.id);
+  const principal = {
+    team,
+    credentialId: "key",
+    grant: { kind: "api_key", scopes: ["ingest"] },
+  } as Principal;
+  const rowCache = new TeamRowCache(store);
+  return Object.assign(world, {
+    guard,
+    team,
+    /** Adds dollars to the spend of a customer and of the team, and publishes them. */
+    async spend(customer: string, dollars: bigint, published = true) {
+      const measures = { ...EMPTY_MEASURES, runs: 1, cost: dollars * DOLLAR };
+      const differences: RollupRow[] = [
+        { day: DAY, group: { kind: "total" }, measures },
+        { day: DAY, group: { kind: "customer", value: customer }, measures },
+      ];
+      const current = await rowCache.of(team.id);
+      const changed = await changeRollups(current, team.id, differences);
+      await temp.store.writer.commit({ team: team.id, ...storedRows(changed.rows) });
+      current.written("00000000000000010000", 0, changed.rows);
+      if (published) figures.publish(team.id, differences, changed.rows);
+    },
+    /** Acknowledges a call of a run of a customer. */
+    acknowledge: (n: number, customer = "acme", spent: bigint | null = 0n) =>
+      guard.headerOf(principal, runId(n) as RunId, partsOf(customer), spent),
+    /** Acknowledges a call of a run that the process does not know. */
+    ofUnknown: (n: number) => guard.headerOf(principal, runId(n) as RunId, null, null),
+    async [Symbol.asyncDispose]() {
+      await guard.idle();
+      await temp[Symbol.asyncDispose]();
+    },
+  });
+}
+
+function partsOf(customerId: string): RunParts {
+  const times = { startedAt: NOON, receivedAt: NOON };
+  return { opening: { kind: "run", agent: "nightly", customerId, ...times }, closing: null };
+}
+
+Deno.test("guard: acknowledgements read in the background alone, at most 20 times a second and team", async () => {
+  await using g = await openGuard([{ scope: { each: "customer" } }]);
+  let waiting = 0;
+  g.beforeRead = () => {
+    waiting++;
+    return Promise.resolve();
+  };
+  for (let n = 0; n < 100; n++) assertEquals(g.acknowledge(n, `c${n}`), null);
+  await g.guard.idle();
+  const known = Array.from({ length: 100 }, (_, n) => g.acknowledge(n, `c${n}`));
+  assertEquals(known.filter((header) => header === "allow").length, 20);
+  await g.guard.idle();
+  const before = waiting;
+  for (let n = 0; n < 1_000; n++) g.acknowledge(n % 20, `c${n % 20}`);
+  await g.guard.idle();
+  assertEquals(waiting, before, "fresh figures are not read again");
+  g.nowMs += 1_001;
+  assertEquals(g.acknowledge(1, "c1"), "allow", "an old one is used while it is read");
+  await g.guard.idle();
+  assertEquals(waiting > before, true);
+});
+
+Deno.test("guard: a header is left out once its spend is over a minute old, but a block by a run's own budget", async () => {
+  await using g = await openGuard([{}, { period: "run", limit_usd: "1" }]);
+  await g.spend("acme", 11n);
+  assertEquals(g.acknowledge(1), null);
+  await g.guard.idle();
+  assertEquals(g.acknowledge(1), 'block;rule="grl_0";spent=11;limit=10;age=0');
+  g.beforeRead = () => Promise.reject(new Error("the store is gone"));
+  g.nowMs += 60_000;
+  assertEquals(g.acknowledge(1), 'block;rule="grl_0";spent=11;limit=10;age=60');
+  await g.guard.idle();
+  g.nowMs += 1;
+  assertEquals(g.acknowledge(1), null);
+  assertEquals(g.acknowledge(1, "acme", DOLLAR), 'block;rule="grl_1";spent=1;limit=1;age=0');
+  await g.guard.idle();
+  // A clock that is set back.
+  g.nowMs -= 3_600_000;
+  assertEquals(g.acknowledge(1, "acme", 0n), null);
+});
+
+Deno.test("guard: spend that a commit publishes while it is read stays", async () => {
+  await using g = await openGuard([{}]);
+  await g.spend("acme", 1n);
+  g.acknowledge(1);
+  await g.guard.idle();
+  g.nowMs += 1_001;
+  const started = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const { beforeRead } = g;
+  g.beforeRead = () => {
+    started.resolve();
+    return go.promise;
+  };
+  g.acknowledge(1);
+  await started.promise;
+  g.beforeRead = beforeRead;
+  await g.spend("acme", 9n);
+  assertEquals(g.acknowledge(1), 'block;rule="grl_0";spent=10;limit=10;age=1');
+  go.resolve();
+  await g.guard.idle();
+  assertEquals(g.acknowledge(1), 'block;rule="grl_0";spent=10;limit=10;age=0');
+});
+
+Deno.test("guard: spend of another process is seen after a second", async () => {
+  await using g = await openGuard([{ scope: { customer_id: "acme" } }]);
+  g.acknowledge(1);
+  await g.guard.idle();
+  await g.spend("acme", 10n, false);
+  assertEquals(g.acknowledge(1), "allow");
+  g.nowMs += 1_001;
+  g.acknowledge(1);
+  await g.guard.idle();
+  assertEquals(g.acknowledge(1), 'block;rule="grl_0";spent=10;limit=10;age=0');
+  const { budgets, asOfMs, atMs } = await g.guard.check(g.team.id, {
+    agent: null,
+    customer: "acme",
+    feature: null,
+  });
+  assertEquals([budgets[0]?.state, asOfMs, atMs], ["block", g.nowMs, g.nowMs]);
+});
+
+Deno.test("guard: a run that is not stored yet has no header, and its reads leave room for those of spend", async () => {
+  await using g = await openGuard([{ scope: { agent: "nightly" } }]);
+  for (let n = 0; n < 50; n++) assertEquals(g.ofUnknown(1), null);
+  await g.guard.idle();
+  assertEquals(g.acknowledge(1), null);
+  await g.guard.idle();
+  // The opening was acknowledged here, so its labels are known.
+  assertEquals(g.ofUnknown(1), "allow");
+});
