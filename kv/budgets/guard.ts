@@ -11,6 +11,7 @@ import {
   placeOf,
 } from "../../domain/budgets/budget.ts";
 import {
+  blockersOf,
   type BudgetVerdict,
   byBadness,
   decisionOf,
@@ -205,6 +206,23 @@ export class RunGuard {
     if (verdict.isPartial) throw new StorageUnavailable("The spend of a budget was not read");
     const asOfMs = Math.min(atMs, ...verdict.budgets.map(({ asOfMs }) => asOfMs));
     return { pauses: verdict.pauses, budgets: verdict.budgets, atMs, asOfMs };
+  }
+
+  /** Returns the id of the worst pause or budget that blocks the runs of each agent; null for none. */
+  async blockersOf(team: TeamId, agents: readonly string[]): Promise<readonly (string | null)[]> {
+    const nowMs = this.#now();
+    const guard = await this.#current(team, nowMs);
+    if (isEmpty(guard.config)) return agents.map(() => null);
+    this.#prepare(guard, nowMs);
+    const subjects = agents.map((agent): GuardSubject => ({ ...NOBODY, agent }));
+    const groups = new Map(
+      subjects.flatMap((subject) => groupsOf(guard, subject))
+        .map((group) => [groupName(group), group]),
+    );
+    await this.#readFigures(guard, team, this.#oldOf(team, [...groups.values()], nowMs));
+    return subjects.map((subject) =>
+      blockersOf(this.#verdictOf(guard, team, subject, nowMs))[0] ?? null
+    );
   }
 
   /** Judges budgets by the spend of their only group; leaves out those of each and of runs. */

@@ -364,3 +364,36 @@ Deno.test("guard: 503 after 500 ms without an answer of the store", async () => 
   assertMatch(headers.get("retry-after") ?? "", /^[1-5]$/);
   assertEquals(performance.now() - startMs >= 450, true);
 });
+
+Deno.test("guard: monitors name what blocks their agent; a deleted customer keeps its budget alone", async () => {
+  await using h = await Harness.open();
+  for (const agent of ["nightly", "other"]) {
+    await h.post("/v1/heartbeats", { agent });
+    const body = { schedule: { every_seconds: 86_400 } };
+    const { json } = await h.request("PUT", `/v1/agents/${agent}/monitor`, { body });
+    assertEquals(json.blocked_by, null);
+  }
+  await put(h, "pauses/down", { agent: "nightly", reason: "Down" });
+  const { id: pause } = (await h.get("/v1/pauses/down")).json;
+  const each = { scope: { each: "agent" }, period: "day", limit_usd: 1, mode: "hard" };
+  await put(h, "budgets/each", each);
+  await put(h, "budgets/acme", ACME);
+  await h.post("/v1/heartbeats", { agent: "other", customer_id: "acme", cost_usd: 1 });
+  await h.worker.idle();
+  h.nowMs += 1_001;
+  const { id: budget } = (await h.get("/v1/budgets/each")).json;
+  const { monitors } = (await h.get("/v1/monitors")).json;
+  assertEquals(
+    monitors.map((monitor: Record<string, unknown>) => [monitor.agent, monitor.blocked_by]),
+    [["nightly", pause], ["other", budget]],
+  );
+  assertEquals((await h.get("/v1/agents/nightly/monitor")).json.blocked_by, pause);
+  assertEquals((await h.get("/v1/agents/other")).json.monitor.blocked_by, budget);
+  const spentOf = async () => (await h.get("/v1/budgets/acme")).json.spend.spent_usd;
+  assertEquals(await spentOf(), 1);
+  await h.request("DELETE", "/v1/customers/acme");
+  await h.worker.idle();
+  h.nowMs += 1_001;
+  assertEquals(await spentOf(), 0);
+  assertEquals((await check(h, { customer_ref: "acme" })).json.decision, "allow");
+});

@@ -13,14 +13,19 @@ import {
   parseAgentPatch,
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
-import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
+import type { MonitorProposal } from "../../../domain/monitors/store.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
-import { monitorValue, proposalValue } from "../monitors/monitor_json.ts";
+import {
+  type MonitorRow,
+  monitorRows,
+  monitorValue,
+  proposalValue,
+} from "../monitors/monitor_json.ts";
 import { parseZone, zone } from "../monitors/monitors.ts";
 
 /** The same error for an unknown slug and a slug of another team (decision 32). */
@@ -68,7 +73,7 @@ const agent = shape.objectValue("Agent", FIELDS);
 
 /** An agent with its monitor. */
 interface AgentDetail extends AgentRecord {
-  readonly monitor: MonitorRecord | null;
+  readonly monitor: MonitorRow | null;
   readonly proposal: MonitorProposal | null;
 }
 
@@ -141,7 +146,8 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   getAgent: {
     route: "GET /v1/agents/:slug",
     access: teamKey("read"),
-    handler: async (c, { agents, monitors }) => {
+    handler: async (c, deps) => {
+      const { agents, monitors } = deps;
       const tz = parseZone(queryOf(c));
       if (!tz.ok) return fail(c, tz.problem);
       const slug = nameInPath(c);
@@ -153,7 +159,8 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
         monitors.read(team, record.agent),
         monitors.proposal(team, record.agent, tz.value),
       ]);
-      return answerTagged(c, agentDetail.write({ ...record, monitor, proposal }));
+      const [row = null] = await monitorRows(deps, team, monitor === null ? [] : [monitor]);
+      return answerTagged(c, agentDetail.write({ ...record, monitor: row, proposal }));
     },
     summary: "Read an agent",
     description:

@@ -17,7 +17,10 @@ import {
   deletedMonitorValue,
   flipPage,
   monitorDetailValue,
+  monitorJson,
   monitorPage,
+  type MonitorRow,
+  monitorRows,
   monitorValue,
   uptimeFrom,
 } from "./monitor_json.ts";
@@ -53,7 +56,8 @@ const getMonitor: Handler = async (c, deps) => {
     monitors.flipsOf(team, [agent], fromMs, UPTIME_FLIPS_MAX),
     monitors.proposal(team, agent, tz.value),
   ]);
-  const detail = { record, flips: flips.get(agent) ?? [], proposal, nowMs };
+  const [row] = await monitorRows(deps, team, [record]) as [MonitorRow];
+  const detail = { record: row, flips: flips.get(agent) ?? [], proposal, nowMs };
   return answer(c, 200, monitorDetailValue.write(detail));
 };
 
@@ -73,7 +77,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
         : await deps.monitors.put(team, agent, settings, version, madeBy(c, deps));
       if (put === null) return fail(c, NO_SUCH_AGENT);
       if (!put.ok) return fail(c, put.problem);
-      return answerWrite(c, put.value.kind, monitorValue.write(put.value.record), null);
+      return answerWrite(c, put.value.kind, await monitorJson(deps, team, put.value.record), null);
     },
     summary: "Set the monitor of an agent",
     description: "Creates the monitor of an agent, or replaces all its settings: fields that are " +
@@ -141,7 +145,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
         ? null
         : await deps.monitors.pause(team, agent, pause.value, made);
       if (record === null) return fail(c, NO_SUCH_MONITOR);
-      return answer(c, 200, monitorValue.write(record));
+      return answer(c, 200, await monitorJson(deps, team, record));
     },
     summary: "Pause a monitor",
     description:
@@ -169,7 +173,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
         ? null
         : await deps.monitors.resume(team, agent, madeBy(c, deps));
       if (record === null) return fail(c, NO_SUCH_MONITOR);
-      return answer(c, 200, monitorValue.write(record));
+      return answer(c, 200, await monitorJson(deps, team, record));
     },
     summary: "Resume a monitor",
     description: "Ends a pause. The next run is expected as if one had come now. Changes nothing " +
@@ -183,12 +187,14 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   listMonitors: {
     route: "GET /v1/monitors",
     access: teamKey("read"),
-    handler: async (c, { monitors }) => {
+    handler: async (c, deps) => {
       const query = parseMonitorsQuery(queryOf(c));
       if (!query.ok) return fail(c, query.problem);
-      const page = await monitors.list(c.get("principal").team, query.value);
+      const { team } = c.get("principal");
+      const page = await deps.monitors.list(team, query.value);
       const cursor = page.next === null ? null : monitorCursor(page.next);
-      return answer(c, 200, monitorPage.write({ items: page.monitors, cursor }));
+      const items = await monitorRows(deps, team, page.monitors);
+      return answer(c, 200, monitorPage.write({ items, cursor }));
     },
     summary: "List monitors",
     description: "Lists monitors by the slug of their agent.",

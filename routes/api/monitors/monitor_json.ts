@@ -1,6 +1,6 @@
 /** JSON of monitors, their flips and proposals in responses. */
 import { z } from "zod";
-import { rawOf } from "../../../domain/core/raw_json.ts";
+import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { uptimeOf } from "../../../domain/monitors/flips.ts";
 import {
   deadlinesOf,
@@ -13,6 +13,8 @@ import {
 } from "../../../domain/monitors/monitor.ts";
 import { nextSlots, type Schedule, scheduleWords } from "../../../domain/monitors/schedule.ts";
 import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps } from "../../http/context.ts";
 import * as shape from "../../openapi/wire.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 
@@ -74,41 +76,67 @@ const pause = shape.objectValue<MonitorPause>("MonitorPause", {
   sticky: shape.booleanValue("isSticky", "True if a successful run does not end it."),
 });
 
+/** A monitor with what blocks the runs of its agent. */
+export interface MonitorRow extends MonitorRecord {
+  /** Identifier of a pause or a budget; null for none. */
+  readonly blockedBy: string | null;
+}
+
+/** Adds what blocks the runs of the agents of monitors. */
+export async function monitorRows(
+  { guard }: Pick<AppDeps, "guard">,
+  { id }: Pick<Team, "id">,
+  records: readonly MonitorRecord[],
+): Promise<readonly MonitorRow[]> {
+  const blockers = await guard.blockersOf(id, records.map(({ monitor }) => monitor.agent));
+  return records.map((record, i) => ({ ...record, blockedBy: blockers[i] ?? null }));
+}
+
+/** Writes one monitor. */
+export async function monitorJson(
+  deps: Pick<AppDeps, "guard">,
+  team: Pick<Team, "id">,
+  record: MonitorRecord,
+): Promise<RawJson> {
+  const [row] = await monitorRows(deps, team, [record]) as [MonitorRow];
+  return monitorValue.write(row);
+}
+
 /** The settings and the state of a monitor. */
 const RECORD = {
-  ...of(SETTINGS, ({ monitor }: MonitorRecord) => monitor),
-  state: state<MonitorRecord>(({ monitor }) => monitor.state),
-  since: shape.instantValue<MonitorRecord>(
+  ...of(SETTINGS, ({ monitor }: MonitorRow) => monitor),
+  state: state<MonitorRow>(({ monitor }) => monitor.state),
+  since: shape.instantValue<MonitorRow>(
     ({ monitor }) => monitor.since,
     "Instant of the change to this state.",
   ),
-  pause: pause.orNull<MonitorRecord>(({ monitor }) => monitor.pause),
-  running: shape.countValue<MonitorRecord>("running", "Open runs of the agent."),
-  failing: shape.countValue<MonitorRecord>(
+  pause: pause.orNull<MonitorRow>(({ monitor }) => monitor.pause),
+  running: shape.countValue<MonitorRow>("running", "Open runs of the agent."),
+  failing: shape.countValue<MonitorRow>(
     ({ monitor }) => failuresInRow(monitor),
     "Failures since the last success.",
   ),
-  last_arrival_at: shape.instantValue.orNull<MonitorRecord>(
+  last_arrival_at: shape.instantValue.orNull<MonitorRow>(
     ({ monitor }) => monitor.lastArrivalAt,
     "Latest close that counts, by arrival.",
   ),
-  last_ok_at: shape.instantValue.orNull<MonitorRecord>(({ monitor }) => monitor.lastOkAt),
-  expected_at: shape.instantValue.orNull<MonitorRecord>(
+  last_ok_at: shape.instantValue.orNull<MonitorRow>(({ monitor }) => monitor.lastOkAt),
+  expected_at: shape.instantValue.orNull<MonitorRow>(
     ({ monitor }) => deadlinesOf(monitor).expectedAt,
     "Null while no run is expected.",
   ),
-  down_after: shape.instantValue.orNull<MonitorRecord>(
+  down_after: shape.instantValue.orNull<MonitorRow>(
     ({ monitor }) => deadlinesOf(monitor).downAfter,
     "`expected_at` and the grace.",
   ),
-  blocked_by: shape.textValue.orNull<MonitorRecord>(
-    () => null,
-    "Reserved for a guard that keeps the agent from running. Null: nothing does.",
+  blocked_by: shape.textValue.orNull<MonitorRow>(
+    "blockedBy",
+    "Id of the worst pause or hard budget of the agent or the team that blocks it. Null: none does.",
   ),
 };
 
 /** A monitor with its state. */
-export const monitorValue = shape.objectValue<MonitorRecord>("Monitor", RECORD);
+export const monitorValue = shape.objectValue<MonitorRow>("Monitor", RECORD);
 
 /** A monitor that is deleted: its settings. */
 export const deletedMonitorValue = shape.objectValue<Monitor>("DeletedMonitor", SETTINGS);
@@ -123,7 +151,7 @@ export const proposalValue = shape.objectValue<MonitorProposal>("MonitorProposal
 
 /** A monitor with all that is known of it. */
 interface MonitorDetail {
-  readonly record: MonitorRecord;
+  readonly record: MonitorRow;
   /** Flips since {@link uptimeFrom}. */
   readonly flips: readonly Flip[];
   readonly proposal: MonitorProposal | null;

@@ -145,6 +145,29 @@ Deno.test("the commands of the document on checks, pasted as one, show a failing
   assertEquals([answers.length, dryRun.runs, dryRun.fail], [5, 1, 1]);
 });
 
+Deno.test("the commands of the document on budgets block, let a shell ask, pause and go on", async () => {
+  await using h = await Harness.open();
+  const [budget = "", spend = "", shell = "", pauses = ""] = examplesOf("docs/BUDGETS.md");
+  const [variables = ""] = budget.split("\n");
+  const run = async (block: string) => {
+    const { code, output } = await paste(h, [variables, block]);
+    assertEquals(code, 0, output);
+    return output;
+  };
+  await run(budget.split("\n").slice(1).join("\n"));
+  const [heartbeat = "", , check = ""] = spend.trim().split("\n");
+  await run(heartbeat);
+  await h.worker.idle();
+  const { decision, blocked_by, rules: [rule] } = JSON.parse(await run(check));
+  assertEquals([decision, blocked_by, rule.spent_usd], ["block", [rule.id], 1.25]);
+  assertEquals((await run(shell)).trim(), "allow");
+  const [pause = "", resume = ""] = pauses.trim().split("\n");
+  await run(pause);
+  assertEquals((await h.get("/v1/guard/check?agent=triage")).status, 423);
+  await run(resume);
+  assertEquals((await h.get("/v1/guard/check?agent=triage")).status, 200);
+});
+
 Deno.test("the commands of the documents on spend and on prices show both", async () => {
   await using h = await Harness.open();
   const model = { model: "gpt-4o", input_tokens: 1_000_000, output_tokens: 0 };
