@@ -48,10 +48,14 @@ journey("a user finds why last night's run failed", async ({ page }, world) => {
 });
 
 journey("a user compares a failed run with the last success", async ({ page }, world) => {
-  await page.goto(`/dashboard/runs/${world.runs.failed}`);
+  await page.goto("/dashboard/runs?agent=issue-triage&status=failed");
+  // Two clicks.
+  await page.getByRole("link", { name: /^Giving up: 403/ }).first().click();
   await page.getByRole("link", { name: "Compare with last success" }).click();
   await page.getByRole("heading", { level: 1, name: "Compare" }).waitFor();
+  await page.getByText(/^First difference, step \d+/).waitFor();
   // The demo has no success of this agent: the page says so, and offers a choice.
+  await page.goto(`/dashboard/runs/${world.runs.failed}/compare`);
   await page.getByText("No run of invoice-sync succeeded before this one").waitFor();
   await page.getByLabel("Compare with another run").fill(world.runs.long);
   await page.getByRole("button", { name: "Compare" }).click();
