@@ -277,13 +277,15 @@ export function addToFamily(
 }
 
 /**
- * Returns the failed runs that the failure of a run came through: its first child that failed, the
- * first child of that one, and so on.
+ * Returns the failed runs that the failure of a run came through: its last child that failed, the
+ * last failed child of that one, and so on.
  *
  * @param failures failed descendants of the run, and others
  */
 export function causesOf(run: RunId, failures: readonly RunListRow[]): readonly RunListRow[] {
-  const cause = failures.find(({ parent }) => parent === run);
+  const startOf = ({ startedAt, sortedAt }: RunListRow) => startedAt ?? sortedAt;
+  const [cause] = failures.filter(({ parent }) => parent === run)
+    .sort((a, b) => startOf(b) - startOf(a) || (a.id < b.id ? 1 : -1));
   // A run may be a descendant of itself.
   const others = failures.filter((failure) => failure !== cause);
   return cause === undefined ? [] : [cause, ...causesOf(cause.id, others)];

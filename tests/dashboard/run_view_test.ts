@@ -13,12 +13,12 @@ const id = (n: number) => runId(n) as RunId;
 
 /** Returns a child run that started at its number. */
 function child(n: number, parent: number, status: RunStatus) {
-  return { row: aRow(n, { id: id(n), status, startedAt: n }), parent: id(parent) };
+  return { row: aRow(n, { status, startedAt: n, parent: id(parent) }), parent: id(parent) };
 }
 
 function path(status: RunStatus, ...children: ReturnType<typeof child>[]): RunId[] {
   const run = { id: id(1), status } as RunRecord;
-  return failedPath(run, children).map(({ row }) => row.id);
+  return failedPath(run, children).map(({ id }) => id);
 }
 
 Deno.test("a failure is explained by the last child run that failed, and by its child runs", () => {

@@ -4,7 +4,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type { PlacedPage, PositionedEvent, RunHandle } from "../../../domain/runs/event_page.ts";
-import type { Descendant, RunLineage } from "../../../domain/runs/list.ts";
+import { causesOf, type Descendant, type RunLineage } from "../../../domain/runs/list.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -54,7 +54,7 @@ export async function loadBranches(
   const steps = listed.reduce((sum, { row }) => sum + row.usage.events + 1, run.usage.events);
   const isUnfolded = !isCut && listed.length === descendants.length && steps <= UNFOLDED_STEPS_MAX;
   const isOpen = (id: RunId) => isUnfolded || id === view.open || id === view.inRun;
-  const causes = failedPath(run, listed).map(({ row }) => row.id);
+  const causes = failedPath(run, listed).map(({ id }) => id);
   const others = listed.map(({ row }) => row.id)
     .filter((id) => isOpen(id) && !causes.includes(id));
   const wanted = [...causes, ...others].slice(0, BRANCHES_MAX);
@@ -78,22 +78,10 @@ export async function loadBranches(
   });
 }
 
-/**
- * Returns the child runs that explain a failure, from the run down: of the children of a failed run,
- * the last one that failed.
- */
-export function failedPath<Child extends Descendant>(
-  run: RunRecord,
-  children: readonly Child[],
-): readonly Child[] {
-  if (!isFailure(run.status)) return [];
-  const startOf = ({ row: { startedAt, sortedAt } }: Child) => startedAt ?? sortedAt;
-  const failed = children.filter(({ row }) => isFailure(row.status))
-    .toSorted((a, b) => startOf(a) - startOf(b));
-  const path: Child[] = [];
-  const next = (id: RunId) => failed.findLast(({ parent }) => parent === id);
-  for (let child = next(run.id); child !== undefined; child = next(child.row.id)) path.push(child);
-  return path;
+/** Returns the child runs that explain a failure, from the run down; none for a success. */
+export function failedPath(run: RunRecord, children: readonly Descendant[]) {
+  const failed = children.map(({ row }) => row).filter(({ status }) => isFailure(status));
+  return isFailure(run.status) ? causesOf(run.id, failed) : [];
 }
 
 /** A child run that was read. */

@@ -144,14 +144,15 @@ const TRIES_WITHIN = 100;
 function causeOf({ run, branches, page, after, end, isSearch }: RunData) {
   if (!isFailure(run.status)) return null;
   const path = failedPath(run, branches);
-  const at = path.length === 0 ? { record: run, end } : path.at(-1)?.loaded ?? null;
+  const last = branches.find(({ row }) => row === path.at(-1));
+  const at = path.length === 0 ? { record: run, end } : last?.loaded ?? null;
   const { events } = at?.end ?? NO_EVENTS;
   const { index, before } = failureIn(at?.end ?? NO_EVENTS);
   const event = events[index] ?? events.at(-1) ?? null;
   const isHere = at?.record === run && !isSearch && page.events.some(({ id }) => id === event?.id);
   return {
     /** Child runs from the run of the page to the one that failed, by id and agent. */
-    path: path.map(({ row }) => row),
+    path,
     /** The failing event, else the last one; null if none was read. */
     event,
     /** True if the event reports a failure. */

@@ -133,9 +133,10 @@ Deno.test("run list: a run that changed after its summary has a pending cost, re
   }));
 });
 
-Deno.test("causes: a failure came through the first child that failed, and so on down", () => {
+Deno.test("causes: a failure came through the last child that failed, and so on down", () => {
   const failure = (n: number, parent: number) => aRow(n, { parent: runId(parent) as RunId });
-  const failures = [failure(2, 1), failure(3, 1), failure(5, 2), failure(4, 3)];
+  // A row with a higher number starts earlier.
+  const failures = [failure(3, 1), failure(2, 1), failure(5, 2), failure(4, 3)];
   const pathOf = (n: number) => causesOf(runId(n) as RunId, failures).map(({ id }) => id);
   assertEquals(pathOf(1), [runId(2), runId(5)]);
   assertEquals(pathOf(3), [runId(4)]);
