@@ -173,7 +173,7 @@ Deno.test("a call without a price links admins to the rate card, and explains it
   await sendEvents(h, aCall(1, { model: "atlas&co", provider: "in house", input_tokens: 10 }));
   const ours = await pageOf(h);
   assertMatch(textOf(ours), /1 call without a price/);
-  const link = 'href="/dashboard/rate-card/new?model=atlas%26co&amp;provider=in+house">Add a price';
+  const link = 'href="/dashboard/rate-card/new?provider=in+house&amp;model=atlas%26co">Add a price';
   assert((await stepOf(h, 1)).includes(link));
   const theirs = await pageOf(h, key);
   assert(!theirs.includes("/dashboard/rate-card/new"));

@@ -1,6 +1,6 @@
 /** `/dashboard/rate-card`: the prices of models. */
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
-import type { MatchStep, RateRow, Rates } from "../../../domain/pricing/rates.ts";
+import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
@@ -18,7 +18,7 @@ import { At } from "../components/time.tsx";
 import { Actor } from "../keys/labels.tsx";
 import { showJob, showReprices, submitReprice } from "./reprice.tsx";
 import { addPath, editPath, NEW_RATE, REPRICE } from "./paths.ts";
-import { loadPrices, type Prices } from "./prices_load.ts";
+import { loadPrices, MATCH_WORDS, type Prices } from "./prices_load.ts";
 import { momentText, showRateForm, submitDeletion, submitRate } from "./rate_form.tsx";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
@@ -97,13 +97,6 @@ const showRateCard: Handler = async (c, deps) => {
   });
 };
 
-const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
-  exact: "its name as it was sent",
-  provider_prefix: "its name without the provider before it",
-  version_suffix: "its name without the date or version at its end",
-  dots_to_dashes: "its name with dots as dashes",
-};
-
 /** The price of calls that name the model of the search; nothing if it is a part of other names. */
 function Match({ call, match, own, defaults }: Prices) {
   if (call === null) return null;
@@ -114,7 +107,7 @@ function Match({ call, match, own, defaults }: Prices) {
     return (
       <RateTable title={`Calls of ${name}`} rows={[match.row]}>
         <p>
-          {`They cost this ${kind} price on ${when}. It was found by ${STEP_LABELS[match.match]}.`}
+          {`They cost this ${kind} price on ${when}. It was found by ${MATCH_WORDS[match.match]}.`}
         </p>
       </RateTable>
     );

@@ -1,5 +1,6 @@
 /** Reads the prices that a page of the card lists. */
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
+import type { MatchStep } from "../../../domain/pricing/rates.ts";
 import { type ModelName, OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -9,6 +10,14 @@ import { actorNames } from "../keys/labels.tsx";
 
 /** Maximum custom prices listed; a search finds the others. */
 const OWN_SHOWN = 100;
+
+/** The way to the price of a call, in words. */
+export const MATCH_WORDS: Readonly<Record<MatchStep, string>> = {
+  exact: "its name as it was sent",
+  provider_prefix: "its name without the provider before it",
+  version_suffix: "its name without the date or version at its end",
+  dots_to_dashes: "its name with dots as dashes",
+};
 
 export type Prices = Awaited<ReturnType<typeof loadPrices>>;
 

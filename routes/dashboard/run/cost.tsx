@@ -7,13 +7,14 @@ import {
 } from "../../../domain/runs/explain_cost.ts";
 import type { CostLine } from "../../../domain/pricing/price.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
-import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
+import type { RateMatch } from "../../../domain/pricing/rates.ts";
 import { dayOf } from "../../../domain/core/time.ts";
 import { Money, Section } from "../components/elements.tsx";
 import { exactMoneyText, formatCount } from "../components/format.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import type { RunData } from "./run_load.ts";
-import { pricePath } from "./paths.ts";
+import { addPath } from "../rate_card/paths.ts";
+import { MATCH_WORDS } from "../rate_card/prices_load.ts";
 
 type CostProps = Pick<RunData, "page" | "ownCall" | "family" | "isAdmin">;
 
@@ -57,13 +58,6 @@ const KIND_LABELS: Readonly<Record<CostLine["kind"], string>> = {
   output: "output",
 };
 
-const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
-  exact: "by its exact name",
-  provider_prefix: "by its name without the provider before it",
-  version_suffix: "by its name without the version after it",
-  dots_to_dashes: "by its name with dashes for dots",
-};
-
 const FLAG_LABELS: Readonly<Record<CallFlag, string>> = {
   cached_exceeds_input: "More tokens were cached than input, so they count in addition to it.",
   covered_by_stated_cost: "It costs nothing itself: the run states the cost of all calls.",
@@ -105,7 +99,7 @@ function PricedBy({ row, match, isBatch, tier }: RateMatch & { readonly tier: nu
     <p class="soft">
       Priced by <code>{row.id}</code>,{" "}
       {row.source === "own" ? "the team's own row" : "a default row"}
-      {row.from !== null && `, in force since ${dayOf(row.from)}`}, found {STEP_LABELS[match]}.
+      {row.from !== null && `, in force since ${dayOf(row.from)}`}, found by {MATCH_WORDS[match]}.
       {isBatch === true && " These are its rates for a batch."}
       {tier !== null && ` These are its rates for more than ${formatCount(tier)} input tokens.`}
     </p>
@@ -130,7 +124,7 @@ function UnpricedCall({ model, provider, mayPrice }: UnpricedProps) {
   return (
     <p>
       ⚠ No price for <code>{name}</code> on the rate card, so it counts as $0. {mayPrice
-        ? <a href={pricePath(model ?? "", provider)}>Add a price</a>
+        ? <a href={addPath({ model: model ?? "", provider })}>Add a price</a>
         : "A key with the scope admin can add a price."}
     </p>
   );

@@ -2,7 +2,7 @@
 import type { EventPosition, PositionedEvent } from "../../../domain/runs/event_page.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
-import { queryText, RATE_CARD_PATH, runPath } from "../layout/paths.ts";
+import { queryText, runPath } from "../layout/paths.ts";
 
 /** Kinds of steps that the waterfall can be filtered by. */
 export const STEP_KINDS = ["model", "tool", "log"] as const;
@@ -100,9 +100,4 @@ export function comparePath(id: string, other: string | null = null, isBrief = f
 export function rawPath(id: string, after: EventPosition | null = null, limit?: number): string {
   const cursor = after && cursorText(after);
   return `${runPath(id)}/raw${queryText([["events_cursor", cursor], ["events_limit", limit]])}`;
-}
-
-/** Path of the form that adds a price for a model. */
-export function pricePath(model: string, provider: string | null): string {
-  return `${RATE_CARD_PATH}/new${queryText([["model", model], ["provider", provider]])}`;
 }
