@@ -377,6 +377,12 @@ export interface Bell {
 }
 
 /**
+ * Milliseconds until a message arrives, so that commits in this time share it: one takes 0.3 ms of
+ * processor time. Those who have work are woken directly too.
+ */
+const RING_MS = 200;
+
+/**
  * Opens a bell over a queue in memory. A queue in the ledger's file would end the process when the
  * disk is full.
  */
@@ -392,7 +398,7 @@ export async function openBell(): Promise<Bell> {
     ring() {
       if (isRung) return;
       isRung = true;
-      queue.enqueue(null).catch(() => isRung = false);
+      queue.enqueue(null, { delay: RING_MS }).catch(() => isRung = false);
     },
     listen: (callback) => void (wake = callback),
     close: () => queue.close(),
