@@ -8,7 +8,9 @@ import { sealKeysOf } from "./kv/channels/seal.ts";
 import { isShared } from "./kv/location.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { FLUSH_MS_MAX, LineLog } from "./app/request_log.ts";
+import { resolveHost } from "./outbound/http.ts";
 import { createMailer } from "./outbound/mail.ts";
+import { createModels } from "./outbound/models.ts";
 import { ProcessMetrics } from "./app/metrics.ts";
 import { type RunningServer, serve } from "./app/server.ts";
 import { createService, type Service } from "./app/compose.ts";
@@ -70,6 +72,12 @@ const service = createService({
   sealKeys,
   mailer: config.mail && createMailer(config.mail.url, config.mail.from),
   egress: config.egress,
+  models: createModels({
+    connections: config.connections,
+    keyOf: (variable) => Deno.env.get(variable),
+    resolve: resolveHost,
+    now: ENVIRONMENT.now,
+  }),
   publicUrl: config.publicUrl,
   processFamilies: () => [...processMetrics.families(), ...log.families()],
   log: log.write,

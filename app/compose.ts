@@ -19,6 +19,9 @@ import { compilingChecks } from "../domain/checks/compile.ts";
 import { createBudgetGroups } from "../kv/budgets/groups.ts";
 import { RunGuard } from "../kv/budgets/guard.ts";
 import { createGuardedStore } from "../kv/budgets/objects.ts";
+import { pricedJudges } from "../domain/judges/judge_body.ts";
+import { createJudgeWork, type ModelCalls } from "../kv/judges/judge_work.ts";
+import { readAccounts } from "../kv/judges/rows.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
 import { createJudgeLater } from "../kv/checks/judge.ts";
 import { createCheckTrialStore } from "../kv/checks/trial.ts";
@@ -85,6 +88,12 @@ const GUARD_DEADLINE_MS = 500;
 /** Milliseconds within which the lease of a killed instance is free, and taken. */
 const LEASE_COMES_MS = 15_000;
 
+/** A service without connections to models. */
+const NO_MODELS: ModelCalls = {
+  connections: [],
+  call: () => Promise.resolve({ kind: "unsent" }),
+};
+
 /** A service without a listener. */
 export type Service = ReturnType<typeof createService>;
 
@@ -139,6 +148,9 @@ export function createService(options: ServiceOptions) {
   const ofTeams = { store, now, untilProjected: () => worker.idle() };
   const repricing = createRepriceWork({ ...ofTeams, cards: rateCards });
   const deleting = createDeletionWork({ ...ofTeams, updater });
+  const runs = createRunStore(store, rateCards, knownAgents);
+  const scores = createScoreStore(store);
+  const { models = NO_MODELS } = options;
   const work = new WorkLoop({
     store: createWorkStore(store, options.absenceMs ?? ABSENCE_MS),
     handlers: [
@@ -167,6 +179,17 @@ export function createService(options: ServiceOptions) {
         now,
         log,
       }),
+      createJudgeWork({
+        store,
+        models,
+        cards: rateCards,
+        runs,
+        scores,
+        region,
+        onChanged: (team, runs) => updater.notifier.notify(team, runs),
+        now,
+        log,
+      }),
       repricing.handler,
       deleting.handler,
       createPurgeWork(store, now),
@@ -185,8 +208,8 @@ export function createService(options: ServiceOptions) {
     region,
     dev: options.dev ?? false,
     hasOperator: operatorKey !== null,
-    runs: createRunStore(store, rateCards, knownAgents),
-    scores: createScoreStore(store),
+    runs,
+    scores,
     lineage: createLineageStore(store),
     runList: createRunListStore(store),
     credentials,
@@ -206,6 +229,11 @@ export function createService(options: ServiceOptions) {
     }),
     monitors: createMonitorStore(objects),
     checks: createConfigStore(objects, compilingChecks(store.patterns)),
+    judges: createConfigStore(
+      objects,
+      pricedJudges(models.connections, (id) => rateCards.current({ id })),
+    ),
+    judgeAccounts: ({ id }, slugs) => readAccounts(store, id, slugs, now()),
     checkStats: createCheckStatsStore(store, now),
     checkTrial: createCheckTrialStore({ store, now }),
     patterns: store.patterns,

@@ -7,6 +7,7 @@ import { isIPv4 } from "node:net";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { developmentKey, isOperatorKey, isTeamKey } from "../domain/teams/credentials.ts";
+import { CONNECTIONS_FORM, parseConnections } from "../domain/judges/connection.ts";
 import { isLoopback } from "../domain/core/network.ts";
 import { REGIONS } from "../domain/core/ids.ts";
 import { TIER_NAMES } from "../domain/teams/plans.ts";
@@ -73,6 +74,8 @@ const settings = z.object({
   RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
   RUNLEDGER_SMTP_FROM: z.email(EMAIL).optional(),
   RUNLEDGER_EGRESS: z.string().refine((text) => parseEgress(text) !== null, EGRESS).optional(),
+  RUNLEDGER_LLM: z.string().refine((text) => parseConnections(text) !== null, CONNECTIONS_FORM)
+    .optional(),
   RUNLEDGER_SEAL_KEY: z.string().refine((text) => parseSealKey(text) !== null, SEAL_KEY).optional(),
   RUNLEDGER_PUBLIC_URL: z.string().refine((text) => originOf(text) !== null, PUBLIC_URL).optional(),
   RUNLEDGER_MEMORY_MB: z.string().regex(/^\d{1,5}$/, MEMORY).transform(Number)
@@ -111,6 +114,7 @@ const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
   RUNLEDGER_SMTP_URL: "mail server for notices and alerts, smtp:// or smtps:// (default: none)",
   RUNLEDGER_SMTP_FROM: "sender of mail (default: the user of RUNLEDGER_SMTP_URL, if an address)",
   RUNLEDGER_EGRESS: `what channels may call: ${EGRESS} (default ${EGRESS_DEFAULT})`,
+  RUNLEDGER_LLM: "models of judges: NAME=BASE_URL,KEY_VARIABLE separated by spaces (default: none)",
   RUNLEDGER_SEAL_KEY: `key of channels' secrets, ${SEAL_KEY} (default: in LEDGER.seal)`,
   RUNLEDGER_PUBLIC_URL: "address of the dashboard, for links in messages (default: none)",
   RUNLEDGER_MEMORY_MB: `resident memory to aim for, ${MEMORY} (default ${MEMORY_MB.default})`,
@@ -244,6 +248,8 @@ function toConfig(
     mail: mailOf(values),
     /** Addresses that channels may call. */
     egress: parseEgress(values.RUNLEDGER_EGRESS ?? EGRESS_DEFAULT) ?? NO_EGRESS,
+    /** Connections to models for judges. */
+    connections: parseConnections(values.RUNLEDGER_LLM ?? "") ?? [],
     /** Key of the secrets of channels, or null for a file next to the ledger. */
     sealKey: parseSealKey(values.RUNLEDGER_SEAL_KEY ?? ""),
     /** Origin of links in messages; null for no links. */

@@ -3,6 +3,7 @@ import type { Turn } from "../runtime/loop.ts";
 import type { Timers } from "../runtime/deadlines.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import type { MetricFamily } from "../runtime/metrics.ts";
+import type { ModelCalls } from "../kv/judges/judge_work.ts";
 import type { SealKeys } from "../kv/channels/seal.ts";
 import type { StoreRefused } from "../kv/refused.ts";
 import type { Store } from "../kv/store.ts";
@@ -39,6 +40,8 @@ export interface ServiceOptions
   readonly mailer: Mailer | null;
   /** Addresses that channels may call; none when absent. */
   readonly egress?: Egress;
+  /** Calls models for judges; without it there are no connections. */
+  readonly models?: ModelCalls;
   /** Origin of links in messages; null or absent for no links. */
   readonly publicUrl?: string | null;
   /** Key of the secrets of channels; without one none can be stored. */

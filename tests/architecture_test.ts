@@ -79,6 +79,7 @@ const ORDER: Record<string, readonly string[]> = {
     "run_list",
     "feed",
     "checks",
+    "judges",
     "alerts",
     "summaries",
     "refusals",

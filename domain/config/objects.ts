@@ -15,7 +15,7 @@ import type { MadeBy, Team } from "../teams/team.ts";
 import type { WorkKind } from "../work/work.ts";
 
 /** Kinds of objects. */
-export type ConfigKind = "rule" | "channel" | "silence" | "check" | "budget" | "pause";
+export type ConfigKind = "rule" | "channel" | "silence" | "check" | "judge" | "budget" | "pause";
 
 /** Pattern of slugs. */
 export const CONFIG_SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;

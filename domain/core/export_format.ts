@@ -43,6 +43,8 @@ export const KINDS_BEFORE_RUNS = [
   "sweep",
   "sweep_clock",
   "clock",
+  "judge_account",
+  "judge_job",
   "work",
 ] as const;
 
@@ -121,6 +123,7 @@ const LINES = z.discriminatedUnion("kind", [
     checks: z.array(z.looseObject({ id: name })),
     incidents: z.array(name),
     awaits_checks: z.literal(true).optional(),
+    judges: z.array(name).optional(),
     // Of earlier exports, and ignored: the other members tell the stages.
     stages: z.unknown().optional(),
   }),

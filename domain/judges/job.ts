@@ -8,6 +8,7 @@
  */
 import type { Picodollars } from "../pricing/money.ts";
 import type { RateRow } from "../pricing/rates.ts";
+import type { JudgeResult } from "../runs/judge_result.ts";
 import { retryAt } from "../work/work.ts";
 import {
   block,
@@ -63,6 +64,8 @@ export interface JobText {
 export interface JudgeJob extends JobText {
   /** Revision of the run's cost at which the text was last seen. */
   readonly revision: number;
+  /** Arrival of the run's close, unix milliseconds. */
+  readonly closedAt: number;
   /** Model that was asked. */
   readonly model: string;
   /** Calls so far, without those of a blocked judge. */
@@ -91,12 +94,14 @@ export interface JudgeJob extends JobText {
   readonly isTold: boolean;
 }
 
+/** The state of a run that a job judges, and the model that it asks. */
+export type JobSubject = Pick<JudgeJob, "revision" | "closedAt" | "model">;
+
 /** Returns a job without a try. */
-export function newJob(text: JobText, revision: number, model: string): JudgeJob {
+export function newJob(text: JobText, subject: JobSubject): JudgeJob {
   return {
     ...text,
-    revision,
-    model,
+    ...subject,
     tries: 0,
     cost: 0n,
     isEstimated: false,
@@ -338,13 +343,36 @@ export function ended(job: JudgeJob, end: JobEnd, nowMs: number): JudgeJob {
   return { ...job, claim: null, end, endedAt: nowMs };
 }
 
-/** Result of a judge for a run, as records show it. */
-export interface JudgeResult {
-  /** Slug of the judge. */
-  readonly judge: string;
-  /** The job; null before the first look. */
-  readonly job: JudgeJob | null;
+/** Returns the result of a judge as records show it; a job that is null has not begun. */
+export function judgeResult(judge: string, job: JudgeJob | null): JudgeResult {
+  if (job === null) return { ...PENDING, judge };
+  const { end, version, model, cost, isEstimated, latencyMs, tries, endedAt, revision } = job;
+  const known = { judge, version, model, cost, isEstimated, latencyMs, tries, revision };
+  // Until its score and its cost are in the ledger, a result is not shown.
+  if (end === null || !job.isTold) return { ...PENDING, ...known };
+  const ended = { ...known, state: end.state, at: endedAt };
+  return end.state === "done"
+    ? { ...PENDING, ...ended, ...end.judgement }
+    : { ...PENDING, ...ended, reason: end.reason };
 }
+
+const PENDING: JudgeResult = {
+  judge: "",
+  version: null,
+  state: "pending",
+  reason: null,
+  value: null,
+  score: null,
+  passed: null,
+  reasoning: null,
+  model: null,
+  cost: 0n,
+  isEstimated: false,
+  latencyMs: null,
+  tries: 0,
+  at: null,
+  revision: null,
+};
 
 /** Returns a job as it stays once the payload of its run is removed. */
 export function withoutReasoning(job: JudgeJob): JudgeJob {

@@ -35,6 +35,9 @@ export interface JudgeSettings extends RunChoice {
   readonly description: string | null;
 }
 
+/** Maximum judges of a team. */
+export const JUDGES_MAX = 20;
+
 /** A judge. */
 export type Judge = ConfigObject<JudgeSettings>;
 
@@ -47,7 +50,7 @@ const IMPORT_MS = 86_400_000;
 /** A judge that applies to a run. */
 export interface DueJudge {
   /** The judge. */
-  readonly slug: string;
+  readonly judge: Judge;
   /** Time from which it may judge the run, unix milliseconds. */
   readonly at: number;
 }
@@ -74,7 +77,12 @@ export function judgesOf(
   return judges.filter((judge) =>
     judge.updatedAt <= closedAt && choosesRun(judge, id, summary, place)
   )
-    .map(({ slug }) => ({ slug, at }));
+    .map((judge) => ({ judge, at }));
+}
+
+/** Returns whether the text that a judge sends changes with added scores. */
+export function namesScores({ settings: { rubric } }: Judge): boolean {
+  return /\{\{\s*scores\b/.test(rubric);
 }
 
 /** Returns the agent under which the calls of a judge are in the ledger; also the name of its score. */

@@ -15,17 +15,18 @@ import {
   whole,
   withDefault,
 } from "../config/body.ts";
-import type { ConfigRequest, ObjectFields } from "../config/objects.ts";
+import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.ts";
 import type { JsonFields } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { agentSlug, name, text } from "../core/fields.ts";
+import type { TeamId } from "../core/ids.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { check } from "../core/validate.ts";
 import type { RateCard } from "../pricing/rates.ts";
 import { RUN_KINDS } from "../runs/flags.ts";
 import { FINISH_STATUSES } from "../runs/run.ts";
 import { type Connection, CONNECTION_NAME } from "./connection.ts";
-import type { JudgeSettings } from "./judge.ts";
+import { JUDGES_MAX, type JudgeSettings } from "./judge.ts";
 import { readRubric, RUBRIC_CHARS_MAX } from "./prompt.ts";
 
 /** Bounds of the numbers of a judge. */
@@ -171,3 +172,27 @@ export function judgeFields(settings: JudgeSettings): ObjectFields {
 function invalid<T>(message: string, field: string): Parsed<T> {
   return refuse("invalid_field", message, field);
 }
+
+/** Returns the kind of objects whose store refuses an unknown connection and an unpriced model. */
+export function pricedJudges(
+  connections: readonly Connection[],
+  cardOf: (team: TeamId) => Promise<RateCard>,
+): ObjectKind<JudgeSettings> {
+  return {
+    ...JUDGES,
+    async complete({ team, sent, atMs }) {
+      const settled = settledJudge(sent, connections, await cardOf(team), atMs);
+      return settled.ok ? { ok: true, value: { settings: settled.value } } : settled;
+    },
+  };
+}
+
+/** Judges; the store also refuses an unknown connection and a model without a price. */
+export const JUDGES: ObjectKind<JudgeSettings> = {
+  kind: "judge",
+  prefix: "jdg",
+  cap: JUDGES_MAX,
+  schema: judgeBody,
+  parse: (body) => parseJudge(body),
+  fieldsOf: judgeFields,
+};

@@ -213,11 +213,3 @@ function responseFormat(form: AnswerForm, { type }: JudgeScale) {
 export function canonicalBody(prompt: Prompt): string {
   return requestBody(prompt, "json_schema", "max_tokens", null);
 }
-
-/** Characters of the longest complaint and of the longest form, which a hold pays for. */
-const EXTRA_BYTES_MAX = 1_000;
-
-/** Returns an upper bound of the bytes of all bodies that may be sent for a prompt. */
-export function requestBytesMax(prompt: Prompt): number {
-  return new TextEncoder().encode(canonicalBody(prompt)).length + EXTRA_BYTES_MAX;
-}

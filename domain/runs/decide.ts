@@ -52,6 +52,8 @@ export interface HeartbeatRequest extends Omit<PartDetails, "payloadRemoved"> {
   readonly reported: Reported;
   /** Trace context of the request. */
   readonly trace?: TraceParent | undefined;
+  /** Run that it belongs to; only the service sets it, for the calls of judges. */
+  readonly parentRunId?: RunId | undefined;
 }
 
 /**
@@ -162,8 +164,9 @@ function compare(
 /** @param alone true if no close is written with it, so that it carries all reported usage */
 function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean): Opening {
   const startedAt = request.startedAt ?? assumedStart(request, receivedAt);
-  const { agent, trace } = request;
-  const own = { kind: "heartbeat", agent, startedAt, receivedAt, trace } as const;
+  const { agent, trace, parentRunId } = request;
+  const parent = parentRunId === undefined ? {} : { parentRunId };
+  const own = { kind: "heartbeat", agent, startedAt, receivedAt, trace, ...parent } as const;
   return alone ? { ...own, ...detailsOf(request) } : own;
 }
 

@@ -17,6 +17,7 @@ import {
   type Score,
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./cost.ts";
+import type { JudgeResult } from "./judge_result.ts";
 import type { AddedScore } from "./scores.ts";
 import { closedByOf } from "./idle.ts";
 import { flagsOf, type RunFlag } from "./flags.ts";
@@ -34,12 +35,14 @@ export interface StoredRun extends ProcessedRun {
   readonly payload: PayloadState;
   /** Scores added to it, in order of arrival. */
   readonly addedScores: readonly AddedScore[];
+  /** Results of judges, by slug. */
+  readonly judges: readonly JudgeResult[];
 }
 
 /** A run as returned by reads (decisions, section 6); unset fields are null. */
 export interface RunRecord
   extends
-    Pick<StoredRun, "payload" | "addedScores" | "incidents" | "checks">,
+    Pick<StoredRun, "payload" | "addedScores" | "incidents" | "checks" | "judges">,
     Pick<RunLabels, "agent" | "status" | "feature"> {
   /** The run. */
   readonly id: RunId;
@@ -142,6 +145,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     addedScores,
     incidents: stored.incidents,
     checks: stored.checks,
+    judges: stored.judges,
     processing: processingOf(stored),
     opening,
   };
@@ -171,6 +175,11 @@ export function runCostOf(head: RunHead, summary: RunSummary | null): RunCost {
 export function isProcessed(stored: StoredRun): boolean {
   const stages = processingOf(stored);
   return stages.length > 0 && stages.every(({ state }) => SETTLED.has(state));
+}
+
+/** Returns whether a run is processed and no judge still works on it. */
+export function isJudged(stored: StoredRun): boolean {
+  return isProcessed(stored) && stored.judges.every(({ state }) => state !== "pending");
 }
 
 const SETTLED: ReadonlySet<StageState> = new Set(["done", "skipped", "dead"]);

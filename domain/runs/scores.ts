@@ -58,6 +58,7 @@ export type ScoreOutcome =
  * Decides a score: the first score of an id wins, and the same name and value again is a replay.
  *
  * @param stored score stored under the id, if any
+ * @param reserved scores beyond the maximum that others may add
  * @returns the response, for a new score valid once it is on disk, and the ledger to write, if any
  */
 export function decideScore<Ledger extends { readonly scores?: ScoreSum }>(
@@ -65,10 +66,11 @@ export function decideScore<Ledger extends { readonly scores?: ScoreSum }>(
   stored: AddedScore | null,
   request: ScoreRequest,
   receivedAt: number,
+  reserved = 0,
 ): { readonly outcome: ScoreOutcome; readonly ledger?: Ledger } {
   if (stored !== null) return { outcome: compare(stored, request) };
   const { scores } = ledger;
-  if (scores !== undefined && scores.count >= ADDED_SCORES_MAX) {
+  if (scores !== undefined && scores.count >= ADDED_SCORES_MAX + reserved) {
     return { outcome: { kind: "refused", problem: FULL } };
   }
   return {
@@ -130,7 +132,7 @@ export function scoresOfEvents(
     all.push({ id, name, value, source: EVENT_SOURCE, receivedAt, ts });
   }
   if (all.length === 0) return { added: [], dropped: 0, sum };
-  const added = all.slice(0, ADDED_SCORES_MAX - (sum?.count ?? 0));
+  const added = all.slice(0, Math.max(0, ADDED_SCORES_MAX - (sum?.count ?? 0)));
   const dropped = all.length - added.length;
   const next = addToSum(sum, added.length, receivedAt);
   const droppedAll = (sum?.dropped ?? 0) + dropped;

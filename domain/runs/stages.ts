@@ -95,7 +95,7 @@ export function processingOf(run: ProcessedRun): readonly StageProgress[] {
   if (summary === null || !isCostCurrent(summary, run)) {
     return STAGES.map((stage) => waiting(stage, stage === "cost" ? failure : null, receivedAt));
   }
-  const { finalAt = receivedAt, isCounted = false, awaitsChecks = false } = summary;
+  const { finalAt = receivedAt, isCounted = false, awaitsChecks = false, judges = [] } = summary;
   const judgedAt = checks.reduce((latest, { at }) => Math.max(latest, at), 0);
   return [
     doneOrSkipped("cost", true, finalAt),
@@ -103,7 +103,7 @@ export function processingOf(run: ProcessedRun): readonly StageProgress[] {
       ? waiting("checks", failure, finalAt)
       : doneOrSkipped("checks", checks.length > 0, judgedAt || finalAt),
     doneOrSkipped("alerts", isCounted || incidents.length > 0, finalAt),
-    doneOrSkipped("judge", false, finalAt),
+    doneOrSkipped("judge", judges.length > 0, finalAt),
   ];
 }
 

@@ -101,6 +101,8 @@ export interface RunSummary {
    * The commit that stores their results removes it.
    */
   readonly awaitsChecks?: true;
+  /** Slugs of the judges that its closes were filed for; absent for none. */
+  readonly judges?: readonly string[];
 }
 
 /** Times of a run whose opening has arrived, unix milliseconds. */

@@ -28,6 +28,8 @@ export const AUDIT_ACTIONS = [
   "delivery.resent",
   "incident.acknowledged",
   "incident.resolved",
+  "judge.deleted",
+  "judge.put",
   "monitor.deleted",
   "monitor.paused",
   "monitor.put",

@@ -79,7 +79,7 @@ const STEPS: KindRules = { lane: "back", batch: 1, slots: { all: 4, team: 1 }, r
 const DEADLINES: KindRules = { lane: "settled", batch: 500, slots: { all: 16, team: 1 } };
 
 /**
- * Kinds of work, each with one handler. `run`: a run that failed, or that is judged later; `channel`: a channel with messages to send; `channel_slow`:
+ * Kinds of work, each with one handler. `run`: a run that failed, or that is judged later; `judge`: a run and a judge; `channel`: a channel with messages to send; `channel_slow`:
  * one whose last try took long or failed; `channel_report`: a mail to the owner of a team whose last
  * default channel does not work; `notice`: a mail about a quota; `quota`: the usage of a team;
  * `sweep`: the removal of old data, which has no rows; `reprice` and `deletion`: a job of a team; `purge`: a removed
@@ -89,6 +89,7 @@ const DEADLINES: KindRules = { lane: "settled", batch: 500, slots: { all: 16, te
  */
 export const WORK_KINDS = {
   run: { lane: "run", batch: 1, slots: { all: 4, team: 2 } },
+  judge: { lane: "run", batch: 1, slots: { all: 16, team: 4 } },
   channel: { lane: "send", batch: 1, slots: { all: 10, team: 5 } },
   channel_slow: { lane: "send", batch: 1, slots: { all: 5, team: 2 } },
   channel_report: { lane: "send", batch: 1, slots: { all: 2, team: 1 } },

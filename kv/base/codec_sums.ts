@@ -94,6 +94,7 @@ const SUMMARY = storedShape("summary", {
   expiry: { retentionClass: "plain", since: "plain" },
   isCounted: "optional",
   checks: { notPassed: "plain" },
+  // Few runs have `judges`, which is stored by name.
   awaitsChecks: "optional",
 });
 

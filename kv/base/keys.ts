@@ -295,6 +295,12 @@ export const keys = {
   runFailure: (team: TeamId, run: RunId) => ["failed", team, "run", run],
   /** Incidents that a run belongs to. */
   runIncidents: (team: TeamId, run: RunId) => ["run", run, team, "incidents"],
+  /** Account of a judge; see `domain/judges/account.ts`. */
+  judgeAccount: (team: TeamId, slug: string) => ["judge_account", team, slug],
+  /** All jobs of judges for a run. */
+  judgeJobs: (team: TeamId, run: RunId) => ["judge_job", run, team],
+  /** The job of a judge for a run. It outlives the run until its cost is in the ledger. */
+  judgeJob: (team: TeamId, run: RunId, slug: string) => ["judge_job", run, team, slug],
   /** Results of checks; see `kv/checks/results.ts`. */
   checkResults: (team: TeamId, run: RunId) => ["run", run, team, "checks"],
   /** All counts of results of a team. */

@@ -12,6 +12,8 @@ import type { Channel } from "../../domain/channels/store.ts";
 import { type Check, CHECKS } from "../../domain/checks/check.ts";
 import type { ConfigKind, ConfigObject, ObjectKind } from "../../domain/config/objects.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
+import type { Judge } from "../../domain/judges/judge.ts";
+import { JUDGES } from "../../domain/judges/judge_body.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 
@@ -64,6 +66,8 @@ export interface TeamConfig {
   readonly budgets: readonly Budget[];
   /** Pauses, also those that have ended. */
   readonly pauses: readonly Pause[];
+  /** Judges by slug, also those that are not enabled. */
+  readonly judges: readonly Judge[];
 }
 
 /**
@@ -86,5 +90,6 @@ export async function readConfig(store: Store, team: TeamId): Promise<TeamConfig
     checks: objectsOf(CHECKS),
     budgets: objectsOf(BUDGETS),
     pauses: objectsOf(PAUSES),
+    judges: objectsOf(JUDGES),
   };
 }

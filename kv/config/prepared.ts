@@ -22,6 +22,8 @@ const OBJECT_BYTES = 1_000;
 export interface PreparedConfig extends AlertConfig, Omit<TeamConfig, "checks"> {
   /** Enabled checks, by slug. */
   readonly checks: readonly CompiledCheck[];
+  /** Enabled judges, by slug. */
+  readonly judges: TeamConfig["judges"];
   /** Identifiers of all checks. */
   readonly checkIds: ReadonlySet<string>;
   /** Bytes in memory. */
@@ -37,6 +39,7 @@ const DEFAULT_CONFIG = prepared({
   checks: [],
   budgets: [],
   pauses: [],
+  judges: [],
 }, []);
 
 /** Numbers of configurations. */
@@ -108,6 +111,7 @@ function prepared(config: TeamConfig, checks: readonly CompiledCheck[]): Prepare
     ...config,
     byKind,
     checks,
+    judges: config.judges.filter(({ settings }) => settings.enabled),
     checkIds: new Set(config.checks.map(({ id }) => id ?? "")),
     bytes: bytesOfConfig(config) + programs,
   };
@@ -115,8 +119,8 @@ function prepared(config: TeamConfig, checks: readonly CompiledCheck[]): Prepare
 
 function bytesOfConfig(config: TeamConfig): number {
   if (config.version === 0) return 0;
-  const { rules, channels, silences, checks, budgets, pauses } = config;
-  const objects = [...rules, ...channels, ...silences, ...checks, ...budgets, ...pauses];
+  const { rules, channels, silences, checks, judges, budgets, pauses } = config;
+  const objects = [...rules, ...channels, ...silences, ...checks, ...judges, ...budgets, ...pauses];
   const bytesOf = (object: unknown) =>
     OBJECT_BYTES + BYTES_PER_CHAR * JSON.stringify(object).length;
   return objects.reduce((sum, object) => sum + bytesOf(object), 0);

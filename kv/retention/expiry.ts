@@ -33,6 +33,7 @@ import { monthOf } from "../../domain/core/time.ts";
 import { BatchIndex, numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import type { EntryToRemove } from "../index/entries.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
+import { jobsWithoutReasoning } from "../judges/rows.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 
@@ -74,6 +75,7 @@ export async function removePayload(
   const chunks = await batchChunkKeys(run, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
   const moved = moveExpiryEntry(run, expiryEntryOf(parts, ledger));
+  const judged = await jobsWithoutReasoning(run);
   return {
     change: {
       run,
@@ -82,7 +84,7 @@ export async function removePayload(
       ...summary?.checks === undefined ? {} : { judged: withoutTexts(await readResults(run)) },
       rows: {
         // A concurrent commit may add a batch. An opening and a close never change.
-        checks: old === null ? [] : [check("ledger")],
+        checks: [...old === null ? [] : [check("ledger")], ...judged.checks],
         sums: old?.sums ?? [],
         sets: [
           ...stripped,
@@ -90,6 +92,7 @@ export async function removePayload(
             ? []
             : [...old.sets, { key: keys.ledger(team, id), value: encodeLedger(ledger) }],
           ...moved.sets,
+          ...judged.sets,
         ],
         deletes: [...old?.deletes ?? [], ...chunks],
         added: moved.added,

@@ -20,6 +20,7 @@ import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
 import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { insertedKeys, type RunAt, type SummarizedHead, tombstoneOf } from "../runs/heads.ts";
+import { judgeWork } from "../judges/rows.ts";
 import { moveWork, workSet } from "../work/store.ts";
 import { getMany, getValue, listRows, type Store } from "../store.ts";
 import type { KvSet, Write } from "../writer/group.ts";
@@ -90,6 +91,8 @@ async function removeRun(
         ...isPurged ? purgeSets(team, id, nowMs) : [],
         // The looks at its incidents remove it from them.
         ...incidents.map((name) => workSet({ at: nowMs, kind: "incident", team, name })),
+        // Those of judges remove their jobs, once what these cost is in the ledger.
+        ...(summary?.judges ?? []).map((slug) => judgeWork(team, { run: id, slug }, nowMs)),
       ],
       deletes: [
         ...tombstone === null ? inserted : [],

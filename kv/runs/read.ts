@@ -13,7 +13,11 @@ import {
 } from "../../domain/runs/event_page.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
 import { BatchIndex, readBatches, startOf } from "./batches.ts";
-import { isStored, type LedgerAt, readHead, type RunAt } from "./heads.ts";
+import { type JudgeJob, judgeResult } from "../../domain/judges/job.ts";
+import type { JudgeResult } from "../../domain/runs/judge_result.ts";
+import { keys } from "../base/keys.ts";
+import { getAll } from "../store.ts";
+import { isStored, type LedgerAt, type ReadHead, readHead, type RunAt } from "./heads.ts";
 import { readScores } from "./scores.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 
@@ -41,6 +45,7 @@ export async function findRun(
     ...{ summary, failure, incidents, checks },
     firstBatchAt: ledger.firstAt,
     addedScores: await readScores(stored),
+    judges: await readJudged(stored),
     payload: payloadState(head.parts, ledger),
     page: (after, limit) => read(() => page(after, limit)),
     last: (count) =>
@@ -51,6 +56,14 @@ export async function findRun(
         return { after, events: events.slice(-count), next };
       }),
   };
+}
+
+/** Reads the results of judges for a run. */
+async function readJudged({ store, team, id, summary }: ReadHead): Promise<readonly JudgeResult[]> {
+  const slugs = summary?.judges ?? [];
+  if (slugs.length === 0) return [];
+  const rows = await getAll(store, slugs.map((slug) => keys.judgeJob(team, id, slug)));
+  return slugs.map((slug, i) => judgeResult(slug, (rows[i]?.value ?? null) as JudgeJob | null));
 }
 
 /**

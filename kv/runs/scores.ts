@@ -26,8 +26,12 @@ export type ScoreStore = ReturnType<typeof createScoreStore>;
 
 export function createScoreStore(store: Store) {
   return {
-    /** Adds a score to a run, which need not be open yet. Resolves once the score is on disk. */
-    add({ id: team }: Team, id: RunId, request: ScoreRequest, receivedAt: number) {
+    /**
+     * Adds a score to a run, which need not be open yet. Resolves once the score is on disk.
+     *
+     * @param reserved scores beyond the maximum that this caller may add
+     */
+    add({ id: team }: Team, id: RunId, request: ScoreRequest, receivedAt: number, reserved = 0) {
       const key = keys.score(team, id, request.id);
       const ledgerKey = keys.ledger(team, id);
       const add = () =>
@@ -36,7 +40,13 @@ export function createScoreStore(store: Store) {
           if (tombstoneOf([entry?.value]) !== null) return DELETED;
           const existing = (stored?.value ?? null) as AddedScore | null;
           const current = ledgerOf(entry?.value);
-          const { outcome, ledger } = decideScore(current, existing, request, receivedAt);
+          const { outcome, ledger } = decideScore(
+            current,
+            existing,
+            request,
+            receivedAt,
+            reserved,
+          );
           if (outcome.kind !== "stored" || ledger === undefined) return outcome;
           const committed = await commitParts({ store, team, id }, { ledger }, {
             // Every score changes the ledger, so its version proves that this score is still new.

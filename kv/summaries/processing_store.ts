@@ -6,7 +6,6 @@
  */
 import type { PendingLane, PendingRun } from "../../domain/runs/stages.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { CompiledCheck } from "../../domain/checks/check.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import {
@@ -14,7 +13,10 @@ import {
   expiryEntryOf,
   isSameExpiryEntry,
 } from "../../domain/retention/retention.ts";
-import { judgeAtOnce, type Judgement } from "../checks/judge.ts";
+import type { PreparedConfig } from "../config/prepared.ts";
+import { type Judge, judgesOf, namesScores } from "../../domain/judges/judge.ts";
+import { judgeAtOnce, type Judgement, placeInSample } from "../checks/judge.ts";
+import { judgeWork } from "../judges/rows.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import type { EntryToAdd } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
@@ -68,7 +70,7 @@ export function createProcessingStore(
      */
     project: (team: TeamId, ids: readonly RunId[]) => {
       const oldest = [queues.closed.oldest, queues.open.oldest].sort()[0] ?? "";
-      const plan: PlanUpdate = (run, { checks }) => planProjection(run, checks, now());
+      const plan: PlanUpdate = (run, config) => planProjection(run, config, now());
       const done: OnCommitted = (runs) => {
         for (const { id, version, recent } of runs) {
           // A run of one call has no other mark.
@@ -91,7 +93,7 @@ export function createProcessingStore(
 /** Plans the update of a run; null when it is current or not stored. */
 export async function planProjection(
   run: SummarizedHead,
-  checks: readonly CompiledCheck[],
+  { checks, judges }: Pick<PreparedConfig, "checks" | "judges">,
   nowMs: number,
 ): Promise<RunUpdate | null> {
   const { team, id, head, ledger, summary: before } = run;
@@ -101,11 +103,17 @@ export async function planProjection(
   const finalAt = summarized.revision > (before?.revision ?? 0) ? nowMs : before?.finalAt;
   const isFinal = summarized.seen.closing && finalAt !== undefined;
   const final = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
-  const judging = isFinal ? judgeAtOnce(run, final, checks, nowMs) : NOT_JUDGED;
-  const judgement = judging instanceof Promise ? await judging : judging;
+  const checking = isFinal ? judgeAtOnce(run, final, checks, nowMs) : NOT_JUDGED;
+  const judgement = checking instanceof Promise ? await checking : checking;
   const awaitsChecks = judgement.kind === "later" ||
     judgement.kind === "kept" && before?.awaitsChecks === true;
-  const after: RunSummary = { ...final, ...awaitsChecks ? { awaitsChecks } : {} };
+  const judging = isFinal ? planJudging(run, final, judges, nowMs) : null;
+  const slugs = judging?.slugs ?? before?.judges;
+  const after: RunSummary = {
+    ...final,
+    ...awaitsChecks ? { awaitsChecks } : {},
+    ...slugs === undefined ? {} : { judges: slugs },
+  };
   // A head in memory does not tell whether the run has failed before; a failed one is read.
   const mayHaveFailed = run.recent === null || (before?.revision ?? 0) > 0;
   return {
@@ -117,12 +125,37 @@ export async function planProjection(
       sets: [
         ...awaitsChecks ? [runWorkRow({ team, run: id }, nowMs)] : [],
         ...dueSets(run, after),
+        ...judging?.sets ?? [],
       ],
       deletes: mayHaveFailed ? [keys.runFailure(team, id)] : [],
       // A head in memory may not know of a summary, which then has another version.
       checks: run.recent === null ? [] : [run.check("summary")],
       added: expiryEntries(run, expiry),
     },
+  };
+}
+
+/**
+ * Files the judges that apply to a closed run, unless only scores were added that they do not send.
+ *
+ * @returns null if none applies
+ */
+function planJudging(
+  { team, id, summary: before }: SummarizedHead,
+  after: RunSummary,
+  judges: readonly Judge[],
+  nowMs: number,
+): { readonly slugs: readonly string[]; readonly sets: readonly KvSet[] } | null {
+  const applying = judgesOf({ id, summary: after }, judges, placeInSample);
+  if (applying.length === 0) return null;
+  const isRevised = after.revision > (before?.revision ?? 0);
+  const due = applying.filter(({ judge }) => isRevised || namesScores(judge));
+  const slugs = new Set([...before?.judges ?? [], ...due.map(({ judge }) => judge.slug)]);
+  return {
+    slugs: [...slugs].sort(),
+    sets: due.map(({ judge: { slug }, at }) =>
+      judgeWork(team, { run: id, slug }, Math.max(at, nowMs))
+    ),
   };
 }
 

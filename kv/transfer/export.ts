@@ -136,6 +136,7 @@ async function headLine(run: ReadHead): Promise<string> {
     checks,
     incidents,
     awaits_checks: summary?.awaitsChecks,
+    judges: summary?.judges,
   };
   const [opened, closed] = await Promise.all(
     [opening, closing].map((row) => readBlob(store, team, id, row?.value)),

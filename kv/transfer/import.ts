@@ -190,7 +190,7 @@ class Importer {
           const rows = { sets, deletes: [] };
           return { run, before: null, after: null, deletion: what, rows };
         }
-        const planned = await planProjection(run, [], 0);
+        const planned = await planProjection(run, { checks: [], judges: [] }, 0);
         return planned && importedUpdate(planned, what);
       });
     }

@@ -183,6 +183,7 @@ export function importedUpdate(planned: RunUpdate, line: LineOf<"run">): RunUpda
       ...line.final_at === undefined ? {} : { finalAt: line.final_at },
       ...line.is_counted === undefined ? {} : { isCounted: true },
       ...awaits ? { awaitsChecks: true } : {},
+      ...line.judges === undefined ? {} : { judges: line.judges },
     },
     ...checks.length === 0 ? {} : { judged: checks },
     rows: awaits ? { ...rows, sets: [...rows.sets, due] } : rows,

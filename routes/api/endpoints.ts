@@ -12,6 +12,7 @@ import { GUARD_OBJECTS } from "./budgets/budgets.ts";
 import { GUARD_ENDPOINTS } from "./guard/guard.ts";
 import { HEARTBEAT_ENDPOINTS } from "./heartbeats/heartbeats.ts";
 import { INCIDENT_ENDPOINTS } from "./incidents/incidents.ts";
+import { JUDGE_ENDPOINTS } from "./judges/judges.ts";
 import { KEY_ENDPOINTS } from "./keys/keys.ts";
 import { RATE_CARD_ENDPOINTS } from "./rate_card/endpoints.ts";
 import { MONITOR_ENDPOINTS } from "./monitors/endpoints.ts";
@@ -37,6 +38,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...AGENT_ENDPOINTS,
   ...MONITOR_ENDPOINTS,
   ...CHECK_ENDPOINTS,
+  ...JUDGE_ENDPOINTS,
   ...RULE_ENDPOINTS,
   ...SILENCE_ENDPOINTS,
   ...CHANNEL_ENDPOINTS,

@@ -10,6 +10,8 @@ import type {
 import type { BudgetSettings, PauseSettings } from "../../domain/budgets/budget.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
+import type { JudgeAccount } from "../../domain/judges/account.ts";
+import type { JudgeSettings } from "../../domain/judges/judge.ts";
 import type { CheckStore } from "../../domain/checks/store.ts";
 import type { ConfigStore } from "../../domain/config/objects.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
@@ -155,6 +157,12 @@ export interface AppDeps {
   readonly checkTrial: CheckTrialStore;
   /** Compiles the patterns of checks; keeps the latest. */
   readonly patterns: Patterns;
+  readonly judges: ConfigStore<JudgeSettings>;
+  /** Reads the accounts of judges as they are now. */
+  readonly judgeAccounts: (
+    team: Pick<Principal["team"], "id">,
+    slugs: readonly string[],
+  ) => Promise<readonly JudgeAccount[]>;
   readonly rules: RuleStore;
   readonly rulePreviews: RulePreviews;
   readonly silences: SilenceStore;

@@ -133,6 +133,7 @@ export const TAGS = {
   Agents: "The agents that run, with their activity.",
   Monitors: "Whether agents run when they are expected.",
   Checks: "Expressions that judge closed runs.",
+  Judges: "Models that score sampled runs, within a cap.",
   Alerts: "Rules that open incidents, the incidents, and silences.",
   Channels: "The places that messages about incidents go to, and their deliveries.",
   Guard: "Budgets and pauses, and whether a run may start.",

@@ -12,6 +12,12 @@ const MONITOR = { schedule: { every_seconds: 86_400 } };
 const RULE = { kind: "unpriced" };
 const CHECK = { expression: "usage.errors == 0" };
 const CHANNEL = { type: "webhook", url: "https://hooks.example.org/" };
+const JUDGE = {
+  connection: "openai",
+  model: "gpt-5-mini",
+  rubric: "Score {{output}}",
+  result: { type: "boolean" },
+};
 const SILENCE = { match: {}, until: at(3_600_000) };
 
 const BUDGET = { scope: {}, period: "month", limit_usd: 1 };
@@ -27,6 +33,7 @@ const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: 
   "PUT /v1/agents/:slug/monitor": { body: MONITOR },
   "PUT /v1/rules/:slug": { body: RULE },
   "PUT /v1/checks/:slug": { body: CHECK },
+  "PUT /v1/judges/:slug": { body: JUDGE },
   "POST /v1/checks/try": { body: { check: CHECK } },
   "PUT /v1/channels/:slug": { body: CHANNEL },
   "PUT /v1/silences/:slug": { body: SILENCE },
@@ -70,6 +77,7 @@ async function nameThings(h: Harness): Promise<Names> {
   await h.request("PUT", "/v1/agents/theirs/monitor", { key, body: MONITOR });
   await h.request("PUT", "/v1/rules/theirs", { key, body: RULE });
   await h.request("PUT", "/v1/checks/theirs", { key, body: CHECK });
+  await h.request("PUT", "/v1/judges/theirs", { key, body: JUDGE });
   await h.request("PUT", "/v1/channels/theirs", { key, body: CHANNEL });
   await h.request("PUT", "/v1/silences/theirs", { key, body: SILENCE });
   await h.request("PUT", "/v1/budgets/theirs", { key, body: BUDGET });
@@ -98,6 +106,7 @@ async function nameThings(h: Harness): Promise<Names> {
     "/v1/agents/": ["nobody", "theirs"],
     "/v1/rules/": ["none", "theirs"],
     "/v1/checks/": ["none", "theirs"],
+    "/v1/judges/": ["none", "theirs"],
     "/v1/channels/": ["none", "theirs"],
     "/v1/silences/": ["none", "theirs"],
     "/v1/budgets/": ["none", "theirs"],

@@ -5,7 +5,7 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { isProcessed } from "../../../domain/runs/record.ts";
+import { isJudged, isProcessed } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { teamKey } from "../../http/access.ts";
 import type { HandlerDeps } from "../../http/admission.ts";
@@ -19,21 +19,32 @@ import { getRunCost, runCost } from "./run_cost.ts";
 import { runAnswer } from "./run_json.ts";
 import { answerRun, parseEventsPage } from "./runs.ts";
 
-/** Returns whether a run is fully processed. True for an unknown run, which is answered without waiting. */
-async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<boolean> {
+/** Returns whether a run has reached a state. True for an unknown run, which is answered without waiting. */
+async function isReached(
+  { runs }: HandlerDeps,
+  team: Team,
+  id: RunId,
+  state: Wait["state"],
+): Promise<boolean> {
   const run = await runs.find(team, id);
-  return run === null || isProcessed(run);
+  return run === null || (state === "judged" ? isJudged(run) : isProcessed(run));
 }
 
-/** States of a run to wait for. No judge answers later than the stages yet, so both are one. */
+/** States of a run to wait for. */
 const WAITS = ["final", "judged"] as const;
 
-/** Parses the seconds to wait for a run; null to answer immediately. */
-function parseWait(text: string): Parsed<number | null> {
+/** A wait for a run. */
+interface Wait {
+  readonly state: typeof WAITS[number];
+  readonly seconds: number;
+}
+
+/** Parses the wait for a run; null to answer immediately. */
+function parseWait(text: string): Parsed<Wait | null> {
   return readQuery(text, (query) => {
     const wait = query.choice("wait", WAITS);
     const seconds = query.integer("timeout", { min: 0, ...FINAL_WAIT_SECONDS });
-    return wait === undefined ? null : seconds;
+    return wait === undefined ? null : { state: wait, seconds };
   });
 }
 
@@ -46,8 +57,8 @@ const query = {
 
 const waiting = {
   wait: z.enum(WAITS).meta({ id: "RunWait" }).optional().describe(
-    "Delays the response until the run is closed and fully processed. `judged` is the same today: " +
-      "no judge can be set up yet.",
+    "Delays the response until the run is closed and fully processed; `judged` also until each " +
+      "judge that applies has a result.",
   ),
   timeout: z.int().min(0).max(FINAL_WAIT_SECONDS.max).default(FINAL_WAIT_SECONDS.default)
     .describe("Seconds to wait at most; then the current record is returned."),
@@ -102,10 +113,12 @@ export const RUN_READS = endpoints("Runs", {
       const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
       if (wait.value === null || isRefused) return await answerRun(c, deps);
       const { team } = c.get("principal");
-      if (await isFinal(deps, team, id.value)) return await answerRun(c, deps);
-      return await deps.admission.park(c, wait.value * 1_000, async (signal) => {
+      const { state, seconds } = wait.value;
+      const isDone = () => isReached(deps, team, id.value, state);
+      if (await isDone()) return await answerRun(c, deps);
+      return await deps.admission.park(c, seconds * 1_000, async (signal) => {
         const waited = { team: team.id, run: id.value };
-        await waitForChange(deps.changes, waited, signal, () => isFinal(deps, team, id.value));
+        await waitForChange(deps.changes, waited, signal, isDone);
         return await answerRun(c, deps);
       });
     },

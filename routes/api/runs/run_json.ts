@@ -4,6 +4,7 @@ import { scoreValue as scoreSchema } from "../../../domain/ingest/score.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
+import { JUDGE_STATES, type JudgeResult } from "../../../domain/runs/judge_result.ts";
 import { type CheckResult, GOT_CHARS_MAX } from "../../../domain/runs/check_result.ts";
 import { RUN_FLAGS } from "../../../domain/runs/flags.ts";
 import {
@@ -227,6 +228,33 @@ const checkResult = shape.objectValue<CheckResult>("CheckResult", {
   revision: shape.countValue("revision", "Revision of the cost that was judged."),
 });
 
+const judgeResult = shape.objectValue<JudgeResult>("JudgeResult", {
+  judge: shape.wire<string>(configSlug)("judge", "Slug of the judge."),
+  version: shape.countValue.orNull("version", "Version of the judge; null before its first look."),
+  state: shape.oneOfValue("JudgeState", JUDGE_STATES)(
+    "state",
+    "`pending`: it waits, or is being judged. `failed` and `skipped` have a `reason`.",
+  ),
+  reason: shape.textValue.orNull("reason", "Why there is no value, such as `budget`."),
+  value: shape.wire<number | boolean>(scoreSchema).orNull("value", "As the model gave it."),
+  score: shape.wire<number>(z.number()).orNull("score", "The value on a scale from 0 to 1."),
+  passed: shape.booleanValue.orNull("passed", "True if the score is at least `pass_at`."),
+  reasoning: shape.textValue.orNull(
+    "reasoning",
+    "The model's words; empty once the payload has expired.",
+  ),
+  model: shape.textValue.orNull("model", "Model that was asked."),
+  cost_usd: shape.dollarsValue("cost", "Cost of all calls."),
+  cost_estimated: shape.booleanValue(
+    "isEstimated",
+    "True if a part of the cost is the worst case, because no answer said what a call cost.",
+  ),
+  latency_ms: shape.countValue.orNull("latencyMs", "Of the last call."),
+  attempts: shape.countValue("tries", "Calls so far."),
+  at: shape.instantValue.orNull("at", "Time of the end."),
+  revision: shape.countValue.orNull("revision", "Revision of the cost that was judged."),
+});
+
 /** Response of `GET /v1/runs/{id}`. */
 export const runAnswer = shape.objectValue<RunView>("Run", {
   ...HEAD,
@@ -272,7 +300,7 @@ export const runAnswer = shape.objectValue<RunView>("Run", {
   ),
   events_cursor: eventsCursor(({ page }) => page.next),
   checks: shape.listValue(checkResult)("checks", "Results of checks, by slug; empty while open."),
-  judge_results: shape.listValue(shape.anyObject)(() => []),
+  judge_results: shape.listValue(judgeResult)("judges", "Results of judges, by slug."),
   incidents: shape.listValue(shape.idValue("inc"))(
     "incidents",
     "Ids of its incidents, oldest first.",

@@ -135,6 +135,7 @@ const KINDS: Readonly<
   customer: ["customers", "a customer"],
   delivery: ["deliveries", "the delivery", () => alertPaths.DELIVERIES_PATH],
   incident: ["incidents", "the incident", alertPaths.incidentPath],
+  judge: ["judges", "the judge"],
   monitor: ["monitors", "the monitor of", paths.agentPath],
   pause: ["pauses", "the pause"],
   rate: ["prices", "the price of", () => paths.RATE_CARD_PATH],

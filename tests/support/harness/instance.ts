@@ -9,6 +9,8 @@ import { createRequestLimits, type RequestLimits } from "../../../runtime/rate_l
 import type { Team } from "../../../domain/teams/team.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
+import { parseConnections } from "../../../domain/judges/connection.ts";
+import type { ModelCalls } from "../../../kv/judges/judge_work.ts";
 import { sealKeysOf } from "../../../kv/channels/seal.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
@@ -37,6 +39,12 @@ const UNSENT: Mailer = {
   send: () => Promise.resolve({ kind: "failed", error: "tests send no mail" }),
 };
 
+/** Has a connection, and reaches no model. */
+const UNREACHABLE: ModelCalls = {
+  connections: parseConnections("openai=https://api.openai.com/v1,OPENAI_API_KEY") ?? [],
+  call: () => Promise.resolve({ kind: "unsent" }),
+};
+
 /** Options of a harness. */
 export interface HarnessOptions {
   readonly tier?: Tier;
@@ -47,6 +55,8 @@ export interface HarnessOptions {
   readonly mailer?: Mailer | null;
   /** Addresses that channels may call; none when absent. */
   readonly egress?: Egress;
+  /** Calls models for judges; a connection `openai` that nothing answers when absent. */
+  readonly models?: ModelCalls;
   /** Key of the secrets of channels; as in production when absent. */
   readonly sealKey?: Uint8Array<ArrayBuffer> | null;
   /** Origin of links in messages. */
@@ -132,6 +142,7 @@ export class Instance implements AsyncDisposable {
       limits,
       mailer,
       egress,
+      models: options.models ?? UNREACHABLE,
       publicUrl,
       sealKeys: sealKeysOf(parseLocation(location), sealKey),
       log,

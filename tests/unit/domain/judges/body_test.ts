@@ -98,7 +98,8 @@ function summary(fields: object = {}, labels: object = {}): RunSummary {
 Deno.test("judges: closed runs that arrived in time and after the last change are chosen", () => {
   const judges = [storedJudge("a"), { ...storedJudge("b"), updatedAt: CLOSED_AT + 1 }];
   const chosen = (...of: Parameters<typeof summary>) =>
-    judgesOf({ id: runId(1) as RunId, summary: summary(...of) }, judges, placeInSample);
+    judgesOf({ id: runId(1) as RunId, summary: summary(...of) }, judges, placeInSample)
+      .map(({ judge: { slug }, at }) => ({ slug, at }));
   assertEquals(chosen(), [{ slug: "a", at: CLOSED_AT }]);
   const idle = { seen: { closing: true, closedBy: "idle" } };
   assertEquals(chosen(idle), [{ slug: "a", at: CLOSED_AT + 3_600_000 }]);
@@ -114,7 +115,7 @@ Deno.test("judges: each slug has a sample of its own, as large as its share", ()
   const counts = { a: 0, b: 0, both: 0 };
   for (let n = 0; n < 2_000; n++) {
     const slugs = judgesOf({ id: runId(n) as RunId, summary: summary() }, judges, placeInSample)
-      .map(({ slug }) => slug as "a" | "b");
+      .map(({ judge }) => judge.slug as "a" | "b");
     for (const slug of slugs) counts[slug]++;
     if (slugs.length === 2) counts.both++;
   }

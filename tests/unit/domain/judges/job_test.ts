@@ -27,10 +27,11 @@ import { Random } from "../../../../tools/random.ts";
 import { rateRow } from "../../../support/builders/cards.ts";
 import { SEED } from "../../../support/harness/seed.ts";
 
+const START = Date.UTC(2026, 10, 28, 12);
 const ROW = rateRow("m", 1_000_000, 2_000_000);
 const TEXT = { id: "jdg_eu_1", version: 1, digest: "d1" };
+const subject = (revision: number) => ({ revision, closedAt: START, model: "m" });
 const GOOD: Judgement = { value: 4, score: 0.75, passed: true, reasoning: "r" };
-const START = Date.UTC(2026, 10, 28, 12);
 const UNSENT: CallOutcome = { kind: "unsent" };
 const LOST: CallOutcome = { kind: "lost" };
 
@@ -51,7 +52,7 @@ class Play {
   nowMs = START;
   calls = 0;
   state: Pick<JobChange, "job" | "account"> = {
-    job: newJob(TEXT, 1, "m"),
+    job: newJob(TEXT, subject(1)),
     account: EMPTY_ACCOUNT,
   };
 
@@ -73,7 +74,7 @@ class Play {
     return change.nextAt - this.nowMs;
   }
 
-  step(fresh: JudgeJob | null = newJob(TEXT, 1, "m")) {
+  step(fresh: JudgeJob | null = newJob(TEXT, subject(1))) {
     return nextStep(this.job, fresh, this.state.account, this.nowMs);
   }
 }
@@ -82,7 +83,7 @@ Deno.test("cap: what is held and spent together fits the day, to the last picodo
   const play = new Play();
   play.claim(1_000_000_000_000n);
   assertEquals(heldOf(play.state.account), 1_000_000_000_000n);
-  const other = { job: newJob(TEXT, 1, "m"), account: play.state.account };
+  const other = { job: newJob(TEXT, subject(1)), account: play.state.account };
   const over = claimTry(other, { name: "x", amount: 1n }, 1, START);
   assertEquals(over.job.end, { state: "skipped", reason: "budget" });
   assertEquals(over.account, play.state.account);
@@ -203,15 +204,15 @@ Deno.test("blocked: a key, an amount or a model that is missing stops all calls 
   play.call(refused(429, "insufficient_quota"));
   const { account } = play.state;
   assertEquals(account.blocked?.reason, "insufficient_quota");
-  const other = newJob({ ...TEXT, digest: "d2" }, 1, "m");
+  const other = newJob({ ...TEXT, digest: "d2" }, subject(1));
   const until = START + PROBE_MS;
   assertEquals(nextStep(null, other, account, START), { kind: "wait", until });
-  const changed = newJob({ ...TEXT, version: 2 }, 1, "m");
+  const changed = newJob({ ...TEXT, version: 2 }, subject(1));
   assertEquals(nextStep(null, changed, account, START).kind, "call");
   // One job probes, and the others wait for its answer.
   assertEquals(nextStep(null, other, account, until).kind, "call");
   const probe = claimTry({ job: other, account }, { name: "probe", amount: 1n }, 1, until);
-  const third = newJob({ ...TEXT, digest: "d3" }, 1, "m");
+  const third = newJob({ ...TEXT, digest: "d3" }, subject(1));
   assertEquals(nextStep(null, third, probe.account, until).kind, "wait");
   const after = afterCall(probe, "probe", answered(GOOD, 0), ROW, until);
   assertEquals(after?.account.blocked, null);
@@ -224,9 +225,9 @@ Deno.test("once: the same text is not sent again, another one is", () => {
   const told = { ...play.job, isTold: true };
   const next = (fresh: JudgeJob | null) =>
     nextStep(told, fresh, play.state.account, play.nowMs).kind;
-  assertEquals(next(newJob(TEXT, 2, "m")), "kept");
+  assertEquals(next(newJob(TEXT, subject(2))), "kept");
   assertEquals(next(null), "kept");
-  assertEquals(next(newJob({ ...TEXT, digest: "d2" }, 2, "m")), "call");
+  assertEquals(next(newJob({ ...TEXT, digest: "d2" }, subject(2))), "call");
   const name = (text: typeof TEXT) => ledgerName("team", "run", "slug", text);
   assertNotEquals(name(TEXT), name({ ...TEXT, digest: "d2" }));
 });
@@ -234,12 +235,12 @@ Deno.test("once: the same text is not sent again, another one is", () => {
 Deno.test("once: a text that changes between tries gets its own entry in the ledger", () => {
   const play = new Play();
   play.call(LOST);
-  const step = play.step(newJob({ ...TEXT, digest: "d2" }, 2, "m"));
+  const step = play.step(newJob({ ...TEXT, digest: "d2" }, subject(2)));
   assert(step.kind === "tell");
   assertEquals(step.job.end, { state: "failed", reason: "superseded" });
   const free = new Play();
   free.call(UNSENT);
-  assertEquals(free.step(newJob({ ...TEXT, digest: "d2" }, 2, "m")).kind, "call");
+  assertEquals(free.step(newJob({ ...TEXT, digest: "d2" }, subject(2))).kind, "call");
 });
 
 /** A scripted server: it bills what it did, whatever became of the answer. */
@@ -278,7 +279,7 @@ function playDays(seed: string, days: number): void {
       if (work === undefined) break;
       const nowMs = work.at;
       const digest = `day ${day} run ${work.run}`;
-      const fresh = newJob({ ...TEXT, digest }, 1, "m");
+      const fresh = newJob({ ...TEXT, digest }, subject(1));
       const step = nextStep(work.job, fresh, account, nowMs);
       if (step.kind === "kept") continue;
       if (step.kind === "wait") {

@@ -8,7 +8,6 @@ import {
   promptOf,
   readRubric,
   requestBody,
-  requestBytesMax,
   VARIABLES_MAX,
 } from "../../../../domain/judges/prompt.ts";
 import { ANSWER_PROBLEMS } from "../../../../domain/judges/answer.ts";
@@ -100,16 +99,17 @@ Deno.test("prompt: the longest fields are cut first, and the cut is said", () =>
   }
 });
 
-Deno.test("prompt: no request is longer than the bound that a hold pays for", () => {
-  const prompt = promptOf(aJudge(), { output: "é\u0001".repeat(40_000), goal: "g" });
-  const bound = requestBytesMax(prompt);
+Deno.test("prompt: each form has the messages, the limit and a complaint in our words", () => {
+  const prompt = promptOf(aJudge(), { output: "é", goal: "g" });
   for (const form of ANSWER_FORMS) {
-    for (const limit of ["max_tokens", "max_completion_tokens"] as const) {
-      for (const complaint of [null, ...Object.values(ANSWER_PROBLEMS)]) {
-        const body = requestBody(prompt, form, limit, complaint);
-        assert(new TextEncoder().encode(body).length <= bound);
-        if (complaint !== null) assert(body.includes(JSON.stringify(complaint).slice(1, -1)));
-      }
+    for (const complaint of [null, ...Object.values(ANSWER_PROBLEMS)]) {
+      const body = JSON.parse(requestBody(prompt, form, "max_completion_tokens", complaint));
+      assertEquals([body.max_completion_tokens, body.max_tokens], [100, undefined]);
+      assertEquals(body.response_format?.type, form === "text" ? undefined : form);
+      const [system, user, ...more] = body.messages;
+      assertEquals([system.content, user.content], [prompt.system, prompt.user]);
+      assertEquals(more.length, complaint === null ? 0 : 1);
+      if (complaint !== null) assert(more[0].content.includes(complaint));
     }
   }
 });

@@ -105,6 +105,7 @@ Deno.test("run list: a row agrees with the run's record, also when only its summ
       addedScores: [],
       incidents: [],
       checks: [],
+      judges: [],
       failure: null,
       payload: "whole",
       summary,

@@ -21,6 +21,7 @@ const NOTHING = {
   addedScores: [],
   incidents: [],
   checks: [],
+  judges: [],
   failure: null,
 };
 

@@ -1,0 +1,306 @@
+/** Judges over the API, against a server of chat completions. */
+import { assert, assertEquals } from "@std/assert";
+import type { ModelCalls } from "../../kv/judges/judge_work.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
+import { listRows } from "../../kv/store.ts";
+import { completion } from "../support/builders/judges.ts";
+import { eventId, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+import type { HarnessOptions } from "../support/harness/instance.ts";
+import { judged, ModelServer } from "../support/fakes/model_server.ts";
+import { answer, SILENT } from "../support/fakes/receiver.ts";
+
+const BODY = {
+  connection: "local",
+  model: "judge-model",
+  rubric: "Score how far {{output/answer}} reaches {{goal}}.",
+  result: { type: "score", min: 1, max: 5 },
+  pass_at: 0.7,
+};
+
+const PRICE = { model: BODY.model, input_usd_per_million: 1, output_usd_per_million: 2 };
+
+/** A service with a priced model, and the judge `helpful`. */
+class JudgeHarness implements AsyncDisposable {
+  #runs = 0;
+
+  private constructor(readonly h: Harness, readonly server: ModelServer) {}
+
+  static async open(
+    fields: object = {},
+    options: HarnessOptions = {},
+    callMsMax = 10_000,
+  ): Promise<JudgeHarness> {
+    const server = new ModelServer();
+    let now = () => 0;
+    const models: ModelCalls = server.models(() => now(), callMsMax);
+    const h = await Harness.open({ ...options, models });
+    now = () => h.nowMs;
+    const harness = new JudgeHarness(h, server);
+    await harness.put("/v1/rate-card", PRICE);
+    await harness.put("/v1/judges/helpful", { ...BODY, ...fields });
+    return harness;
+  }
+
+  async put(path: string, body: object): Promise<void> {
+    const { status, text } = await this.h.request("PUT", path, { body });
+    assert(status < 300, text);
+  }
+
+  /** Opens and finishes a run; returns its id. */
+  async run(output: object | null = { answer: "42" }, fields: object = {}): Promise<string> {
+    const { h } = this;
+    h.nowMs += 1_000;
+    const id = runId(++this.#runs);
+    const started_at = new Date(h.nowMs).toISOString();
+    const opened = { id, agent: "bot", goal: "the answer", started_at, ...fields };
+    assertEquals((await h.request("POST", "/v1/runs", { body: opened })).status, 202);
+    const body = {
+      status: "success",
+      finished_at: started_at,
+      ...output === null ? {} : { output },
+    };
+    const { status, text } = await h.request("POST", `/v1/runs/${id}/finish`, { body });
+    assertEquals(status, 202, text);
+    await this.work();
+    return id;
+  }
+
+  /** Does all work that is due. */
+  async work(): Promise<void> {
+    await this.h.worker.idle();
+    await this.h.work.idle();
+    await this.h.worker.idle();
+  }
+
+  // deno-lint-ignore no-explicit-any -- reads responses of any shape
+  async read(path: string): Promise<any> {
+    return (await this.h.get(path)).json;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.h[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
+  }
+}
+
+Deno.test("judges: a run gets a result, a score, and the cost as a child in the ledger", async () => {
+  await using j = await JudgeHarness.open();
+  const id = await j.run();
+  assertEquals(j.server.requests.length, 1);
+  const record = await j.read(`/v1/runs/${id}`);
+  const [result, ...others] = record.judge_results;
+  const { at: _, latency_ms: __, ...stable } = result;
+  assertEquals([stable, others], [{
+    judge: "helpful",
+    version: 1,
+    state: "done",
+    reason: null,
+    value: 5,
+    score: 1,
+    passed: true,
+    reasoning: "worth 5",
+    model: "judge-model",
+    cost_usd: 0.00012,
+    cost_estimated: false,
+    attempts: 1,
+    revision: 1,
+  }, []]);
+  const [score] = record.scores;
+  assertEquals([score.name, score.value, score.source], ["judge:helpful", 1, "judge"]);
+  assertEquals(record.cost_with_children_usd, 0.00012);
+  const { runs } = await j.read("/v1/runs?agent=judge%3Ahelpful");
+  assertEquals(runs.length, 1);
+  const child = await j.read(`/v1/runs/${runs[0].id}`);
+  assertEquals([child.cost_usd, child.parent_run_id ?? child.links?.parent], [0.00012, id]);
+  assertEquals(
+    record.processing.map(({ stage, state }: Record<string, string>) => `${stage} ${state}`).at(-1),
+    "judge done",
+  );
+  const judge = await j.read("/v1/judges/helpful");
+  assertEquals([judge.spent_usd, judge.held_usd, judge.blocked_reason], [0.00012, 0, null]);
+});
+
+/** Results of a run, as `state reason attempts cost`. */
+async function resultOf(j: JudgeHarness, id: string): Promise<string> {
+  const { judge_results: [result] } = await j.read(`/v1/runs/${id}`);
+  const { state, reason, attempts, cost_usd } = result;
+  return [state, reason, attempts, cost_usd].join(" ");
+}
+
+Deno.test("judges: an unknown connection, an unpriced model, a URL and a key are refused", async () => {
+  await using j = await JudgeHarness.open();
+  const wrong = [
+    [{ connection: "other" }, "connection"],
+    [{ model: "unpriced-model" }, "model"],
+    [{ url: "https://evil.example" }, "url"],
+    [{ key: "sk-1" }, "key"],
+    [{ rubric: "Be kind" }, "rubric"],
+  ] as const;
+  for (const [fields, field] of wrong) {
+    const body = { ...BODY, ...fields };
+    const { status, json } = await j.h.request("PUT", "/v1/judges/wrong", { body });
+    assertEquals([status, json.error, json.field], [400, "invalid_field", field]);
+  }
+});
+
+Deno.test("judges: a redirect is not followed, and costs nothing", async () => {
+  await using j = await JudgeHarness.open();
+  await using target = new ModelServer();
+  j.server.behavior = answer(302, { location: `http://127.0.0.1:${target.receiver.port}/v1` });
+  assertEquals(await resultOf(j, await j.run()), "failed http_302 1 0");
+  assertEquals([j.server.requests.length, target.requests.length], [1, 0]);
+});
+
+Deno.test("judges: new prices send nothing, and a late event that changes the text sends one", async () => {
+  await using j = await JudgeHarness.open({ rubric: "Are {{tools}} right for {{output}}?" });
+  const id = await j.run();
+  assertEquals(j.server.requests.length, 1);
+  const event = { id: eventId(1), type: "llm_call", ts: new Date(j.h.nowMs).toISOString() };
+  const data = { model: BODY.model, input_tokens: 10, output_tokens: 1 };
+  const send = async (sent: object) => {
+    const body = { events: [sent] };
+    assertEquals((await j.h.request("POST", `/v1/runs/${id}/events`, { body })).status, 202);
+    await j.work();
+  };
+  await send({ ...event, data });
+  assertEquals(j.server.requests.length, 1);
+  assertEquals((await j.read(`/v1/runs/${id}`)).judge_results[0].revision, 2);
+  await send({ ...event, id: eventId(2), type: "tool_call", data: { name: "search" } });
+  assertEquals(j.server.requests.length, 2);
+  const { runs } = await j.read("/v1/runs?agent=judge%3Ahelpful");
+  assertEquals(runs.map(({ cost_usd }: { cost_usd: number }) => cost_usd), [0.00012, 0.00012]);
+});
+
+Deno.test("judges: a run without the output that the rubric names is skipped without a call", async () => {
+  await using j = await JudgeHarness.open();
+  assertEquals(await resultOf(j, await j.run(null)), "skipped no_output 0 0");
+  assertEquals(j.server.requests.length, 0);
+});
+
+Deno.test("judges: over its cap a run is skipped, and a new day judges again", async () => {
+  // Without counts a call costs its hold, 0.002 dollars.
+  await using j = await JudgeHarness.open({ daily_usd: 0.003, max_output_tokens: 16 });
+  j.server.behavior = judged(5, null);
+  const first = await j.run();
+  assert((await resultOf(j, first)).startsWith("done  1 0.00"));
+  const [result] = (await j.read(`/v1/runs/${first}`)).judge_results;
+  assertEquals(result.cost_estimated, true);
+  assertEquals(await resultOf(j, await j.run()), "skipped budget 0 0");
+  j.h.nowMs += 86_400_000;
+  assert((await resultOf(j, await j.run())).startsWith("done  1 0.00"));
+  await j.put("/v1/judges/helpful", { ...BODY, daily_usd: 0.0001 });
+  assertEquals(await resultOf(j, await j.run()), "skipped too_dear 0 0");
+  assertEquals(j.server.requests.length, 2);
+});
+
+Deno.test("judges: a lost answer costs its hold, and is tried again", async () => {
+  await using j = await JudgeHarness.open({}, {}, 50);
+  j.server.behavior = SILENT;
+  const id = await j.run();
+  const { spent_usd } = await j.read("/v1/judges/helpful");
+  assert(spent_usd > 0.001);
+  assertEquals(await resultOf(j, id), `pending  1 ${spent_usd}`);
+  j.server.behavior = judged(1);
+  j.h.nowMs += 60_000;
+  await j.work();
+  const { judge_results: [result] } = await j.read(`/v1/runs/${id}`);
+  assertEquals([result.state, result.attempts, result.cost_estimated], ["done", 2, true]);
+  const { runs: [child] } = await j.read("/v1/runs?agent=judge%3Ahelpful");
+  assertEquals(child.cost_usd, result.cost_usd);
+  assertEquals((await j.read("/v1/judges/helpful")).spent_usd, result.cost_usd);
+});
+
+Deno.test("judges: an answer that cannot be used is asked for again with our words alone", async () => {
+  await using j = await JudgeHarness.open();
+  j.server.behavior = answer(200, {}, completion("MARKER is 7"));
+  const id = await j.run();
+  assertEquals((await resultOf(j, id)).split(" ").slice(0, 3), ["failed", "bad_json", "2"]);
+  const [, again] = j.server.requests.map(({ body }) => JSON.parse(body).messages);
+  assertEquals(again.length, 3);
+  assert(again[2].content.includes("it was not one JSON object"));
+  assert(!JSON.stringify(again).includes("MARKER"));
+});
+
+Deno.test("judges: a wrong key blocks the judge, one job probes, and a change unblocks it", async () => {
+  await using j = await JudgeHarness.open();
+  const error = JSON.stringify({ error: { message: "sk-secret", code: "invalid_api_key" } });
+  j.server.behavior = answer(401, {}, error);
+  const id = await j.run();
+  await j.run();
+  assertEquals(j.server.requests.length, 1);
+  const blocked = await j.read("/v1/judges/helpful");
+  assertEquals(blocked.blocked_reason, "http_401");
+  j.h.nowMs += 600_000;
+  await j.work();
+  assertEquals(j.server.requests.length, 2);
+  assertEquals(await resultOf(j, id), "pending  0 0");
+  j.server.behavior = judged(5);
+  await j.put("/v1/judges/helpful", { ...BODY, pass_at: 0.8 });
+  assertEquals((await j.read("/v1/judges/helpful")).blocked_reason, null);
+  j.h.nowMs += 600_000;
+  await j.work();
+  assertEquals(await resultOf(j, id), "done  1 0.00012");
+  assert(!(await j.h.get(`/v1/runs/${id}`)).text.includes("sk-secret"));
+});
+
+Deno.test("judges: a check on the score fails the run and raises an incident", async () => {
+  await using j = await JudgeHarness.open();
+  await j.put("/v1/checks/helpful", { expression: 'scores["judge:helpful"] >= 0.7' });
+  const params = { checks: ["helpful"] };
+  await j.put("/v1/rules/helpful", { kind: "check_failed", params, group_by: "agent" });
+  j.server.behavior = judged(2);
+  const id = await j.run();
+  const record = await j.read(`/v1/runs/${id}`);
+  assertEquals(record.checks.map(({ status }: { status: string }) => status), ["fail"]);
+  assertEquals(record.incidents.length, 1);
+});
+
+Deno.test("judges: wait=judged answers with the result, wait=final before it", async () => {
+  await using j = await JudgeHarness.open();
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  j.server.behavior = async (connection, request) => {
+    asked.resolve();
+    await answered.promise;
+    await judged(5)(connection, request);
+  };
+  j.h.nowMs += 1_000;
+  const run = j.run();
+  await asked.promise;
+  const id = runId(1);
+  const final = await j.read(`/v1/runs/${id}?wait=final`);
+  assertEquals(final.judge_results[0].state, "pending");
+  const waiting = j.read(`/v1/runs/${id}?wait=judged`);
+  answered.resolve();
+  assertEquals((await waiting).judge_results[0].state, "done");
+  await run;
+});
+
+Deno.test("judges: a run that is deleted takes its result along, and its cost stays", async () => {
+  await using j = await JudgeHarness.open();
+  const id = await j.run();
+  assertEquals((await j.h.request("DELETE", `/v1/runs/${id}`)).status, 200);
+  await j.work();
+  assertEquals(await rowsBelow(j.h, ["judge_job"]), []);
+  const { runs: [child] } = await j.read("/v1/runs?agent=judge%3Ahelpful");
+  assertEquals(child.cost_usd, 0.00012);
+  assertEquals((await verifyStore(j.h.store)).differences, []);
+});
+
+Deno.test("judges: a run that is deleted during its call pays for it, and gets no result", async () => {
+  await using j = await JudgeHarness.open();
+  j.server.behavior = async (connection, request) => {
+    await j.h.request("DELETE", `/v1/runs/${runId(1)}`);
+    await judged(5)(connection, request);
+  };
+  await j.run();
+  assertEquals(await rowsBelow(j.h, ["judge_job"]), []);
+  assertEquals(await rowsBelow(j.h, ["work", "run"]), []);
+  const { runs: [child] } = await j.read("/v1/runs?agent=judge%3Ahelpful");
+  assertEquals(child.cost_usd, 0.00012);
+});
+
+async function rowsBelow({ store }: Harness, prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
+  return (await listRows(store, { prefix })).map(({ key }) => key);
+}
