@@ -1,88 +1,13 @@
 /** Judges over the API, against a server of chat completions. */
 import { assert, assertEquals } from "@std/assert";
-import type { ModelCalls } from "../../kv/judges/judge_work.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { listRows } from "../../kv/store.ts";
 import { completion } from "../support/builders/judges.ts";
 import { eventId, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
-import type { HarnessOptions } from "../support/harness/instance.ts";
 import { judged, ModelServer } from "../support/fakes/model_server.ts";
 import { answer, SILENT } from "../support/fakes/receiver.ts";
-
-const BODY = {
-  connection: "local",
-  model: "judge-model",
-  rubric: "Score how far {{output/answer}} reaches {{goal}}.",
-  result: { type: "score", min: 1, max: 5 },
-  pass_at: 0.7,
-};
-
-const PRICE = { model: BODY.model, input_usd_per_million: 1, output_usd_per_million: 2 };
-
-/** A service with a priced model, and the judge `helpful`. */
-class JudgeHarness implements AsyncDisposable {
-  #runs = 0;
-
-  private constructor(readonly h: Harness, readonly server: ModelServer) {}
-
-  static async open(
-    fields: object = {},
-    options: HarnessOptions = {},
-    callMsMax = 10_000,
-  ): Promise<JudgeHarness> {
-    const server = new ModelServer();
-    let now = () => 0;
-    const models: ModelCalls = server.models(() => now(), callMsMax);
-    const h = await Harness.open({ ...options, models });
-    now = () => h.nowMs;
-    const harness = new JudgeHarness(h, server);
-    await harness.put("/v1/rate-card", PRICE);
-    await harness.put("/v1/judges/helpful", { ...BODY, ...fields });
-    return harness;
-  }
-
-  async put(path: string, body: object): Promise<void> {
-    const { status, text } = await this.h.request("PUT", path, { body });
-    assert(status < 300, text);
-  }
-
-  /** Opens and finishes a run; returns its id. */
-  async run(output: object | null = { answer: "42" }, fields: object = {}): Promise<string> {
-    const { h } = this;
-    h.nowMs += 1_000;
-    const id = runId(++this.#runs);
-    const started_at = new Date(h.nowMs).toISOString();
-    const opened = { id, agent: "bot", goal: "the answer", started_at, ...fields };
-    assertEquals((await h.request("POST", "/v1/runs", { body: opened })).status, 202);
-    const body = {
-      status: "success",
-      finished_at: started_at,
-      ...output === null ? {} : { output },
-    };
-    const { status, text } = await h.request("POST", `/v1/runs/${id}/finish`, { body });
-    assertEquals(status, 202, text);
-    await this.work();
-    return id;
-  }
-
-  /** Does all work that is due. */
-  async work(): Promise<void> {
-    await this.h.worker.idle();
-    await this.h.work.idle();
-    await this.h.worker.idle();
-  }
-
-  // deno-lint-ignore no-explicit-any -- reads responses of any shape
-  async read(path: string): Promise<any> {
-    return (await this.h.get(path)).json;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.h[Symbol.asyncDispose]();
-    await this.server[Symbol.asyncDispose]();
-  }
-}
+import type { Harness } from "../support/harness/harness.ts";
+import { BODY, JudgeHarness } from "../support/harness/judges.ts";
 
 Deno.test("judges: a run gets a result, a score, and the cost as a child in the ledger", async () => {
   await using j = await JudgeHarness.open();
@@ -299,6 +224,26 @@ Deno.test("judges: a run that is deleted during its call pays for it, and gets n
   assertEquals(await rowsBelow(j.h, ["work", "run"]), []);
   const { runs: [child] } = await j.read("/v1/runs?agent=judge%3Ahelpful");
   assertEquals(child.cost_usd, 0.00012);
+});
+
+Deno.test("judges: a process that ends during a call loses its answer, and counts its cost", async () => {
+  await using j = await JudgeHarness.open();
+  j.dies = true;
+  const id = await j.run();
+  j.dies = false;
+  const { held_usd, spent_usd } = await j.read("/v1/judges/helpful");
+  assert(held_usd > 0.001);
+  assertEquals(spent_usd, 0);
+  j.h.nowMs += 600_000;
+  await j.work();
+  j.h.nowMs += 600_000;
+  await j.work();
+  const { judge_results: [result] } = await j.read(`/v1/runs/${id}`);
+  assertEquals([result.state, result.attempts, result.cost_estimated], ["done", 2, true]);
+  const { runs } = await j.read("/v1/runs?agent=judge%3Ahelpful");
+  assertEquals(runs.map(({ cost_usd }: { cost_usd: number }) => cost_usd), [result.cost_usd]);
+  assertEquals(result.cost_usd, Number((held_usd + 0.00012).toFixed(12)));
+  assertEquals(j.server.requests.length, 2);
 });
 
 async function rowsBelow({ store }: Harness, prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
