@@ -10,9 +10,7 @@ import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { ALWAYS } from "../runtime/loop.ts";
 import { Worker } from "../jobs/worker.ts";
-import { createConfigStore } from "../kv/config/store.ts";
-import { RULES } from "../domain/alerts/rule_body.ts";
-import { SILENCES } from "../domain/alerts/silence.ts";
+import { createConfigStore, createObjectStores } from "../kv/config/store.ts";
 import { createStamps } from "../domain/alerts/incident.ts";
 import { BUDGETS, PAUSES } from "../domain/budgets/budget.ts";
 import { compilingChecks } from "../domain/checks/compile.ts";
@@ -204,6 +202,8 @@ export function createService(options: ServiceOptions) {
   let stopped: Promise<void> | null = null;
   let isRefused = false;
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, timers);
+  const budgets = createGuardedStore(objects, guard, BUDGETS);
+  const pauses = createGuardedStore(objects, guard, PAUSES);
   const app = createApp({
     region,
     dev: options.dev ?? false,
@@ -228,22 +228,25 @@ export function createService(options: ServiceOptions) {
       bytesOf: () => PING_MONITOR_BYTES,
     }),
     monitors: createMonitorStore(objects),
-    checks: createConfigStore(objects, compilingChecks(store.patterns)),
-    judges: createConfigStore(
-      objects,
-      pricedJudges(models.connections, (id) => rateCards.current({ id })),
-    ),
     judgeAccounts: ({ id }, slugs) => readAccounts(store, id, slugs, now()),
     checkStats: createCheckStatsStore(store, now),
     checkTrial: createCheckTrialStore({ store, now }),
     patterns: store.patterns,
-    rules: createConfigStore(objects, RULES),
+    objects: createObjectStores(objects, {
+      check: createConfigStore(objects, compilingChecks(store.patterns)),
+      judge: createConfigStore(
+        objects,
+        pricedJudges(models.connections, (id) => rateCards.current({ id })),
+      ),
+      channel: channels,
+      budget: budgets,
+      pause: pauses,
+    }),
     rulePreviews: createRulePreviews({ store, spend, now }),
-    silences: createConfigStore(objects, SILENCES),
     channels,
     incidents: createIncidentStore(objects),
-    budgets: createGuardedStore(objects, guard, BUDGETS),
-    pauses: createGuardedStore(objects, guard, PAUSES),
+    budgets,
+    pauses,
     guard,
     guardDeadlines,
     budgetGroups: createBudgetGroups(spend, now),

@@ -1,23 +1,15 @@
 /**
- * The contracts of the stores of rules, silences and incidents. Methods reject with
- * `StorageUnavailable` when the store fails.
+ * The contract of the store of incidents. Methods reject with `StorageUnavailable` when the store
+ * fails.
  *
  * @module
  */
-import type { ConfigStore } from "../config/objects.ts";
 import type { IncidentState, Severity } from "../channels/message.ts";
 import type { RunId } from "../core/ids.ts";
 import type { PageBounds } from "../core/query.ts";
 import type { MadeBy, Team } from "../teams/team.ts";
 import type { Incident } from "./incident.ts";
-import type { RuleOverflow, RuleSettings } from "./rule.ts";
-import type { SilencePut, SilenceSettings } from "./silence.ts";
-
-/** Stores rules; lists include the default ones that are neither replaced nor deleted. */
-export type RuleStore = ConfigStore<RuleSettings>;
-
-/** Stores silences. */
-export type SilenceStore = ConfigStore<SilenceSettings, SilencePut>;
+import type { RuleOverflow } from "./rule.ts";
 
 /** A query for incidents, latest first. */
 export interface IncidentsQuery extends PageBounds<IncidentPlace> {

@@ -1,17 +1,12 @@
 /**
- * The contracts of the stores of checks. Methods reject with `StorageUnavailable` when the store
- * fails.
+ * The statistics and trials of checks, as their stores return them.
  *
  * @module
  */
-import type { ConfigStore } from "../config/objects.ts";
 import type { RunId } from "../core/ids.ts";
 import type { PageBounds } from "../core/query.ts";
 import type { CheckSettings } from "./check.ts";
 import type { CheckStatus } from "../runs/check_result.ts";
-
-/** Stores checks. */
-export type CheckStore = ConfigStore<CheckSettings>;
 
 /** Numbers of results by outcome. */
 export type CheckCounts = Readonly<Record<CheckStatus, number>>;

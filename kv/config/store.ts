@@ -99,6 +99,24 @@ export function createConfigStore<Settings, Sent = Settings>(
   };
 }
 
+/** Returns the store of a kind. */
+export type ObjectStores = <Settings, Sent>(
+  of: ObjectKind<Settings, Sent>,
+) => ConfigStore<Settings, Sent>;
+
+/**
+ * Creates the stores of all kinds.
+ *
+ * @param own stores of kinds whose settings are completed by what is not known here
+ */
+export function createObjectStores(
+  deps: ObjectDeps,
+  own: Readonly<Partial<Record<ConfigKind, unknown>>>,
+): ObjectStores {
+  return <Settings, Sent>(of: ObjectKind<Settings, Sent>) =>
+    (own[of.kind] ?? createConfigStore(deps, of)) as ConfigStore<Settings, Sent>;
+}
+
 /** A planned change of an object; without a row nothing changes. */
 interface Planned<Settings, Result> {
   readonly result: Result;

@@ -9,7 +9,6 @@ import {
   CONFIG_SLUG,
   type ConfigKind,
   type ConfigObject,
-  type ConfigStore,
   type ObjectFields,
   type ObjectKind,
 } from "../../domain/config/objects.ts";
@@ -37,7 +36,6 @@ export interface ObjectApi<Settings, Sent, More> {
   readonly tag: Endpoint["tag"];
   /** Ends ids of operations, such as `Rule`. */
   readonly name: string;
-  readonly storeOf: (deps: AppDeps) => ConfigStore<Settings, Sent>;
   /** Fields between `version` and `created_at`; those of the settings when absent. */
   readonly fields?: shape.WireFields<ShownObject<Settings, More>>;
   /** Reads what responses show of objects in addition, in their order. */
@@ -214,7 +212,8 @@ export function writerOf<Settings, Sent, More>(
 export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
   api: ObjectApi<Settings, Sent, More>,
 ): readonly Endpoint[] {
-  const { of: { kind, cap, schema, parse }, name, texts, storeOf } = api;
+  const { of, name, texts } = api;
+  const { kind, cap, schema, parse } = of;
   const path = `/v1/${kind}s` as const;
   const { value, rowsOf, write } = writerOf(api);
   const page = shape.pageValue(`${name}Page`, `${kind}s`, value);
@@ -234,7 +233,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
         if (!parsed.ok) return fail(c, parsed.problem);
         const { team } = c.get("principal");
         const { settings, version } = parsed.value;
-        const put = await storeOf(deps).put(team, slug, settings, version, made);
+        const put = await deps.objects(of).put(team, slug, settings, version, made);
         if (!put.ok) return fail(c, put.problem);
         const { kind, object, secret } = put.value;
         const json = await write(deps, team, object, secret);
@@ -260,7 +259,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
         const query = parseObjectsQuery(queryOf(c));
         if (!query.ok) return fail(c, query.problem);
         const { team } = c.get("principal");
-        const { objects, next } = await storeOf(deps).list(team, query.value);
+        const { objects, next } = await deps.objects(of).list(team, query.value);
         const items = await rowsOf(deps, team, objects);
         return answer(c, 200, page.write({ items, cursor: next && encodeCursor(next) }));
       },
@@ -280,7 +279,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       handler: async (c, deps) => {
         const slug = slugInPath(c);
         const { team } = c.get("principal");
-        const object = slug === null ? null : await storeOf(deps).read(team, slug);
+        const object = slug === null ? null : await deps.objects(of).read(team, slug);
         if (object === null) return fail(c, noSuch(kind));
         return answer(c, 200, await write(deps, team, object));
       },
@@ -299,7 +298,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
         const { team } = c.get("principal");
         const removed = slug === null
           ? null
-          : await storeOf(deps).remove(team, slug, madeBy(c, deps));
+          : await deps.objects(of).remove(team, slug, madeBy(c, deps));
         if (removed === null) return fail(c, noSuch(kind));
         return answer(c, 200, await write(deps, team, removed));
       },

@@ -1,18 +1,11 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
 import type { AgentStore } from "../../domain/agents/agents.ts";
-import type {
-  IncidentStore,
-  OpenIncidents,
-  RuleStore,
-  SilenceStore,
-} from "../../domain/alerts/store.ts";
+import type { IncidentStore, OpenIncidents } from "../../domain/alerts/store.ts";
 import type { BudgetSettings, PauseSettings } from "../../domain/budgets/budget.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
 import type { JudgeAccount } from "../../domain/judges/account.ts";
-import type { JudgeSettings } from "../../domain/judges/judge.ts";
-import type { CheckStore } from "../../domain/checks/store.ts";
 import type { ConfigStore } from "../../domain/config/objects.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
 import type { Body } from "../../domain/core/body.ts";
@@ -44,6 +37,7 @@ import type { createBudgetGroups } from "../../kv/budgets/groups.ts";
 import type { RunGuard } from "../../kv/budgets/guard.ts";
 import type { CheckStatsStore } from "../../kv/checks/stats.ts";
 import type { RulePreviews } from "../../kv/alerts/preview.ts";
+import type { ObjectStores } from "../../kv/config/store.ts";
 import type { CheckTrialStore } from "../../kv/checks/trial.ts";
 import type { RefusalStore } from "../../kv/refusals/refusal_store.ts";
 import type { RunListStore } from "../../kv/run_list/run_list.ts";
@@ -152,20 +146,18 @@ export interface AppDeps {
   readonly monitors: MonitorStore;
   /** Parses the monitor that a ping asks for; keeps the latest. */
   readonly parsePingMonitor: typeof parsePingMonitor;
-  readonly checks: CheckStore;
   readonly checkStats: CheckStatsStore;
   readonly checkTrial: CheckTrialStore;
   /** Compiles the patterns of checks; keeps the latest. */
   readonly patterns: Patterns;
-  readonly judges: ConfigStore<JudgeSettings>;
   /** Reads the accounts of judges as they are now. */
   readonly judgeAccounts: (
     team: Pick<Principal["team"], "id">,
     slugs: readonly string[],
   ) => Promise<readonly JudgeAccount[]>;
-  readonly rules: RuleStore;
+  /** Stores of configured objects. */
+  readonly objects: ObjectStores;
   readonly rulePreviews: RulePreviews;
-  readonly silences: SilenceStore;
   readonly incidents: IncidentStore;
   readonly budgets: ConfigStore<BudgetSettings>;
   readonly pauses: ConfigStore<PauseSettings>;

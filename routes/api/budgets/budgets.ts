@@ -23,7 +23,6 @@ const BUDGET_ENDPOINTS = objectEndpoints({
   of: BUDGETS,
   tag: "Guard",
   name: "Budget",
-  storeOf: ({ budgets }) => budgets,
   fields: {
     ...settingsFields(BUDGETS),
     limit_usd: shape.wire<number>(z.number().meta({ minimum: 0 }))<BudgetRow>(
@@ -73,7 +72,6 @@ const PAUSE_ENDPOINTS = objectEndpoints({
   of: PAUSES,
   tag: "Guard",
   name: "Pause",
-  storeOf: ({ pauses }) => pauses,
   texts: {
     put:
       "Blocks an agent, a customer, a feature or the team until its end, or until it is deleted.",

@@ -31,7 +31,6 @@ const OBJECTS = objectEndpoints({
   of: CHECKS,
   tag: "Checks",
   name: "Check",
-  storeOf: ({ checks }) => checks,
   texts: {
     put: "Judges the runs that are closed from now on. An expression that cannot be compiled is " +
       "refused with the position of the error.",
@@ -96,12 +95,12 @@ export const CHECK_ENDPOINTS = [
     getCheckStats: {
       route: "GET /v1/checks/:slug/stats",
       access: teamKey("read"),
-      handler: async (c, { checks, checkStats, environment }) => {
+      handler: async (c, { objects, checkStats, environment }) => {
         const query = parseStatsQuery(queryOf(c), environment.now());
         if (!query.ok) return fail(c, query.problem);
         const slug = slugInPath(c);
         const { team } = c.get("principal");
-        const check = slug === null ? null : await checks.read(team, slug);
+        const check = slug === null ? null : await objects(CHECKS).read(team, slug);
         if (check === null) return fail(c, noSuch("check"));
         const stats = await checkStats.read(team, check, query.value);
         return answer(c, 200, checkStatsValue.write(stats));

@@ -39,7 +39,6 @@ export const JUDGE_ENDPOINTS = objectEndpoints<JudgeSettings, JudgeSettings, Spe
   of: JUDGES,
   tag: "Judges",
   name: "Judge",
-  storeOf: ({ judges }) => judges,
   fields: {
     ...settingsFields(JUDGES),
     day: shape.wire<string>(z.iso.date())(({ account }) => account.day, "Current UTC day."),

@@ -20,7 +20,6 @@ export const RULE_ENDPOINTS = objectEndpoints({
   of: RULES,
   tag: "Alerts",
   name: "Rule",
-  storeOf: ({ rules }) => rules,
   fields: {
     ...settingsFields(RULES),
     overflow: overflow.orNull<ShownObject<RuleSettings, Overflowing>>(

@@ -8,7 +8,6 @@ export const SILENCE_ENDPOINTS = objectEndpoints({
   of: SILENCES,
   tag: "Alerts",
   name: "Silence",
-  storeOf: ({ silences }) => silences,
   fields: {
     ...settingsFields(SILENCES),
     from: instantValue<Silence>(({ settings }) => settings.fromMs, "Begin, inclusive."),

@@ -115,7 +115,6 @@ const TYPE_WORDS: Readonly<Record<ChannelType, readonly [name: string, words: st
 /** The pages of channels. Secrets stay empty in forms, and so stay as they are. */
 export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> = {
   of: CHANNELS,
-  storeOf: ({ channels }) => channels,
   listPath: CHANNELS_PATH,
   newPath: NEW_CHANNEL_PATH,
   variants: TYPE_WORDS,

@@ -1,4 +1,6 @@
 /** The frame of all pages of alerts: the team's settings, and the tabs with their counts. */
+import { RULES } from "../../../domain/alerts/rule_body.ts";
+import { SILENCES } from "../../../domain/alerts/silence.ts";
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
@@ -28,9 +30,9 @@ export async function readSetup(c: RequestContext, deps: AppDeps) {
   const principal = c.get("principal");
   const { team } = principal;
   const [rules, channels, silences] = await Promise.all([
-    deps.rules.list(team, ALL),
+    deps.objects(RULES).list(team, ALL),
     deps.channels.list(team, ALL),
-    deps.silences.list(team, ALL),
+    deps.objects(SILENCES).list(team, ALL),
   ]);
   const health = await deps.channels.health(team, channels.objects.map(({ slug }) => slug));
   const isFailing = ({ slug, settings }: Channel) =>

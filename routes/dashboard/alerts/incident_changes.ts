@@ -1,5 +1,6 @@
 /** Submissions of an incident's forms. Each is the same as the API's call. */
 import { parseNote } from "../../../domain/alerts/note_body.ts";
+import { SILENCES } from "../../../domain/alerts/silence.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { HOUR_MS } from "../../../domain/core/time.ts";
 import { expectedAfter } from "../../../domain/monitors/schedule.ts";
@@ -72,6 +73,6 @@ export const submitIncidentSilence: Handler = async (c, deps) => {
   };
   // One name for each incident: silencing it again prolongs its silence.
   const slug = `incident-${incident.id.slice(-12).toLowerCase()}`;
-  const put = await deps.silences.put(team, slug, settings, null, made);
+  const put = await deps.objects(SILENCES).put(team, slug, settings, null, made);
   return put.ok ? seeOther(incidentPath(incident.id)) : fail(c, put.problem);
 };

@@ -199,7 +199,6 @@ function formFields(
 /** The pages of rules. */
 export const RULE_PAGES: ObjectPages<RuleSettings> = {
   of: RULES,
-  storeOf: (deps) => deps.rules,
   listPath: RULES_PATH,
   newPath: NEW_RULE_PATH,
   variants: RULE_KIND_WORDS,

@@ -103,7 +103,6 @@ function matchWords({ match: { rules, agents, customers } }: Silence["settings"]
 /** The pages of silences. Their form has a duration instead of an end. */
 export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
   of: SILENCES,
-  storeOf: ({ silences }) => silences,
   listPath: SILENCES_PATH,
   newPath: NEW_SILENCE_PATH,
   bodyOf: (form, now) => {
@@ -167,6 +166,6 @@ export const submitSilenceEnd = ofObject(SILENCE_PAGES, async (c, deps, silence)
   const { slug, settings, version } = silence;
   if (!isCurrent(settings, made.at)) return seeOther(SILENCES_PATH);
   const ended = { ...settings, untilMs: made.at };
-  const put = await deps.silences.put(c.get("principal").team, slug, ended, version, made);
+  const put = await deps.objects(SILENCES).put(c.get("principal").team, slug, ended, version, made);
   return put.ok ? seeOther(SILENCES_PATH) : fail(c, put.problem);
 });

@@ -84,7 +84,6 @@ const SHARE_LABEL = "Share of the runs";
 /** The pages of checks. */
 export const CHECK_PAGES: ObjectPages<CheckSettings> = {
   of: CHECKS,
-  storeOf: ({ checks }) => checks,
   listPath: CHECKS_PATH,
   newPath: NEW_CHECK_PATH,
   open: openForm,

@@ -1,5 +1,6 @@
 /** `/dashboard/checks`: the checks of a team with their last 30 days. */
 import { SeverityTag } from "../alerts/labels.tsx";
+import { CHECKS } from "../../../domain/checks/check.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -86,10 +87,10 @@ const FAILED_RUNS_PATH = RUNS_PATH + queryText([["has", "failed_check"]]);
 const FAILING_READ = 20;
 
 /** Reads all checks of a team, failing ones first; a page has room for more than a team has. */
-async function load({ checks, checkStats, lineage }: AppDeps, team: Team, nowMs: number) {
+async function load({ objects: stores, checkStats, lineage }: AppDeps, team: Team, nowMs: number) {
   const span = chartSpan(nowMs);
   const [{ objects }, totals] = await Promise.all([
-    checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+    stores(CHECKS).list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
     checkStats.totals(team, span.fromDay, span.toDay),
   ]);
   const rows = objects.map((check) => {

@@ -1,6 +1,7 @@
 /** Fields that narrow an object to agents, customers or features, with suggestions of known ones. */
 import type { Child } from "hono/jsx";
 import { AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
+import { CHECKS } from "../../../domain/checks/check.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import { labelOf } from "../../../domain/spend/spend_query.ts";
@@ -16,7 +17,7 @@ const DAYS = 7, ROWS_READ = 500;
 
 /** Reads the agents and the checks, and the customers and features of the last days. */
 export async function readKnownValues(
-  { agents, checks, spend, environment }: AppDeps,
+  { agents, objects, spend, environment }: AppDeps,
   team: Team,
 ) {
   const nowMs = environment.now();
@@ -33,13 +34,13 @@ export async function readKnownValues(
     }
     return [...names].sort();
   };
-  const [known, customers, features, { objects }] = await Promise.all([
+  const [known, customers, features, checks] = await Promise.all([
     readKnownAgents({ agents }, team),
     namesOf("customer"),
     namesOf("feature"),
-    checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+    objects(CHECKS).list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
   ]);
-  return { agents: known, customers, features, checks: objects.map(({ slug }) => slug) };
+  return { agents: known, customers, features, checks: checks.objects.map(({ slug }) => slug) };
 }
 
 /** Reads the first agents by slug. */

@@ -50,7 +50,8 @@ import {
 /** The pages of one kind of objects. */
 export interface ObjectPages<Settings, Sent = Settings> {
   readonly of: ObjectKind<Settings, Sent>;
-  readonly storeOf: (deps: AppDeps) => ConfigStore<Settings, Sent>;
+  /** Returns the store; the one of the kind when absent. */
+  readonly storeOf?: (deps: AppDeps) => ConfigStore<Settings, Sent>;
   readonly listPath: string;
   readonly newPath: string;
   /** Name and explanation of each variant, which has a form of its own; absent if all are alike. */
@@ -129,9 +130,16 @@ export function formView<Settings, Sent>(
   });
 }
 
+function storeOf<Settings, Sent>(
+  { of, storeOf }: ObjectPages<Settings, Sent>,
+  deps: AppDeps,
+): ConfigStore<Settings, Sent> {
+  return storeOf?.(deps) ?? deps.objects(of);
+}
+
 /** Builds a handler of the object that the path names. */
 export function ofObject<Settings, Sent>(
-  { of: { kind }, storeOf }: ObjectPages<Settings, Sent>,
+  pages: ObjectPages<Settings, Sent>,
   handle: (
     c: RequestContext,
     deps: HandlerDeps,
@@ -141,9 +149,9 @@ export function ofObject<Settings, Sent>(
   return async (c, deps) => {
     const slug = c.req.param("slug") ?? "";
     const object = isConfigSlug(slug)
-      ? await storeOf(deps).read(c.get("principal").team, slug)
+      ? await storeOf(pages, deps).read(c.get("principal").team, slug)
       : null;
-    return object === null ? fail(c, noSuch(kind)) : handle(c, deps, object);
+    return object === null ? fail(c, noSuch(pages.of.kind)) : handle(c, deps, object);
   };
 }
 
@@ -229,17 +237,17 @@ const admin = teamKey("admin");
 
 /** Makes the API's call that sets an object. */
 async function put<Settings, Sent>(
-  { of, storeOf }: ObjectPages<Settings, Sent>,
+  pages: ObjectPages<Settings, Sent>,
   c: RequestContext,
   deps: AppDeps,
   slug: string,
   body: JsonFields,
 ): Promise<Parsed<PutObject<Settings>>> {
   const made = madeBy(c, deps);
-  const parsed = of.parse(body, made.at);
+  const parsed = pages.of.parse(body, made.at);
   if (!parsed.ok) return parsed;
   const { settings, version } = parsed.value;
-  return await storeOf(deps).put(c.get("principal").team, slug, settings, version, made);
+  return await storeOf(pages, deps).put(c.get("principal").team, slug, settings, version, made);
 }
 
 /** Returns the route that enables or disables an object; {@link enableColumn} has its buttons. */
@@ -260,7 +268,7 @@ export function enableRoute<Settings, Sent>(pages: ObjectPages<Settings, Sent>):
 export function objectRoutes<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
 ): readonly PageRoute[] {
-  const { of, listPath, newPath, variants, open, storeOf, done } = pages;
+  const { of, listPath, newPath, variants, open, done } = pages;
   const { kind } = of;
   /** Shows the form of a new object; before that, the variants to choose from. */
   const showNew: Handler = async (c, deps) => {
@@ -294,7 +302,11 @@ export function objectRoutes<Settings, Sent>(
     return done?.(c, deps, slug, result.value) ?? seeOther(listPath + SAVED);
   };
   const remove = ofObject(pages, async (c, deps, { slug }) => {
-    const removed = await storeOf(deps).remove(c.get("principal").team, slug, madeBy(c, deps));
+    const removed = await storeOf(pages, deps).remove(
+      c.get("principal").team,
+      slug,
+      madeBy(c, deps),
+    );
     return removed === null ? fail(c, noSuch(kind)) : seeOther(listPath + DELETED);
   });
   return [

@@ -1,5 +1,6 @@
 /** Reads the data of the overview in parallel, each part by a bounded range. */
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
+import { CHECKS } from "../../../domain/checks/check.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
@@ -164,10 +165,10 @@ async function readTroubles(deps: AppDeps, team: Team, nowMs: number) {
 }
 
 /** Reads how many of today's runs each enabled check judged and failed, the most failures first. */
-async function readChecks({ checks, checkStats }: AppDeps, team: Team, today: string) {
+async function readChecks(deps: AppDeps, team: Team, today: string) {
   const [{ objects }, totals] = await Promise.all([
-    checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
-    checkStats.totals(team, today, today),
+    deps.objects(CHECKS).list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+    deps.checkStats.totals(team, today, today),
   ]);
   const counted = objects.filter(({ settings }) => settings.enabled).map(
     ({ id, slug, settings }) => {

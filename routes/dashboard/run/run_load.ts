@@ -1,5 +1,6 @@
 /** Reads the data of a run's page: the run, its steps, why it failed, and the runs around it in a list. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
+import { CHECKS } from "../../../domain/checks/check.ts";
 import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type {
@@ -65,7 +66,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     readIncidentsOfRun(deps, team, id),
     run.checks.length === 0
       ? null
-      : deps.checks.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+      : deps.objects(CHECKS).list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
     isFailure(run.status) ? lastSuccess(deps, team, run) : null,
   ]);
   const latest = agentRuns?.rows ?? [];

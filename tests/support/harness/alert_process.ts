@@ -4,12 +4,11 @@ import { createStamps, type Incident } from "../../../domain/alerts/incident.ts"
 import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
 import type { AlertWork } from "../../../domain/alerts/signal.ts";
-import type { SilenceSettings } from "../../../domain/alerts/silence.ts";
-import type { RuleStore, SilenceStore } from "../../../domain/alerts/store.ts";
+import { type SilencePut, SILENCES, type SilenceSettings } from "../../../domain/alerts/silence.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { AllFacts, FactName } from "../../../domain/checks/program.ts";
 import type { Absence, Work, WorkHandler } from "../../../domain/work/work.ts";
-import type { ConfigKind } from "../../../domain/config/objects.ts";
+import type { ConfigKind, ConfigStore } from "../../../domain/config/objects.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { RateCardStore } from "../../../domain/pricing/rate_card.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
@@ -19,7 +18,6 @@ import { createIncidentLooks, createSilenceLooks } from "../../../kv/alerts/inci
 import { createRuleLooks } from "../../../kv/alerts/looks.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import { RULES } from "../../../domain/alerts/rule_body.ts";
-import { SILENCES } from "../../../domain/alerts/silence.ts";
 import { createConfigStore } from "../../../kv/config/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";
@@ -38,8 +36,8 @@ import { StoreProcess } from "./store_process.ts";
 
 /** One process with rules, silences and checks. */
 export class AlertProcess extends StoreProcess {
-  readonly rules: RuleStore;
-  readonly silences: SilenceStore;
+  readonly rules: ConfigStore<RuleSettings>;
+  readonly silences: ConfigStore<SilenceSettings, SilencePut>;
   readonly rateCards: RateCardStore;
   readonly handlers: readonly WorkHandler[];
   readonly judge: JudgeLater;
