@@ -32,7 +32,7 @@ const PACKAGES: Record<string, RegExp> = {
   domain: /^(zod|croner|cronstrue|ipaddr\.js|@marcbachmann\/cel-js|re2js)$/,
   runtime: /^(node:|lru-cache$)/,
   kv: /^(node:|lru-cache$|@std\/ulid$)/,
-  routes: /^(node:|zod$|@std\/http$|@scalar\/|hono(\/|$)|htmx\.org\/|markdown-it$)/,
+  routes: /^(node:|zod$|@std\/http$|@scalar\/|hono(\/|$)|htmx\.org\/|markdown-it$|pbf$)/,
   jobs: /^node:/,
 };
 
@@ -59,6 +59,7 @@ const ORDER: Record<string, readonly string[]> = {
     "retention",
     "repricing",
     "ingest",
+    "otlp",
   ],
   kv: [
     "base",
@@ -89,7 +90,7 @@ const ORDER: Record<string, readonly string[]> = {
     "metrics",
     "transfer",
   ],
-  routes: ["std", "http", "openapi", "docs", "api", "dashboard", "."],
+  routes: ["std", "http", "openapi", "docs", "otlp", "api", "dashboard", "."],
 };
 
 /** Entries of the root besides the folders of {@link LAYERS}. */

@@ -196,7 +196,7 @@ function parseEvent(
  * Adds the facts the totals need, and the flags of unreadable data. It copies the event: from one
  * literal, V8 would allocate all events in its old generation, at 40 % more major collections.
  */
-function withFacts(event: Omit<RunEvent, "facts">, data: JsonFields): RunEvent {
+export function withFacts(event: Omit<RunEvent, "facts">, data: JsonFields): RunEvent {
   const read = event.type === "llm_call" ? readLlmCall(data) : null;
   const facts = factsOf(event.type, data, read);
   const flags = read === null ? [] : flagsOf(read);

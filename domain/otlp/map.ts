@@ -1,0 +1,304 @@
+/**
+ * Maps the spans of a request to runs: the events of each, and what its spans say about it.
+ *
+ * @module
+ */
+import type { JsonFields } from "../core/body.ts";
+import type { EventId, Region, RunId } from "../core/ids.ts";
+import { EVENT_BYTES_MAX } from "../core/limits.ts";
+import { exceedsBytes, rawOf } from "../core/raw_json.ts";
+import { withFacts } from "../ingest/parse_events.ts";
+import type { RunEvent } from "../runs/event.ts";
+import { countOf, isTrue, parsed, textOf } from "./attributes.ts";
+import { INPUT_KEYS, INSTRUCTION_KEYS, KIND_KEYS, OUTPUT_KEYS } from "./keys.ts";
+import { toolCallIdOf } from "./kind.ts";
+import { type Observation, observe } from "./observation.ts";
+import type { Attributes, AttributeValue, Span } from "./span.ts";
+import { attachedFactsOf, attachedRunOf, factsOf, joinFacts, type TraceFacts } from "./trace.ts";
+import { sameCalls, type StoredSpan } from "./twins.ts";
+import { type SpanUsage, usageOf } from "./usage.ts";
+
+/** What a request says about one run. */
+export interface RunSpans {
+  /** The run. */
+  readonly run: RunId;
+  /** Its events, in the order sent. */
+  readonly events: readonly RunEvent[];
+  /** What its spans say about it. */
+  readonly facts: TraceFacts;
+}
+
+/** Spans of a request by run. */
+export interface MappedSpans {
+  /** The runs, in the order of their first spans. */
+  readonly runs: readonly RunSpans[];
+  /** Number of spans that are no AI work. */
+  readonly dropped: number;
+}
+
+/** Choices of a request. */
+export interface MapOptions {
+  /** Region of the service, which is part of ids. */
+  readonly region: Region;
+  /** Agent that the request names for its spans; null for none. */
+  readonly agent: string | null;
+  /** False if messages, arguments, answers and errors stay out of the ledger. */
+  readonly keepsContent: boolean;
+}
+
+/** Maps the spans of a request. */
+export function mapSpans(spans: readonly Span[], options: MapOptions): MappedSpans {
+  const observations = spans.flatMap((span) => observe(span) ?? []);
+  const homes = homesOf(observations);
+  const closers = closersOf(spans, observations);
+  const runs = new Map<RunId, { readonly events: RunEvent[]; facts: TraceFacts }>();
+  for (const said of observations) {
+    const attached = attachedRunOf(said);
+    const trace = homes.get(said.span) ?? said.span.traceId;
+    const id = attached ?? `run_${options.region}_${trace}` as RunId;
+    const isOwn = attached === null && trace === said.span.traceId;
+    const run = runs.get(id) ?? { events: [], facts: {} };
+    runs.set(id, run);
+    run.events.push(...eventsOf(said, isOwn, options));
+    const facts = isOwn ? factsOf(said, options.agent) : attachedFactsOf(said);
+    run.facts = joinFacts(
+      run.facts,
+      isOwn && closers.has(said) ? { ...facts, isClosed: true } : facts,
+    );
+  }
+  return {
+    runs: Array.from(runs, ([run, { events, facts }]) => ({ run, events, facts })),
+    dropped: spans.length - observations.length,
+  };
+}
+
+/**
+ * Finds calls that two instrumentations told in two traces: the span without a parent that is alone in
+ * its trace goes to the run of the other.
+ *
+ * @returns the trace to whose run a span goes, where that is another than its own
+ */
+function homesOf(observations: readonly Observation[]): ReadonlyMap<Span, string> {
+  const homes = new Map<Span, string>();
+  const byProcess = Map.groupBy(observations, ({ span }) => processOf(span));
+  for (const said of byProcess.values()) {
+    const calls = new Map<string, Observation>();
+    for (const one of said) {
+      if (one.kind === "llm") calls.set(`${one.span.traceId} ${one.span.spanId}`, one);
+    }
+    if (new Set(Array.from(calls.values(), ({ span }) => span.scope)).size < 2) continue;
+    const spansOfTrace = new Map<string, Set<string>>();
+    for (const { span: { traceId, spanId } } of said) {
+      const ids = spansOfTrace.get(traceId) ?? new Set();
+      spansOfTrace.set(traceId, ids.add(spanId));
+    }
+    const isAlone = ({ traceId, parentId }: Span) =>
+      parentId === null && spansOfTrace.get(traceId)?.size === 1;
+    if (!calls.values().some(({ span }) => isAlone(span))) continue;
+    const stored = Array.from(calls, ([id, one]) => storedSpanOf(id, one));
+    for (const group of sameCalls(stored) ?? []) {
+      const spans = group.map((id) => calls.get(id)?.span as Span);
+      const home = spans.find((span) => !isAlone(span)) ?? spans[0] as Span;
+      for (const span of said.map((one) => one.span)) {
+        const isOfGroup = spans.some(({ traceId, spanId }) =>
+          traceId === span.traceId && spanId === span.spanId
+        );
+        if (isOfGroup && isAlone(span)) homes.set(span, home.traceId);
+      }
+    }
+  }
+  return homes;
+}
+
+/** Returns what identifies the process that sent a span. */
+function processOf({ resource }: Span): string {
+  return textOf(resource, ["service.instance.id"]) ?? JSON.stringify([...resource].sort());
+}
+
+function storedSpanOf(id: string, said: Observation): StoredSpan {
+  const { startMs } = said.span;
+  return { id, type: "llm_call", ts: Math.floor(startMs), data: callData(said, said.usage, true) };
+}
+
+/**
+ * Finds agents that end a run although they have a parent: all that encloses them is in the request,
+ * and none of it is AI work, such as a web request.
+ */
+function closersOf(
+  spans: readonly Span[],
+  observations: readonly Observation[],
+): ReadonlySet<Observation> {
+  const bySpan = new Map(spans.map((span) => [`${span.traceId} ${span.spanId}`, span]));
+  const working = new Set(observations.map(({ span }) => `${span.traceId} ${span.spanId}`));
+  const isEnclosed = ({ span }: Observation): boolean => {
+    const visited = new Set<Span>();
+    for (let inner = span; inner.parentId !== null;) {
+      const key = `${inner.traceId} ${inner.parentId}`;
+      const outer = bySpan.get(key);
+      if (outer === undefined || working.has(key) || visited.has(outer)) return false;
+      if (inner.isParentRemote) return false;
+      if (outer.startMs > inner.startMs || outer.endMs < inner.endMs) return false;
+      visited.add(outer);
+      inner = outer;
+    }
+    return true;
+  };
+  return new Set(observations.filter((said) => isApplication(said) && isEnclosed(said)));
+}
+
+/** Returns whether a span may be all of an application's AI work: an agent, or a graph's chain. */
+function isApplication({ kind, span: { scope } }: Observation): boolean {
+  return kind === "agent" || kind === "chain" && /langchain|langsmith/.test(scope);
+}
+
+/** Instrumentation whose agents carry the tokens of their calls, which have no spans. */
+const AGENT_IS_CALL = /claude[-_]agent[-_]sdk/;
+
+/** Returns the events of a span: one, or two if an agent's span is also its model call. */
+function eventsOf(said: Observation, isOwn: boolean, options: MapOptions): RunEvent[] {
+  const { span, kind, failure, usage } = said;
+  const event = eventOf(said, kind, usage, 0, isOwn, options);
+  if (kind !== "agent" || !AGENT_IS_CALL.test(span.scope)) return [event];
+  const call = usageOf(span, said.labels, failure !== null);
+  if (call.input === null && call.output === null) return [event];
+  return [event, eventOf(said, "llm", call, 1, isOwn, options)];
+}
+
+/** Types of events by kind of span. */
+const EVENT_TYPES = {
+  llm: "llm_call",
+  tool: "tool_call",
+  log: "log",
+  agent: "step",
+  chain: "step",
+  step: "step",
+} as const;
+
+function eventOf(
+  said: Observation,
+  kind: Observation["kind"],
+  usage: SpanUsage | null,
+  ordinal: number,
+  isOwn: boolean,
+  { region, keepsContent }: MapOptions,
+): RunEvent {
+  const { span, name, kindName } = said;
+  const type = EVENT_TYPES[kind];
+  const content = keepsContent && ordinal === 0 ? contentOf(span.attributes) : {};
+  const data: JsonFields = {
+    ...kind === "tool" ? { tool: name, tool_invocation_id: toolCallIdOf(span) ?? undefined } : {},
+    ...kind === "log" ? { message: name } : {},
+    ...type === "step" ? { name: said.agent ?? name, kind: kindName ?? kind } : {},
+    ...kind === "llm" ? callData(said, usage, isOwn) : {
+      latency_ms: latencyOf(span),
+      ...failureData(said, keepsContent),
+      span: spanData(span, isOwn),
+    },
+    ...kind === "llm" ? failureData(said, keepsContent) : {},
+  };
+  const event = { id: eventIdOf(region, span, ordinal), type, ts: Math.floor(span.startMs) };
+  const whole = { ...data, ...content };
+  const raw = rawOf(whole);
+  if (!exceedsBytes(raw, EVENT_BYTES_MAX)) return withFacts({ ...event, data: raw }, whole);
+  const cut = withFacts({ ...event, data: rawOf(data) }, data);
+  return { ...cut, flags: [...cut.flags ?? [], "truncated"] };
+}
+
+/**
+ * Returns the id of a span's event, which follows from the span alone and sorts by time.
+ *
+ * @param ordinal number of the event among those of the span
+ */
+export function eventIdOf(
+  region: Region,
+  { startMs, spanId }: Pick<Span, "startMs" | "spanId">,
+  ordinal = 0,
+): EventId {
+  const at = Math.floor(startMs).toString(16).padStart(12, "0");
+  return `evt_${region}_${at}7${ordinal.toString(16).padStart(3, "0")}${spanId}` as EventId;
+}
+
+/** Returns the payload of a model call; absent fields are unknown. */
+function callData(said: Observation, usage: SpanUsage | null, isOwn: boolean): JsonFields {
+  const { span, kindName, finishReason, name } = said;
+  const { attributes } = span;
+  return withoutNulls({
+    name,
+    provider: usage?.provider,
+    model: usage?.model,
+    request_model: usage?.requestModel,
+    input_tokens: usage?.input,
+    output_tokens: usage?.output,
+    cached_input_tokens: usage?.cached,
+    cache_creation_input_tokens: usage?.written,
+    reasoning_tokens: usage?.reasoning,
+    latency_ms: latencyOf(span),
+    ttft_ms: firstTokenMsOf(attributes),
+    finish_reason: finishReason,
+    stream: isStream(attributes) ? true : null,
+    response_id: textOf(attributes, ["gen_ai.response.id", "ai.response.id"]),
+    kind: kindName,
+    span: {
+      ...spanData(span, isOwn),
+      ...attributes.get(KIND_KEYS.logfire) === "log" ? { record: true } : {},
+    },
+  });
+}
+
+function withoutNulls(data: JsonFields): JsonFields {
+  return Object.fromEntries(
+    Object.entries(data).filter(([, value]) => value !== null && value !== undefined),
+  );
+}
+
+/** Returns the place of a span in its tree; the trace is named if the run has another. */
+function spanData({ spanId, parentId, scope, traceId }: Span, isOwn: boolean): JsonFields {
+  return {
+    id: spanId,
+    ...parentId === null ? {} : { parent: parentId },
+    scope: scope.slice(0, 256).toWellFormed(),
+    ...isOwn ? {} : { trace: traceId },
+  };
+}
+
+function latencyOf({ startMs, endMs }: Span): number {
+  return Math.round(endMs - startMs);
+}
+
+/** Returns the milliseconds until the first token; some instrumentations tell seconds. */
+function firstTokenMsOf(attributes: Attributes): number | null {
+  const seconds = attributes.get("gen_ai.response.time_to_first_chunk");
+  if (typeof seconds === "number" && seconds >= 0) return Math.round(seconds * 1_000);
+  return countOf(attributes, ["gen_ai.server.time_to_first_token", "ttft_ms"]);
+}
+
+function isStream(attributes: Attributes): boolean {
+  return ["gen_ai.request.stream", "gen_ai.is_streaming", "llm.is_streaming"]
+    .some((key) => isTrue(attributes.get(key)));
+}
+
+/** Returns the failure of a span; without content, its class alone. */
+function failureData({ failure }: Observation, keepsContent: boolean): JsonFields {
+  if (failure === null) return {};
+  const { message, type } = failure;
+  return {
+    status: "error",
+    error: (keepsContent ? message : null) ?? type ?? "error",
+    ...type === null ? {} : { exception: type },
+  };
+}
+
+/** Returns what was sent and answered, parsed where it is JSON. */
+function contentOf(attributes: Attributes): JsonFields {
+  const first = (keys: readonly string[]) =>
+    keys.map((key) => attributes.get(key)).find((value) => value !== undefined && value !== "");
+  return withoutNulls({
+    system: valueOf(first(INSTRUCTION_KEYS)),
+    input: valueOf(first(INPUT_KEYS)),
+    output: valueOf(first(OUTPUT_KEYS)),
+  });
+}
+
+function valueOf(value: AttributeValue | undefined): unknown {
+  return typeof value === "string" && /^\s*[{["]/.test(value) ? parsed(value) : value;
+}
