@@ -152,7 +152,7 @@ export function createService(options: ServiceOptions) {
   const work = new WorkLoop({
     store: createWorkStore(store, options.absenceMs ?? ABSENCE_MS),
     handlers: [
-      createIdleHandler(store),
+      createIdleHandler(store, knownAgents),
       createMonitorLooks({ store, changes: updater }),
       createRuleLooks({ store, changes: updater, spend, rateCards }),
       createSilenceLooks({ store, changes: updater }),

@@ -190,7 +190,8 @@ export class RecentHeads {
     if (this.#late > 0 || oldestMark <= this.#incompleteTo) return null;
     const head = this.#heads.peek(name);
     const isComplete = head !== undefined && !head.isPartial && head.inFlight === 0 &&
-      head.opening !== null;
+      // The worker reads runs with a trace, whose parts and prices it may have to derive.
+      head.opening !== null && head.ledger.trace === undefined;
     return isComplete ? head : null;
   }
 

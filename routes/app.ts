@@ -21,6 +21,7 @@ import { compressed } from "./http/compress.ts";
 import type { AppDeps, Env, Guard, Handle, RequestContext, RouteRule } from "./http/context.ts";
 import { credentialAuth } from "./http/credential.ts";
 import { createDispatch, withHeadAnswer } from "./http/dispatch.ts";
+import { createOtlp } from "./otlp/otlp.ts";
 import { pathOf, requireHost, requirePath, requireQuery } from "./http/target.ts";
 import { debitBytes, limitBytes, limitRate, metered } from "./http/rate.ts";
 import type { Endpoint } from "./openapi/describe.ts";
@@ -42,7 +43,9 @@ export function createApp(deps: AppDeps): Hono<Env> {
     mount(endpoint, guardsOf(deps, admission, endpoint), served);
   }
   for (const route of dashboard.routes) mount(route, dashboard.guards(route), route.handler);
-  const notFound = refuseUnknown([...ENDPOINTS, ...dashboard.routes]);
+  const otlp = createOtlp(handlerDeps);
+  for (const route of otlp.routes) mount(route, otlp.guards, route.handler);
+  const notFound = refuseUnknown([...ENDPOINTS, ...otlp.routes, ...dashboard.routes]);
   app.notFound(
     dispatch(null, [requireHost(deps), dashboard.asPage, dashboard.recognize], notFound),
   );

@@ -44,9 +44,6 @@ export function featureOf({ span, agent, labels }: Observation): TieredLabel | n
   ]);
 }
 
-/** Classes of metadata in the order in which a plan's limit keeps them. */
-export const METADATA_ORDER = ["service", "env", "version", "session"] as const;
-
 /** Returns the metadata that a span gives, by key; keys and values beyond their limits are left out. */
 export function metadataOf({ span, labels: chosen }: Observation): ReadonlyMap<string, string> {
   const { resource, attributes } = span;

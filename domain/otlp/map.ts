@@ -14,7 +14,8 @@ import { INPUT_KEYS, INSTRUCTION_KEYS, KIND_KEYS, OUTPUT_KEYS } from "./keys.ts"
 import { toolCallIdOf } from "./kind.ts";
 import { type Observation, observe } from "./observation.ts";
 import type { Attributes, AttributeValue, Span } from "./span.ts";
-import { attachedFactsOf, attachedRunOf, factsOf, joinFacts, type TraceFacts } from "./trace.ts";
+import { joinFacts, type TraceFacts } from "../runs/trace_facts.ts";
+import { attachedFactsOf, attachedRunOf, factsOf } from "./trace.ts";
 import { sameCalls, type StoredSpan } from "./twins.ts";
 import { type SpanUsage, usageOf } from "./usage.ts";
 

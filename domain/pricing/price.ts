@@ -96,6 +96,11 @@ export interface BatchPrices {
   readonly by: readonly number[];
   /** Picodollars of each event; 0 without a row. A bigint beyond 2^53. */
   readonly costs: readonly (number | bigint)[];
+  /**
+   * Indexes of the events whose call is counted where another instrumentation told it; absent for none.
+   * They keep their price, which is not part of the run's cost.
+   */
+  readonly twins?: readonly number[];
 }
 
 /** Prices of an empty batch. */

@@ -90,29 +90,31 @@ export function repriceBatch(
   let sum = NO_CALLS;
   let { models, fullRateBatchCalls } = totals;
   let changed = false;
+  const twins = new Set(old.twins);
   for (const [i, { facts: { call } }] of events.entries()) {
     if (!isPriceable(call) || !isCovered(spec, call.provider, call.model)) continue;
     const match = fresh.matches[fresh.by[i] ?? -1];
     const before = BigInt(costs[i] ?? 0);
     const after = BigInt(fresh.costs[i] ?? 0);
-    sum = addCounts(sum, { calls: 1, before, after });
+    if (!twins.has(i)) sum = addCounts(sum, { calls: 1, before, after });
     const oldMatch = matches[by[i] ?? -1];
     const isSameRow = match?.row.id === oldMatch?.row.id && match?.isBatch === oldMatch?.isBatch;
     if (isSameRow && before === after) continue;
     changed = true;
+    by[i] = match === undefined ? -1 : indexIn(matches, match);
+    costs[i] = fresh.costs[i] ?? 0;
+    if (twins.has(i)) continue;
     fullRateBatchCalls += Number(lacksBatchRate(call, match)) -
       Number(lacksBatchRate(call, oldMatch));
     models = addModelUsage(
       subtractModelUsage(models, lineOf(call, oldMatch !== undefined, before)),
       lineOf(call, match !== undefined, after),
     );
-    by[i] = match === undefined ? -1 : indexIn(matches, match);
-    costs[i] = fresh.costs[i] ?? 0;
   }
   const cost = totals.cost + sum.after - sum.before;
   return {
     sum,
-    prices: changed ? { ...usedOnly(matches, by), costs } : null,
+    prices: changed ? { ...old, ...usedOnly(matches, by), costs } : null,
     totals: { ...totals, cost, models, fullRateBatchCalls },
   };
 }

@@ -25,7 +25,7 @@ import type { RateCard } from "../pricing/rates.ts";
 /** A checked `POST /v1/runs`. */
 export type OpenRequest =
   & { readonly id: RunId }
-  & Omit<Opening, "kind" | "receivedAt" | "reported" | "note" | "output">;
+  & Omit<Opening, "kind" | "receivedAt" | "reported" | "note" | "output" | "isOfTrace">;
 
 /** A checked `POST /v1/runs/{id}/finish`. */
 export type FinishRequest = Omit<

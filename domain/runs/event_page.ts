@@ -138,6 +138,11 @@ export interface PagedEvent extends Omit<RunEvent, "facts" | "score"> {
   readonly cost: Picodollars;
   /** Rate row that priced it, with its rates at the time; null for an event without a price. */
   readonly pricedBy: RateMatch | null;
+  /**
+   * Price of a call that is counted where another instrumentation told it; its cost is then 0. Absent
+   * for all other events.
+   */
+  readonly twin?: Pick<PagedEvent, "cost" | "pricedBy">;
 }
 
 /** An event with its position among the run's events. */

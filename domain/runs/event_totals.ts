@@ -66,9 +66,11 @@ export function addEvents(
   const sum: { -readonly [Name in keyof EventTotals]: EventTotals[Name] } = { ...totals };
   const all = new TokenSums();
   const models = new ModelSums();
+  const twins = prices.twins === undefined ? null : new Set(prices.twins);
   for (let i = 0; i < events.length; i++) {
     const { id, ts, type, flags, facts: { call, error, failedTool: name } } = events[i] as RunEvent;
     sum.events++;
+    if (twins?.has(i)) continue;
     if (type === "llm_call") sum.llmCalls++;
     else if (type === "tool_call") sum.toolCalls++;
     else if (type === "log") sum.logs++;

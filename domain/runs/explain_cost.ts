@@ -97,7 +97,7 @@ function coverOf(parts: RunParts): CallFlag | null {
 
 function explainEvent(event: PagedEvent, covered: CallFlag | null): ExplainedCall | null {
   const call = storedCall(event.type, event.data);
-  if (call === undefined) return null;
+  if (call === undefined || event.twin !== undefined) return null;
   const { provider, model, counted } = call;
   const flags = flagsOf(call);
   const own = { eventId: event.id, ts: event.ts, provider, model, counted, ...NOT_PRICED, flags };

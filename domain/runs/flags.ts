@@ -5,9 +5,11 @@
  */
 import type { Opening } from "./run.ts";
 import type { RunHead } from "./cost.ts";
+import type { LedgerAges } from "./ledger.ts";
 
 /** All flags of a run, in display order. */
 export const RUN_FLAGS = [
+  "agent_cap",
   "batch_rate_missing",
   "dropped_fields",
   "future_start",
@@ -16,15 +18,18 @@ export const RUN_FLAGS = [
   "no_opening",
   "no_tokens",
   "truncated",
+  "twins_undecided",
   "unreadable_figures",
 ] as const;
 
 /**
- * One of {@link RUN_FLAGS}: `batch_rate_missing`: a batch API call was priced at the full rate;
+ * One of {@link RUN_FLAGS}: `agent_cap`: the limit of agents left a trace without its agent;
+ * `batch_rate_missing`: a batch API call was priced at the full rate;
  * `dropped_fields`: unreadable fields were dropped; `future_start`: the run starts more than a day
  * after its arrival; `ignored_fields`: a call has fields that it does not know; `negative_duration`:
  * it ended before it started; `no_opening`: the opening has not arrived; `no_tokens`: a call has no
- * token counts; `truncated`: a value was cut to its limit; `unreadable_figures`: an event has numbers
+ * token counts; `truncated`: a value was cut to its limit; `twins_undecided`: a trace of several
+ * instrumentations has too many calls to find those that are told twice; `unreadable_figures`: an event has numbers
  * that could not be read.
  */
 export type RunFlag = typeof RUN_FLAGS[number];
@@ -40,8 +45,10 @@ export function flagsOf({ parts: { opening, closing }, ages, totals }: RunHead):
   const flags = new Set<RunFlag>([...losses, ...totals.flags]);
   if (totals.fullRateBatchCalls > 0) flags.add("batch_rate_missing");
   if ((ages.scores?.dropped ?? 0) > 0) flags.add("dropped_fields");
-  if (opening === null) flags.add("no_opening");
-  else {
+  if (ages.trace?.isAgentRefused) flags.add("agent_cap");
+  if (ages.trace?.isUndecided) flags.add("twins_undecided");
+  if (lacksOpening(opening, ages)) flags.add("no_opening");
+  if (opening !== null) {
     if (isFutureStart(opening)) flags.add("future_start");
     if (closing !== null && closing.finishedAt < opening.startedAt) flags.add("negative_duration");
   }
@@ -89,8 +96,13 @@ export function traitsOf(
   return [
     ...unpricedModels.length > 0 ? ["unpriced" as const] : [],
     ...isLate ? ["late" as const] : [],
-    ...opening === null ? ["orphan" as const] : [],
+    ...lacksOpening(opening, ages) ? ["orphan" as const] : [],
   ];
+}
+
+/** Returns whether the opening of a run has not arrived; a trace needs none. */
+function lacksOpening(opening: Opening | null, { trace }: LedgerAges): boolean {
+  return opening === null && trace?.begin === undefined;
 }
 
 /** Returns the arrival of the earliest part still stored, unix milliseconds. */

@@ -8,6 +8,7 @@
  * @module
  */
 import type { EventLedger } from "./ledger.ts";
+import { isOpenTrace, TRACE_IDLE_SECONDS } from "./trace_facts.ts";
 import type { ClosedBy, Closing, FinishStatus, Opening, RunParts } from "./run.ts";
 
 /** Status of an idle close if the opening sets none. */
@@ -31,10 +32,14 @@ export interface IdleClose {
  */
 export function idleDeadlineOf(
   opening: Opening | null,
-  { latestAt }: Pick<EventLedger, "latestAt">,
+  ledger: Pick<EventLedger, "latestAt" | "trace">,
 ): number | null {
-  if (opening?.kind !== "run" || opening.idleTimeoutSeconds === undefined) return null;
-  return Math.max(opening.receivedAt, latestAt ?? 0) + idleTimeoutMsOf(opening);
+  const latestAt = ledger.latestAt ?? 0;
+  if (opening === null) {
+    return isOpenTrace(ledger) ? latestAt + 1_000 * TRACE_IDLE_SECONDS : null;
+  }
+  if (opening.kind !== "run" || opening.idleTimeoutSeconds === undefined) return null;
+  return Math.max(opening.receivedAt, latestAt) + idleTimeoutMsOf(opening);
 }
 
 /** Returns the idle timeout of a run, milliseconds; 0 for none. */
@@ -50,13 +55,14 @@ export function idleTimeoutMsOf({ idleTimeoutSeconds = 0 }: Opening): number {
  */
 export function idleCloseOf(
   opening: Opening,
-  { batches }: Pick<EventLedger, "batches">,
+  { batches, trace }: Pick<EventLedger, "batches" | "trace">,
   lastTs: number | null,
   closedAt: number,
 ): IdleClose {
+  const traceEnd = opening.isOfTrace === true ? trace?.end?.at : undefined;
   return {
     status: opening.idleTimeoutStatus ?? STATUS_DEFAULT,
-    at: lastTs ?? opening.startedAt,
+    at: traceEnd === undefined ? lastTs ?? opening.startedAt : Math.floor(traceEnd),
     receivedAt: closedAt,
     seen: batches,
   };
@@ -66,10 +72,10 @@ export function idleCloseOf(
 export function withIdleClose(
   parts: RunParts,
   idle: IdleClose | null,
-  { batches }: Pick<EventLedger, "batches">,
+  { batches, trace }: Pick<EventLedger, "batches" | "trace">,
 ): RunParts {
-  const counts = idle !== null && parts.closing === null && parts.opening !== null &&
-    idle.seen === batches;
+  const counts = idle !== null && parts.closing === null && idle.seen === batches &&
+    (parts.opening !== null || isOpenTrace({ trace }));
   if (!counts) return parts;
   const { status, at: finishedAt, receivedAt } = idle;
   return { ...parts, closing: { status, finishedAt, receivedAt, closedBy: "idle" } };

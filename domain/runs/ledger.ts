@@ -14,6 +14,7 @@ import { type BatchPrices, priceEvents } from "../pricing/price.ts";
 import type { RateCard } from "../pricing/rates.ts";
 import { monthOf } from "../core/time.ts";
 import type { EventId } from "../core/ids.ts";
+import type { StoredTrace } from "./trace_facts.ts";
 
 export { EventIdSet, PACKED_ID_BYTES, packEventIds, unpackEventIds } from "./event_ids.ts";
 
@@ -72,10 +73,12 @@ export interface EventLedger {
   readonly months: Readonly<Record<string, number>>;
   /** Aggregate of the scores added to the run; absent for none. */
   readonly scores?: ScoreSum;
+  /** What the spans of a trace say about the run; absent for none. */
+  readonly trace?: StoredTrace;
 }
 
 /** Arrival times in a run's ledger, by which retention decides what expires. */
-export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt" | "scores">;
+export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt" | "scores" | "trace">;
 
 /** Maximum ids per page. It is small, because each batch rewrites the open page. */
 export const PAGE_IDS_MAX = 256;

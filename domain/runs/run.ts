@@ -23,7 +23,7 @@ export type FinishStatus = typeof FINISH_STATUSES[number];
 export type RunStatus = "running" | FinishStatus;
 
 /** Calls that close a run, and the close of a run without calls. */
-export const CLOSED_BY = ["finish", "heartbeat", "idle"] as const;
+export const CLOSED_BY = ["finish", "heartbeat", "idle", "trace"] as const;
 
 /** One of {@link CLOSED_BY}. */
 export type ClosedBy = typeof CLOSED_BY[number];
@@ -111,6 +111,8 @@ export interface Opening extends PartDetails {
   readonly idleTimeoutSeconds?: number | undefined;
   /** Status set by such a close. */
   readonly idleTimeoutStatus?: FinishStatus | undefined;
+  /** True if no call sent it: it is derived from the spans of a trace. */
+  readonly isOfTrace?: true | undefined;
 }
 
 /**
@@ -150,14 +152,22 @@ export function statusOf(parts: RunParts): RunStatus {
 
 /**
  * Returns the arrival times of the calls that stored a run's parts, unix milliseconds: one for each
- * part, or one for both (decision 35 counts calls). An idle close is no call.
+ * part, or one for both (decision 35 counts calls). An idle close is no call, nor is a part that is
+ * derived from a trace.
  */
 export function arrivalsOf(parts: RunParts): readonly number[] {
   const { opening, closing } = parts;
   return [
-    ...opening !== null && !isOneCall(parts) ? [opening.receivedAt] : [],
-    ...closing === null || closing.closedBy === "idle" ? [] : [closing.receivedAt],
+    ...opening !== null && opening.isOfTrace !== true && !isOneCall(parts)
+      ? [opening.receivedAt]
+      : [],
+    ...closing === null || isDerivedClose(closing) ? [] : [closing.receivedAt],
   ];
+}
+
+/** Returns whether no call sent a close: a run was idle, or its trace ended. */
+export function isDerivedClose({ closedBy }: Pick<Closing, "closedBy">): boolean {
+  return closedBy === "idle" || closedBy === "trace";
 }
 
 /**

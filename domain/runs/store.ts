@@ -9,6 +9,7 @@ import type { Team } from "../teams/team.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunEvent } from "./event.ts";
 import type { Picodollars } from "../pricing/money.ts";
+import type { TraceFacts } from "./trace_facts.ts";
 import type { RunHandle } from "./event_page.ts";
 
 /** The outcome of a call that may create an agent. */
@@ -42,12 +43,17 @@ export type AppendOutcome =
 export interface RunStore {
   /** Opens a run. */
   open(team: Team, request: OpenRequest, receivedAt: number): Promise<CappedOutcome>;
-  /** Stores a batch of events; the run need not be open yet. */
+  /**
+   * Stores a batch of events; the run need not be open yet.
+   *
+   * @param facts what the spans that the events come from say about the run
+   */
   append(
     team: Team,
     id: RunId,
     events: readonly RunEvent[],
     receivedAt: number,
+    facts?: TraceFacts,
   ): Promise<AppendOutcome>;
   /** Closes a run; it need not be open yet. */
   finish(team: Team, id: RunId, request: FinishRequest, receivedAt: number): Promise<Outcome>;

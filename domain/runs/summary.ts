@@ -27,6 +27,7 @@ import {
   traitsOf,
 } from "./flags.ts";
 import { dayOf } from "../core/time.ts";
+import { isOpenTrace } from "./trace_facts.ts";
 
 /** A run's summary. */
 export interface RunSummary {
@@ -44,6 +45,8 @@ export interface RunSummary {
     readonly repricings: number;
     /** Number of added scores; absent for none. */
     readonly scores?: number;
+    /** True if it has a trace of its own that is not closed; absent otherwise. */
+    readonly isOpenTrace?: true;
   };
   /**
    * Number of times the cost became final, or the run was reopened: 0 until it is closed. It never
@@ -145,6 +148,7 @@ function stateOf({ parts, batchCount, repricings, ages }: RunHead): RunSummary["
     batches: batchCount,
     repricings,
     ...ages.scores === undefined ? {} : { scores: ages.scores.count },
+    ...isOpenTrace(ages) ? { isOpenTrace: true } : {},
   };
 }
 

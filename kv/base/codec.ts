@@ -99,7 +99,8 @@ export function encodeBatch(
   }
   const ids = packEventIds(events.map(({ id }) => id)).toBase64();
   const details = hasDetails ? `"details":${rawOf(events.map(detailsOf))},` : "";
-  const priced = prices.matches.length === 0 ? "" : `"prices":${encodePrices(prices)},`;
+  const isPriced = prices.matches.length > 0 || prices.twins !== undefined;
+  const priced = !isPriced ? "" : `"prices":${encodePrices(prices)},`;
   const fields = `{"received_at":${receivedAt},"ids":"${ids}","types":${rawOf(types)},` +
     `"ts":${rawOf(instants)},${details}${priced}"data":[`;
   // Payloads stay as sent. One join copies each once.
@@ -183,10 +184,11 @@ function listOf<Item>(text: string | undefined): Item[] {
 
 /** Returns the cost of an event from the prices of its batch. */
 function priceAt(
-  { matches, by, costs }: BatchPrices,
+  { matches, by, costs, twins }: BatchPrices,
   index: number,
-): Pick<PagedEvent, "cost" | "pricedBy"> {
-  return { cost: BigInt(costs[index] ?? 0), pricedBy: matches[by[index] ?? -1] ?? null };
+): Pick<PagedEvent, "cost" | "pricedBy" | "twin"> {
+  const price = { cost: BigInt(costs[index] ?? 0), pricedBy: matches[by[index] ?? -1] ?? null };
+  return twins?.includes(index) ? { cost: 0n, pricedBy: null, twin: price } : price;
 }
 
 /**

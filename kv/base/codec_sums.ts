@@ -63,6 +63,7 @@ const SUMMARY = storedShape("summary", {
     batches: "plain",
     repricings: "plain",
     scores: "optional",
+    isOpenTrace: "optional",
   },
   revision: "plain",
   contribution: { ...RUN_SUMS, day: "plain" },
@@ -132,6 +133,7 @@ const LEDGER = storedShape(
     latestAt: "plain",
     months: "plain",
     scores: "optional",
+    trace: "optional",
   } as const satisfies Record<Exclude<keyof EventLedger, "tail">, Form>,
 );
 

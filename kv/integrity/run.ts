@@ -162,6 +162,8 @@ async function verifyIdleClose(run: ReadHead, findings: Findings): Promise<void>
   const what = `idle close of ${id}`;
   const deadline = idleDeadlineOf(opening, ledger);
   if (deadline === null) return findings.presence(what, false, true);
+  // The limit of agents left a trace without an opening.
+  if (opening === null) return;
   // An absence postpones a deadline, and what is removed cannot be compared.
   const closedAt = Math.max(deadline, closing.receivedAt);
   const lastTs = ledger.removed > 0 ? closing.finishedAt : await lastTsOf(run);

@@ -18,7 +18,13 @@ import {
   type SweepCounts,
   withoutPayload,
 } from "../../domain/retention/retention.ts";
-import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
+import {
+  type Closing,
+  isDerivedClose,
+  type Opening,
+  type RunParts,
+} from "../../domain/runs/run.ts";
+import { withoutMetadata, withTrace } from "../../domain/runs/trace_facts.ts";
 import { keys } from "../base/keys.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { readResults } from "../checks/results.ts";
@@ -56,6 +62,8 @@ export async function removePayload(
     encode: (without: Part) => string,
   ) => {
     if (part === null || !hasPayload(part) || part.receivedAt >= beforeMs) return part;
+    // What a trace says is in the ledger.
+    if (isDerived(part)) return part;
     const without = withoutPayload(part);
     // A part without its payload always fits one value.
     stripped.push(...blobWrite(team, id, key, encode(without)).sets);
@@ -63,7 +71,8 @@ export async function removePayload(
   };
   const { opening, closing } = head.parts;
   // An opening in the row of the close has no payload.
-  const shared = check("opening").versionstamp === null ? opening : null;
+  const isOneRow = check("opening").versionstamp === null && opening?.isOfTrace !== true;
+  const shared = isOneRow ? opening : null;
   const parts: RunParts = {
     opening: strip(opening, keys.opening(team, id), encodePart),
     closing: strip(
@@ -74,7 +83,8 @@ export async function removePayload(
   };
   const chunks = await batchChunkKeys(run, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
-  const moved = moveExpiryEntry(run, expiryEntryOf(parts, ledger));
+  const left = opening?.isOfTrace === true ? withTrace({ ...parts, opening: null }, ledger) : parts;
+  const moved = moveExpiryEntry(run, expiryEntryOf(left, ledger));
   const judged = await jobsWithoutReasoning(run);
   return {
     change: {
@@ -104,6 +114,11 @@ export async function removePayload(
   };
 }
 
+/** Returns whether no row holds a part, because it is derived from a trace. */
+function isDerived(part: Opening | Closing): boolean {
+  return "isOfTrace" in part || "closedBy" in part && isDerivedClose(part);
+}
+
 /**
  * Removes batches that arrived before an instant, oldest first. Returns null when there are none.
  * Their ids stay on the ledger's pages, so that a retry is recognized, and their totals in the ledger.
@@ -121,6 +136,7 @@ export async function takeOldBatches(run: LedgerAt, beforeMs: number, rowsMax: n
   return {
     ledger: {
       ...ledger,
+      ...ledger.trace === undefined ? {} : { trace: withoutMetadata(ledger.trace) },
       removed: end,
       oldestAt: (old[end - ledger.removed] ?? next)?.receivedAt ?? null,
       months: months.entries().reduce(

@@ -30,7 +30,8 @@ export function commitParts(
   write: Write,
 ): Promise<string | null> {
   const name = pendingName(team, id);
-  const lane = parts.closing === undefined ? "open" : "closed";
+  const isOpen = parts.closing === undefined && parts.ledger?.trace?.closedAt === undefined;
+  const lane = isOpen ? "open" : "closed";
   const commit = store.writer.commit({ ...write, team, pending: [{ lane, name }] });
   return store.heads.noting(name, parts, commit);
 }

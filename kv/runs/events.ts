@@ -31,10 +31,14 @@ import { BatchRows } from "./staging.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./batches.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
 import { ledgerOf, type RunAt, tombstoneOf } from "./heads.ts";
-import { pendingName } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, listRows, type Store } from "../store.ts";
+import { pendingName, type Write } from "../writer/group.ts";
+import { addFacts, type TraceFacts } from "../../domain/runs/trace_facts.ts";
+import { planOfTeam } from "../../domain/teams/plans.ts";
+import type { KnownAgents } from "../agents/known_agents.ts";
+import { useTraceAgent } from "./trace_agents.ts";
 
 /** A ledger as last read or written. A stale one is harmless: its commit conflicts. */
 interface LiveLedger {
@@ -69,12 +73,14 @@ interface Call {
   readonly name: string;
   readonly batch: readonly RunEvent[];
   readonly receivedAt: number;
+  /** What the spans of the events say about the run; undefined for none. */
+  readonly facts: TraceFacts | undefined;
   /** Rows of its batches, for all attempts of its commit. */
   readonly rows: BatchRows;
 }
 
 /** Creates the operation of {@link RunStore} that stores events. */
-export function createAppend(store: Store, cards: RateCards) {
+export function createAppend(store: Store, cards: RateCards, known: KnownAgents) {
   const live = createByteCache<string, LiveLedger>({
     memory: store.memory,
     share: "ledgers",
@@ -84,27 +90,32 @@ export function createAppend(store: Store, cards: RateCards) {
 
   /** Returns how a batch changes a ledger. */
   async function decide(call: Call, current: LiveLedger): Promise<AppendDecision> {
-    const { team, run, batch, receivedAt } = call;
+    const { team, run, batch, receivedAt, facts } = call;
     const loaded = cards.card(team);
     const card = loaded instanceof Promise ? await loaded : loaded;
     const knownIds = hasRowIds(current.ledger)
       ? await withRows(run, current.sealed, batch)
       : current.sealed;
-    return decideAppend(current.ledger, knownIds, batch, receivedAt, card);
+    const decision = decideAppend(current.ledger, knownIds, batch, receivedAt, card);
+    if (facts === undefined || decision.fresh.length === 0) return decision;
+    const { metadataKeysMax } = planOfTeam(team);
+    const trace = addFacts(current.ledger.trace, facts, receivedAt, metadataKeysMax);
+    return { ...decision, ledger: { ...decision.ledger, trace } };
   }
 
   async function appendBatch(call: Call): Promise<AppendOutcome> {
     const { name, run, rows } = call;
     let current = live.get(name) ?? noEvents();
     return await untilCommitted("append events", async () => {
-      const decision = await decide(call, current);
+      const { decision, used, onUsed } = await withAgent(call, await decide(call, current));
       const { fresh, duplicates, scores } = decision;
       const { cost } = decision.ledger.totals;
       if (fresh.length === 0 && await isUnchanged(run, current)) {
         return storedOf(0, duplicates, 0, cost);
       }
-      const after = fresh.length === 0 ? null : await commitBatch(call, current, decision);
+      const after = fresh.length === 0 ? null : await commitBatch(call, current, decision, used);
       if (after !== null) {
+        onUsed();
         live.set(name, after);
         return storedOf(fresh.length, duplicates, scores.dropped, cost);
       }
@@ -116,6 +127,14 @@ export function createAppend(store: Store, cards: RateCards) {
       live.set(name, current);
       return LOST;
     });
+  }
+
+  /** Activates the agent of a run whose trace names it now. */
+  async function withAgent({ team, run, receivedAt }: Call, decision: AppendDecision) {
+    const { ledger } = decision;
+    if (ledger.trace === undefined) return { decision, used: {}, onUsed: () => {} };
+    const { trace, used, onUsed } = await useTraceAgent(run, team, known, ledger.trace, receivedAt);
+    return { decision: { ...decision, ledger: { ...ledger, trace } }, used, onUsed };
   }
 
   /**
@@ -135,11 +154,11 @@ export function createAppend(store: Store, cards: RateCards) {
   }
 
   return {
-    async append(...[team, id, batch, receivedAt]: Parameters<RunStore["append"]>) {
+    async append(...[team, id, batch, receivedAt, facts]: Parameters<RunStore["append"]>) {
       const name = pendingName(team.id, id);
       const run = { store, team: team.id, id };
       const rows = new BatchRows(run, receivedAt);
-      const call = { team, run, name, batch, receivedAt, rows };
+      const call = { team, run, name, batch, receivedAt, facts, rows };
       try {
         return isLarge(batch)
           ? await appendLarge(call)
@@ -226,6 +245,7 @@ async function commitBatch(
   { run, rows, receivedAt }: Call,
   current: LiveLedger,
   decision: AppendDecision,
+  used: Write,
 ): Promise<LiveLedger | null> {
   const { team, id } = run;
   const { fresh, ledger, sealedPage, rowIds, scores } = decision;
@@ -245,9 +265,13 @@ async function commitBatch(
   }
   sets.push({ key: ledgerKey, value: encodeLedger(ledger) });
   const version = await rows.commit({ ledger }, {
-    checks: [{ key: ledgerKey, versionstamp: current.version }],
-    sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
-    sets,
+    ...used,
+    checks: [{ key: ledgerKey, versionstamp: current.version }, ...used.checks ?? []],
+    sums: [
+      { key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) },
+      ...used.sums ?? [],
+    ],
+    sets: [...sets, ...used.sets ?? []],
   });
   if (version === null) return null;
   if (sealedPage !== null) current.sealed.addPage(sealedPage.ids);

@@ -16,6 +16,7 @@ import type { RunHead } from "../../domain/runs/cost.ts";
 import { type IdleClose, withIdleClose } from "../../domain/runs/idle.ts";
 import type { RunFailure } from "../../domain/runs/stages.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
+import { withTrace } from "../../domain/runs/trace_facts.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { decodeParts } from "../base/codec.ts";
 import { decodeResults } from "../base/codec_checks.ts";
@@ -160,7 +161,7 @@ async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
   const sent = await readParts(run, valueOf("opening"), valueOf("closing"));
   const ledger = ledgerOf(valueOf("ledger"));
   const idle = valueOf("idle") as IdleClose | null;
-  const parts = withIdleClose(sent, idle, ledger);
+  const parts = withIdleClose(withTrace(sent, ledger), idle, ledger);
   const repriced = valueOf("price") as StoredReprice | null;
   const summary = valueOf("summary") as Uint8Array | null;
   return {
@@ -341,13 +342,14 @@ export async function readManyParts(
   const { store, team } = at;
   for (const [id, parts] of rows) {
     const [opening, closing] = [parts.get("opening")?.value, parts.get("closing")?.value];
-    if (opening === undefined && closing === undefined) continue;
+    const ledger = ledgerOf(parts.get("ledger")?.value);
+    if (opening === undefined && closing === undefined && ledger.trace === undefined) continue;
     const scores = hasScores
       ? await listRows<AddedScore>(store, { prefix: keys.scores(team, id) })
       : [];
     visit(
       id,
-      await readParts({ ...at, id }, opening, closing),
+      withTrace(await readParts({ ...at, id }, opening, closing), ledger),
       scores.map(({ value: { name, value } }) => [name, value]),
     );
   }

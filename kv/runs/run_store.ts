@@ -38,7 +38,7 @@ const NO_PARTS: RunParts = { opening: null, closing: null };
 export function createRunStore(store: Store, cards: RateCards, known: KnownAgents): RunStore {
   const writer = new RunWriter(store, known);
   const pings = new OpenPings(store);
-  const { append, drop } = createAppend(store, cards);
+  const { append, drop } = createAppend(store, cards, known);
   const withCard = <T>(team: Team, write: (card: RateCard) => Promise<T>): Promise<T> => {
     const card = cards.card(team);
     return card instanceof Promise ? inTime(card, store.deadlines).then(write) : write(card);

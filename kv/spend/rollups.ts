@@ -366,7 +366,7 @@ export async function changeRemovedRuns(
     store,
     differences.map(({ day, group }) => keys.removedRollup(team, group.kind, day, keyPart(group))),
   );
-  const sets: KvSet[] = await agentSets(at, removed);
+  const sets: KvSet[] = await agentSets(at, changes);
   const deletes: Deno.KvKey[] = [];
   for (const [i, { key, value }] of stored.entries()) {
     const difference = differences[i] as RollupRow;
@@ -378,8 +378,14 @@ export async function changeRemovedRuns(
   return { sets, deletes };
 }
 
-async function agentSets({ store, team }: TeamAt, removed: readonly RunUpdate[]): Promise<KvSet[]> {
-  const runs = removed.flatMap(({ run: { id }, before, remains }) => {
+/** Returns the rows of agents that lose a run: it is removed, or its trace names another agent. */
+async function agentSets({ store, team }: TeamAt, changes: readonly RunUpdate[]): Promise<KvSet[]> {
+  const runs = changes.flatMap(({ run: { id }, before, after, remains }) => {
+    if (after !== null) {
+      const [old, now] = [agentRunOf(id, before), agentRunOf(id, after)];
+      const isMoved = old !== null && now !== null && old.agent !== now.agent;
+      return isMoved ? [{ run: old, isKept: false }] : [];
+    }
     const kept = agentRunOf(id, remains ?? null);
     const run = kept ?? agentRunOf(id, before);
     return run === null ? [] : [{ run, isKept: kept !== null }];

@@ -23,6 +23,7 @@ import { keys } from "../base/keys.ts";
 import { workSet } from "../work/store.ts";
 import { Backoff } from "../../runtime/loop.ts";
 import { costFailed, runWorkRow } from "../runs/run_work.ts";
+import { countOnce, mayHaveTwins } from "../runs/twins.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
@@ -92,12 +93,14 @@ export function createProcessingStore(
 
 /** Plans the update of a run; null when it is current or not stored. */
 export async function planProjection(
-  run: SummarizedHead,
+  stored: SummarizedHead,
   { checks, judges }: Pick<PreparedConfig, "checks" | "judges">,
   nowMs: number,
 ): Promise<RunUpdate | null> {
+  if (!isStored(stored.head) || isCurrent(stored.summary, stored.head)) return null;
+  const counted = mayHaveTwins(stored.ledger) ? await countOnce(stored) : null;
+  const run = counted?.run ?? stored;
   const { team, id, head, ledger, summary: before } = run;
-  if (!isStored(head) || isCurrent(before, head)) return null;
   const summarized = summarize(head, before);
   const expiry = expiryEntryOf(head.parts, ledger);
   const finalAt = summarized.revision > (before?.revision ?? 0) ? nowMs : before?.finalAt;
@@ -123,13 +126,17 @@ export async function planProjection(
     ...judgedBy(judgement),
     rows: {
       sets: [
+        ...counted?.sets ?? [],
         ...awaitsChecks ? [runWorkRow({ team, run: id }, nowMs)] : [],
         ...dueSets(run, after),
         ...judging?.sets ?? [],
       ],
       deletes: mayHaveFailed ? [keys.runFailure(team, id)] : [],
       // A head in memory may not know of a summary, which then has another version.
-      checks: run.recent === null ? [] : [run.check("summary")],
+      checks: [
+        ...run.recent === null ? [] : [run.check("summary")],
+        ...counted === null ? [] : [run.check("ledger")],
+      ],
       added: expiryEntries(run, expiry),
     },
   };
@@ -175,7 +182,7 @@ function judgedBy(judgement: Judgement): Pick<RunUpdate, "judged"> {
 function dueSets(run: SummarizedHead, after: RunSummary): KvSet[] {
   const { team, id, head, ledger, summary } = run;
   const isOpenRun = ({ seen, listed }: RunSummary) =>
-    seen.opening && !seen.closing && listed.kind === "run";
+    (seen.opening || seen.isOpenTrace === true) && !seen.closing && listed.kind === "run";
   const at = idleDeadlineOf(head.parts.opening, ledger);
   const wasOpen = summary !== null && isOpenRun(summary) && !wasClosed(run);
   const isDue = at !== null && isOpenRun(after) && !wasOpen;

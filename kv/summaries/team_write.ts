@@ -229,6 +229,9 @@ function compareStarts({ run: a, after: first }: RunUpdate, { run: b, after: sec
 
 function agentChangeOf({ run: { id }, before, after, remains = null }: RunUpdate) {
   const [old, now] = [agentRunOf(id, before), agentRunOf(id, after ?? remains)];
+  // Later spans may name another agent of a trace.
+  const isMoved = old !== null && now !== null && old.agent !== now.agent;
+  if (isMoved) return [{ before: old, after: null }, { before: null, after: now }];
   return old === null && now === null ? [] : [{ before: old, after: now }];
 }
 

@@ -132,6 +132,7 @@ async function headLine(run: ReadHead): Promise<string> {
     is_counted: summary?.isCounted,
     listed_at: head.parts.opening === null ? summary?.listed.at : undefined,
     scores: ledger.scores,
+    trace: ledger.trace,
     is_pending: isPending ? true : undefined,
     checks,
     incidents,
@@ -151,9 +152,10 @@ function eventsLine({ team, id }: LedgerAt, events: readonly PagedEvent[]): stri
   return `${JSON.stringify(members).slice(0, -1)},"events":[${events.map(eventJson).join()}]}`;
 }
 
-function eventJson({ id, type, ts, turn, unreadable, flags, cost, pricedBy, data }: PagedEvent) {
+function eventJson({ id, type, ts, turn, unreadable, flags, data, twin, ...price }: PagedEvent) {
+  const { cost, pricedBy } = twin ?? price;
   const priced = pricedBy === null ? {} : { cost: `${cost}`, priced_by: pricedBy };
-  const fields = rawOf({ id, type, ts, turn, unreadable, flags, ...priced });
+  const fields = rawOf({ id, type, ts, turn, unreadable, flags, ...priced, twin: twin && true });
   return `${fields.slice(0, -1)},${rawMember("data", data)}}`;
 }
 

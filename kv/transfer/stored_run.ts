@@ -18,6 +18,7 @@ import {
   packEventIds,
   pageEntryOf,
 } from "../../domain/runs/ledger.ts";
+import type { StoredTrace } from "../../domain/runs/trace_facts.ts";
 import type { ScoreSum } from "../../domain/runs/scores.ts";
 import { encodeBatch } from "../base/codec.ts";
 import { encodeLedger, encodeSums } from "../base/codec_sums.ts";
@@ -102,11 +103,13 @@ export class RunRowsBuilder {
       sets.push({ key: keys.runIncidents(team, id), value: line.incidents });
     }
     const scores = line.scores as unknown as ScoreSum | undefined;
+    const trace = line.trace as unknown as StoredTrace | undefined;
     if (this.#ledger.batches > 0 || scores !== undefined) {
       const ledger: EventLedger = {
         ...this.#ledger,
         repricings: line.repricings,
         ...scores === undefined ? {} : { scores },
+        ...trace === undefined ? {} : { trace },
       };
       sets.push({ key: keys.ledger(team, id), value: encodeLedger(ledger) });
     }
@@ -163,7 +166,8 @@ function pricesOf(events: LineOf<"events">["events"]): BatchPrices {
     const exact = Number(cost);
     return Number.isSafeInteger(exact) ? exact : BigInt(cost);
   });
-  return { matches, by, costs };
+  const twins = events.flatMap(({ twin }, i) => twin === true ? [i] : []);
+  return { matches, by, costs, ...twins.length === 0 ? {} : { twins } };
 }
 
 /** Completes a planned update with what only the exported summary knew. */

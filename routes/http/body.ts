@@ -108,6 +108,25 @@ export function readForm(deadlines: Deadlines, admission: Admission): Guard {
   );
 }
 
+/**
+ * Reads the body as bytes.
+ *
+ * @param bytesMax maximum bytes, also after inflating
+ * @param onRead receives the inflated size of each body
+ */
+export function readBytes(
+  deadlines: Deadlines,
+  admission: Admission,
+  bytesMax: (c: RequestContext) => number,
+  onRead: OnRead,
+): Guard {
+  const take = (c: RequestContext, bytes: Uint8Array) => {
+    c.set("bytes", bytes);
+    return null;
+  };
+  return (c) => readBody(deadlines, admission, { bytesMax: bytesMax(c), onRead }, take)(c);
+}
+
 /** Receives the inflated size of a body. */
 type OnRead = (c: RequestContext, bytes: number) => void;
 

@@ -69,6 +69,8 @@ export interface Env {
     /** The bucket that the request took its token from; absent without a limit. */
     bucket: TokenBucket;
     body: Body;
+    /** The body of a route that reads bytes. */
+    bytes: Uint8Array;
     /** Form fields of dashboard requests. */
     form: URLSearchParams;
     /** Memory and slot of the body, held until the request is answered. */

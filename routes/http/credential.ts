@@ -9,12 +9,17 @@ import { getCookies, setCookie } from "@std/http";
 import { SESSION } from "../../domain/core/limits.ts";
 import { networkOf } from "../../domain/core/network.ts";
 
-/** Finds the principal of a request's credential. */
+/**
+ * Finds the principal of a request's credential.
+ *
+ * @param readSecret reads the credential; by default from where the API accepts it
+ */
 export function credentialAuth(
   { region, credentials }: Pick<AppDeps, "region" | "credentials">,
+  readSecret: (c: RequestContext) => string | null = secretOf,
 ): Authenticate {
   return (c) => {
-    const secret = parseSecret(secretOf(c), region);
+    const secret = parseSecret(readSecret(c), region);
     if (!secret.ok) return fail(c, secret.problem);
     const principal = credentials.find(secret.value, () => clientOf(c, secret.value));
     return principal !== null && !(principal instanceof Promise)

@@ -92,15 +92,20 @@ async function debited<T>(
   }
 }
 
-/** Refuses a request while its team's byte bucket is in debt. */
-export function limitBytes({ limits }: Pick<AppDeps, "limits">): Guard {
+/**
+ * Refuses a request while its team's byte bucket is in debt.
+ *
+ * @param spareBursts bursts of debt up to which requests still pass, where a refused one would be lost
+ */
+export function limitBytes({ limits }: Pick<AppDeps, "limits">, spareBursts = 0): Guard {
   return (c) => {
     const nowMs = limits.now();
     const bucket = limits.bytes.bucketOf(c.get("principal").team, nowMs);
     const debtMs = bucket?.debtMs(nowMs) ?? 0;
     if (bucket === null || debtMs === 0) return null;
-    const wait = Math.ceil(debtMs / 1_000);
     const { sustained, burst } = bucket.rate;
+    if (debtMs <= 1_000 * spareBursts * burst / sustained) return null;
+    const wait = Math.ceil(debtMs / 1_000);
     const message = `The team's limit is ${sustained} bytes/s of request bodies with bursts of ` +
       `${burst}: retry after ${wait} s`;
     return fail(c, { code: "rate_limit", message }, retryAfter(wait));

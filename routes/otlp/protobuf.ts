@@ -207,8 +207,12 @@ class SpanReader {
   /** Calls `read` for each field of the current message; fields that it leaves are skipped. */
   #fields(read: (field: number) => void): void {
     const end = this.#end;
-    for (let field = this.#pbf.nextField(end); field !== 0; field = this.#pbf.nextField(end)) {
+    while (this.#pbf.pos < end) {
+      const field = this.#pbf.nextField(end);
+      if (field === 0) throw new MalformedBody();
+      const valueAt = this.#pbf.pos;
       read(field);
+      if (this.#pbf.pos === valueAt) this.#pbf.skip(this.#pbf.type);
     }
     if (this.#pbf.pos !== end) throw new MalformedBody();
   }

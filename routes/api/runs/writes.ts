@@ -12,7 +12,12 @@ import { openBody } from "../../../domain/ingest/open.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseEvents, parseLargeEvents } from "../../../domain/ingest/parse_events.ts";
 import { parseScore, scoreBody } from "../../../domain/ingest/score.ts";
-import type { Closing, RunParts, Score } from "../../../domain/runs/run.ts";
+import {
+  type Closing,
+  isDerivedClose,
+  type RunParts,
+  type Score,
+} from "../../../domain/runs/run.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import { teamKey } from "../../http/access.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
@@ -197,7 +202,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
         // A first finish is never read before it is written; a further one may say anything (R35).
         const parts = (await runs.find(team, id.value))?.parts;
         const stored = parts?.closing ?? null;
-        return parts === undefined || stored === null || stored.closedBy === "idle"
+        return parts === undefined || stored === null || isDerivedClose(stored)
           ? fail(c, parsed.problem)
           : answerWrite(c, "replayed", recordOf(stored), null, verdictOf(parts));
       }

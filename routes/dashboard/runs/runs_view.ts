@@ -84,6 +84,7 @@ export function failureOf(
 type Flag = (RunListRow["flags"] | RunListRow["cost"]["flags"])[number];
 
 const FLAG_NOTES: Readonly<Record<Flag, string | null>> = {
+  agent_cap: "no agent: the plan's limit of agents is reached",
   batch_rate_missing: "no batch rate",
   dropped_fields: "fields not stored",
   future_start: "starts in the future",
@@ -93,6 +94,7 @@ const FLAG_NOTES: Readonly<Record<Flag, string | null>> = {
   no_opening: null,
   no_tokens: "a call without token counts",
   truncated: "values cut to their limit",
+  twins_undecided: "too many calls to find those told twice",
   unreadable_figures: "unreadable numbers",
   cached_exceeds_input: "more cached than input tokens",
 };

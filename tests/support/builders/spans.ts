@@ -8,7 +8,7 @@ import {
   type Span,
 } from "../../../domain/otlp/span.ts";
 import { mapSpans, type RunSpans } from "../../../domain/otlp/map.ts";
-import { joinFacts, type TraceFacts } from "../../../domain/otlp/trace.ts";
+import { joinFacts, type TraceFacts } from "../../../domain/runs/trace_facts.ts";
 import { modelKeyOf, twinsOf } from "../../../domain/otlp/twins.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
 import { readJson } from "../../../routes/otlp/json.ts";

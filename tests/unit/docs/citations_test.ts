@@ -29,6 +29,7 @@ const KINDS = [
   { pattern: new RegExp(String.raw`\bcontract (${NUMBERS})`, "gi"), name: "contract " },
   { pattern: /(?<![\w$.-])R(\d{1,2})\b/g, name: "R" },
   { pattern: /(?<![\w$.-])G(\d{1,2})\b/g, name: "G" },
+  { pattern: /(?<![\w$.-])T([1-9]\d?)\b/g, name: "T" },
 ] as const;
 
 /** Lists the names of the rulings that a text cites. */

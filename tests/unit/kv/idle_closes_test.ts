@@ -8,6 +8,7 @@ import { createWorkStore } from "../../../kv/work/store.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import type { IdleClose } from "../../../domain/runs/idle.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
+import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { createIdleHandler } from "../../../kv/runs/idle_closes.ts";
 import type { Store } from "../../../kv/store.ts";
 import { exportLines } from "../../../kv/transfer/export.ts";
@@ -114,7 +115,7 @@ class IdleHarness {
 
   constructor(store: Store) {
     this.retention = new RetentionHarness(store);
-    const handlers = [createIdleHandler(store)];
+    const handlers = [createIdleHandler(store, new KnownAgents(store.memory, () => 0))];
     const [now, log] = [() => this.retention.nowMs, (line: string) => assertEquals(line, "")];
     this.#loop = new WorkLoop({ store: createWorkStore(store, TIMEOUT_MS), handlers, now, log });
   }

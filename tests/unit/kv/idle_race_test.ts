@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { readHead } from "../../../kv/runs/heads.ts";
+import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { createIdleHandler } from "../../../kv/runs/idle_closes.ts";
 import { aCall, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -11,7 +12,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 Deno.test("idle race: a run reopened before its close is summarized is closed again", async () => {
   await using temp = await TempStore.open();
   const here = new MonitorProcess(temp.store);
-  const looks = createIdleHandler(temp.store);
+  const looks = createIdleHandler(temp.store, new KnownAgents(temp.store.memory, () => 0));
   const look = async (nowMs: number) =>
     await looks.look(
       await here.due(nowMs),

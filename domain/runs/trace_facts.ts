@@ -1,0 +1,264 @@
+/**
+ * What the spans of a trace say about their run: begin, end, status, agent and labels.
+ *
+ * Each span offers candidates, and a total order picks one of each kind. The join is associative,
+ * commutative and idempotent, so neither order nor batches nor repeats can change a run.
+ *
+ * @module
+ */
+import { isRunId, type RunId } from "../core/ids.ts";
+import type { Metadata } from "./metadata.ts";
+import type { Closing, FinishStatus, Opening, RunParts } from "./run.ts";
+
+/** A candidate: the greatest rank wins, then the instant, then the smaller id of the span. */
+export interface Candidate {
+  /** Precedence. */
+  readonly rank: number;
+  /** Instant that decides between equal ranks, unix milliseconds. */
+  readonly at: number;
+  /** Id of the span. */
+  readonly id: string;
+}
+
+/** Candidate for a text. */
+export interface TextCandidate extends Candidate {
+  /** The text. */
+  readonly value: string;
+}
+
+/** Candidate for the end of a run. */
+export interface EndCandidate extends Candidate {
+  /** Start of the span, by which its event is found. */
+  readonly startMs: number;
+}
+
+/** Candidate for the status of a run. */
+export interface StatusCandidate extends Candidate {
+  /** The status. */
+  readonly status: FinishStatus;
+}
+
+/** What the spans of a trace say about their run, as far as they arrived. */
+export interface TraceFacts {
+  /** Span that begins the run; absent if all its spans are attached to a run of its own opening. */
+  readonly begin?: Candidate;
+  /** Span that ends it. */
+  readonly end?: EndCandidate;
+  /** Span that tells its status. */
+  readonly status?: StatusCandidate;
+  /** Name of its agent. */
+  readonly agent?: TextCandidate;
+  /** Customer. */
+  readonly customer?: TextCandidate;
+  /** Feature. */
+  readonly feature?: TextCandidate;
+  /** Run that started it. */
+  readonly parent?: TextCandidate;
+  /** Metadata by key, in the order in which a plan's limit keeps it. */
+  readonly metadata?: readonly MetadataLabel[];
+  /** True once a span without a parent arrived, or an agent with all that encloses it. */
+  readonly isClosed?: true;
+  /** Names of the instrumentations that told model calls, sorted. */
+  readonly scopes?: readonly string[];
+}
+
+/** Maximum metadata keys of a trace; a plan may keep fewer. */
+const METADATA_KEYS_MAX = 64;
+
+/** Maximum instrumentations that are named: two decide that twins are looked for. */
+const SCOPES_MAX = 8;
+
+/** Classes of metadata in the order in which a plan's limit keeps them. */
+const METADATA_ORDER = ["service", "env", "version", "session"];
+
+/** A key of metadata with its candidate. */
+export type MetadataLabel = readonly [key: string, label: MetadataCandidate];
+
+/** Candidate for a value of metadata; null once retention has removed it. */
+export interface MetadataCandidate extends Candidate {
+  /** The value. */
+  readonly value: string | null;
+}
+
+/** Sorts labels and keeps the first: which keys are kept depends on all of them alone. */
+export function sortedMetadata(labels: readonly MetadataLabel[]): readonly MetadataLabel[] {
+  const orderOf = (key: string) => {
+    const at = METADATA_ORDER.indexOf(key);
+    return at >= 0 ? at : METADATA_ORDER.length + (key.startsWith("tag.") ? 1 : 0);
+  };
+  return labels
+    .toSorted(([a], [b]) => orderOf(a) - orderOf(b) || (a < b ? -1 : 1))
+    .slice(0, METADATA_KEYS_MAX);
+}
+
+/** Joins what two sets of spans say. */
+export function joinFacts(a: TraceFacts, b: TraceFacts): TraceFacts {
+  const joined = {
+    begin: earliest(a.begin, b.begin),
+    end: latest(a.end, b.end),
+    status: latest(a.status, b.status),
+    agent: earliest(a.agent, b.agent),
+    customer: earliest(a.customer, b.customer),
+    feature: earliest(a.feature, b.feature),
+    parent: earliest(a.parent, b.parent),
+    metadata: joinMetadata(a.metadata, b.metadata),
+    isClosed: a.isClosed ?? b.isClosed,
+    scopes: joinScopes(a.scopes, b.scopes),
+  };
+  return Object.fromEntries(
+    Object.entries(joined).filter(([, fact]) => fact !== undefined),
+  ) as TraceFacts;
+}
+
+function earliest<C extends Candidate>(a: C | undefined, b: C | undefined): C | undefined {
+  return pick(a, b, (one, other) => one.at - other.at);
+}
+
+function latest<C extends Candidate>(a: C | undefined, b: C | undefined): C | undefined {
+  return pick(a, b, (one, other) => other.at - one.at);
+}
+
+/** Returns the candidate that comes first by rank, instant and id. */
+function pick<C extends Candidate>(
+  a: C | undefined,
+  b: C | undefined,
+  byInstant: (a: C, b: C) => number,
+): C | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  const order = b.rank - a.rank || byInstant(a, b) || (a.id < b.id ? -1 : Number(a.id > b.id));
+  // A span that is sent twice with other values: the greater text, whichever came first.
+  const isFirst = order !== 0 ? order < 0 : JSON.stringify(a) <= JSON.stringify(b);
+  return isFirst ? a : b;
+}
+
+function joinMetadata(
+  a: TraceFacts["metadata"] = [],
+  b: TraceFacts["metadata"] = [],
+): TraceFacts["metadata"] {
+  if (a.length === 0 && b.length === 0) return undefined;
+  const joined = new Map(a);
+  for (const [key, label] of b) joined.set(key, earliest(joined.get(key), label) ?? label);
+  return sortedMetadata([...joined]);
+}
+
+function joinScopes(
+  a: TraceFacts["scopes"] = [],
+  b: TraceFacts["scopes"] = [],
+): TraceFacts["scopes"] {
+  const scopes = [...new Set([...a, ...b])].sort().slice(0, SCOPES_MAX);
+  return scopes.length === 0 ? undefined : scopes;
+}
+
+/** What a run's ledger keeps of its trace. */
+export interface StoredTrace extends TraceFacts {
+  /** Agent of the run; absent until the trace is closed or its spans name the agent themselves. */
+  readonly slug?: string;
+  /** True if the team's limit of agents left the run without one. */
+  readonly isAgentRefused?: true;
+  /** Arrival of the batch that closed the run, unix milliseconds; absent while it is open. */
+  readonly closedAt?: number;
+  /** Number of batches whose repeated calls are decided; absent for none. */
+  readonly decided?: number;
+  /** True if the run has more calls than are decided. */
+  readonly isUndecided?: true;
+}
+
+/** Seconds without a span after which a trace without a closed root is closed. */
+export const TRACE_IDLE_SECONDS = 60;
+
+/** Rank from which an agent's name was chosen for the ledger, by an attribute or a header. */
+export const CHOSEN_AGENT_RANK = 12;
+
+/**
+ * Adds what a batch says to a stored trace.
+ *
+ * @param metadataKeysMax metadata keys that the team's plan stores
+ */
+export function addFacts(
+  before: StoredTrace | undefined,
+  facts: TraceFacts,
+  receivedAt: number,
+  metadataKeysMax: number,
+): StoredTrace {
+  const joined = joinFacts(before ?? {}, facts);
+  const { metadata = [] } = joined;
+  const closedAt = before?.closedAt ?? (joined.isClosed ? receivedAt : undefined);
+  return {
+    ...before,
+    ...joined,
+    ...metadata.length > metadataKeysMax ? { metadata: metadata.slice(0, metadataKeysMax) } : {},
+    ...closedAt === undefined ? {} : { closedAt },
+  };
+}
+
+/**
+ * Returns whether silence closes a run: it has a trace of its own that is not closed, and no opening
+ * sets another timeout.
+ */
+export function isOpenTrace({ trace }: Pick<TracedLedger, "trace">): boolean {
+  return trace?.begin !== undefined && trace.closedAt === undefined;
+}
+
+/** Returns the agent that a trace's run has now; undefined until it is closed or names it. */
+export function agentOfTrace({ agent, closedAt }: StoredTrace): string | undefined {
+  if (agent === undefined) return undefined;
+  return closedAt !== undefined || agent.rank >= CHOSEN_AGENT_RANK ? agent.value : undefined;
+}
+
+/** A ledger's trace, and the arrival of its first batch. */
+export interface TracedLedger {
+  /** The trace; absent for none. */
+  readonly trace?: StoredTrace | undefined;
+  /** Earliest arrival of a batch, unix milliseconds; null for none. */
+  readonly firstAt: number | null;
+}
+
+/** Returns the parts of a run; what no call sent is derived from its trace. */
+export function withTrace(parts: RunParts, ledger: TracedLedger): RunParts {
+  const { trace } = ledger;
+  if (trace?.begin === undefined) return parts;
+  return {
+    opening: parts.opening ?? openingOf(trace, ledger),
+    closing: parts.closing ?? closingOf(trace),
+  };
+}
+
+function openingOf(trace: StoredTrace, { firstAt }: TracedLedger): Opening | null {
+  const { begin, slug, status, customer, feature, parent, metadata } = trace;
+  if (slug === undefined || begin === undefined) return null;
+  return {
+    kind: "run",
+    agent: slug,
+    startedAt: Math.floor(begin.at),
+    receivedAt: firstAt ?? 0,
+    ...customer === undefined ? {} : { customerId: customer.value },
+    ...feature === undefined ? {} : { feature: feature.value },
+    ...isRunId(parent?.value) ? { parentRunId: parent.value as RunId } : {},
+    ...metadata === undefined ? {} : { metadata: metadataOf(metadata) },
+    idleTimeoutSeconds: TRACE_IDLE_SECONDS,
+    idleTimeoutStatus: status?.status ?? "success",
+    isOfTrace: true,
+  };
+}
+
+function metadataOf(labels: readonly MetadataLabel[]): Metadata {
+  return labels.map(([key, { value }]) => [key, value]);
+}
+
+function closingOf(trace: StoredTrace): Closing | null {
+  const { closedAt, end, begin, status } = trace;
+  if (closedAt === undefined) return null;
+  return {
+    status: status?.status ?? "success",
+    finishedAt: Math.floor(end?.at ?? begin?.at ?? closedAt),
+    receivedAt: closedAt,
+    closedBy: "trace",
+  };
+}
+
+/** Removes the values of a trace's metadata, which retention removes with the payload. */
+export function withoutMetadata(trace: StoredTrace): StoredTrace {
+  const { metadata } = trace;
+  if (metadata === undefined) return trace;
+  return { ...trace, metadata: metadata.map(([key, label]) => [key, { ...label, value: null }]) };
+}

@@ -1,0 +1,413 @@
+/** Traces of OpenTelemetry over a socket: what recorded exporters send becomes runs, priced once. */
+import { assert, assertEquals } from "@std/assert";
+import { PbfReader, PbfWriter } from "pbf";
+import type { JsonFields } from "../../domain/core/body.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
+import {
+  type ExpectedExport,
+  type RecordedExport,
+  recordedExport,
+  recordedExports,
+} from "../support/builders/spans.ts";
+import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
+import { strayRows } from "../support/oracles/stray_rows.ts";
+
+/** After the recordings. */
+const NOON = Date.UTC(2026, 10, 22, 12);
+
+/** Milliseconds after which a silent trace is closed, with what the clock may be late. */
+const SILENT_MS = 62_000;
+
+async function open(): Promise<Harness> {
+  const h = await Harness.open();
+  h.nowMs = NOON;
+  return h;
+}
+
+function send(
+  h: Harness,
+  { contentType, body }: Pick<RecordedExport, "contentType" | "body">,
+  { headers, ...options }: RequestOptions = {},
+): Promise<Answer> {
+  const all = { "Content-Type": contentType, ...headers };
+  return h.post("/v1/traces", body, { ...options, headers: all });
+}
+
+/** Lets the worker and the work loop do what is due, with the clock moved past a silence. */
+async function becomeSilent(h: Harness): Promise<void> {
+  await h.worker.idle();
+  for (let ms = 0; ms < SILENT_MS; ms += SILENT_MS / 2) {
+    h.nowMs += SILENT_MS / 2;
+    await h.worker.idle();
+    await h.work.idle();
+  }
+  await h.worker.idle();
+}
+
+async function assertIntact(h: Harness): Promise<void> {
+  assertEquals((await verifyStore(h.store)).differences, []);
+  assertEquals(await strayRows(h.store), []);
+}
+
+async function assertRuns(h: Harness, { runs, total }: ExpectedExport): Promise<void> {
+  const sums = { calls: 0, input: 0, output: 0, cached: 0 };
+  for (const { trace, agent, status, calls, tools, labels } of runs) {
+    const run = (await h.get(`/v1/runs/run_eu_${trace}`)).json;
+    assertEquals([run.agent, run.status, run.cost.state], [agent, status, "final"], trace);
+    assertEquals([run.usage.llm_calls, run.usage.tool_calls], [calls, tools], trace);
+    const { session, ...others } = labels;
+    for (const [name, value] of Object.entries(others)) assertEquals(run[name], value, name);
+    if (session !== undefined && session.length <= 50) {
+      assertEquals(run.metadata.session, session);
+    }
+    const { calls: explained } = (await h.get(`/v1/runs/run_eu_${trace}/cost`)).json;
+    assertEquals(explained.length, calls);
+    sums.calls += calls;
+    sums.input += run.usage.input_tokens;
+    sums.output += run.usage.output_tokens;
+    sums.cached += run.usage.cached_input_tokens;
+  }
+  assertEquals(sums, {
+    calls: total.calls + total.failed,
+    input: total.input_tokens,
+    output: total.output_tokens,
+    cached: total.cached_input_tokens,
+  });
+}
+
+Deno.test("each recorded export becomes its runs, with each call priced once, sent twice too", async () => {
+  await using h = await open();
+  const all = await recordedExports();
+  for (const sent of all) {
+    const { status, text, headers } = await send(h, sent);
+    const isJson = sent.contentType === "application/json";
+    assertEquals([status, text], [200, isJson ? "{}" : ""], sent.name);
+    assertEquals(headers.get("content-type"), sent.contentType);
+    const used = await h.usage();
+    assertEquals((await send(h, sent)).status, 200);
+    assertEquals(await h.usage(), used, sent.name);
+  }
+  await becomeSilent(h);
+  for (const { expected } of all) await assertRuns(h, expected);
+  await assertIntact(h);
+});
+
+/** Splits a body into bodies of one span each. */
+function bodiesOfOne(body: Uint8Array): Uint8Array<ArrayBuffer>[] {
+  const bodies: Uint8Array<ArrayBuffer>[] = [];
+  const fieldsOf = (bytes: Uint8Array, field: number) => {
+    const found: Uint8Array[] = [];
+    new PbfReader(bytes).readFields((tag, _, pbf) => {
+      if (tag === field) found.push(pbf.readBytes());
+    }, null);
+    return found;
+  };
+  for (const ofResource of fieldsOf(body, 1)) {
+    for (const ofScope of fieldsOf(ofResource, 2)) {
+      for (const span of fieldsOf(ofScope, 2)) {
+        const scope = new PbfWriter();
+        for (const bytes of fieldsOf(ofScope, 1)) scope.writeBytesField(1, bytes);
+        scope.writeBytesField(2, span);
+        const resource = new PbfWriter();
+        for (const bytes of fieldsOf(ofResource, 1)) resource.writeBytesField(1, bytes);
+        resource.writeBytesField(2, scope.finish());
+        const request = new PbfWriter();
+        request.writeBytesField(1, resource.finish());
+        bodies.push(new Uint8Array(request.finish()));
+      }
+    }
+  }
+  return bodies;
+}
+
+for (const name of ["py-traceloop", "py-pydantic", "py-oi-openai", "py-logfire"]) {
+  Deno.test(`${name}: twins in requests of their own are priced once, in either order`, async () => {
+    const sent = await recordedExport(name);
+    const bodies = bodiesOfOne(sent.body);
+    const costs = [];
+    for (const order of [bodies, bodies.toReversed()]) {
+      await using h = await open();
+      for (const body of order) {
+        assertEquals((await send(h, { ...sent, body })).status, 200);
+        await h.worker.idle();
+      }
+      await becomeSilent(h);
+      await assertRuns(h, sent.expected);
+      await assertIntact(h);
+      const spend = (await h.get("/v1/spend?from=2026-11-22&to=2026-11-23&group_by=agent")).json;
+      costs.push(spend.totals.cost_usd);
+    }
+    assertEquals(costs[0], costs[1]);
+  });
+}
+
+Deno.test("repricing changes what is counted, and keeps twins out of the cost", async () => {
+  await using h = await open();
+  const sent = await recordedExport("py-traceloop");
+  await send(h, sent);
+  await h.worker.idle();
+  const path = `/v1/runs/run_eu_${sent.expected.runs[0]?.trace}`;
+  const before = (await h.get(path)).json;
+  const model = "claude-sonnet-4-5";
+  const put = await h.request("PUT", "/v1/rate-card", {
+    body: {
+      provider: "anthropic",
+      model,
+      input_usd_per_million: 1_000,
+      output_usd_per_million: 2_000,
+      cached_input_usd_per_million: 100,
+      cache_write_usd_per_million: 1_500,
+    },
+  });
+  assertEquals(put.status, 202, put.text);
+  await h.post("/v1/rate-card/reprice", { model });
+  await h.work.idle();
+  await h.worker.idle();
+  const after = (await h.get(path)).json;
+  assert(after.cost_usd > 10 * before.cost_usd);
+  await assertRuns(h, sent.expected);
+  await assertIntact(h);
+});
+
+Deno.test("a trace without a closed root is open until it is silent, and a later span reopens it", async () => {
+  await using h = await open();
+  const sent = await recordedExport("py-official");
+  const [first, second] = bodiesOfOne((await recordedExport("py-openlit")).body).slice(7);
+  const trace = (await recordedExport("py-openlit")).expected.runs[0]?.trace;
+  const state = async () => {
+    const run = (await h.getSettled(`/v1/runs/run_eu_${trace}`)).json;
+    return [run.agent, run.status, run.closed_by, run.flags.includes("no_opening")];
+  };
+  await send(h, { ...sent, body: first as Uint8Array<ArrayBuffer> });
+  assertEquals(await state(), [null, "running", null, false]);
+  await becomeSilent(h);
+  assertEquals(await state(), ["lit-demo", "success", "idle", false]);
+  await send(h, { ...sent, body: second as Uint8Array<ArrayBuffer> });
+  assertEquals(await state(), ["lit-demo", "running", null, false]);
+  await becomeSilent(h);
+  assertEquals(await state(), ["lit-demo", "success", "idle", false]);
+  await assertIntact(h);
+});
+
+/** A request in JSON with spans of one resource and instrumentation. */
+function jsonBody(
+  spans: readonly JsonFields[],
+  resource: Readonly<Record<string, string>> = { "service.name": "shop" },
+): Pick<RecordedExport, "contentType" | "body"> {
+  const attributesOf = (fields: Readonly<Record<string, unknown>>) =>
+    Object.entries(fields).map(([key, value]) => ({
+      key,
+      value: typeof value === "number" ? { intValue: value } : { stringValue: value },
+    }));
+  const sent = spans.map(({ attributes = {}, ...span }) => ({
+    ...span,
+    attributes: attributesOf(attributes as Record<string, unknown>),
+  }));
+  const body = {
+    resourceSpans: [{
+      resource: { attributes: attributesOf(resource) },
+      scopeSpans: [{ scope: { name: "made" }, spans: sent }],
+    }],
+  };
+  return {
+    contentType: "application/json",
+    body: new TextEncoder().encode(JSON.stringify(body)),
+  };
+}
+
+function aSpan(n: number, fields: JsonFields = {}): JsonFields {
+  const startNs = BigInt(NOON - 60_000 + n) * 1_000_000n;
+  return {
+    traceId: "0af7651916cd43dd8448eb211c80319c",
+    spanId: n.toString(16).padStart(16, "a"),
+    name: "chat",
+    startTimeUnixNano: String(startNs),
+    endTimeUnixNano: String(startNs + 1_000_000n),
+    attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o" },
+    ...fields,
+  };
+}
+
+const RUN = "run_eu_0af7651916cd43dd8448eb211c80319c";
+
+Deno.test("an empty request is a success, and other media types are refused in JSON", async () => {
+  await using h = await open();
+  const post = (type: string, body: string | Uint8Array) =>
+    h.post("/v1/traces", body, { headers: { "Content-Type": type } });
+  const empty = await post("application/x-protobuf", new Uint8Array());
+  assertEquals([empty.status, empty.text], [200, ""]);
+  assertEquals((await post("application/json; charset=utf-8", "{}")).text, "{}");
+  const refused = await post("text/plain", "{}");
+  assertEquals([refused.status, refused.json.code], [415, 3]);
+  assert(refused.json.message.startsWith("unsupported_encoding "));
+  const malformed = await post("application/x-protobuf", new Uint8Array([7]));
+  assertEquals(malformed.status, 400);
+  assertEquals(malformed.headers.get("content-type"), "application/x-protobuf");
+  assert(malformed.text.includes("invalid_json"));
+  const snake = await post("application/json", '{"resource_spans":[]}');
+  assertEquals([snake.status, snake.json.partialSuccess.rejectedSpans], [200, "0"]);
+  assertEquals(await h.usage(), 0);
+});
+
+Deno.test("a bad id among ten is rejected alone, and only what is stored counts", async () => {
+  await using h = await open();
+  const spans = Array.from({ length: 10 }, (_, n) => aSpan(n + 1, n === 4 ? { spanId: "0" } : {}));
+  for (const used of [9, 9]) {
+    const { status, json } = await send(h, jsonBody(spans));
+    assertEquals([status, json.partialSuccess.rejectedSpans], [200, "1"]);
+    assertEquals(await h.usage(), used);
+  }
+  const logs = await send(h, jsonBody(spans.map((span) => ({ ...span, traceId: "" }))));
+  assertEquals([logs.status, logs.json.code], [400, 3]);
+  await assertIntact(h);
+});
+
+Deno.test("539 spans of web requests make no run and count nothing", async () => {
+  await using h = await open();
+  const spans = Array.from({ length: 539 }, (_, n) => aSpan(n + 1, { attributes: {} }));
+  const { status, headers } = await send(h, jsonBody(spans));
+  assertEquals([status, headers.get("runledger-dropped")], [200, "spans=539"]);
+  assertEquals([await h.usage(), (await h.get(`/v1/runs/${RUN}`)).status], [0, 404]);
+});
+
+Deno.test("a run of 500 spans in one request is stored whole", async () => {
+  await using h = await open();
+  const spans = Array.from({ length: 500 }, (_, n) =>
+    aSpan(
+      n + 1,
+      n === 0 ? {} : {
+        parentSpanId: "1".padStart(16, "a"),
+      },
+    ));
+  assertEquals((await send(h, jsonBody(spans))).status, 200);
+  const run = (await h.getSettled(`/v1/runs/${RUN}`)).json;
+  assertEquals([run.usage.events, run.usage.llm_calls, run.status], [500, 500, "success"]);
+  assertEquals(await h.usage(), 500);
+  await assertIntact(h);
+});
+
+Deno.test("compressed bodies are inflated within their limit", async () => {
+  await using h = await open();
+  const gzip = async (bytes: Uint8Array<ArrayBuffer>) =>
+    await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip")))
+      .bytes();
+  const sent = await recordedExport("py-traceloop");
+  const packed = { ...sent, body: await gzip(sent.body) };
+  const headers = { "Content-Encoding": "gzip" };
+  assertEquals((await send(h, packed, { headers })).status, 200);
+  const bomb = { ...sent, body: await gzip(new Uint8Array(100 * 1_048_576)) };
+  assert(bomb.body.length < 200_000);
+  assertEquals((await send(h, bomb, { headers })).status, 413);
+  const large = { contentType: "application/json", body: new Uint8Array(4 * 1_048_576 + 1) };
+  assertEquals((await send(h, large)).status, 413);
+});
+
+Deno.test("credentials as exporters send them work here, and only here", async () => {
+  await using h = await open();
+  const token = await h.addKey({ kind: "ping_token", agent: "a" });
+  const { key } = h;
+  const accepted = [
+    { Authorization: `Basic ${btoa(`pk-lf-1:${key}`)}` },
+    { Authorization: `Basic ${btoa(`${key}:`)}` },
+    { Authorization: `Bearer%20${key}` },
+    { Authorization: key },
+    { "x-api-key": key },
+  ];
+  const body = jsonBody([aSpan(1)]);
+  for (const headers of accepted) {
+    assertEquals(
+      (await send(h, body, { key: null, headers })).status,
+      200,
+      JSON.stringify(headers),
+    );
+    const run = await h.post("/v1/runs", {}, { key: null, headers });
+    const isBasicUser = "Authorization" in headers &&
+      headers.Authorization === `Basic ${btoa(`${key}:`)}`;
+    assertEquals(run.status, isBasicUser ? 400 : 401, JSON.stringify(headers));
+  }
+  const pinged = await send(h, body, { key: token });
+  assertEquals([pinged.status, pinged.json.code], [401, 16]);
+  assert(pinged.json.message.startsWith("scope_violation "));
+  assertEquals((await send(h, body, { key: null })).status, 401);
+});
+
+Deno.test("other paths take traces too, and logs and metrics are answered and not stored", async () => {
+  await using h = await open();
+  const { contentType, body } = jsonBody([aSpan(1)]);
+  const headers = { "Content-Type": contentType };
+  for (const prefix of ["/api/public/otel/v1", "/otel/v1"]) {
+    assertEquals((await h.post(`${prefix}/traces`, body, { headers })).status, 200);
+  }
+  assertEquals(await h.usage(), 1);
+  for (const signal of ["logs", "metrics", "logs"]) {
+    const answer = await h.post(`/v1/${signal}`, "{}", { headers });
+    assertEquals([answer.status, answer.text], [200, "{}"]);
+  }
+  assertEquals(h.log.filter((line) => line.includes("are not stored")).length, 1);
+  assertEquals((await h.get("/v1/traces")).status, 405);
+});
+
+Deno.test("spans attached to a run add events to it, and calls of the run win over its trace", async () => {
+  await using h = await open();
+  const other = "run_eu_11111111111111111111111111111111";
+  const opening = { id: other, agent: "job", started_at: new Date(NOON).toISOString() };
+  assertEquals((await h.post("/v1/runs", opening)).status, 202);
+  const resource = { "service.name": "shop", "runledger.run_id": other };
+  await send(h, jsonBody([aSpan(1), aSpan(2)], resource));
+  const attached = (await h.getSettled(`/v1/runs/${other}`)).json;
+  assertEquals([attached.agent, attached.status, attached.usage.events], ["job", "running", 2]);
+  assertEquals((await h.get(`/v1/runs/${RUN}`)).status, 404);
+  await send(h, jsonBody([aSpan(3)]));
+  assertEquals((await h.getSettled(`/v1/runs/${RUN}`)).json.agent, "shop");
+  assertEquals((await h.post("/v1/runs", { ...opening, id: RUN })).status, 202);
+  assertEquals((await h.getSettled(`/v1/runs/${RUN}`)).json.agent, "job");
+  const finish = { status: "failed", finished_at: new Date(NOON).toISOString() };
+  assertEquals((await h.post(`/v1/runs/${RUN}/finish`, finish)).status, 202);
+  const finished = (await h.getSettled(`/v1/runs/${RUN}`)).json;
+  assertEquals([finished.status, finished.closed_by], ["failed", "finish"]);
+  await assertIntact(h);
+});
+
+Deno.test("beyond the limit of agents a trace is stored without its agent, and shows it", async () => {
+  await using h = await open();
+  const { key } = await h.addTeam("free");
+  let n = 0;
+  let run: Answer["json"] = null;
+  do {
+    n++;
+    const traceId = n.toString(16).padStart(32, "c");
+    const spans = [aSpan(n, { traceId })];
+    const { status, headers } = await send(h, jsonBody(spans, { "service.name": `s${n}` }), {
+      key,
+    });
+    assertEquals([status, headers.get("runledger-dropped")], [200, "metadata=1"]);
+    run = (await h.getSettled(`/v1/runs/run_eu_${traceId}`, { key })).json;
+  } while (run.agent !== null && n < 1_000);
+  assert(n > 1 && n < 1_000);
+  assertEquals([run.agent, run.status, run.flags.includes("agent_cap")], [null, "success", true]);
+  await assertIntact(h);
+});
+
+Deno.test("content stays out with the header, and spans of a deleted run are rejected", async () => {
+  await using h = await open();
+  const marker = "MARKER-7f3a";
+  const attributes = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.request.model": "gpt-4o",
+    "gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"${marker}"}]}]`,
+    "gen_ai.output.messages": marker,
+    "input.value": marker,
+  };
+  const status = { code: 2, message: marker };
+  const body = jsonBody([aSpan(1, { attributes, status })]);
+  const headers = { "X-Runledger-Content": "drop" };
+  assertEquals((await send(h, body, { headers })).status, 200);
+  assertEquals((await h.dump()).filter((line) => line.includes(marker)), []);
+  const dropped = (await h.getSettled(`/v1/runs/${RUN}`)).json.events[0];
+  assertEquals([dropped.data.model, dropped.data.error], ["gpt-4o", "error"]);
+  assertEquals((await h.request("DELETE", `/v1/runs/${RUN}`)).status < 300, true);
+  await h.work.idle();
+  const late = await send(h, jsonBody([aSpan(2)]));
+  assertEquals([late.status, late.json.partialSuccess.rejectedSpans], [200, "1"]);
+  await assertIntact(h);
+});
