@@ -53,13 +53,13 @@ const CONNECTION = "the name of a connection of RUNLEDGER_LLM";
  * @internal
  */
 export const judgeScale = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("boolean") }),
+  z.object({ type: z.literal("boolean") }).meta({ id: "BooleanResult" }),
   z.object({
     type: z.literal("score"),
     min: within(JUDGE_BOUNDS.scale),
     max: within(JUDGE_BOUNDS.scale),
-  }),
-], RESULT);
+  }).meta({ id: "ScoreResult" }),
+], RESULT).meta({ id: "JudgeScale" });
 
 /**
  * Body of `PUT /v1/judges/{slug}`.
