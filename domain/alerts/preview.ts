@@ -4,12 +4,12 @@
  * @module
  */
 import type { RunId } from "../core/ids.ts";
-import { compareOutcomes } from "../outcomes/window.ts";
+import { compareOutcomes, type Streak, streakAfter } from "../outcomes/window.ts";
 import type { CheckResult } from "../runs/check_result.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
-import { groupEndOf } from "./deadlines.ts";
+import { endOf } from "./deadlines.ts";
 import { groupOf, matches } from "./group.ts";
-import { type AlertInstance, newInstance, stateOf, withSignal } from "./instance.ts";
+import { outcomeFor, thresholdsOf } from "./instance.ts";
 import type { Rule, RuleSettings } from "./rule.ts";
 import {
   type AlertSignal,
@@ -42,26 +42,50 @@ export function unstoredRule(settings: RuleSettings): Rule {
   return { slug: "", id: null, version: 0, settings: enabled, ...made };
 }
 
+/** State of a group: outcomes in a row, or the things that are bad now. */
+interface PreviewGroup {
+  streak: Streak;
+  readonly bad: Set<string>;
+  lastBadAt: number;
+}
+
 /**
  * Returns the number of incidents that signals open in the order of their arrival. The real rule opens
  * fewer where many runs are processed at once, and beyond the maximum of its groups.
  */
 export function countOpened(rule: Rule, signals: readonly AlertSignal[]): number {
-  const groups = new Map<string, AlertInstance>();
+  const { condition, groupBy } = rule.settings;
+  const thresholds = thresholdsOf(rule.settings);
+  const groups = new Map<string, PreviewGroup>();
   let opened = 0;
   for (const signal of signals.toSorted(compareOutcomes)) {
+    const outcome = outcomeFor(rule, signal);
     if (!matches(rule.settings, signal.subject)) continue;
-    const group = groupOf(rule.settings.groupBy, signal.subject);
-    const known = groups.get(group.text);
-    const endAt = known && groupEndOf(rule, known)?.at;
-    const isOver = endAt !== undefined && endAt <= signal.at;
-    const before = known === undefined || isOver ? newInstance(rule, group) : known;
-    const after = withSignal(before, rule, signal);
-    groups.set(group.text, after);
-    if (!stateOf(before, rule).isFiring && stateOf(after, rule).isFiring) opened++;
+    const { text } = groupOf(groupBy, signal.subject);
+    const group = groups.get(text) ?? { streak: CALM, bad: new Set(), lastBadAt: 0 };
+    groups.set(text, group);
+    if (thresholds !== null) {
+      if (outcome === "none") continue;
+      const before = group.streak;
+      const kind = outcome === "bad" ? "bad" : "good";
+      group.streak = streakAfter(before, { kind }, thresholds);
+      if (!before.isFiring && group.streak.isFiring) opened++;
+      continue;
+    }
+    const endAt = endOf(condition, group.lastBadAt)?.at ?? Infinity;
+    if (endAt <= signal.at) group.bad.clear();
+    if (outcome !== "bad") {
+      group.bad.delete(signal.key);
+      continue;
+    }
+    if (group.bad.size === 0) opened++;
+    group.bad.add(signal.key);
+    group.lastBadAt = signal.at;
   }
   return opened;
 }
+
+const CALM: Streak = { isFiring: false, bads: 0, goods: 0 };
 
 /**
  * Returns what a stored run means for a rule; null for a kind that is not about runs.
