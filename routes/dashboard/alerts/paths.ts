@@ -24,8 +24,5 @@ export const rulePath = pathsBelow<"/enabled" | "/delete">(RULES_PATH);
 /** Path of a channel, or of one of its forms. */
 export const channelPath = pathsBelow<"/test" | "/rotate" | "/delete">(CHANNELS_PATH);
 
-/** Path of a form of a silence. */
-export const silencePath = pathsBelow<"/end" | "/delete">(SILENCES_PATH);
-
 /** Path of a form of a delivery. */
 export const deliveryPath = pathsBelow<"/resend">(DELIVERIES_PATH);
