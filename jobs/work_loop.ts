@@ -125,6 +125,8 @@ class LaneLoop {
   #summarizedToMs = 0;
   /** Resolves once a batch ends. */
   #freed = Promise.withResolvers<void>();
+  /** Number of batches that have ended. */
+  #ended = 0;
   /** The last stored turn, undefined if another process may have stored it. */
   #noted: { readonly at: number; readonly waits: boolean } | undefined;
   #absences: readonly Absence[] = [];
@@ -156,15 +158,15 @@ class LaneLoop {
   async stop(): Promise<void> {
     const timer = setTimeout(() => this.#stopping.abort(), STOP_MS);
     await this.#loop.stop();
-    await this.#ended();
+    await this.#allEnded();
     clearTimeout(timer);
   }
 
   async round(): Promise<void> {
-    while (await this.#turn() || this.#underWay.size > 0) await this.#ended();
+    while (await this.#turn() || this.#underWay.size > 0) await this.#allEnded();
   }
 
-  async #ended(): Promise<void> {
+  async #allEnded(): Promise<void> {
     while (this.#underWay.size > 0) await this.#freed.promise;
   }
 
@@ -178,7 +180,10 @@ class LaneLoop {
     await endsWithin(waitMs, this.#freed.promise);
   }
 
-  /** Starts due work; returns false if there was none, or no slot for it. */
+  /**
+   * Starts due work; returns false if there was none, or no slot for it. A batch that ends during the
+   * read counts as work: further rows of its objects were left out.
+   */
   async #turn(): Promise<boolean> {
     const { store, now } = this.#deps;
     if (this.#startReady()) return true;
@@ -193,13 +198,14 @@ class LaneLoop {
       .flatMap((handler) => handler.due?.(nowMs) ?? []);
     if (!hasDueRows && byClock.length === 0) return false;
     const toMs = this.lane === "settled" ? await store.summarizedToMs(nowMs) : nowMs;
+    const ended = this.#ended;
     // Listed before the read: a batch that ends meanwhile has rows in it that are already done.
     const names = new Set([...this.#underWay].flatMap((batch) => batch.rows.map(nameOf)));
     const rows = [...byClock, ...hasDueRows ? await store.take(this.lane, toMs) : []];
     this.#summarizedToMs = toMs;
     this.#readAt = performance.now();
     this.#ready = batchesOf(rows.filter((row) => !names.has(nameOf(row))));
-    return this.#startReady();
+    return this.#startReady() || this.#ended > ended;
   }
 
   /** Starts the batches that have a slot; returns false if none has. */
@@ -249,6 +255,7 @@ class LaneLoop {
         const restMs = Math.max(msMin, REST_TIMES * (endMs - startMs));
         this.#restsTo = Math.max(this.#restsTo, endMs + restMs);
       }
+      this.#ended++;
       this.#freed.resolve();
       this.#freed = Promise.withResolvers();
     }

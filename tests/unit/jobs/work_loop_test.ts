@@ -275,47 +275,54 @@ Deno.test("work: of two processes on one KV, one handles each row", async () => 
   }
 });
 
-Deno.test("work: rows of a batch that ends while they are read are not handled again", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const row = { at: NOON, kind: "channel_report", team: TEAM, name: "ops" } as const;
-  await store.writer.commit({ sets: [workSet(row)] });
-  const isRead = Promise.withResolvers<void>();
-  const isRemoved = Promise.withResolvers<void>();
-  let [reads, handled] = [0, 0];
-  const work = createWorkStore(store, MINUTE);
-  const loop = new WorkLoop({
-    store: {
-      ...work,
-      take: async (lane, toMs) => {
-        const rows = await work.take(lane, toMs);
-        if (++reads !== 2) return rows;
-        isRead.resolve();
-        await isRemoved.promise;
-        // The loop notes the end of the batch.
-        await new Promise((resolve) => setTimeout(resolve));
-        return rows;
+for (const rowsOfObject of [1, 2]) {
+  Deno.test(`work: a batch ends while rows are read: its own are not handled again, ${rowsOfObject - 1} others of its object at once`, async () => {
+    await using temp = await TempStore.open();
+    const { store } = temp;
+    const rows = Array.from({ length: rowsOfObject }, (_, n) => {
+      return { at: NOON + n, kind: "channel_report", team: TEAM, name: "ops" } as const;
+    });
+    const isRead = Promise.withResolvers<void>();
+    const isRemoved = Promise.withResolvers<void>();
+    const handled: number[] = [];
+    let reads = 0;
+    const work = createWorkStore(store, MINUTE);
+    const loop = new WorkLoop({
+      store: {
+        ...work,
+        take: async (lane, toMs) => {
+          const taken = await work.take(lane, toMs);
+          if (++reads !== 2) return taken;
+          isRead.resolve();
+          await isRemoved.promise;
+          // The loop notes the end of the batch.
+          await new Promise((resolve) => setTimeout(resolve));
+          return taken;
+        },
       },
-    },
-    handlers: [{
-      kind: row.kind,
-      look: async () => {
-        handled++;
-        await isRead.promise;
-        await store.writer.commit({ deletes: [workKey(row)] });
-        isRemoved.resolve();
-        return [];
-      },
-    }],
-    lanes: ["send"],
-    now: () => NOON,
-    log: () => {},
+      handlers: [{
+        kind: "channel_report",
+        look: async ([row]) => {
+          if (row === undefined) return [];
+          handled.push(row.at);
+          await isRead.promise;
+          await store.writer.commit({ deletes: [workKey(row)] });
+          isRemoved.resolve();
+          return [];
+        },
+      }],
+      lanes: ["send"],
+      now: () => NOON + 1,
+      log: () => {},
+    });
+    loop.start();
+    await loop.idle();
+    await store.writer.commit({ sets: rows.map((row) => workSet(row)) });
+    await loop.idle();
+    await loop.stop();
+    assertEquals([handled, reads >= 2], [rows.map(({ at }) => at), true]);
   });
-  loop.start();
-  await loop.idle();
-  await loop.stop();
-  assertEquals([handled, reads >= 2], [1, true]);
-});
+}
 
 Deno.test("work: a lane of long work rests four times as long as it takes while calls arrive", async () => {
   await using temp = await TempStore.open();
