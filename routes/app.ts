@@ -140,8 +140,10 @@ function requireFields(body: z.ZodType): Guard {
  * calls, and those outside the API, where monitoring tools may add parameters.
  */
 export function queryNamesOf(endpoint: Endpoint): readonly string[] | null {
-  const { path, query = {} } = endpoint;
-  return path.startsWith("/v1/") && isControl(endpoint) ? Object.keys(query) : null;
+  const { bucket, path, query = {} } = endpoint;
+  // A misspelt name would allow what is blocked.
+  const isStrict = isControl(endpoint) || bucket === "guard";
+  return path.startsWith("/v1/") && isStrict ? Object.keys(query) : null;
 }
 
 function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): string {

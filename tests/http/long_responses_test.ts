@@ -65,7 +65,7 @@ Deno.test("long responses: the same bytes with length and tag, complete or compr
 
 Deno.test("H10: unread bytes are counted; their team is refused more, others are answered", async () => {
   // Two responses fill a team's share.
-  const memory = new Memory(65);
+  const memory = new Memory(70);
   assert(Math.floor(memory.bytesMax("answers") / 4 / 512_000) === 2);
   await using h = await Harness.open({ tier: "enterprise", memory });
   const other = await h.addTeam("enterprise");

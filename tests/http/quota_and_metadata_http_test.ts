@@ -50,6 +50,13 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/changes", ["GET", "HEAD"]],
   ["/v1/refusals", ["GET", "HEAD"]],
   ["/v1/live", ["GET", "HEAD"]],
+  ["/v1/guard/check", ["GET", "HEAD", "POST"]],
+  ["/v1/budgets", ["GET", "HEAD"]],
+  ["/v1/budgets/ops", ["GET", "HEAD", "PUT", "DELETE"]],
+  ["/v1/pauses", ["GET", "HEAD"]],
+  ["/v1/pauses/ops", ["GET", "HEAD", "PUT", "DELETE"]],
+  ["/v1/judges", ["GET", "HEAD"]],
+  ["/v1/judges/ops", ["GET", "HEAD", "PUT", "DELETE"]],
   ["/v1/rules", ["GET", "HEAD"]],
   ["/v1/rules/ops", ["GET", "HEAD", "PUT", "DELETE"]],
   ["/v1/silences", ["GET", "HEAD"]],
@@ -84,7 +91,7 @@ Deno.test("decision 43: the table of routes here matches the service", () => {
       /(runs|keys|incidents|deliveries)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/,
       "$1$2/:id",
     )
-      .replace(/(rules|silences|channels|checks)\/ops/, "$1/:slug")
+      .replace(/(rules|silences|channels|checks|budgets|pauses|judges)\/ops/, "$1/:slug")
       .replace("agents/nightly", "agents/:slug")
       .replace("customers/acme", "customers/:customer_id")
       .replace(/(deletions|teams)\/0+/, "$1/:id")

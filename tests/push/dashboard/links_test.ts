@@ -4,6 +4,7 @@ import { type Scope, SCOPES } from "../../../domain/teams/credentials.ts";
 import type { Route } from "../../../routes/http/context.ts";
 import { dashboardRoutes, signedIn } from "../../support/harness/dashboard.ts";
 import { type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
+import { aHeartbeat, runId } from "../../support/builders/requests.ts";
 import { OPERATOR_KEY } from "../../support/harness/operator.ts";
 
 /** Maximum pages opened per route and parameter. */
@@ -110,7 +111,13 @@ for (
     const { h } = world;
     const key = scopes === null ? OPERATOR_KEY : await h.addKey({ kind: "api_key", scopes });
     const paused = "/dashboard/agents/issue-triage?tab=monitor";
-    const from = scopes === null ? [] : [paused, `/dashboard/runs/${world.runs.failed}`];
+    // A failed run after a success of its agent has a link to their comparison.
+    await h.post("/v1/heartbeats", aHeartbeat(9_001, { agent: "backup" }));
+    h.nowMs += 60_000;
+    await h.post("/v1/heartbeats", aHeartbeat(9_002, { agent: "backup", status: "fail" }));
+    await h.worker.idle();
+    const runs = [world.runs.failed, runId(9_002)];
+    const from = scopes === null ? [] : [paused, ...runs.map((id) => `/dashboard/runs/${id}`)];
     const reached = await walk(world, key, from);
     assertEquals([...reached].sort(), tableOf(scopes).filter((route) => !NOT_LINKED.has(route)));
   });

@@ -40,5 +40,5 @@ Deno.test("--help lists the benchmarks", async () => {
   const { io, code } = await parse("--help");
   assertEquals([code, io.lines[0]?.startsWith("deno task bench")], [0, true]);
   const named = io.lines.flatMap((line) => /^ {2}([a-z]+) /.exec(line)?.[1] ?? []);
-  assertEquals(named, ["sustained", "writes", "shared", "volume", "monitors", "cpu"]);
+  assertEquals(named, ["sustained", "writes", "shared", "volume", "work", "cpu"]);
 });
