@@ -36,6 +36,8 @@ async function fillOld(h: Harness, nowMs = NOON): Promise<void> {
   await h.post("/v1/runs", aRun(5));
   await h.post(`/v1/runs/${runId(5)}/events`, { events: [anEvent(5)] });
   await h.worker.idle();
+  // Usage is counted meanwhile, which changes rows.
+  await h.work.idle(["back"]);
 }
 
 /** The tool's output for a team filled by {@link fillOld}. */
