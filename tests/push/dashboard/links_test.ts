@@ -110,14 +110,16 @@ for (
     await using world = await openDemoWorld();
     const { h } = world;
     const key = scopes === null ? OPERATOR_KEY : await h.addKey({ kind: "api_key", scopes });
-    const paused = "/dashboard/agents/issue-triage?tab=monitor";
+    // A paused monitor, and one that watches.
+    const monitors = ["issue-triage", "nightly-report"]
+      .map((agent) => `/dashboard/agents/${agent}?tab=monitor`);
     // A failed run after a success of its agent has a link to their comparison.
     await h.post("/v1/heartbeats", aHeartbeat(9_001, { agent: "backup" }));
     h.nowMs += 60_000;
     await h.post("/v1/heartbeats", aHeartbeat(9_002, { agent: "backup", status: "fail" }));
     await h.worker.idle();
     const runs = [world.runs.failed, runId(9_002)];
-    const from = scopes === null ? [] : [paused, ...runs.map((id) => `/dashboard/runs/${id}`)];
+    const from = scopes === null ? [] : [...monitors, ...runs.map((id) => `/dashboard/runs/${id}`)];
     const reached = await walk(world, key, from);
     assertEquals([...reached].sort(), tableOf(scopes).filter((route) => !NOT_LINKED.has(route)));
   });
