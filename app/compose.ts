@@ -297,6 +297,7 @@ export function createService(options: ServiceOptions) {
     worker,
     work,
     sweep,
+    guard,
     /**
      * Starts the worker, which also resumes work left by an earlier process. The sweep is started
      * separately.

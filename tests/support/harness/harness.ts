@@ -11,6 +11,7 @@ import type { RequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { WorkLoop } from "../../../jobs/work_loop.ts";
 import type { SweepWork } from "../../../kv/retention/sweep_work.ts";
+import type { RunGuard } from "../../../kv/budgets/guard.ts";
 import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
@@ -126,6 +127,11 @@ export class Harness implements AsyncDisposable {
 
   get work(): WorkLoop {
     return this.#first.service.work;
+  }
+
+  /** Judges runs by budgets and pauses. */
+  get guard(): RunGuard {
+    return this.#first.service.guard;
   }
 
   /** The worker; it is idle once the work on runs is done too. */
