@@ -4,18 +4,10 @@
  * @module
  */
 import { z } from "zod";
-import {
-  flag,
-  isShort,
-  MATCH_CHARS_MAX,
-  matchNames,
-  someOf,
-  versionField,
-  withDefault,
-} from "../config/body.ts";
+import { flag, longNames, matchNames, someOf, versionField, withDefault } from "../config/body.ts";
 import type { ConfigObject, ConfigRequest, ObjectKind } from "../config/objects.ts";
 import type { JsonFields } from "../core/body.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import type { Parsed } from "../core/errors.ts";
 import { agentSlug, oneOf, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { check } from "../core/validate.ts";
@@ -107,12 +99,7 @@ export function parseCheck(fields: JsonFields, where = ""): Parsed<ConfigRequest
   const parsed = check(checkBody, fields, where);
   if (!parsed.ok) return parsed;
   const { version, ...settings } = parsed.value;
-  if (isShort({ agents: settings.agents, features: settings.features })) {
-    return { ok: true, value: { settings, version } };
-  }
-  const message = `Fields "${where}agents" and "${where}features" must be names of at most ` +
-    `${MATCH_CHARS_MAX} characters together`;
-  return refuse("invalid_field", message, "features");
+  return longNames(settings, where) ?? { ok: true, value: { settings, version } };
 }
 
 /** Checks; the store also refuses an expression that does not compile. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { z } from "zod";
+import { type Parsed, refuse } from "../core/errors.ts";
 import { charCount } from "../core/raw_json.ts";
 import { optional } from "../core/fields.ts";
 import { CONFIG_SLUG } from "./objects.ts";
@@ -115,6 +116,21 @@ export function isShort(match: Readonly<Record<string, readonly string[]>>): boo
 
 /** Completes "must be …" for a `match` that is too long. */
 export const SHORT = `names of at most ${MATCH_CHARS_MAX} characters together`;
+
+/**
+ * Refuses agents and features whose names are too long together; null if they are not.
+ *
+ * @param where prefix of the fields' names in messages
+ * @internal
+ */
+export function longNames(
+  { agents, features }: Readonly<Record<"agents" | "features", readonly string[]>>,
+  where: string,
+): Parsed<never> | null {
+  if (isShort({ agents, features })) return null;
+  const message = `Fields "${where}agents" and "${where}features" must be ${SHORT}`;
+  return refuse("invalid_field", message, "features");
+}
 
 /** Drops repeated items. */
 function distinct<Item>(list: z.ZodType<readonly Item[], unknown>) {

@@ -7,8 +7,7 @@ import { z } from "zod";
 import { DESCRIPTION_CHARS_MAX } from "../checks/check.ts";
 import {
   flag,
-  isShort,
-  MATCH_CHARS_MAX,
+  longNames,
   matchNames,
   someOf,
   versionField,
@@ -116,11 +115,8 @@ export function parseJudge(fields: JsonFields, where = ""): Parsed<ConfigRequest
   if (result.type === "score" && result.min >= result.max) {
     return invalid(`Field "${where}result.min" must be below "max"`, "result");
   }
-  if (!isShort({ agents, features })) {
-    const message = `Fields "${where}agents" and "${where}features" must be names of at most ` +
-      `${MATCH_CHARS_MAX} characters together`;
-    return invalid(message, "features");
-  }
+  const refused = longNames({ agents, features }, where);
+  if (refused !== null) return refused;
   const settings: JudgeSettings = {
     ...same,
     passAt: pass_at,

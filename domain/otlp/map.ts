@@ -19,13 +19,13 @@ import { attachedFactsOf, attachedRunOf, factsOf } from "./trace.ts";
 import { sameCalls, type StoredSpan } from "./twins.ts";
 import { type SpanUsage, usageOf } from "./usage.ts";
 
-/** What a request says about one run. */
+/** Spans and facts of one run in a request. */
 export interface RunSpans {
   /** The run. */
   readonly run: RunId;
   /** Its events, in the order sent. */
   readonly events: readonly RunEvent[];
-  /** What its spans say about it. */
+  /** Facts of its spans. */
   readonly facts: TraceFacts;
 }
 

@@ -17,7 +17,7 @@ export interface SpanFailure {
   readonly type: string | null;
 }
 
-/** What a span of AI work says. */
+/** A span of AI work, as its convention describes it. */
 export interface Observation {
   /** The span. */
   readonly span: Span;

@@ -73,7 +73,7 @@ export interface EventLedger {
   readonly months: Readonly<Record<string, number>>;
   /** Aggregate of the scores added to the run; absent for none. */
   readonly scores?: ScoreSum;
-  /** What the spans of a trace say about the run; absent for none. */
+  /** Facts of the spans of a trace; absent for none. */
   readonly trace?: StoredTrace;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the spans of a trace say about their run: begin, end, status, agent and labels.
+ * Facts of a trace, from its spans: begin, end, status, agent and labels of their run.
  *
  * Each span offers candidates, and a total order picks one of each kind. The join is associative,
  * commutative and idempotent, so neither order nor batches nor repeats can change a run.
@@ -38,7 +38,7 @@ export interface StatusCandidate extends Candidate {
   readonly status: FinishStatus;
 }
 
-/** What the spans of a trace say about their run, as far as they arrived. */
+/** Facts of a trace, from the spans that have arrived. */
 export interface TraceFacts {
   /** Span that begins the run; absent if all its spans are attached to a run of its own opening. */
   readonly begin?: Candidate;

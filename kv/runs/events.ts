@@ -73,7 +73,7 @@ interface Call {
   readonly name: string;
   readonly batch: readonly RunEvent[];
   readonly receivedAt: number;
-  /** What the spans of the events say about the run; undefined for none. */
+  /** Facts of the spans of the events; undefined for none. */
   readonly facts: TraceFacts | undefined;
   /** Rows of its batches, for all attempts of its commit. */
   readonly rows: BatchRows;

@@ -30,7 +30,7 @@ import {
   refuseWithStatus,
 } from "./answer.ts";
 import { readJson } from "./json.ts";
-import { MalformedBody, readProtobuf } from "./protobuf.ts";
+import { MalformedBody, readProtobuf, SPANS_MAX, TooManySpans } from "./protobuf.ts";
 
 /** Prefixes of the paths: the standard's, and those that the SDKs of other products add to a host. */
 const PREFIXES = ["/v1", "/api/public/otel/v1", "/otel/v1"];
@@ -40,9 +40,6 @@ const BYTES_MAX: Readonly<Record<Encoding, number>> = {
   protobuf: 32 * 1_048_576,
   json: 4 * 1_048_576,
 };
-
-/** Maximum spans of a request; exporters send 512. */
-const SPANS_MAX = 10_000;
 
 /** Maximum spans that one commit stores. */
 const SLICE_SPANS = 99;
@@ -102,6 +99,8 @@ export function createOtlp(deps: HandlerDeps): {
     ],
   };
 }
+
+const TOO_MANY = `The request has more than ${SPANS_MAX} spans: send fewer`;
 
 const SHUTTING_DOWN: Problem = {
   code: "shutting_down",
@@ -182,6 +181,7 @@ function readSpans(
       ? readJson(new TextDecoder().decode(bytes), filter)
       : readProtobuf(bytes, filter);
   } catch (error) {
+    if (error instanceof TooManySpans) return refuse("payload_too_large", TOO_MANY);
     if (error instanceof MalformedBody) return refuse("invalid_json", `${error.message}`);
     throw error;
   }
@@ -189,10 +189,7 @@ function readSpans(
     (sum, { scopes }) => scopes.reduce((spans, one) => spans + one.spans.length, sum),
     0,
   );
-  if (count > SPANS_MAX) {
-    const message = `The request has ${count} spans and the maximum is ${SPANS_MAX}: send less`;
-    return refuse("payload_too_large", message);
-  }
+  if (count > SPANS_MAX) return refuse("payload_too_large", TOO_MANY);
   const value = checkSpans(sent);
   if (count > 0 && value.rejected.get("bad_ids") === count) {
     const message = "No span has valid ids: these look like logs, which are not stored";

@@ -19,6 +19,12 @@ import {
 /** Error of a body that is no message of the protocol. */
 export class MalformedBody extends Error {}
 
+/** Maximum spans of a request; exporters send 512. */
+export const SPANS_MAX = 10_000;
+
+/** A body with more than {@link SPANS_MAX} spans: the rest of it is not read. */
+export class TooManySpans extends Error {}
+
 /** Types of values on the wire. */
 const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 
@@ -42,7 +48,7 @@ export function readProtobuf(
     return reader.request();
   } catch (error) {
     // The library throws errors of no class of its own; a TypeError would be a defect.
-    if (error instanceof TypeError) throw error;
+    if (error instanceof TypeError || error instanceof TooManySpans) throw error;
     throw new MalformedBody("The body is no ExportTraceServiceRequest");
   }
 }
@@ -53,6 +59,8 @@ class SpanReader {
   readonly #isRead: (key: string) => boolean;
   /** End of the message that is being read. */
   #end: number;
+  /** Spans that were read. */
+  #spans = 0;
 
   constructor(bytes: Uint8Array, isRead: (key: string) => boolean) {
     this.#pbf = new PbfReader(bytes);
@@ -88,7 +96,10 @@ class SpanReader {
             if (inner === 1) scope = this.#text();
           })
         );
-      } else if (field === 2) spans.push(this.#message(() => this.#span()));
+      } else if (field === 2) {
+        if (++this.#spans > SPANS_MAX) throw new TooManySpans();
+        spans.push(this.#message(() => this.#span()));
+      }
     });
     return { scope, spans };
   }

@@ -3,7 +3,12 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { PbfWriter } from "pbf";
 import { ATTRIBUTE_CHARS_MAX, checkSpans, SPAN_ATTRIBUTES_MAX } from "../../../domain/otlp/span.ts";
 import { readJson } from "../../../routes/otlp/json.ts";
-import { MalformedBody, readProtobuf } from "../../../routes/otlp/protobuf.ts";
+import {
+  MalformedBody,
+  readProtobuf,
+  SPANS_MAX,
+  TooManySpans,
+} from "../../../routes/otlp/protobuf.ts";
 import { recordedExports } from "../../support/builders/spans.ts";
 
 const all = () => true;
@@ -38,6 +43,17 @@ function written({ traceId = TRACE, spanId = SPAN, startNs = 5e18, attributes = 
   }, null);
   return pbf.finish();
 }
+
+Deno.test("protobuf: a body with too many spans is refused, and is not read to its end", () => {
+  const one = written({});
+  const spans = new Uint8Array(one.length * (SPANS_MAX + 1));
+  for (let at = 0; at < spans.length; at += one.length) spans.set(one, at);
+  assertEquals(readProtobuf(spans.subarray(one.length), all).length, SPANS_MAX);
+  assertThrows(() => readProtobuf(spans, all), TooManySpans);
+  // The rest is no message: it would be refused as malformed if it were read.
+  const broken = new Uint8Array([...spans, 0xff, 0xff]);
+  assertThrows(() => readProtobuf(broken, all), TooManySpans);
+});
 
 Deno.test("protobuf: each truncated body of a span is refused or has no more than it", () => {
   const bytes = written({ attributes: { "gen_ai.operation.name": "chat" } });
