@@ -1,4 +1,4 @@
-/** `deno task bench`: measures the service and compares it with the bars of docs/PERFORMANCE.md. */
+/** `deno task bench`: measures the service and compares it with the bars of bench/README.md. */
 import { type Io, processIo, runCommand, UsageError } from "../tools/command.ts";
 import { isInstalled } from "../tests/support/harness/output.ts";
 import { describeMachine, endAll } from "./process.ts";

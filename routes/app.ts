@@ -85,7 +85,7 @@ function isControl({ access }: RouteRule): boolean {
 /**
  * Returns whether the responses of a route are compressed: those of reads that need a credential. Static
  * responses are compressed once (`static_response.ts`). Responses to ingest calls have a few hundred
- * bytes, and compressing them takes as long as the rest of the call (`docs/PERFORMANCE.md`), so the
+ * bytes, and compressing them takes as long as the rest of the call (`bench/README.md`), so the
  * runtime's own compression is off.
  */
 function isCompressed(route: RouteRule): boolean {

@@ -53,7 +53,7 @@ function printDifferences({ differences, differenceCount }: IntegrityReport, io:
 function verdict({ teams, differenceCount }: IntegrityReport, location: string): string {
   if (differenceCount > 0) {
     return `${countText(differenceCount, "difference")} in ${location}: keep a copy of the file, ` +
-      "see docs/OPERATIONS.md";
+      "see docs/DATA.md";
   }
   const busy = teams.filter(({ state }) => state === "busy").length;
   if (busy > 0) {

@@ -29,7 +29,7 @@ const EXPORTS: ConcurrencyBounds = { all: 32, team: 4 };
 /**
  * Milliseconds to hold a request before refusing it under overload. Clients that retry immediately would
  * otherwise take CPU time from admitted requests: at ten times the load, 10,900 calls a second succeed
- * with immediate refusals, and more with delayed ones (`docs/PERFORMANCE.md`).
+ * with immediate refusals, and more with delayed ones (`bench/README.md`).
  */
 const REFUSAL_MS = 250;
 

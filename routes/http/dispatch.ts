@@ -2,7 +2,7 @@
  * Dispatches every request: runs its guards in order, then the handler, and writes the log line.
  *
  * One function rather than a middleware chain: the chain takes longer than the checks themselves
- * (`docs/PERFORMANCE.md`).
+ * (`bench/README.md`).
  */
 import type { Principal } from "../../domain/teams/credentials.ts";
 import type { TeamId } from "../../domain/core/ids.ts";

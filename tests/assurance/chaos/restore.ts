@@ -1,4 +1,4 @@
-/** Runs the drills of `docs/OPERATIONS.md`: a backup under load, a kill, and a restore. */
+/** Runs the drills of `docs/BACKUP.md`: a backup under load, a kill, and a restore. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { KvProcess } from "../../support/fakes/denokv.ts";
 import { KV_TOKEN } from "../../support/fakes/kv_client.ts";

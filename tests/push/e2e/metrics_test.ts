@@ -31,7 +31,7 @@ Deno.test("metrics: the operator's key reads requests, store and process of a ru
       scrape.value("runledger_build_info", { version: VERSION, deno, v8, region: "eu" }),
       1,
     );
-    const documents = ["../../../ops/alerts.yml", "../../../docs/OPERATIONS.md"];
+    const documents = ["../../../ops/alerts.yml", "../../../docs/MONITORING.md"];
     for (const document of documents) {
       const whole = await Deno.readTextFile(new URL(document, import.meta.url));
       // A team's own metrics are not the process's.

@@ -5,7 +5,7 @@ import { OtlpReceiver, type Span } from "../../support/fakes/otlp.ts";
 import { Process } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
-/** Variables from `docs/OPERATIONS.md`, with intervals that a test can wait for. */
+/** Variables from `docs/MONITORING.md`, with intervals that a test can wait for. */
 const TELEMETRY = {
   OTEL_DENO: "true",
   OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",

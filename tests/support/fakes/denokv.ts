@@ -106,7 +106,7 @@ export class KvProcess implements AsyncDisposable {
     const options = { cwd: ROOT, stdin: "null", stdout: "null", stderr: "piped" } as const;
     if (this.#denokv !== null) {
       const file = `${this.#folder}/denokv.sqlite`;
-      // The options of docs/OPERATIONS.md.
+      // The options of docs/SHARED_KV.md.
       const serve = ["serve", "--addr", `127.0.0.1:${port}`, "--num-workers", "4"];
       const args = ["--sqlite-path", file, ...serve];
       const env = { DENO_KV_ACCESS_TOKEN: KV_TOKEN };

@@ -16,7 +16,7 @@ import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const CUSTOMER = "acme-the-customer";
 
-/** Families whose rows may name a customer after an erasure; see OPERATIONS.md. */
+/** Families whose rows may name a customer after an erasure; see DATA.md. */
 const DOCUMENTED = new Set(["config", "audit_log", "deletion"]);
 
 /** Returns the keys of rows that contain a text in the key or the value, also in packed ones. */
