@@ -86,7 +86,7 @@ const event = z.strictObject({
   unreadable: z.array(z.string()).optional(),
   flags: z.array(z.string()).optional(),
   cost: picodollars.optional(),
-  twin: z.literal(true).optional(),
+  twin: name.optional(),
   priced_by: z.looseObject({}).optional(),
   data: z.unknown().optional(),
   data_text: z.string().optional(),

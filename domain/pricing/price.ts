@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { EventId } from "../core/ids.ts";
 import type { Picodollars } from "./money.ts";
 import {
   batchMatchOf,
@@ -97,11 +98,21 @@ export interface BatchPrices {
   /** Picodollars of each event; 0 without a row. A bigint beyond 2^53. */
   readonly costs: readonly (number | bigint)[];
   /**
-   * Indexes of the events whose call is counted where another instrumentation told it; absent for none.
-   * They keep their price, which is not part of the run's cost.
+   * Events whose call is counted where another instrumentation told it; absent for none. They keep their
+   * price, which is not part of the run's cost.
    */
-  readonly twins?: readonly number[];
+  readonly twins?: readonly Twin[];
 }
+
+/** An event whose call another event counts. */
+export type Twin = readonly [index: number, countedBy: EventId];
+
+/** Returns the indexes of the events whose call another event counts. */
+export function twinIndexes({ twins = [] }: Pick<BatchPrices, "twins">): ReadonlySet<number> {
+  return twins.length === 0 ? NO_INDEXES : new Set(twins.map(([index]) => index));
+}
+
+const NO_INDEXES: ReadonlySet<number> = new Set();
 
 /** Prices of an empty batch. */
 export const NO_PRICES: BatchPrices = { matches: [], by: [], costs: [] };

@@ -17,6 +17,7 @@ import {
   lacksBatchRate,
   type Priceable,
   priceEvents,
+  twinIndexes,
 } from "../pricing/price.ts";
 import type { RateCard, RateMatch } from "../pricing/rates.ts";
 import {
@@ -90,7 +91,7 @@ export function repriceBatch(
   let sum = NO_CALLS;
   let { models, fullRateBatchCalls } = totals;
   let changed = false;
-  const twins = new Set(old.twins);
+  const twins = twinIndexes(old);
   for (const [i, { facts: { call } }] of events.entries()) {
     if (!isPriceable(call) || !isCovered(spec, call.provider, call.model)) continue;
     const match = fresh.matches[fresh.by[i] ?? -1];

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { EventId } from "../core/ids.ts";
 import { utf8Bytes } from "../core/raw_json.ts";
 import { ownText } from "../core/text.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../core/limits.ts";
@@ -139,10 +140,13 @@ export interface PagedEvent extends Omit<RunEvent, "facts" | "score"> {
   /** Rate row that priced it, with its rates at the time; null for an event without a price. */
   readonly pricedBy: RateMatch | null;
   /**
-   * Price of a call that is counted where another instrumentation told it; its cost is then 0. Absent
-   * for all other events.
+   * Present for a call that is counted where another instrumentation told it: its cost is then 0, and
+   * this is the price that it would have. Absent for all other events.
    */
-  readonly twin?: Pick<PagedEvent, "cost" | "pricedBy">;
+  readonly twin?: Pick<PagedEvent, "cost" | "pricedBy"> & {
+    /** Event that counts the call. */
+    readonly countedBy: EventId;
+  };
 }
 
 /** An event with its position among the run's events. */

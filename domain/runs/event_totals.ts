@@ -5,7 +5,7 @@
  */
 import { EVENT_FLAGS, type EventFlag, type RunEvent } from "./event.ts";
 import { addModelUsage, type CallTotals, type ModelUsage } from "./model_usage.ts";
-import { type BatchPrices, isApart, lacksBatchRate } from "../pricing/price.ts";
+import { type BatchPrices, isApart, lacksBatchRate, twinIndexes } from "../pricing/price.ts";
 import type { LlmCall } from "../pricing/llm_call.ts";
 
 /**
@@ -66,11 +66,11 @@ export function addEvents(
   const sum: { -readonly [Name in keyof EventTotals]: EventTotals[Name] } = { ...totals };
   const all = new TokenSums();
   const models = new ModelSums();
-  const twins = prices.twins === undefined ? null : new Set(prices.twins);
+  const twins = twinIndexes(prices);
   for (let i = 0; i < events.length; i++) {
     const { id, ts, type, flags, facts: { call, error, failedTool: name } } = events[i] as RunEvent;
     sum.events++;
-    if (twins?.has(i)) continue;
+    if (twins.has(i)) continue;
     if (type === "llm_call") sum.llmCalls++;
     else if (type === "tool_call") sum.toolCalls++;
     else if (type === "log") sum.logs++;

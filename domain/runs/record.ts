@@ -23,6 +23,7 @@ import { closedByOf } from "./idle.ts";
 import { flagsOf, type RunFlag } from "./flags.ts";
 import { type ProcessedRun, processingOf, type StageProgress, type StageState } from "./stages.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
+import { type RunTrace, runTraceOf } from "./trace_facts.ts";
 
 /** Retention state of a run's payload. */
 export type PayloadState = "whole" | "partly_removed" | "removed";
@@ -88,6 +89,8 @@ export interface RunRecord
   readonly scores: readonly Score[];
   /** Stages after finish; empty while it is open. */
   readonly processing: readonly StageProgress[];
+  /** The trace of OpenTelemetry that gave it spans; null for none. */
+  readonly trace: RunTrace | null;
   /** Opening as stored, for fields that only an opening has; null until it arrives. */
   readonly opening: Opening | null;
 }
@@ -147,6 +150,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     checks: stored.checks,
     judges: stored.judges,
     processing: processingOf(stored),
+    trace: runTraceOf(ages),
     opening,
   };
 }

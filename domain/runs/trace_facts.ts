@@ -161,6 +161,25 @@ export interface StoredTrace extends TraceFacts {
   readonly decided?: number;
   /** True if the run has more calls than are decided. */
   readonly isUndecided?: true;
+  /** Number of calls that another event counts; absent for none. */
+  readonly repeatedCalls?: number;
+}
+
+/** A trace as a record shows it. */
+export interface RunTrace {
+  /** Name of its agent so far, also while the run has none; null for spans that name none. */
+  readonly agent: string | null;
+  /** Instrumentations that told its model calls, sorted. */
+  readonly scopes: readonly string[];
+  /** Number of model calls that several of them told, and that are counted once. */
+  readonly repeatedCalls: number;
+}
+
+/** Returns the trace of a run as its record shows it; null for none. */
+export function runTraceOf({ trace }: Pick<TracedLedger, "trace">): RunTrace | null {
+  if (trace === undefined) return null;
+  const { agent, scopes = [], repeatedCalls = 0 } = trace;
+  return { agent: agent?.value ?? null, scopes, repeatedCalls };
 }
 
 /** Seconds without a span after which a trace without a closed root is closed. */

@@ -188,7 +188,10 @@ function priceAt(
   index: number,
 ): Pick<PagedEvent, "cost" | "pricedBy" | "twin"> {
   const price = { cost: BigInt(costs[index] ?? 0), pricedBy: matches[by[index] ?? -1] ?? null };
-  return twins?.includes(index) ? { cost: 0n, pricedBy: null, twin: price } : price;
+  const countedBy = twins?.find(([twin]) => twin === index)?.[1];
+  return countedBy === undefined
+    ? price
+    : { cost: 0n, pricedBy: null, twin: { ...price, countedBy } };
 }
 
 /**

@@ -8,9 +8,11 @@
  */
 import type { JsonFields } from "../../domain/core/body.ts";
 import { isObject } from "../../domain/core/raw_json.ts";
-import type { BatchPrices } from "../../domain/pricing/price.ts";
+import type { EventId } from "../../domain/core/ids.ts";
+import type { BatchPrices, Twin } from "../../domain/pricing/price.ts";
 import { addEvents, NO_EVENTS } from "../../domain/runs/event_totals.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
+import type { StoredTrace } from "../../domain/runs/trace_facts.ts";
 import { type StoredSpan, twinsOf } from "../../domain/otlp/twins.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
@@ -40,7 +42,10 @@ export function mayHaveTwins({ trace }: EventLedger): boolean {
 export async function countOnce(run: SummarizedHead): Promise<CountedOnce | null> {
   const { team, id, ledger } = run;
   const twins = await twinsOfRun(run);
-  if (twins === null) return ledger.trace?.isUndecided ? null : changed(run, { isUndecided: true });
+  if (twins === null) {
+    const { isUndecided, repeatedCalls = 0 } = ledger.trace ?? {};
+    return isUndecided ? null : changed(run, { isUndecided: true, repeatedCalls });
+  }
   const sets: KvSet[] = [];
   let totals = NO_EVENTS;
   let batch = 0;
@@ -54,7 +59,8 @@ export async function countOnce(run: SummarizedHead): Promise<CountedOnce | null
     batch++;
   }
   if (sets.length === 0) return null;
-  return changed(run, { totals, repricings: ledger.repricings + 1 }, sets);
+  const repeatedCalls = twins.size;
+  return changed(run, { totals, repricings: ledger.repricings + 1, repeatedCalls }, sets);
 }
 
 /** Returns the repeated calls of a run; null if it is too large to decide. */
@@ -90,25 +96,30 @@ function withTwins(
   { events, prices }: StoredBatch,
   twins: ReadonlyMap<string, string>,
 ): BatchPrices | null {
-  const indexes = events.flatMap(({ id }, i) => twins.has(id) ? [i] : []);
-  if (String(indexes) === String(prices.twins ?? [])) return null;
+  const marks = events.flatMap(({ id }, i): Twin[] => {
+    const countedBy = twins.get(id);
+    return countedBy === undefined ? [] : [[i, countedBy as EventId]];
+  });
+  if (String(marks) === String(prices.twins ?? [])) return null;
   const { twins: _, ...own } = prices;
-  return indexes.length === 0 ? own : { ...own, twins: indexes };
+  return marks.length === 0 ? own : { ...own, twins: marks };
 }
 
 /** Returns the run with a changed ledger, and its rows. */
 function changed(
   run: SummarizedHead,
-  { isUndecided, ...change }: Partial<EventLedger> & { readonly isUndecided?: true },
+  { isUndecided, repeatedCalls = 0, ...change }:
+    & Partial<EventLedger>
+    & Pick<StoredTrace, "isUndecided" | "repeatedCalls">,
   sets: readonly KvSet[] = [],
 ): CountedOnce {
   const { store, team, id, head } = run;
-  const { isUndecided: _, ...trace } = run.ledger.trace ?? {};
-  const ledger: EventLedger = {
-    ...run.ledger,
-    ...change,
-    trace: { ...trace, ...isUndecided ? { isUndecided } : {} },
+  const { isUndecided: _, repeatedCalls: __, ...trace } = run.ledger.trace ?? {};
+  const decision = {
+    ...isUndecided ? { isUndecided } : {},
+    ...repeatedCalls > 0 ? { repeatedCalls } : {},
   };
+  const ledger: EventLedger = { ...run.ledger, ...change, trace: { ...trace, ...decision } };
   // The head in memory has the former totals.
   store.heads.forget(pendingName(team, id));
   const repricings = head.repricings + ledger.repricings - run.ledger.repricings;

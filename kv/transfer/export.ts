@@ -155,7 +155,7 @@ function eventsLine({ team, id }: LedgerAt, events: readonly PagedEvent[]): stri
 function eventJson({ id, type, ts, turn, unreadable, flags, data, twin, ...price }: PagedEvent) {
   const { cost, pricedBy } = twin ?? price;
   const priced = pricedBy === null ? {} : { cost: `${cost}`, priced_by: pricedBy };
-  const fields = rawOf({ id, type, ts, turn, unreadable, flags, ...priced, twin: twin && true });
+  const fields = rawOf({ id, type, ts, turn, unreadable, flags, ...priced, twin: twin?.countedBy });
   return `${fields.slice(0, -1)},${rawMember("data", data)}}`;
 }
 

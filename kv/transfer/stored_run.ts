@@ -166,7 +166,9 @@ function pricesOf(events: LineOf<"events">["events"]): BatchPrices {
     const exact = Number(cost);
     return Number.isSafeInteger(exact) ? exact : BigInt(cost);
   });
-  const twins = events.flatMap(({ twin }, i) => twin === true ? [i] : []);
+  const twins = events.flatMap(({ twin }, i) =>
+    twin === undefined ? [] : [[i, twin as EventId] as const]
+  );
   return { matches, by, costs, ...twins.length === 0 ? {} : { twins } };
 }
 

@@ -49,6 +49,20 @@ async function assertIntact(h: Harness): Promise<void> {
   assertEquals(await strayRows(h.store), []);
 }
 
+/** Asserts that each call which is not counted names the one that is. */
+async function assertRepeats(h: Harness, { id, trace }: Answer["json"]): Promise<void> {
+  const { events, events_cursor } = (await h.get(`/v1/runs/${id}?events_limit=200`)).json;
+  assertEquals(events_cursor, null);
+  const calls: Answer["json"][] = events.filter(({ type }: Answer["json"]) => type === "llm_call");
+  const repeats = calls.filter(({ counted_by }) => counted_by !== undefined);
+  assertEquals(repeats.length, trace.repeated_calls);
+  for (const { counted_by, cost_usd, data } of repeats) {
+    const counted = calls.find(({ id }) => id === counted_by);
+    assertEquals([cost_usd, counted.counted_by], [0, undefined]);
+    assert(trace.scopes.includes(counted.data.span.scope) && data.span.id !== counted.data.span.id);
+  }
+}
+
 async function assertRuns(h: Harness, { runs, total }: ExpectedExport): Promise<void> {
   const sums = { calls: 0, input: 0, output: 0, cached: 0 };
   for (const { trace, agent, status, calls, tools, labels } of runs) {
@@ -62,6 +76,7 @@ async function assertRuns(h: Harness, { runs, total }: ExpectedExport): Promise<
     }
     const { calls: explained } = (await h.get(`/v1/runs/run_eu_${trace}/cost`)).json;
     assertEquals(explained.length, calls);
+    await assertRepeats(h, run);
     sums.calls += calls;
     sums.input += run.usage.input_tokens;
     sums.output += run.usage.output_tokens;

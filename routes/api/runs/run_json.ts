@@ -17,6 +17,7 @@ import { type Metadata, writeMetadata } from "../../../domain/runs/metadata.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { CLOSED_BY, type Score } from "../../../domain/runs/run.ts";
 import { type StageProgress, STAGES } from "../../../domain/runs/stages.ts";
+import type { RunTrace } from "../../../domain/runs/trace_facts.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import { decodeCursor, encodeCursor } from "../../http/query.ts";
 import { checkSeverity, checkStatus } from "../checks/fields.ts";
@@ -135,6 +136,11 @@ const event = shape.objectValue<PagedEvent>("Event", {
   priced_by: shape.wire(z.string().nullable()).optional(
     ({ type, pricedBy }) => type === "llm_call" ? pricedBy?.row.id ?? null : undefined,
     "Id of the rate card row that priced an `llm_call`, or null.",
+  ),
+  counted_by: shape.idValue("evt").optional(
+    ({ twin }) => twin?.countedBy,
+    "Event of another instrumentation that told the same model call, and that is counted instead of " +
+      "this one. Absent for all other events.",
   ),
 });
 
@@ -255,6 +261,18 @@ const judgeResult = shape.objectValue<JudgeResult>("JudgeResult", {
   revision: shape.countValue.orNull("revision", "Revision of the cost that was judged."),
 });
 
+const runTrace = shape.objectValue<RunTrace>("RunTrace", {
+  agent: shape.textValue.orNull("agent", "Name of its agent so far, also while the run has none."),
+  scopes: shape.listValue(shape.textValue)(
+    "scopes",
+    "Instrumentations that told its model calls, sorted.",
+  ),
+  repeated_calls: shape.countValue(
+    "repeatedCalls",
+    "Model calls that several of them told, and that are counted once.",
+  ),
+});
+
 /** Response of `GET /v1/runs/{id}`. */
 export const runAnswer = shape.objectValue<RunView>("Run", {
   ...HEAD,
@@ -306,6 +324,10 @@ export const runAnswer = shape.objectValue<RunView>("Run", {
     "Ids of its incidents, oldest first.",
   ),
   links: links((run) => run),
+  trace: runTrace.optional(
+    ({ trace }) => trace ?? undefined,
+    "Facts of its spans of OpenTelemetry. Absent without spans.",
+  ),
   processing: shape.listValue(stage)(
     "processing",
     "Processing stages after the close; empty while open.",
