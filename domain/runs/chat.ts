@@ -1,6 +1,7 @@
 /**
  * Reads the messages of a model call from the usual shapes of providers: OpenAI chat completions and
- * responses, Anthropic messages, Gemini contents, and plain texts.
+ * responses, Anthropic messages, Gemini contents, and plain texts; and from those of instrumentations:
+ * the parts of OpenTelemetry, the messages of LangChain and of the Vercel AI SDK, and requests as sent.
  *
  * @module
  */
@@ -54,9 +55,13 @@ const OUTPUTS = [
 
 /** Reads the messages of a model call's data, with the result of each tool call that has one. */
 export function chatOf(data: JsonFields): Chat {
-  const request = isObject(data.request) ? data.request : {};
-  const system = data.system ?? data.systemInstruction ?? data.instructions ?? request.system;
-  const sent = INPUTS.map((name) => data[name] ?? request[name]).find(isPresent);
+  // Instrumentations send the complete request as what went in.
+  const isWhole = isRequest(data.input);
+  const request = isWhole ? data.input as JsonFields : isObject(data.request) ? data.request : {};
+  const system = [data, request].flatMap((of) => [of.system, of.systemInstruction, of.instructions])
+    .find(isPresent);
+  const sent = INPUTS.map((name) => isWhole ? request[name] : data[name] ?? request[name])
+    .find(isPresent);
   const answer = OUTPUTS.map((name) => data[name]).find(isPresent);
   const messages = [
     ...isPresent(system) ? messagesOf(system, "system") : [],
@@ -70,6 +75,11 @@ export function chatOf(data: JsonFields): Chat {
     input: paired.slice(0, first).slice(-MESSAGES_MAX),
     output: paired.slice(first).slice(0, MESSAGES_MAX),
   };
+}
+
+function isRequest(value: unknown): boolean {
+  return isObject(value) && value.role === undefined &&
+    INPUTS.some((name) => Array.isArray(value[name]));
 }
 
 /** Adds tool calls that stand beside the text of an answer. */
@@ -88,31 +98,34 @@ function isPresent(value: unknown): boolean {
 
 function messagesOf(value: unknown, role: string): ChatMessage[] {
   if (!Array.isArray(value)) return [messageOf(value, role)];
+  // A batch of one conversation.
+  if (value.length === 1 && Array.isArray(value[0])) return messagesOf(value[0], role);
   const list = role === "user" ? value.slice(-LIST_MAX) : value.slice(0, LIST_MAX);
   const isParts = list.every((item) => isObject(item) && item.role === undefined && isPart(item));
   if (isParts) return [{ role, parts: list.flatMap(partsOf) }];
-  return list.map((item) => messageOf(item, role));
+  return list.map((item) => messageOf(item, role)).filter(({ parts }) => parts.length > 0);
 }
 
 /** Returns whether an item is part of a message, not a message. */
 function isPart(item: JsonFields): boolean {
   const { type } = item;
-  if (typeof type !== "string") return "text" in item || "functionCall" in item;
-  return PART_TYPES.has(type);
+  if (typeof type === "string") return PART_TYPES.has(type);
+  return "functionCall" in item || "toolCallId" in item || "text" in item && !("message" in item);
 }
 
 const PART_TYPES: ReadonlySet<string> = new Set([
   ...["text", "input_text", "output_text", "thinking", "image", "image_url", "input_image"],
-  ...["tool_use", "tool_result"],
+  ...["tool_use", "tool_result", "reasoning"],
 ]);
 
-function messageOf(value: unknown, role: string): ChatMessage {
+function messageOf(sent: unknown, role: string): ChatMessage {
+  const value = unwrapped(sent);
   if (!isObject(value)) return { role, parts: partsOf(value) };
   // A choice or candidate holds the message.
   const inner = value.message ?? (isObject(value.content) ? value.content : undefined);
   if (isObject(inner)) return messageOf(inner, role);
   // An answer may hold choices or output items itself.
-  for (const name of ["choices", "candidates", "output"]) {
+  for (const name of ["choices", "candidates", "output", "generations"]) {
     const list = value[name];
     if (Array.isArray(list) && list.length > 0) {
       return { role, parts: messagesOf(list, role).flatMap(({ parts }) => parts) };
@@ -122,16 +135,37 @@ function messageOf(value: unknown, role: string): ChatMessage {
     (value.type === "function_call_output" ? "tool" : undefined);
   const name = typeof own === "string" ? ROLES.get(own) ?? own : role;
   const callId = textOf(value.tool_call_id);
-  if (callId !== null || name === "tool" && value.type === undefined) {
+  const hasParts = Array.isArray(value.parts ?? value.content);
+  if (callId !== null || name === "tool" && value.type === undefined && !hasParts) {
     return { role: "tool", parts: [{ kind: "result", id: callId, value: value.content }] };
   }
   const content = value.content ?? value.parts ?? value.text ?? value.summary;
+  if (Array.isArray(content) && content.length === 0 && typeof own === "string") {
+    return { role: name, parts: callsOf(value.tool_calls) };
+  }
   const parts = [
     ...isPresent(content) ? partsOf(content) : [],
     ...callsOf(value.tool_calls),
   ];
   return { role: name, parts: parts.length > 0 ? parts : partsOf(value) };
 }
+
+/** Returns a message of LangChain without its wrapping; other values as they are. */
+function unwrapped(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const { kwargs, id, type, data } = value;
+  if (value.lc !== undefined && isObject(kwargs) && Array.isArray(id)) {
+    const kind = /^(Human|AI|System|Tool)Message/.exec(String(id.at(-1)))?.[1]?.toLowerCase();
+    return kind === undefined ? value : { ...kwargs, role: kind };
+  }
+  if (typeof type !== "string" || !MESSAGE_TYPES.has(type) || value.role !== undefined) {
+    return value;
+  }
+  return { ...isObject(data) ? data : value, type: undefined, role: type };
+}
+
+/** Types of LangChain's messages, which are their roles. */
+const MESSAGE_TYPES: ReadonlySet<string> = new Set(["human", "ai", "system", "tool"]);
 
 /** Roles with another name at some provider. */
 const ROLES = new Map([["model", "assistant"], ["developer", "system"], ["human", "user"], [
@@ -144,12 +178,15 @@ function partsOf(value: unknown): ChatPart[] {
   if (typeof value === "string") return [{ kind: "text", text: value }];
   if (!isObject(value)) return [{ kind: "text", text: JSON.stringify(value) }];
   const { type } = value;
-  if (type === "tool_use" || type === "function_call" || type === "tool_call") {
-    return [callPart(value.call_id ?? value.id, value.name, value.input ?? value.arguments)];
+  if (typeof type === "string" && RESULT_TYPES.has(type)) {
+    const id = textOf(value.tool_use_id ?? value.call_id ?? value.toolCallId ?? value.id);
+    const result = value.content ?? value.output ?? value.result ?? value.response;
+    return [{ kind: "result", id, value: result }];
   }
-  if (type === "tool_result" || type === "function_call_output") {
-    const id = textOf(value.tool_use_id ?? value.call_id);
-    return [{ kind: "result", id, value: value.content ?? value.output }];
+  const callId = value.call_id ?? value.toolCallId ?? value.id;
+  if (typeof type === "string" && CALL_TYPES.has(type) || value.toolCallId !== undefined) {
+    const input = value.input ?? value.arguments ?? value.args;
+    return [callPart(callId, value.name ?? value.toolName, input)];
   }
   if (isObject(value.functionCall)) {
     const { name, args, id } = value.functionCall;
@@ -160,12 +197,23 @@ function partsOf(value: unknown): ChatPart[] {
     return [{ kind: "result", id: textOf(id ?? name), value: response }];
   }
   if (typeof value.text === "string") return [{ kind: "text", text: value.text }];
+  if (typeof value.content === "string" && (type === "text" || type === "reasoning")) {
+    return [{ kind: type === "text" ? "text" : "note", text: value.content }];
+  }
   if (typeof value.thinking === "string") return [{ kind: "note", text: value.thinking }];
   if (typeof type === "string" && NOT_SHOWN.test(type)) {
     return [{ kind: "note", text: `${type}, not shown` }];
   }
   return [{ kind: "value", value }];
 }
+
+/** Types of parts that call a tool, and of those with its result. */
+const CALL_TYPES: ReadonlySet<string> = new Set([
+  ...["tool_use", "function_call", "tool_call", "tool-call"],
+]);
+const RESULT_TYPES: ReadonlySet<string> = new Set([
+  ...["tool_result", "function_call_output", "tool_call_response", "tool-result"],
+]);
 
 /** Types of parts that are no text. */
 const NOT_SHOWN = /image|audio|file|video|document|redacted/;
@@ -232,11 +280,18 @@ export function toolUseOf(data: JsonFields): ToolUse {
   const of = isObject(data.function) ? data.function : data;
   const first = (names: readonly string[]) =>
     names.map((name) => data[name] ?? of[name]).find((value) => value !== undefined);
+  const result = decoded(
+    first(["result", "output", "response", "observation", "content", "return"]),
+  );
+  // LangChain wraps the result in a message.
+  const message = unwrapped(isObject(result) && isObject(result.output) ? result.output : result);
   return {
-    id: textOf(data.tool_call_id ?? data.call_id ?? data.tool_use_id ?? data.id),
+    id: textOf(
+      data.tool_call_id ?? data.call_id ?? data.tool_use_id ?? data.tool_invocation_id ?? data.id,
+    ),
     input: decoded(
       first(["arguments", "args", "input", "parameters", "params", "command", "action"]),
     ),
-    result: decoded(first(["result", "output", "response", "observation", "content", "return"])),
+    result: isObject(message) && message.role === "tool" ? message.content : result,
   };
 }

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type Chat, chatOf, toolUseOf } from "../../../../domain/runs/chat.ts";
+import { recordedExport, runsOf, spansOf } from "../../../support/builders/spans.ts";
 
 /** A chat in few words: `user: text`, calls as `name(input) = result`. */
 function outline({ input, output }: Chat): string[] {
@@ -106,8 +107,69 @@ Deno.test("chat: plain texts, and a request with its response", () => {
   assertEquals(outline(chatOf({ model: "m" })), []);
 });
 
+const ASKED = "user: weather in Paris?";
+const CALLED = '> assistant: get_weather({"city":"Paris"})';
+const RAINS = "> assistant: It rains in Paris.";
+
+/** Messages of the first call that has some, in the recorded exports of products. */
+const RECORDED: Readonly<Record<string, readonly string[]>> = {
+  ai6: [ASKED, CALLED.replace("get_", "")],
+  ai7: [ASKED, CALLED.replace("get_", "")],
+  dbl: ["user: hello", RAINS],
+  lf: ["user: weather?", RAINS],
+  oi: ["user: weather?", RAINS],
+  trl: ["user: weather?", RAINS],
+  "py-agno": [ASKED, CALLED],
+  "py-langfuse": [ASKED, CALLED],
+  "py-langsmith-otel": [ASKED, CALLED.replace("get_", "")],
+  "py-litellm": [ASKED],
+  "py-logfire": [ASKED, CALLED],
+  "py-mlflow": [ASKED, CALLED],
+  "py-oi-langgraph": [ASKED, CALLED.replace("get_", "")],
+  "py-oi-openai": [ASKED, CALLED],
+  "py-openlit": [ASKED, CALLED],
+  "py-phoenix": [ASKED, CALLED],
+  "py-pydantic": [ASKED, CALLED],
+  "py-traceloop": [ASKED, CALLED],
+};
+
+Deno.test("chat: instrumentations of OpenTelemetry, as recorded", async () => {
+  const read: Record<string, readonly string[] | undefined> = {};
+  for (const name of Object.keys(RECORDED)) {
+    const events = runsOf(spansOf(await recordedExport(name))).flatMap(({ events }) => events);
+    read[name] = events.filter(({ type }) => type === "llm_call")
+      .map(({ data }) => outline(chatOf(JSON.parse(data))))
+      .find(({ length }) => length > 0);
+  }
+  assertEquals(read, RECORDED);
+});
+
+Deno.test("chat: results of tools as OpenTelemetry, LangChain and the AI SDK send them", () => {
+  const call = { id: "c1", name: "f", arguments: { a: 1 } };
+  const expected = ['assistant: f({"a":1}) = "done"'];
+  const otel = [
+    { role: "assistant", parts: [{ type: "tool_call", ...call }] },
+    { role: "tool", parts: [{ type: "tool_call_response", id: "c1", response: "done" }] },
+  ];
+  const langChain = [[
+    { type: "ai", data: { content: "", tool_calls: [{ id: "c1", name: "f", args: { a: 1 } }] } },
+    { lc: 1, id: ["x", "ToolMessage"], kwargs: { content: "done", tool_call_id: "c1" } },
+  ]];
+  const vercel = [
+    {
+      role: "assistant",
+      content: [{ type: "tool-call", toolCallId: "c1", toolName: "f", input: { a: 1 } }],
+    },
+    { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", output: "done" }] },
+  ];
+  for (const input of [otel, langChain, vercel]) assertEquals(outline(chatOf({ input })), expected);
+});
+
 Deno.test("chat: any JSON is read without an error", () => {
-  const names = ["messages", "input", "choices", "content", "role", "type", "tool_calls", "text"];
+  const names = [
+    ...["messages", "input", "choices", "content", "role", "type", "tool_calls", "text"],
+    ...["lc", "kwargs", "data", "generations", "parts", "toolCallId"],
+  ];
   const tree = fc.letrec((tie) => ({
     value: fc.oneof(
       { depthSize: "small" },
@@ -125,5 +187,13 @@ Deno.test("chat: any JSON is read without an error", () => {
 Deno.test("tool: arguments and result by their usual names", () => {
   const use = toolUseOf({ call_id: "c1", arguments: '{"a":1}', output: { b: 2 } });
   assertEquals(use, { id: "c1", input: { a: 1 }, result: { b: 2 } });
+  for (
+    const output of [{ output: { type: "tool", content: "ok" } }, {
+      type: "tool",
+      data: { content: "ok" },
+    }]
+  ) {
+    assertEquals(toolUseOf({ tool_invocation_id: "c2", output }).result, "ok");
+  }
   assertEquals(toolUseOf({ function: { name: "f", arguments: "{}" } }).input, {});
 });
