@@ -97,6 +97,7 @@ const ORDER: Record<string, readonly string[]> = {
 const ROOT_ENTRIES = new Set([
   ".ci",
   ".git",
+  ".github",
   ".gitignore",
   "CONTRIBUTING.md",
   "LICENSE",

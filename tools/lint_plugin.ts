@@ -1,4 +1,8 @@
-/** Lint rule `runledger/pure-domain`: `domain/` uses no clock, randomness, network or runtime. */
+/**
+ * Lint rules of the project: `runledger/pure-domain`, by which `domain/` uses no clock, randomness,
+ * network or runtime, and `runledger/comment-opening`, by which a doc comment begins with a verb or
+ * with the noun that it documents.
+ */
 
 const DOMAIN = new URL("../domain/", import.meta.url).pathname;
 
@@ -16,6 +20,20 @@ const IMPURE_CALLS = new Set(["Date.now", "Math.random"]);
 const plugin: Deno.lint.Plugin = {
   name: "runledger",
   rules: {
+    "comment-opening": {
+      create(context) {
+        return {
+          Program() {
+            for (const comment of context.sourceCode.getAllComments()) {
+              const [, word] = /^\*[\s*]*(What|Whether|Who|How)\b/.exec(comment.value) ?? [];
+              if (comment.type !== "Block" || word === undefined) continue;
+              const message = `A doc comment begins with a verb or a noun, not with "${word}"`;
+              context.report({ range: comment.range, message });
+            }
+          },
+        };
+      },
+    },
     "pure-domain": {
       create(context) {
         if (!context.filename.startsWith(DOMAIN)) return {};

@@ -109,10 +109,8 @@ export type Twin = readonly [index: number, countedBy: EventId];
 
 /** Returns the indexes of the events whose call another event counts. */
 export function twinIndexes({ twins = [] }: Pick<BatchPrices, "twins">): ReadonlySet<number> {
-  return twins.length === 0 ? NO_INDEXES : new Set(twins.map(([index]) => index));
+  return new Set(twins.map(([index]) => index));
 }
-
-const NO_INDEXES: ReadonlySet<number> = new Set();
 
 /** Prices of an empty batch. */
 export const NO_PRICES: BatchPrices = { matches: [], by: [], costs: [] };

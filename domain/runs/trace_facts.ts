@@ -149,7 +149,7 @@ function joinScopes(
   return scopes.length === 0 ? undefined : scopes;
 }
 
-/** What a run's ledger keeps of its trace. */
+/** Part of a trace that a run's ledger keeps. */
 export interface StoredTrace extends TraceFacts {
   /** Agent of the run; absent until the trace is closed or its spans name the agent themselves. */
   readonly slug?: string;

@@ -30,7 +30,7 @@ import type { StoredJob } from "./rows.ts";
 /** Source of the scores of judges. */
 export const JUDGE_SOURCE = "judge";
 
-/** What a job is to judge. */
+/** Run that a job judges. */
 export interface Subject {
   /** A job without a try; it has ended if the run is skipped. */
   readonly fresh: JudgeJob;

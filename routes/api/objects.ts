@@ -53,7 +53,7 @@ export interface ObjectApi<Settings, Sent, More> {
     readonly slug: string;
     /** All fields of a request; those of the response follow from it. */
     readonly sent: Readonly<Record<string, unknown>>;
-    /** What the response shows in addition. */
+    /** Members of the response besides the settings. */
     readonly more?: More;
     /** The response, if it does not follow from the request. */
     readonly answer?: object;

@@ -6,7 +6,7 @@ import * as shape from "../../openapi/wire.ts";
 import { objectEndpoints, settingsFields, type ShownObject } from "../objects.ts";
 import { groupValue, spendValue } from "./wire.ts";
 
-/** What is spent of a budget. */
+/** Members of the response besides the settings of a budget. */
 interface BudgetSpend {
   /** Null for a budget of each, and of runs. */
   readonly spend: BudgetVerdict | null;

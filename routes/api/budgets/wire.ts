@@ -34,7 +34,7 @@ function remainingOf({ spent, limit }: BudgetVerdict) {
   return spent.cost > limit ? 0n : limit - spent.cost;
 }
 
-/** What is spent of a budget. */
+/** Spent part of a budget. */
 const SPENT: shape.WireFields<BudgetVerdict> = {
   spent_usd: shape.dollarsValue(({ spent }) => spent.cost, "The spend of `GET /v1/spend`."),
   remaining_usd: shape.dollarsValue(remainingOf),

@@ -27,7 +27,7 @@ import {
 } from "../objects.ts";
 import * as shape from "../../openapi/wire.ts";
 
-/** What is shown of a channel in addition. */
+/** Members of the response besides the settings of a channel. */
 interface ChannelDetails {
   readonly health: ChannelHealth;
   /** A secret that was just generated; null for none. */

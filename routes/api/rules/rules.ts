@@ -4,7 +4,7 @@ import { RULES } from "../../../domain/alerts/rule_body.ts";
 import * as shape from "../../openapi/wire.ts";
 import { objectEndpoints, settingsFields, type ShownObject } from "../objects.ts";
 
-/** What is shown of a rule in addition. */
+/** Members of the response besides the settings of a rule. */
 interface Overflowing {
   /** Groups that share one incident; null for none. */
   readonly overflow: RuleOverflow | null;

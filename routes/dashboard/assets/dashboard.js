@@ -39,7 +39,7 @@ if (root.dataset.now !== undefined) showZone();
 // The server offers a zone once it knows one. This is before the first frame, so nothing moves.
 document.querySelector("[data-choice=time]")?.removeAttribute("hidden");
 
-/** What the choices of the account menu change in place. */
+/** Changes in place by the choices of the account menu. */
 const CHOICES = {
   theme(value) {
     if (value === "system") delete root.dataset.theme;

@@ -24,7 +24,7 @@ export interface CallCounts {
   cache_write_tokens: number;
 }
 
-/** What a ledger can know of an export; the provider's own log is its source where there is one. */
+/** Facts that a ledger can know of an export; the provider's own log is its source where there is one. */
 export interface ExpectedExport {
   readonly product: string;
   readonly runs: readonly {
@@ -110,7 +110,7 @@ export function collect(
   return runs;
 }
 
-/** What a run says, to compare it with another of the same spans. */
+/** A run in comparable words, to compare it with another of the same spans. */
 export interface RunResult {
   readonly trace: string;
   readonly agent: string | undefined;

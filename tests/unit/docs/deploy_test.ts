@@ -35,6 +35,20 @@ Deno.test("DEPLOY.md names the files of the app's configuration, which it does n
   }
 });
 
+Deno.test("DEPLOY.md's link has the commands of the app's configuration", () => {
+  const [link = ""] = text.match(/https:\/\/console\.deno\.com\/new\?\S+/) ?? [];
+  const { install, predeploy } = Object.fromEntries(new URL(link).searchParams);
+  assertEquals({ install, predeploy }, { install: deploy.install, predeploy: deploy.predeploy });
+});
+
+Deno.test("the workflow runs everything with the pinned Deno, and the oldest one runs the service", () => {
+  const workflow = read(".github/workflows/ci.yml");
+  const [pinned = ""] = read("README.md").match(/deno@[\d.]+/) ?? [];
+  assertStringIncludes(read(".ci/run"), pinned);
+  assertStringIncludes(workflow, "run: sudo --preserve-env .ci/run");
+  assertStringIncludes(workflow, `run: npx -y ${pinned} task assure versions ${DENO_MIN}`);
+});
+
 Deno.test("DEPLOY.md has the limits of the platform's profile", () => {
   const { drainMs, silentMsMax, memoryMb } = platformOf({ DENO_DEPLOY: "1" });
   const rows: [string, string][] = [

@@ -28,3 +28,11 @@ Deno.test("the domain has no clock, randomness, network or runtime", () => {
     assertEquals(lint("kv/x.ts", source).length, 0, `kv may: ${source}`);
   }
 });
+
+Deno.test("a doc comment begins with a verb or a noun", () => {
+  assertEquals(lint("kv/x.ts", "/** What it does. */\nconst a = 1;").length, 1);
+  assertEquals(lint("kv/x.ts", "/**\n * Whether it may.\n */\nconst a = 1;").length, 1);
+  for (const source of ["/** Row of a run. */", "// What is left.", "/* How */"]) {
+    assertEquals(lint("kv/x.ts", `${source}\nconst a = 1;`), [], source);
+  }
+});

@@ -1,4 +1,4 @@
-/** What single spans say: kind, usage, failure, labels, and the events that they become. */
+/** Facts of single spans: kind, usage, failure, labels, and the events that they become. */
 import { assert, assertEquals } from "@std/assert";
 import type { JsonFields } from "../../../../domain/core/body.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
