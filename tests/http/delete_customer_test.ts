@@ -87,16 +87,6 @@ Deno.test("DELETE a customer: 200 with a receipt that can be read later, and a n
   assertEquals([next.status, next.json.runs, next.json.id === id], [200, 0, false]);
 });
 
-Deno.test("GET a deletion: an unknown, a foreign and a malformed id get the same bytes", async () => {
-  await using h = await Harness.open();
-  const { key } = await h.addTeam("business");
-  const { id } = (await remove(h, "acme")).json;
-  const unknown = await h.get(`/v1/deletions/${UNKNOWN}`);
-  assertEquals([unknown.status, unknown.json.error], [404, "not_found"]);
-  assertEquals((await h.get(`/v1/deletions/${id}`, { key })).text, unknown.text);
-  assertEquals((await h.get("/v1/deletions/x")).text, unknown.text);
-});
-
 Deno.test("DELETE a customer: names are used as sent, and impossible names are refused", async () => {
   await using h = await Harness.open();
   const names = ["a/b", "ä ö?#%", "😀".repeat(256), '"', "(unattributed)", "%41"];

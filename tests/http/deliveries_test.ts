@@ -79,16 +79,6 @@ Deno.test("GET deliveries: every try, and what receivers answered for admin alon
   }
 });
 
-Deno.test("send a delivery again: the scope admin, and 404 for an unknown one", async () => {
-  await using h = await Harness.open({ deps: { deliveries: fakeStore().store } });
-  const reader = await h.addKey({ kind: "api_key", scopes: ["read"] });
-  const again = (id: string, key = h.key) =>
-    h.request("POST", `/v1/deliveries/${id}/resend`, { key });
-  assertEquals((await again(ONE)).json, WIRE);
-  assertEquals((await again(ONE, reader)).status, 403);
-  assertEquals((await again(idOfNumber("whd", 2))).json.error, "not_found");
-});
-
 Deno.test("test a channel: its result, 404 for an unknown one, 429 for one too many", async () => {
   const results = new Map<string, DeliveryTry | "limited">([
     ["ok", { at: NOON, status: 200, ms: 3, error: null, answer: "ok" }],

@@ -74,24 +74,6 @@ Deno.test("exports: the filters of the list, without its default window", async 
   }
 });
 
-Deno.test("exports: another team's runs are not included, and the scope read is required", async () => {
-  await using h = await Harness.open();
-  await h.post("/v1/heartbeats", aHeartbeat(1));
-  await h.worker.idle();
-  const other = await h.addTeam("team");
-  const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
-  for (const form of FORMS) {
-    const path = `/v1/runs.${form}`;
-    const empty = await h.get(path, { key: other.key });
-    assert(!empty.text.includes(runId(1)));
-    assertEquals((await h.get(path, { key: ingest })).status, 403);
-    assertEquals((await h.get(path, { key: null })).status, 401);
-  }
-  assertEquals(linesOf((await h.get("/v1/runs.ndjson", { key: other.key })).text), [
-    { end: true, runs: 0 },
-  ]);
-});
-
 Deno.test("exports: the response has a file name, and HEAD does not create the export", async () => {
   const runList = new FakeRunList(10);
   await using h = await Harness.open({ deps: { runList } });

@@ -3,15 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/core/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
-import {
-  aFinish,
-  aHeartbeat,
-  aRun,
-  aScore,
-  at,
-  events,
-  runId,
-} from "../support/builders/requests.ts";
+import { aRun, aScore, at, events, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type HarnessOptions } from "../support/harness/harness.ts";
 
 /** A request that provokes a code, and the field its envelope names. */
@@ -173,62 +165,4 @@ Deno.test("a 500 writes the cause to the log and not to the client", async () =>
   assertEquals(answer.status, 500);
   assert(!answer.text.includes("secret detail"));
   assert(h.log.some((line) => line.includes("secret detail")));
-});
-
-Deno.test("decision 7: 405 lists the path's methods in Allow, and OPTIONS returns them", async () => {
-  await using h = await Harness.open();
-  for (
-    const [path, wrong, allow] of [
-      ["/v1/runs", "DELETE", "POST, GET, HEAD, OPTIONS"],
-      [`/v1/runs/${runId(1)}`, "POST", "GET, DELETE, HEAD, OPTIONS"],
-      [`/v1/runs/${runId(1)}/events`, "GET", "POST, OPTIONS"],
-      [`/v1/runs/${runId(1)}/finish`, "PATCH", "POST, OPTIONS"],
-      ["/v1/heartbeats", "GET", "POST, OPTIONS"],
-      ["/v1/keys", "PUT", "POST, GET, HEAD, OPTIONS"],
-    ] as const
-  ) {
-    // Without a credential: the route is checked first (decisions, section 2).
-    const refused = await h.request(wrong, path, { key: null });
-    assertEquals([refused.status, refused.json.error], [405, "method_not_allowed"], path);
-    assertEquals(refused.headers.get("allow"), allow);
-    const options = await h.request("OPTIONS", path, { key: null });
-    assertEquals([options.status, options.text, options.headers.get("allow")], [204, "", allow]);
-    assertEquals(options.headers.get("access-control-allow-origin"), null);
-  }
-});
-
-Deno.test("decisions, section 2: of several faults the earlier check answers", async () => {
-  await using h = await Harness.open();
-  const bad = { key: null, headers: { "Content-Encoding": "br" }, body: "{" };
-  const huge = `{"pad":"${"x".repeat(BODY_BYTES_MAX)}"`;
-  const path = "/v1/runs/bad/finish";
-  for (
-    const [method, where, options, code] of [
-      ["POST", "/v1/nowhere", bad, "not_found"],
-      ["PUT", "/v1/runs", bad, "method_not_allowed"],
-      ["POST", path, bad, "invalid_credential"],
-      ["POST", path, { body: huge }, "payload_too_large"],
-      ["POST", path, { body: "{" }, "invalid_json"],
-      ["POST", path, { body: {} }, "invalid_id"],
-      ["POST", `/v1/runs/${runId(1)}/finish`, { body: {} }, "missing_field"],
-    ] as const
-  ) {
-    const answer = await h.request(method, where, options);
-    assertEquals(answer.json.error, code, `${method} ${where}`);
-  }
-  h.draining = true;
-  const refused = await h.request("POST", path, bad);
-  assertEquals(refused.json.error, "shutting_down", "before the credential");
-  assertEquals((await h.request("POST", "/v1/nowhere", bad)).json.error, "not_found");
-});
-
-Deno.test("decisions, section 2: an id conflict is answered before the agent cap", async () => {
-  await using h = await Harness.open({ tier: "free" });
-  await fillAgents(h);
-  for (const [path, body] of [["/v1/runs", aRun(1)], ["/v1/heartbeats", aHeartbeat(1)]] as const) {
-    const answer = await h.post(path, { ...body, agent: "an eleventh" });
-    assertEquals([answer.status, answer.json.error], [409, "id_conflict"]);
-  }
-  // A finish names no agent, so the cap does not apply.
-  assertEquals((await h.post(`/v1/runs/${runId(99)}/finish`, aFinish())).status, 202);
 });

@@ -18,41 +18,6 @@ const GOOD_INSTANTS: readonly (readonly [sent: string, echoed: string])[] = [
   ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
 ];
 
-const BAD_INSTANTS: readonly unknown[] = [
-  "2026-02-30T12:00:00Z",
-  "2026-02-29T12:00:00Z",
-  "2100-02-29T12:00:00Z",
-  "2026-04-31T12:00:00Z",
-  "2026-13-01T12:00:00Z",
-  "2026-00-01T12:00:00Z",
-  "2026-01-00T12:00:00Z",
-  "2026-01-32T12:00:00Z",
-  "2026-11-21T24:00:00Z",
-  "2026-11-21T23:60:00Z",
-  "2026-12-31T23:59:60Z",
-  "2026-11-21T12:00:00+24:00",
-  "2026-11-21T12:00:00+01:60",
-  "2026-11-21T12:00:00+0000",
-  "2026-11-21T12:00:00+00",
-  "2026-11-21T12:00:00",
-  "2026-11-21T12:00Z",
-  "2026-11-21",
-  "2026-11-21 12:00:00Z",
-  "2026-11-21T12:00:00.Z",
-  "2026-11-21T12:00:00,5Z",
-  " 2026-11-21T12:00:00Z",
-  "2026-11-21T12:00:00Z\n",
-  "1969-12-31T23:59:59.999Z",
-  "0000-01-01T00:00:00Z",
-  "10000-01-01T00:00:00Z",
-  "+002026-11-21T12:00:00Z",
-  "٢٠٢٦-11-21T12:00:00Z",
-  "",
-  "now",
-  1_795_262_400_000,
-  {},
-];
-
 Deno.test("decision 12: every format of an instant is echoed and read to the millisecond", async () => {
   await using h = await Harness.open();
   for (const [n, [sent, echoed]] of GOOD_INSTANTS.entries()) {
@@ -68,25 +33,6 @@ Deno.test("decision 12: every format of an instant is echoed and read to the mil
       [echoed, echoed, echoed, 0],
     );
   }
-});
-
-Deno.test("decision 12: any other text is invalid_field in every time field", async () => {
-  await using h = await Harness.open();
-  const before = await h.dump();
-  for (const input of BAD_INSTANTS) {
-    const requests = [
-      ["started_at", await h.post("/v1/runs", aRun(1, { started_at: input }))],
-      ["ts", await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1, { ts: input })] })],
-      ["finished_at", await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: input }))],
-      ["started_at", await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: input }))],
-      ["finished_at", await h.post("/v1/heartbeats", aHeartbeat(1, { finished_at: input }))],
-    ] as const;
-    for (const [field, { status, json }] of requests) {
-      const what = JSON.stringify(input);
-      assertEquals([status, json.error, json.field], [400, "invalid_field", field], what);
-    }
-  }
-  assertEquals(await h.dump(), before);
 });
 
 Deno.test("decision 12: retries compare instants, never their text", async () => {
@@ -117,31 +63,6 @@ const GOOD_AGENTS: readonly string[] = [
   "zero\u200bwidth",
 ];
 
-const BAD_AGENTS: readonly unknown[] = [
-  "",
-  " ",
-  " a",
-  "a ",
-  "\ta",
-  "a\n",
-  "\u00a0a",
-  "a\u2003",
-  "a\u2028",
-  "a\u0000b",
-  "a\u001fb",
-  "a\u007fb",
-  "a\u0085b",
-  "\ud800",
-  "a\udc00b",
-  "\udc00\ud800",
-  "x".repeat(129),
-  "😀".repeat(129),
-  7,
-  false,
-  ["a"],
-  {},
-];
-
 Deno.test("decision 13: an agent slug is stored and returned as sent", async () => {
   await using h = await Harness.open();
   for (const [n, agent] of GOOD_AGENTS.entries()) {
@@ -154,23 +75,6 @@ Deno.test("decision 13: an agent slug is stored and returned as sent", async () 
   }
   const { value } = await h.store.reader.get(["agent_count", h.team.id]);
   assertEquals(value, new Deno.KvU64(BigInt(GOOD_AGENTS.length)));
-});
-
-Deno.test("decision 13: any other slug is invalid_field and creates no agent", async () => {
-  await using h = await Harness.open();
-  const before = await h.dump();
-  for (const agent of BAD_AGENTS) {
-    for (
-      const { status, json } of [
-        await h.post("/v1/runs", aRun(1, { agent })),
-        await h.post("/v1/heartbeats", aHeartbeat(1, { agent })),
-      ]
-    ) {
-      const what = JSON.stringify(agent);
-      assertEquals([status, json.error, json.field], [400, "invalid_field", "agent"], what);
-    }
-  }
-  assertEquals(await h.dump(), before);
 });
 
 Deno.test("decision 13: agents that differ in case are two agents, and a retry must name the same one", async () => {

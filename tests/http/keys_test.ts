@@ -1,5 +1,5 @@
 /** `/v1/keys`: creating, listing and revoking a team's credentials. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
 
@@ -42,41 +42,6 @@ Deno.test("POST /v1/keys: without scopes a key may only ingest; repeated scopes 
   assertEquals(none.scopes, ["ingest"]);
   const twice = { kind: "api_key", name: "k", scopes: ["read", "read"] };
   assertEquals((await h.post("/v1/keys", twice)).json.scopes, ["read"]);
-});
-
-Deno.test("POST /v1/keys: each bad body is refused by field and stores nothing", async () => {
-  await using h = await Harness.open();
-  const before = await h.dump();
-  const long = "n".repeat(129);
-  for (
-    const [body, error, field] of [
-      [{ name: "k" }, "missing_field", "kind"],
-      [{ ...API_KEY, kind: null }, "missing_field", "kind"],
-      [{ ...API_KEY, kind: "operator_key" }, "invalid_field", "kind"],
-      [{ kind: "api_key", scopes: ["read"] }, "missing_field", "name"],
-      [{ ...API_KEY, name: null }, "missing_field", "name"],
-      [{ ...API_KEY, name: "" }, "invalid_field", "name"],
-      [{ ...API_KEY, name: " padded" }, "invalid_field", "name"],
-      [{ ...API_KEY, name: long }, "invalid_field", "name"],
-      [{ ...API_KEY, name: "a\nb" }, "invalid_field", "name"],
-      [{ ...API_KEY, name: 7 }, "invalid_field", "name"],
-      [{ ...API_KEY, scopes: [] }, "invalid_field", "scopes"],
-      [{ ...API_KEY, scopes: "read" }, "invalid_field", "scopes"],
-      [{ ...API_KEY, scopes: ["root"] }, "invalid_field", "scopes"],
-      [{ ...API_KEY, scopes: [null] }, "invalid_field", "scopes"],
-      [{ kind: "ping_token", name: "t" }, "missing_field", "agent"],
-      [{ ...PING_TOKEN, agent: null }, "missing_field", "agent"],
-      [{ ...PING_TOKEN, agent: "" }, "invalid_field", "agent"],
-      [{ ...PING_TOKEN, agent: long }, "invalid_field", "agent"],
-      [{ ...PING_TOKEN, agent: "\ud800" }, "invalid_field", "agent"],
-    ] as const
-  ) {
-    const answer = await h.post("/v1/keys", body);
-    const what = JSON.stringify(body);
-    assertEquals([answer.status, answer.json.error, answer.json.field], [400, error, field], what);
-    assertStringIncludes(answer.json.message, field, what);
-  }
-  assertEquals(await h.dump(), before);
 });
 
 Deno.test("GET /v1/keys lists all credentials, oldest first, without any secret", async () => {
@@ -122,40 +87,6 @@ Deno.test("DELETE /v1/keys/{id} revokes, and a repeat returns the first revocati
   assertEquals([again.status, again.text], [200, first.text]);
   assertEquals(await h.dump(), before);
   assertEquals((await h.post("/v1/runs", aRun(1), { key: secret })).status, 401);
-});
-
-Deno.test("DELETE /v1/keys/{id}: ids outside the team are all the same 404", async () => {
-  await using h = await Harness.open();
-  const other = await h.addTeam("team");
-  const theirs = (await h.post("/v1/keys", API_KEY, { key: other.key })).json;
-  const before = await h.dump();
-  const unknown = await h.request("DELETE", `/v1/keys/key_eu_${"0".repeat(32)}`);
-  assertEquals([unknown.status, unknown.json.error], [404, "not_found"]);
-  const foreign = await h.request("DELETE", `/v1/keys/${theirs.id}`);
-  assertEquals([foreign.status, foreign.text], [unknown.status, unknown.text]);
-  assertEquals(await h.dump(), before);
-  assertEquals((await h.post("/v1/runs", aRun(1), { key: theirs.secret })).status, 202);
-});
-
-Deno.test("DELETE /v1/keys/{id}: any text used as an id is a 404", async () => {
-  await using h = await Harness.open();
-  const odd = ["x", "%00", "%F0%9F%92%A9", "..%2fkeys", "k".repeat(3_000)];
-  for (const id of odd) {
-    const answer = await h.request("DELETE", `/v1/keys/${id}`);
-    assertEquals([answer.status, answer.json.error], [404, "not_found"], id.slice(0, 20));
-  }
-});
-
-Deno.test("decision 32: another team's keys are invisible", async () => {
-  await using h = await Harness.open();
-  const other = await h.addTeam("team");
-  h.nowMs += 1_000;
-  await h.post("/v1/keys", API_KEY);
-  const theirs = (await h.post("/v1/keys", PING_TOKEN, { key: other.key })).json;
-  const seen = (await h.get("/v1/keys", { key: other.key })).json.keys;
-  assertEquals(seen.map(({ name }: { name: string }) => name), ["test", "backup host"]);
-  const own = (await h.get("/v1/keys")).text;
-  assert(!own.includes(theirs.id));
 });
 
 Deno.test("decision 35: key management does not count as events", async () => {

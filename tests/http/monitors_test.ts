@@ -100,64 +100,6 @@ Deno.test("PUT a monitor: concurrent calls each make one version, or one of them
   assertEquals((await auditOf(h)).length, 12);
 });
 
-Deno.test("PUT a monitor: bad and unknown fields are 400 with their name, before the agent is looked up", async () => {
-  await using h = await openWith("nightly");
-  const cases: [unknown, string, string][] = [
-    [{}, "schedule", "missing_field"],
-    [{ ...DAILY, treshold: 2 }, "treshold", "invalid_field"],
-    [{ ...DAILY, failure_treshold: 2 }, "failure_treshold", "invalid_field"],
-    [{ schedule: { every_seconds: 59 } }, "schedule", "invalid_field"],
-    [{ schedule: { cron: "* * * * * *", tz: "UTC" } }, "schedule", "invalid_field"],
-    [{ schedule: { cron: "0 0 30 2 *", tz: "UTC" } }, "schedule", "invalid_field"],
-    [{ schedule: { every_seconds: 60, cron: "@daily" } }, "schedule", "invalid_field"],
-    [{ schedule: { cron: "0 2 * * *", tz: "Europe/Nowhere" } }, "schedule", "invalid_field"],
-    [{ ...DAILY, grace_seconds: -1 }, "grace_seconds", "invalid_field"],
-    [{ ...DAILY, failure_threshold: 33 }, "failure_threshold", "invalid_field"],
-    [{ ...DAILY, recovery_threshold: 0 }, "recovery_threshold", "invalid_field"],
-    [{ ...DAILY, max_runtime_seconds: 59 }, "max_runtime_seconds", "invalid_field"],
-    [{ ...DAILY, enabled: "yes" }, "enabled", "invalid_field"],
-  ];
-  for (const agent of ["nightly", "unknown"]) {
-    for (const [body, field, error] of cases) {
-      const { status, json } = await put(h, agent, body);
-      assertEquals([status, json.error, json.field], [400, error, field], JSON.stringify(body));
-    }
-  }
-  assertStringIncludes(
-    (await put(h, "nightly", { ...DAILY, failure_treshold: 2 })).json.message,
-    '"failure_threshold"',
-  );
-  assertEquals((await h.get("/v1/monitors")).json.monitors, []);
-});
-
-Deno.test("a monitor: unknown agents, other teams' and impossible slugs are 404 on every call", async () => {
-  await using h = await openWith("nightly", "bare");
-  const other = await h.addTeam("business");
-  await put(h, "nightly", DAILY);
-  const refused = async (method: string, path: string, body: unknown, key?: string) => {
-    const { status, json } = await h.request(method, path, {
-      ...(key === undefined ? {} : { key }),
-      ...(method === "GET" || method === "DELETE" ? {} : { body }),
-    });
-    assertEquals([status, json.error], [404, "not_found"], `${method} ${path}`);
-  };
-  const calls = [["GET", ""], ["DELETE", ""], ["POST", "/pause"], ["POST", "/resume"]] as const;
-  for (const agent of ["unknown", "%00", "%20a", "x".repeat(129)]) {
-    for (const [method, action] of calls) {
-      await refused(method, `/v1/agents/${agent}/monitor${action}`, {});
-    }
-    await refused("PUT", `/v1/agents/${agent}/monitor`, DAILY);
-    await refused("GET", `/v1/agents/${agent}/flips`, null);
-  }
-  for (const [method, action] of calls) {
-    await refused(method, pathOf("bare", action), {});
-    await refused(method, pathOf("nightly", action), {}, other.key);
-  }
-  await refused("PUT", pathOf("nightly"), DAILY, other.key);
-  await refused("GET", "/v1/agents/nightly/flips", null, other.key);
-  assertEquals((await h.get("/v1/monitors", other)).json.monitors, []);
-});
-
 Deno.test("a monitor: a slug with slashes and other characters is decoded once", async () => {
   const slugs = ["a/b", "a%2Fb", "naïve 🦉", "monitor", "agents", "a/monitor"];
   await using h = await openWith(...slugs);

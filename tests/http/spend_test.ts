@@ -1,5 +1,7 @@
 /** `/v1/spend`: cost of runs, over roll-ups written by the worker. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
 import { Harness } from "../support/harness/harness.ts";
 import {
   aContribution,
@@ -176,4 +178,22 @@ Deno.test("GET /v1/spend: sums beyond a number's precision are exact", async () 
   const { totals } = (await h.get("/v1/spend")).json;
   assertEquals(totals.input_tokens, Number(3n * (2n ** 53n - 1n)));
   assertEquals(totals.cost_usd, 2_999_997.000000000003);
+});
+
+Deno.test("GET /v1/spend: a failing store is 503 without details", async () => {
+  const spend: AppDeps["spend"] = {
+    // deno-lint-ignore require-yield -- it fails before the first row
+    async *rows() {
+      await Promise.resolve();
+      throw new StorageUnavailable("Cannot list roll-ups: secret detail");
+    },
+    ask: (_, work) => work(),
+    some: () => Promise.reject(new StorageUnavailable("Cannot read roll-ups: secret detail")),
+  };
+  await using h = await Harness.open({ deps: { spend } });
+  for (const path of ["/v1/spend", "/v1/spend?group_by=model", "/v1/spend/unpriced"]) {
+    const answer = await h.get(path);
+    assertEquals([answer.status, answer.json.error], [503, "storage_unavailable"]);
+    assert(!answer.text.includes("secret"));
+  }
 });
