@@ -8,7 +8,7 @@ import { createProgress, type Io, processIo, ToolFailure } from "./command.ts";
 const HELP = [
   "deno task export FILE [--kv=LEDGER]",
   "Writes a ledger into a new file that `deno task import` of this or a later version reads.",
-  "Stop its services first. docs/UPGRADE.md describes the file.",
+  "Stop its services first. kv/transfer/README.md describes the file.",
 ];
 
 /** Runs the command; returns its exit code. */

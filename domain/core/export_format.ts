@@ -1,5 +1,5 @@
 /**
- * Lines of an export: one JSON object each, described in `docs/UPGRADE.md`.
+ * Lines of an export: one JSON object each, described in `kv/transfer/README.md`.
  *
  * The format has a number of its own (R21): later versions read it, whatever they store.
  *

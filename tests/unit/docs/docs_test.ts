@@ -28,6 +28,7 @@ const BESIDE_THE_CODE = [
   "bench/README.md",
   "docs/decisions/README.md",
   "kv/README.md",
+  "kv/transfer/README.md",
   "routes/dashboard/README.md",
   "tests/assurance/README.md",
 ];

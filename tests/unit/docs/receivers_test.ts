@@ -1,13 +1,13 @@
-/** The receivers in `docs/ALERTS.md` take signed webhooks once, and refuse all others. */
+/** The receivers in `examples/` take signed webhooks once, and refuse all others. */
 import { assertEquals } from "@std/assert";
 import { Webhook } from "standardwebhooks";
 import { isInstalled } from "../../support/harness/commands.ts";
 
 const SECRET = `whsec_${new Uint8Array(32).fill(7).toBase64()}`;
 
-const text = Deno.readTextFileSync(new URL("../../../docs/ALERTS.md", import.meta.url));
+const EXAMPLES = new URL("../../../examples/", import.meta.url).pathname;
 
-/** The receivers: the language of their block, and the commands that may run it. */
+/** The receivers, and the commands that may run them. */
 const RECEIVERS = [
   { language: "js", name: "receiver.mjs", commands: [["node"], [Deno.execPath(), "run", "-A"]] },
   { language: "python", name: "receiver.py", commands: [["python3"]] },
@@ -17,10 +17,6 @@ const RECEIVERS = [
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
-}
-
-function blockOf(language: string): string {
-  return new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s").exec(text)?.[1] ?? "";
 }
 
 /** Sends requests to a receiver once it listens; returns their statuses. */
@@ -57,11 +53,9 @@ for (const { language, name, commands } of RECEIVERS) {
       name: `the receiver in ${language} verifies signatures, run by ${command.split("/").at(-1)}`,
       ignore: !isInstalled(command),
       fn: async () => {
-        const folder = await Deno.makeTempDir({ prefix: "runledger-receiver-" });
-        await Deno.writeTextFile(`${folder}/${name}`, blockOf(language));
         const port = freePort();
         const process = new Deno.Command(command, {
-          args: [...args, `${folder}/${name}`],
+          args: [...args, EXAMPLES + name],
           env: { WEBHOOK_SECRET: SECRET, PORT: String(port) },
           stdout: "piped",
           stderr: "null",
@@ -86,7 +80,6 @@ for (const { language, name, commands } of RECEIVERS) {
         ]);
         process.kill();
         const { stdout } = await process.output();
-        await Deno.remove(folder, { recursive: true });
         assertEquals(statuses, [204, 204, 204, 401, 401, 401, 401]);
         const line = "incident.opened nächtlich failed\n";
         assertEquals(new TextDecoder().decode(stdout), line.repeat(2));
