@@ -13,13 +13,18 @@ import { clientOf, sessionAuth, tokenOf } from "../http/credential.ts";
 import { readQuota } from "../api/teams/usage.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
-import { renderProblemPage, seeOther, submitView } from "./layout/reply.tsx";
+import {
+  type DashboardPage,
+  get,
+  renderProblemPage,
+  seeOther,
+  submitView,
+} from "./layout/page.tsx";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
 import { checksPage } from "./checks/page.tsx";
 import { keysPage } from "./keys/page.tsx";
 import { sendAsset } from "./layout/assets.ts";
-import { type DashboardPage, get } from "./layout/page.ts";
 import { alertsPage } from "./alerts/page.tsx";
 import { overviewPage } from "./overview/page.tsx";
 import { planPage } from "./plan/page.tsx";

@@ -15,7 +15,7 @@ import { PATTERNS } from "../support/builders/patterns.ts";
 
 const CHECKS = "/dashboard/checks";
 const NEW = `${CHECKS}/new/check`;
-const TRIAL = `${CHECKS}/new/trial`;
+const TRIAL = `${NEW}/trial`;
 
 /** Changes fields of a form; each change replaces all values of its name. */
 function changed(fields: [string, string][], changes: Record<string, string>): FormFields {
@@ -116,8 +116,8 @@ Deno.test("checks: what is wrong is said at its field, with the place in the exp
     assertMatch(text, />cost_us &lt; 0\.5<\/textarea>/, "the typed text stays");
   }
   const tried = await refused({ sample: "2" }, TRIAL);
-  assertEquals(wrongFields(tried), []);
-  assertEquals(textOf(tried).match(/Share of the runs must be/g)?.length, 1, "below the button");
+  assertEquals(wrongFields(tried), ["sample"]);
+  assertEquals(textOf(tried).match(/Share of the runs: must be/g)?.length, 1, "below the button");
   assertEquals((await h.get("/v1/checks")).json.checks, []);
 });
 

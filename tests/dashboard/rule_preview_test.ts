@@ -41,9 +41,9 @@ async function preview(h: Harness, kind: string, fields: Record<string, string>)
   const { text } = await reader.get(`${NEW}?kind=${kind}`);
   const kept = fieldsOf(text, RULES_PATH).filter(([name]) => !(name in fields));
   const sent: FormFields = [...kept, ...Object.entries(fields)];
-  const { status, text: page } = await reader.send(`${NEW}/preview`, sent);
+  const { status, text: page } = await reader.send(`${NEW}/trial`, sent);
   assertEquals(status, 200, textOf(page));
-  const [, shown = ""] = /<div id="preview" role="status">(.*?)<\/div>/s.exec(page) ?? [];
+  const [, shown = ""] = /<div id="trial" role="status">(.*?)<\/div>/s.exec(page) ?? [];
   return textOf(shown);
 }
 
@@ -124,7 +124,7 @@ Deno.test("previews: what is wrong is said at its field", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const { text } = await reader.get(`${NEW}?kind=run_cost`);
-  const { status, text: page } = await reader.send(`${NEW}/preview`, [
+  const { status, text: page } = await reader.send(`${NEW}/trial`, [
     ...fieldsOf(text, RULES_PATH).filter(([name]) => name !== "usd"),
     ["usd", "much"],
   ]);

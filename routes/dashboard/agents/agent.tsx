@@ -17,10 +17,9 @@ import {
   runPath,
   RUNS_PATH,
 } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs, Done, Money, Section, Status, Tabs, Tiles } from "../components/elements.tsx";
+import { seeOther, showFormOnProblem, showPage } from "../layout/page.tsx";
+import { Ago, Crumbs, Done, Money, Section, Status, Tabs, Tiles } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
-import { Ago } from "../components/time.tsx";
 import { FAILURES } from "../components/run_state.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 import { MonitorStatus } from "../components/monitor.tsx";

@@ -14,7 +14,7 @@ import { fail } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { nameInPath } from "../../http/query.ts";
 import { readIncidentsOfAgent } from "../alerts/entries.tsx";
-import { confirmedIn } from "../components/list_page.tsx";
+import { confirmedIn } from "../components/table.tsx";
 import { FAILURES } from "../components/run_state.tsx";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { readRecords } from "./named_runs.tsx";

@@ -10,7 +10,7 @@ import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { AGENT_STATES, agentState, stripStart } from "../components/monitor.tsx";
-import type { PageTime } from "../components/time.tsx";
+import type { PageTime } from "../components/elements.tsx";
 import { durationsOf, readDays } from "./agent_load.ts";
 
 /** Agents per page. */

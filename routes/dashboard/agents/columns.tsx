@@ -2,11 +2,10 @@
 import type { Child } from "hono/jsx";
 import { deadlinesOf } from "../../../domain/monitors/monitor.ts";
 import { agentPath } from "../layout/paths.ts";
-import { Money, Sign } from "../components/elements.tsx";
+import { Ago, At, Money, type PageTime, Sign } from "../components/elements.tsx";
 import { countedText, dayText, formatCount, percentText } from "../components/format.ts";
 import { barsOf, MonitorStatus, scheduleText, Strip, STRIP_DAYS } from "../components/monitor.tsx";
 import { type Column, NONE, numberColumn } from "../components/table.tsx";
-import { Ago, At, type PageTime } from "../components/time.tsx";
 import { BOARD_DAYS, type BoardData, type BoardRow } from "./board_load.ts";
 import { CostOfSuccess, durationTexts } from "./metrics.tsx";
 

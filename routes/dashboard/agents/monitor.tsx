@@ -11,9 +11,9 @@ import { OUTCOMES_MAX } from "../../../domain/outcomes/window.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { NO_SUCH_MONITOR } from "../../api/monitors/monitors.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
+import { seeOther, showFormOnProblem } from "../layout/page.tsx";
 import { Crumbs, KeyValues, Section } from "../components/elements.tsx";
-import { ConfirmForm, ConfirmLink } from "../components/list_page.tsx";
+import { ConfirmForm, ConfirmLink } from "../components/table.tsx";
 import {
   atFormField,
   formOf,

@@ -4,11 +4,10 @@ import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { runPath } from "../layout/paths.ts";
-import { Money } from "../components/elements.tsx";
+import { At, Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { RunState, Why } from "../components/run_state.tsx";
 import { type Column, numberColumn } from "../components/table.tsx";
-import { At } from "../components/time.tsx";
 import { failedPathOf, isFailure, reasonOf, titleOf } from "../run/texts.ts";
 
 /** Reads runs without their events; leaves out deleted runs. */

@@ -13,17 +13,21 @@ import { noSuch } from "../../api/objects.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
-import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/list_page.tsx";
-import { InlineNotice, type KeyValue, KeyValues, Section } from "../components/elements.tsx";
+import { confirmedIn, ConfirmForm, ConfirmLink, Table } from "../components/table.tsx";
+import {
+  Ago,
+  At,
+  InlineNotice,
+  type KeyValue,
+  KeyValues,
+  Section,
+} from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
 import { ObjectForm } from "../objects/form.tsx";
 import { formOf as objectForm, objectView, ofObject } from "../objects/pages.tsx";
-import { Ago, At } from "../components/time.tsx";
-import type { View } from "../layout/page.ts";
+import { seeOther, showFormOnProblem, type View } from "../layout/page.tsx";
 import { queryText } from "../layout/paths.ts";
-import { Table } from "../components/table.tsx";
-import { seeOther, showFormOnProblem } from "../layout/reply.tsx";
 import { CHANNEL_PAGES, channelFields, showSecret } from "./channel_form.tsx";
 import { HealthOf } from "./channels.tsx";
 import { deliveryTable, tryText, TYPE_LABELS } from "./delivery_table.tsx";
@@ -88,8 +92,7 @@ function channelView(
         {isAdmin && (
           <Section title="Settings">
             <ObjectForm
-              of={CHANNEL_PAGES.of}
-              action={CHANNEL_PAGES.listPath}
+              pages={CHANNEL_PAGES}
               open={{ fields: channelFields }}
               form={objectForm(CHANNEL_PAGES, channel)}
             />

@@ -12,7 +12,7 @@ import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { Copyable, InlineNotice, SAVED } from "../components/elements.tsx";
-import { seeOther } from "../layout/reply.tsx";
+import { seeOther } from "../layout/page.tsx";
 import { type FieldBuilder, type FormValues, isStored } from "../objects/form.tsx";
 import { ObjectCrumbs, type ObjectPages } from "../objects/pages.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";

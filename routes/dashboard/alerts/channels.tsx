@@ -2,11 +2,9 @@
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import type { Handler } from "../../http/admission.ts";
-import { Done, Sign } from "../components/elements.tsx";
-import { listPage } from "../components/list_page.tsx";
+import { Ago, Done, Sign } from "../components/elements.tsx";
+import { type Column, listPage } from "../components/table.tsx";
 import { VariantLinks } from "../objects/pages.tsx";
-import type { Column } from "../components/table.tsx";
-import { Ago } from "../components/time.tsx";
 import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { loadChannels } from "./alerts_load.ts";

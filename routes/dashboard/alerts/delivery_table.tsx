@@ -1,12 +1,11 @@
 /** The table of deliveries, with every try. */
-import { Sign } from "../components/elements.tsx";
+import { At, Sign } from "../components/elements.tsx";
 import type { ChannelType } from "../../../domain/channels/channel.ts";
 import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/channels/delivery.ts";
 import type { MessageEvent } from "../../../domain/channels/message.ts";
 import { durationText } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import type { Column, TableProps } from "../components/table.tsx";
-import { At } from "../components/time.tsx";
 import { channelPath, deliveryPath, incidentPath } from "./paths.ts";
 
 /** Names of types. */

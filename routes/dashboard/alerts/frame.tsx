@@ -8,9 +8,8 @@ import { mayAdmin } from "../../http/access.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { Tabs } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
-import type { View } from "../layout/page.ts";
+import { showPage, type View } from "../layout/page.tsx";
 import { ALERTS_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
 import {
   CHANNELS_PATH,
   DELIVERIES_PATH,

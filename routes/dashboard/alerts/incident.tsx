@@ -6,11 +6,10 @@ import {
   type TimelineEntry,
 } from "../../../domain/alerts/incident.ts";
 import { NAMED_RUN_COLUMNS } from "../agents/named_runs.tsx";
-import { LabelList, Section, Sign } from "../components/elements.tsx";
+import { At, LabelList, Section, Sign } from "../components/elements.tsx";
 import { durationText, formatCount, listed } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
 import { Table } from "../components/table.tsx";
-import { At } from "../components/time.tsx";
 import { Actor } from "../keys/labels.tsx";
 import { ALERTS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { comparePath } from "../run/paths.ts";

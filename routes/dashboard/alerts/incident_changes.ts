@@ -11,7 +11,7 @@ import { madeBy } from "../../http/context.ts";
 import { idInPath } from "../../http/query.ts";
 import { bodyOf } from "../components/form_fields.tsx";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
-import { seeOther } from "../layout/reply.tsx";
+import { seeOther } from "../layout/page.tsx";
 import { incidentPath } from "./paths.ts";
 
 /** Changes of an incident by hand. */

@@ -5,12 +5,11 @@ import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { idInPath } from "../../http/query.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
-import { type DashboardPage, get, post } from "../layout/page.ts";
+import { type DashboardPage, get, post } from "../layout/page.tsx";
 import { ALERTS_PATH, queryText } from "../layout/paths.ts";
-import { Empty, Feed } from "../components/elements.tsx";
+import { At, Empty, Feed } from "../components/elements.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { enableRoute, objectRoutes } from "../objects/pages.tsx";
-import { At } from "../components/time.tsx";
 import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { backToChannel, showChannel, submitRotation, submitTest } from "./channel.tsx";
 import { showChannels } from "./channels.tsx";
@@ -20,14 +19,13 @@ import { incidentEntry } from "./entries.tsx";
 import { IncidentPanels } from "./incident.tsx";
 import { submitChange, submitIncidentSilence } from "./incident_changes.ts";
 import { readIncidentDetails, readOpenList } from "./alerts_load.ts";
-import { RULE_PAGES, showRule, showRules, submitPreview } from "./rules.tsx";
+import { RULE_PAGES, showRule, showRules } from "./rules.tsx";
 import { showSilences, SILENCE_PAGES, submitSilenceEnd } from "./silences.tsx";
 import {
   CHANNELS_PATH,
   DELIVERIES_PATH,
   HISTORY_PATH,
   NEW_CHANNEL_PATH,
-  PREVIEW_RULE_PATH,
   RULES_PATH,
   SILENCES_PATH,
 } from "./paths.ts";
@@ -139,7 +137,6 @@ export const alertsPage: DashboardPage = {
     get(`${RULES_PATH}/:slug`, showRule),
     ...objectRoutes(RULE_PAGES),
     enableRoute(RULE_PAGES),
-    post(PREVIEW_RULE_PATH, submitPreview, admin),
     get(CHANNELS_PATH, showChannels),
     get(`${CHANNELS_PATH}/:slug`, showChannel),
     ...objectRoutes(CHANNEL_PAGES),

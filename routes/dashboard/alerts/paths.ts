@@ -12,9 +12,6 @@ export const NEW_RULE_PATH = `${ALERTS_PATH}/new-rule`;
 export const NEW_CHANNEL_PATH = `${ALERTS_PATH}/new-channel`;
 export const NEW_SILENCE_PATH = `${ALERTS_PATH}/new-silence`;
 
-/** Previews the rule of a form. */
-export const PREVIEW_RULE_PATH = `${NEW_RULE_PATH}/preview`;
-
 /** Path of an incident, or of one of its forms. */
 export const incidentPath = pathsBelow<"/silence">(`${ALERTS_PATH}/incidents`);
 

@@ -5,31 +5,18 @@ import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
 import { PREVIEW, type RulePreview } from "../../../domain/alerts/preview.ts";
 import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
-import { Done, InlineNotice } from "../components/elements.tsx";
-import { atFormField, type Option } from "../components/form_fields.tsx";
+import { Ago, Done, InlineNotice } from "../components/elements.tsx";
+import { type Option } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
-import { listPage } from "../components/list_page.tsx";
-import type { Column } from "../components/table.tsx";
-import { Ago } from "../components/time.tsx";
-import { showFormOnProblem, showPage } from "../layout/reply.tsx";
-import {
-  bodyIn,
-  type FieldBuilder,
-  type FormValues,
-  namesIn,
-  schemaOf,
-  submitted,
-  wrongDuration,
-} from "../objects/form.tsx";
+import { type Column, listPage } from "../components/table.tsx";
+import { bodyIn, type FieldBuilder, type FormValues, namesIn, schemaOf } from "../objects/form.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
-import { enableColumn, formView, type ObjectPages, showObject } from "../objects/pages.tsx";
+import { enableColumn, type ObjectPages, showObject } from "../objects/pages.tsx";
 import { readSetup, showAlerts, withTabs } from "./frame.tsx";
 import { SeverityTag } from "./labels.tsx";
-import { NEW_RULE_PATH, PREVIEW_RULE_PATH, rulePath, RULES_PATH } from "./paths.ts";
+import { NEW_RULE_PATH, rulePath, RULES_PATH } from "./paths.ts";
 import {
   channelWords,
   MISSED_LABELS,
@@ -210,11 +197,22 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
     const [group_by] = FITTING[kindIn(new URL(c.req.url).searchParams)].groups;
     return {
       empty: { params: { consecutive: 3 }, group_by },
-      buttons: <PreviewButton />,
-      below: <Preview of={null} />,
       fields: (field, form) => formFields(field, form, setup.channels, known),
       frame: (view) => withTabs(c, setup, "rules", view),
     };
+  },
+  trial: {
+    label: "Show what it would have done",
+    run: async (c, deps, form) => {
+      const parsed = RULES.parse(bodyIn(schemaOf(RULES, form), form), deps.environment.now());
+      if (!parsed.ok) return parsed;
+      const { settings } = parsed.value;
+      const preview = await deps.rulePreviews.preview(c.get("principal").team, settings);
+      const value = preview === null
+        ? <InlineNotice kind="bad">Rules of this kind have no preview.</InlineNotice>
+        : <InlineNotice kind="good">{previewWords(preview)}</InlineNotice>;
+      return { ok: true, value };
+    },
   },
 };
 
@@ -234,37 +232,6 @@ export const showRule = showObject(
   },
 );
 
-/** Previews the rule by the fields as they are; without scripts, it leads to a page. */
-function PreviewButton() {
-  return (
-    <button
-      type="submit"
-      class="btn"
-      formaction={PREVIEW_RULE_PATH}
-      hx-post={PREVIEW_RULE_PATH}
-      hx-target="#preview"
-      hx-swap="innerHTML"
-      hx-select="#preview > *, main > .empty"
-      hx-sync="this:drop"
-    >
-      Show what it would have done
-    </button>
-  );
-}
-
-/** The place of a preview, or of the reason that there is none. */
-function Preview({ of }: { readonly of: RulePreview | string | null }) {
-  return (
-    <div id="preview" role="status">
-      {of !== null && (
-        <InlineNotice kind={typeof of === "string" ? "bad" : "good"}>
-          <p>{typeof of === "string" ? `${of}.` : previewWords(of)}</p>
-        </InlineNotice>
-      )}
-    </div>
-  );
-}
-
 /** Returns a preview as a sentence, such as "It would have opened 3 incidents in the last 14 days." */
 function previewWords({ opened, fromMs, isCut }: RulePreview): string {
   const incidents = opened === 0 ? "no incident" : countedText(opened, "incident");
@@ -274,19 +241,3 @@ function previewWords({ opened, fromMs, isCut }: RulePreview): string {
   }. A preview ends ` +
     `after ${formatCount(PREVIEW.outcomesMax)} outcomes or ${PREVIEW.msMax / 1_000} s.`;
 }
-
-/** Shows what the form's rule would have done. Stores nothing. */
-export const submitPreview: Handler = async (c, deps) => {
-  const open = await RULE_PAGES.open(c, deps);
-  const form = submitted(c.get("form"));
-  const viewOf = (of: RulePreview | string, problem: Problem | null = null) =>
-    formView(RULE_PAGES, { ...open, below: <Preview of={of} /> }, form, problem);
-  showFormOnProblem(c, (problem) => viewOf(atFormField(problem)?.message ?? "", problem));
-  const wrong = wrongDuration(form);
-  if (wrong !== null) return fail(c, wrong);
-  const parsed = RULES.parse(bodyIn(schemaOf(RULES, form), form), deps.environment.now());
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const { settings } = parsed.value;
-  const preview = await deps.rulePreviews.preview(c.get("principal").team, settings);
-  return showPage(c, viewOf(preview ?? "Rules of this kind have no preview"));
-};

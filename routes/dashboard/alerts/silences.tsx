@@ -11,14 +11,13 @@ import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
-import { Done, Empty } from "../components/elements.tsx";
+import { Ago, At, Done, Empty } from "../components/elements.tsx";
 import { listed } from "../components/format.ts";
 import { bodyIn } from "../objects/form.tsx";
 import { matchFields, readKnownValues } from "../objects/known_values.tsx";
 import { buttonColumn, type ObjectPages, ofObject } from "../objects/pages.tsx";
 import { type Column, tableSection } from "../components/table.tsx";
-import { Ago, At } from "../components/time.tsx";
-import { seeOther } from "../layout/reply.tsx";
+import { seeOther } from "../layout/page.tsx";
 import { readSetup, showAlerts, withTabs } from "./frame.tsx";
 import { NEW_SILENCE_PATH, SILENCES_PATH } from "./paths.ts";
 

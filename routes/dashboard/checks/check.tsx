@@ -12,14 +12,13 @@ import { mayAdmin } from "../../http/access.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { ColumnChart, Legend } from "../components/column_chart.tsx";
-import { KeyValues, Section } from "../components/elements.tsx";
+import { Ago, At, KeyValues, Section } from "../components/elements.tsx";
 import { capitalized, dayText, formatCount } from "../components/format.ts";
 import { objectView, ofObject } from "../objects/pages.tsx";
 import { type Column, numberColumn, Table, tableSection } from "../components/table.tsx";
-import { Ago, At } from "../components/time.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { agentPath, checkPath } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
+import { showPage } from "../layout/page.tsx";
 import {
   appliesWords,
   chartDays,

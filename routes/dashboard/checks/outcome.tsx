@@ -101,26 +101,12 @@ export function failingFrom({ failures, failingSince }: CheckStats, runs: Ends):
 export const TRIED_RUNS = 50;
 
 /** Result of a dry run, with the runs of its examples. */
-export interface Tried extends TrialResult {
+interface Tried extends TrialResult {
   readonly byId: ReadonlyMap<RunId, RunRecord>;
 }
 
-/** The place of the result, or of the reason that there is none. */
-export function Trial({ tried }: { readonly tried: Tried | string | null }) {
-  return (
-    <div id="trial" role="status">
-      {typeof tried === "string"
-        ? (
-          <InlineNotice kind="bad">
-            <p>{tried}.</p>
-          </InlineNotice>
-        )
-        : tried !== null && <Result {...tried} />}
-    </div>
-  );
-}
-
-function Result(tried: Tried) {
+/** How a check that is tried judges the latest runs. */
+export function TrialOutcome(tried: Tried) {
   const { runs, isCut, examples, byId } = tried;
   if (runs === 0) {
     return (

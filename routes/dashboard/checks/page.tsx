@@ -6,25 +6,15 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { Done } from "../components/elements.tsx";
+import { Ago, At, Done } from "../components/elements.tsx";
 import { commandTarget, FirstCommand } from "../components/first_command.tsx";
 import { countedText, dayText, formatCount } from "../components/format.ts";
-import { listPage } from "../components/list_page.tsx";
+import { type Column, listPage, numberColumn } from "../components/table.tsx";
 import { objectRoutes } from "../objects/pages.tsx";
-import { type Column, numberColumn } from "../components/table.tsx";
-import { Ago, At } from "../components/time.tsx";
-import { type DashboardPage, get, post } from "../layout/page.ts";
-import {
-  checkPath,
-  CHECKS_PATH,
-  NEW_CHECK_PATH,
-  queryText,
-  RUNS_PATH,
-  TRY_PATH,
-} from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
+import { type DashboardPage, get, showPage } from "../layout/page.tsx";
+import { checkPath, CHECKS_PATH, NEW_CHECK_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { showCheck } from "./check.tsx";
-import { CHECK_PAGES, Gallery, showCheckForm, submitTrial } from "./check_form.tsx";
+import { CHECK_PAGES, Gallery, showCheckForm } from "./check_form.tsx";
 import {
   appliesWords,
   chartDays,
@@ -180,8 +170,6 @@ function columnsFor(now: number): readonly Column<CheckRow>[] {
   ];
 }
 
-const admin = teamKey("admin");
-
 /** The checks of a team, each with its statistics and its form. */
 export const checksPage: DashboardPage = {
   path: CHECKS_PATH,
@@ -190,8 +178,7 @@ export const checksPage: DashboardPage = {
   handler: showChecks,
   routes: [
     ...objectRoutes(CHECK_PAGES),
-    post(TRY_PATH, submitTrial, admin),
     get(`${CHECKS_PATH}/:slug`, showCheck),
-    { method: "GET", path: `${CHECKS_PATH}/:slug/edit`, access: admin, handler: showCheckForm },
+    get(`${CHECKS_PATH}/:slug/edit`, showCheckForm, teamKey("admin")),
   ],
 };

@@ -1,5 +1,5 @@
 /** A monitor: its state and the reason, its schedule, its last days, its facts and its history. */
-import { Sign } from "./elements.tsx";
+import { Ago, At, type KeyValue, Sign } from "./elements.tsx";
 import type { Child } from "hono/jsx";
 import {
   deadlinesOf,
@@ -12,9 +12,7 @@ import { nextSlots, scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import { countedText, dayText, durationText, listed } from "./format.ts";
 import { runPath } from "../layout/paths.ts";
-import type { KeyValue } from "./elements.tsx";
 import type { IconName } from "./icons.tsx";
-import { Ago, At } from "./time.tsx";
 
 /**
  * The word and the icon of each state of an agent, in the order of their urgency: `incident` is an

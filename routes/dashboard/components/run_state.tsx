@@ -1,9 +1,8 @@
 /** States of runs that pages share. */
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { Failure } from "../run/texts.ts";
-import { Status } from "./elements.tsx";
+import { Status, TimeContext } from "./elements.tsx";
 import { durationText } from "./format.ts";
-import { TimeContext } from "./time.tsx";
 import { useContext } from "hono/jsx";
 import { Icon } from "./icons.tsx";
 

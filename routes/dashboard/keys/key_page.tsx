@@ -12,13 +12,11 @@ import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_KEY } from "../../api/keys/keys.ts";
-import type { View } from "../layout/page.ts";
+import { seeOther, showFormOnProblem, showPage, type View } from "../layout/page.tsx";
 import { agentPath, keyPath, KEYS_PATH } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Copyable, Crumbs, InlineNotice, KeyValues } from "../components/elements.tsx";
-import { Ago } from "../components/time.tsx";
+import { Ago, Copyable, Crumbs, InlineNotice, KeyValues } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
-import { confirmedIn, ConfirmForm } from "../components/list_page.tsx";
+import { confirmedIn, ConfirmForm } from "../components/table.tsx";
 import { keyActions, keyGrant, keyState, kindLabel, lastUse, SCOPE_LABELS } from "./labels.tsx";
 import { originOf } from "../components/format.ts";
 

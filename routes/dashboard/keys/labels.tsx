@@ -6,9 +6,8 @@ import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { agentPath, keyPath } from "../layout/paths.ts";
-import { State } from "../components/elements.tsx";
+import { Ago, At, State } from "../components/elements.tsx";
 import { CheckBoxes } from "../components/form_fields.tsx";
-import { Ago, At } from "../components/time.tsx";
 import { type Column, nameColumn } from "../components/table.tsx";
 
 /** Scopes of a key: a word for lists, and a description. */

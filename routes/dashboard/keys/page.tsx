@@ -7,12 +7,18 @@ import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { keyIdOf } from "../../api/keys/keys.ts";
-import { type DashboardPage, get, post, type View } from "../layout/page.ts";
+import {
+  type DashboardPage,
+  get,
+  post,
+  showFormOnProblem,
+  showPage,
+  type View,
+} from "../layout/page.tsx";
 import { agentPath, KEYS_PATH, newKeyPath } from "../layout/paths.ts";
-import { showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Crumbs } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
-import { listPage, nextPath } from "../components/list_page.tsx";
+import { listPage, nextPath } from "../components/table.tsx";
 import { KnownLists, readKnownAgents } from "../objects/known_values.tsx";
 import { keyColumns, kindLabel, scopeBoxes } from "./labels.tsx";
 import { backToKey, showKey, showSecret, submitRevokeKey, submitRotateKey } from "./key_page.tsx";

@@ -1,13 +1,13 @@
 /** The frame of every page: head, top bar with the search and the account menu, title line, content. */
+import type { Child } from "hono/jsx";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { type Principal, refusalOf } from "../../../domain/teams/credentials.ts";
 import type { QuotaUse } from "../../../domain/teams/quota.ts";
 import type { PageFrame, RequestContext } from "../../http/context.ts";
 import { Icon, Logo, Symbols } from "../components/icons.tsx";
-import { InlineNotice, type Tab, Tabs } from "../components/elements.tsx";
+import { InlineNotice, type Tab, Tabs, TimeContext } from "../components/elements.tsx";
 import { formatCount, percentText } from "../components/format.ts";
-import { TimeContext } from "../components/time.tsx";
 import { assetPath } from "./assets.ts";
-import type { View } from "./page.ts";
 import * as paths from "./paths.ts";
 import { type Preferences, readPreferences, shownZone } from "./preferences.ts";
 
@@ -22,6 +22,29 @@ const HTMX = JSON.stringify({
 
 /** Hono drops the attribute in its standard spelling; HTML ignores case. */
 const BLOCKING = { Blocking: "render" };
+
+/** A page as its handler describes it. */
+export interface View {
+  /** The title of the browser's tab. */
+  readonly title: string;
+  /** The heading of the page; the title when absent. */
+  readonly heading?: string;
+  readonly body: Child;
+  /** One grey sentence next to the heading. */
+  readonly lead?: Child;
+  /** Shown at the right of the heading: links or buttons. */
+  readonly aside?: Child;
+  /** Shown above the heading: the way to this page. */
+  readonly crumbs?: Child;
+  /** True for a page without the top bar: the sign-in form. */
+  readonly isBare?: boolean;
+  /** HTTP status; 200 when absent. */
+  readonly status?: number;
+  /** The reason a form was rejected; it determines the status. */
+  readonly problem?: Problem | null;
+  /** Seconds until a browser without scripts reloads the page; never when absent. */
+  readonly reloadSeconds?: number;
+}
 
 /** Renders a complete document. */
 export function Layout({ c, view }: { readonly c: RequestContext; readonly view: View }) {

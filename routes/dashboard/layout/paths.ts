@@ -95,8 +95,5 @@ export function queryText(pairs: Iterable<readonly [string, string | number | nu
 /** The form of a new check. It has two segments, so no check's page can have its path. */
 export const NEW_CHECK_PATH = `${CHECKS_PATH}/new/check`;
 
-/** Judges stored runs by the content of a form. */
-export const TRY_PATH = `${CHECKS_PATH}/new/trial`;
-
 /** Path of a check, or of one of its forms. */
 export const checkPath = pathsBelow<"/edit" | "/delete">(CHECKS_PATH);

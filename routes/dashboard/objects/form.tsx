@@ -2,7 +2,7 @@
  * Forms of configured objects. The schema of a kind fills a form, decides the element of each field,
  * and reads a submitted form as the body of the API's call.
  */
-import type { Child } from "hono/jsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
 import { z } from "zod";
 import { sentSchema } from "../../../domain/config/body.ts";
 import type { ObjectKind } from "../../../domain/config/objects.ts";
@@ -10,6 +10,7 @@ import type { JsonFields } from "../../../domain/core/body.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { isObject } from "../../../domain/core/raw_json.ts";
 import { durationWord, parseDuration } from "../../../domain/monitors/schedule.ts";
+import { InlineNotice } from "../components/elements.tsx";
 import {
   atFormField,
   CheckBoxes,
@@ -207,29 +208,46 @@ export interface OpenForm {
   readonly fields: (field: FieldBuilder, form: FormValues) => Child;
   /** Fields of the form by the field of the body, where they differ. */
   readonly renamed?: Texts;
-  /** Shown after the button that saves. */
-  readonly buttons?: Child;
-  /** Shown below the buttons. */
-  readonly below?: Child;
 }
 
 const SLUG_HINT = "Lower-case letters, digits, dots, dashes and underscores.";
 
-interface ObjectFormProps {
-  readonly of: SomeKind;
-  /** Path that the form is sent to. */
-  readonly action: string;
+/** The state of a form that was sent: why it is refused, or what its dry run found. */
+export interface SentForm {
+  readonly problem?: Problem | null;
+  /** True if the form was sent to try it, so that the reason stands below it too. */
+  readonly isTrial?: boolean;
+  readonly tried?: Child;
+}
+
+interface ObjectFormProps extends SentForm {
+  readonly pages: {
+    readonly of: SomeKind;
+    /** Path that the form is sent to. */
+    readonly listPath: string;
+    readonly newPath: string;
+    /** The button of a dry run. */
+    readonly trial?: { readonly label: string };
+  };
   readonly open: OpenForm;
   readonly form: FormValues;
-  readonly problem?: Problem | null;
 }
 
 /** The form of an object: its name, the fields of its kind, and the button that saves it. */
-export function ObjectForm({ of, action, open, form, problem: found = null }: ObjectFormProps) {
+export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
+  const { of, listPath, newPath, trial } = pages;
   const { kind, variants: { field: variant } = { field: "" } } = of;
   const schema = schemaOf(of, form);
-  const problem = atFormField(found, open.renamed);
-  const field = builderOf(schema, form, problem);
+  const problem = atFormField(sent.problem ?? null, open.renamed);
+  const build = builderOf(schema, form, problem);
+  const labels = new Map<string, string>();
+  const codes: string[] = [];
+  const field: FieldBuilder = (name, label, hint, more = {}) => {
+    labels.set(name, label);
+    if (more.isCode) codes.push(name);
+    return build(name, label, hint, more);
+  };
+  const fields = open.fields(field, form);
   const exists = isStored(form);
   const example = `my-${(form.get(variant) ?? kind).replace("_", "-")}`;
   const hidden = ["version", ...variant === "" ? [] : [variant], ...exists ? ["slug"] : []];
@@ -239,8 +257,11 @@ export function ObjectForm({ of, action, open, form, problem: found = null }: Ob
     ...Object.values(open.renamed ?? {}),
   ];
   return (
-    <form class="narrow" method="post" action={action}>
-      <FormProblem problem={problem} fields={shown.filter((name) => !hidden.includes(name))} />
+    <form class="narrow" method="post" action={listPath}>
+      <FormProblem
+        problem={sent.isTrial ? null : problem}
+        fields={shown.filter((name) => !hidden.includes(name))}
+      />
       {hidden.map((name) => <input type="hidden" name={name} value={form.get(name) ?? ""} />)}
       {!exists &&
         field("slug", "Name", SLUG_HINT, {
@@ -248,12 +269,52 @@ export function ObjectForm({ of, action, open, form, problem: found = null }: Ob
           maxlength: 64,
           placeholder: example,
         })}
-      {open.fields(field, form)}
+      {fields}
       <div class="buttons">
         <button type="submit" class="btn main">{exists ? "Save" : `Create ${kind}`}</button>
-        {open.buttons}
+        {trial && <TryButton path={`${newPath}/trial`} codes={codes}>{trial.label}</TryButton>}
       </div>
-      {open.below}
+      {trial && (
+        <div id="trial" role="status">
+          {sent.isTrial && problem !== null
+            ? <InlineNotice kind="bad">{reasonIn(problem, labels, codes)}</InlineNotice>
+            : sent.tried}
+        </div>
+      )}
     </form>
+  );
+}
+
+/** Names the field of a problem: scripts show only the result of a dry run, and code's own problem. */
+function reasonIn(
+  { field = "", message }: Problem,
+  labels: ReadonlyMap<string, string>,
+  codes: readonly string[],
+) {
+  const label = labels.get(field);
+  if (label === undefined) return <p>{message}.</p>;
+  const reason = message.charAt(0).toLowerCase() + message.slice(1);
+  return <p>{codes.includes(field) ? "Nothing was tried: see above." : `${label}: ${reason}.`}</p>;
+}
+
+/** Sends the form as it is typed to a dry run; without scripts, it leads to a page. */
+function TryButton({ path, codes, children }: PropsWithChildren<{
+  readonly path: string;
+  readonly codes: readonly string[];
+}>) {
+  return (
+    <button
+      type="submit"
+      class="btn"
+      formaction={path}
+      hx-post={path}
+      hx-target="#trial"
+      hx-swap="innerHTML"
+      hx-select="#trial > *, main > .empty"
+      hx-select-oob={codes.map((name) => `#${name}-problem`).join() || undefined}
+      hx-sync="this:drop"
+    >
+      {children}
+    </button>
   );
 }

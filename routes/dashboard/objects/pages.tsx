@@ -13,7 +13,7 @@ import type {
   PutObject,
 } from "../../../domain/config/objects.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
-import type { Parsed, Problem } from "../../../domain/core/errors.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler, HandlerDeps } from "../../http/admission.ts";
@@ -30,11 +30,17 @@ import {
 } from "../components/elements.tsx";
 import { WRONG_SLUG } from "../components/form_fields.tsx";
 import { capitalized } from "../components/format.ts";
-import { ConfirmForm, ConfirmLink } from "../components/list_page.tsx";
-import type { Column } from "../components/table.tsx";
-import { type PageRoute, post, type View } from "../layout/page.ts";
+import { type Column, ConfirmForm, ConfirmLink } from "../components/table.tsx";
+import {
+  get,
+  type PageRoute,
+  post,
+  seeOther,
+  showFormOnProblem,
+  showPage,
+  type View,
+} from "../layout/page.tsx";
 import { queryText } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import {
   bodyIn,
   filledForm,
@@ -43,6 +49,7 @@ import {
   ObjectForm,
   type OpenForm,
   schemaOf,
+  type SentForm,
   submitted,
   wrongDuration,
 } from "./form.tsx";
@@ -62,6 +69,11 @@ export interface ObjectPages<Settings, Sent = Settings> {
   readonly fieldsOf?: (settings: Settings) => JsonFields;
   /** Converts a form whose fields are not those of the body. */
   readonly bodyOf?: (form: FormValues, nowMs: number) => Parsed<JsonFields>;
+  /** A dry run of the form as it is typed, which shows what it found; absent for kinds without one. */
+  readonly trial?: {
+    readonly label: string;
+    readonly run: (c: RequestContext, deps: AppDeps, form: FormValues) => Promise<Parsed<Child>>;
+  };
   /** Responds to a change; leads to the list when absent. */
   readonly done?: (
     c: RequestContext,
@@ -108,9 +120,9 @@ export function formView<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
   open: PageForm,
   form: FormValues,
-  problem: Problem | null = null,
+  sent: SentForm = {},
 ): View {
-  const { of, newPath, listPath, variants } = pages;
+  const { of, newPath, variants } = pages;
   const slug = form.get("slug") ?? "";
   const [name, words] = variants?.[form.get(of.variants?.field ?? "") ?? ""] ?? [];
   const exists = isStored(form);
@@ -124,7 +136,7 @@ export function formView<Settings, Sent>(
     body: (
       <>
         {words !== undefined && <p class="soft">{words}</p>}
-        <ObjectForm action={listPath} {...{ of, open, form, problem }} />
+        <ObjectForm {...{ pages, open, form }} {...sent} />
       </>
     ),
   });
@@ -219,14 +231,7 @@ export function showObject<Settings, Sent>(
       lead,
       deletion,
       body: mayAdmin(c.get("principal"))
-        ? (
-          <ObjectForm
-            of={pages.of}
-            action={pages.listPath}
-            open={open}
-            form={formOf(pages, object)}
-          />
-        )
+        ? <ObjectForm pages={pages} open={open} form={formOf(pages, object)} />
         : <KeyValues pairs={facts} />,
     });
     return showPage(c, open.frame(view));
@@ -268,7 +273,7 @@ export function enableRoute<Settings, Sent>(pages: ObjectPages<Settings, Sent>):
 export function objectRoutes<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
 ): readonly PageRoute[] {
-  const { of, listPath, newPath, variants, open, done } = pages;
+  const { of, listPath, newPath, variants, open, trial, done } = pages;
   const { kind } = of;
   /** Shows the form of a new object; before that, the variants to choose from. */
   const showNew: Handler = async (c, deps) => {
@@ -287,13 +292,17 @@ export function objectRoutes<Settings, Sent>(
     const crumbs = <ObjectCrumbs of={pages} />;
     return showPage(c, form.frame({ title: `New ${kind}`, crumbs, body }));
   };
-  const submit: Handler = async (c, deps) => {
+  const readSent = async (c: RequestContext, deps: AppDeps, isTrial = false) => {
     const openForm = await open(c, deps);
     const form = submitted(c.get("form"));
-    showFormOnProblem(c, (problem) => formView(pages, openForm, form, problem));
+    const show = (sent: SentForm) => formView(pages, openForm, form, { isTrial, ...sent });
+    showFormOnProblem(c, (problem) => show({ problem }));
+    return { form, show, wrong: wrongDuration(form) };
+  };
+  const submit: Handler = async (c, deps) => {
+    const { form, wrong } = await readSent(c, deps);
     const slug = form.get("slug");
     if (!isConfigSlug(slug)) return fail(c, WRONG_SLUG);
-    const wrong = wrongDuration(form);
     if (wrong !== null) return fail(c, wrong);
     const body = pages.bodyOf?.(form, deps.environment.now()) ??
       { ok: true, value: bodyIn(schemaOf(of, form), form) };
@@ -309,9 +318,17 @@ export function objectRoutes<Settings, Sent>(
     );
     return removed === null ? fail(c, noSuch(kind)) : seeOther(listPath + DELETED);
   });
+  const tryForm: Handler = async (c, deps) => {
+    const { form, show, wrong } = await readSent(c, deps, true);
+    if (wrong !== null) return fail(c, wrong);
+    const result = await trial?.run(c, deps, form);
+    if (result === undefined || !result.ok) return fail(c, result?.problem ?? noSuch(kind));
+    return showPage(c, show({ tried: result.value }));
+  };
   return [
-    { method: "GET", path: newPath, access: admin, handler: showNew },
+    get(newPath, showNew, admin),
     post(listPath, submit, admin),
+    ...trial === undefined ? [] : [post(`${newPath}/trial`, tryForm, admin)],
     post(`${listPath}/:slug/delete`, remove, admin),
   ];
 }

@@ -17,11 +17,18 @@ import {
   SPEND_PATH,
 } from "../layout/paths.ts";
 import { percent } from "../components/column_chart.tsx";
-import { Feed, type FeedEntry, Money, Section, STATUS_ICONS } from "../components/elements.tsx";
+import {
+  Ago,
+  At,
+  Feed,
+  type FeedEntry,
+  Money,
+  Section,
+  STATUS_ICONS,
+} from "../components/elements.tsx";
 import { countedText, durationText, formatCount, listed } from "../components/format.ts";
 import { MONITOR_LABELS } from "../components/monitor.tsx";
 import { FAILURES } from "../components/run_state.tsx";
-import { Ago, At } from "../components/time.tsx";
 import { nameOr } from "../run/texts.ts";
 import { RUNNING_PATH } from "./metrics.tsx";
 import { type OverviewData, SHOWN } from "./overview_load.ts";

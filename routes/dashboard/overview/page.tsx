@@ -5,7 +5,7 @@ import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { openCounts, sumOf } from "../alerts/frame.tsx";
-import { Empty, Sign, Tabs } from "../components/elements.tsx";
+import { Ago, Empty, Sign, Tabs } from "../components/elements.tsx";
 import {
   type CommandTarget,
   commandTarget,
@@ -13,10 +13,8 @@ import {
   SampleRuns,
   SAMPLES_ID,
 } from "../components/first_command.tsx";
-import { Ago } from "../components/time.tsx";
-import { type DashboardPage, post } from "../layout/page.ts";
+import { type DashboardPage, post, seeOther, showPage } from "../layout/page.tsx";
 import { DASHBOARD_PATH, queryText, RUNS_PATH, SAMPLES_PATH, TEAMS_PATH } from "../layout/paths.ts";
-import { seeOther, showPage } from "../layout/reply.tsx";
 import { type Attention, attentionOf, NeedsAttention, Side } from "./attention.tsx";
 import { Banners } from "./banners.tsx";
 import { Charts, SpendByAgent, Stats } from "./metrics.tsx";

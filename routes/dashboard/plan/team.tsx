@@ -2,8 +2,7 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import { planOfTeam, type Rate } from "../../../domain/teams/plans.ts";
-import { type KeyValue, KeyValues, Section, State } from "../components/elements.tsx";
-import { Ago, At } from "../components/time.tsx";
+import { Ago, At, type KeyValue, KeyValues, Section, State } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 
 /** Shows that a team is active, or since when it is suspended. */

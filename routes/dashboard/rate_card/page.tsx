@@ -7,14 +7,12 @@ import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseListQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
-import { type DashboardPage, get, post } from "../layout/page.ts";
+import { type DashboardPage, get, post, showPage } from "../layout/page.tsx";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { InlineNotice, Section } from "../components/elements.tsx";
+import { At, InlineNotice, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { formOf } from "../components/form_fields.tsx";
-import { FilterForm, NextPage, nextPath } from "../components/list_page.tsx";
-import { At } from "../components/time.tsx";
+import { type Column, FilterForm, NextPage, nextPath, Table } from "../components/table.tsx";
 import { Actor } from "../keys/labels.tsx";
 import { showJob, showReprices, submitReprice } from "./reprice.tsx";
 import { addPath, editPath, NEW_RATE, REPRICE } from "./paths.ts";
@@ -22,7 +20,6 @@ import { loadPrices, MATCH_WORDS, type Prices } from "./prices_load.ts";
 import { momentText, showRateForm, submitDeletion, submitRate } from "./rate_form.tsx";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
-import { type Column, Table } from "../components/table.tsx";
 
 /** Default rows per page. */
 const ROWS_DEFAULT = 50;

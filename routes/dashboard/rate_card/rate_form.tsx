@@ -14,8 +14,8 @@ import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
-import { seeOther, showPage } from "../layout/reply.tsx";
-import { confirmedIn, ConfirmForm } from "../components/list_page.tsx";
+import { seeOther, showPage } from "../layout/page.tsx";
+import { confirmedIn, ConfirmForm } from "../components/table.tsx";
 import { Crumbs, SAVED } from "../components/elements.tsx";
 import {
   bodyOf,

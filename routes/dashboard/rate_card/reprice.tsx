@@ -10,14 +10,18 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { beginReprice, NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
-import { seeOther, showPage } from "../layout/reply.tsx";
+import { seeOther, showPage } from "../layout/page.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
-import { Crumbs, Done, Money, Tiles } from "../components/elements.tsx";
-import { listPage } from "../components/list_page.tsx";
-import { At } from "../components/time.tsx";
+import { At, Crumbs, Done, Money, Tiles } from "../components/elements.tsx";
+import {
+  type Column,
+  countColumn,
+  listPage,
+  numberColumn,
+  tableSection,
+} from "../components/table.tsx";
 import { bodyOf, formOf, readTexts, type Texts, valuesIn } from "../components/form_fields.tsx";
 import { countedText, daysText, formatCount } from "../components/format.ts";
-import { type Column, countColumn, numberColumn, tableSection } from "../components/table.tsx";
 import { instantOfDay, momentText, typedInstant } from "./rate_form.tsx";
 import { jobPath, REPRICE } from "./paths.ts";
 

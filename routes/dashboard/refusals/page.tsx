@@ -10,11 +10,9 @@ import {
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, showPage } from "../layout/page.tsx";
 import { REFUSALS_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { Empty, InlineNotice } from "../components/elements.tsx";
-import { At } from "../components/time.tsx";
+import { At, Empty, InlineNotice } from "../components/elements.tsx";
 import { countedText, dayText } from "../components/format.ts";
 import { type Column, countColumn, nameColumn, tableSection } from "../components/table.tsx";
 

@@ -2,7 +2,7 @@
 import { ERRORS } from "../../../domain/core/errors.ts";
 import type { Refuse } from "../../http/context.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
-import { renderProblemPage, showPage } from "../layout/reply.tsx";
+import { renderProblemPage, showPage } from "../layout/page.tsx";
 
 /** Renders a missing run with suggestions, and other errors as usual. */
 export const renderRunNotFound: Refuse = (c, problem, headers) => {

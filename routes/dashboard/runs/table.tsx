@@ -1,12 +1,11 @@
 /** The table of runs: one row a run, named by its goal, with the reason below a failed one. */
 import type { Child } from "hono/jsx";
 import { agentPath, runPath, RUNS_PATH } from "../layout/paths.ts";
-import { Empty, Money } from "../components/elements.tsx";
+import { At, Empty, Money } from "../components/elements.tsx";
 import { FirstCommand, SampleRuns } from "../components/first_command.tsx";
 import { Icon } from "../components/icons.tsx";
 import { RunState, Why } from "../components/run_state.tsx";
 import { type Column, NONE, TableHead, TableRow } from "../components/table.tsx";
-import { At } from "../components/time.tsx";
 import type { RunsData } from "./runs_load.ts";
 import { captionOf, rowsOf, type RunRow } from "./runs_view.ts";
 

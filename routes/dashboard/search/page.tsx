@@ -3,11 +3,10 @@ import type { Child } from "hono/jsx";
 import { refusalOf } from "../../../domain/teams/credentials.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
-import { Status } from "../components/elements.tsx";
+import { At, Status } from "../components/elements.tsx";
 import { agoText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
-import { At } from "../components/time.tsx";
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, showPage } from "../layout/page.tsx";
 import {
   agentPath,
   queryText,
@@ -16,7 +15,6 @@ import {
   SEARCH_PATH,
   SPEND_PATH,
 } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
 import { nameOr } from "../run/texts.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/layout.tsx";
 import { loadSearch } from "./search_load.ts";

@@ -8,9 +8,15 @@ import { atFixedTime, clientOf, setToken, tokenOf } from "../../http/credential.
 import { limitRate } from "../../http/rate.ts";
 import { authorize, teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, ownPage, SIGN_IN } from "../layout/paths.ts";
-import { type DashboardPage, post, type View } from "../layout/page.ts";
+import {
+  type DashboardPage,
+  post,
+  seeOther,
+  showFormOnProblem,
+  showPage,
+  type View,
+} from "../layout/page.tsx";
 import { brandOf } from "../layout/layout.tsx";
-import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 
 /**
  * Shows the form. Redirects a browser that has just signed in, or that follows the link that the

@@ -9,14 +9,18 @@ import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
-import { type DashboardPage, get, post, type View } from "../layout/page.ts";
+import {
+  type DashboardPage,
+  get,
+  post,
+  showFormOnProblem,
+  showPage,
+  type View,
+} from "../layout/page.tsx";
 import { teamPath, TEAMS_PATH } from "../layout/paths.ts";
-import { showFormOnProblem, showPage } from "../layout/reply.tsx";
-import { Crumbs } from "../components/elements.tsx";
-import { listPage, nextPath } from "../components/list_page.tsx";
-import { At } from "../components/time.tsx";
+import { At, Crumbs } from "../components/elements.tsx";
+import { type Column, listPage, nameColumn, nextPath } from "../components/table.tsx";
 import { bodyOf, readTexts, type Texts } from "../components/form_fields.tsx";
-import { type Column, nameColumn } from "../components/table.tsx";
 import { showSecret } from "../keys/key_page.tsx";
 import { teamState } from "../plan/team.tsx";
 import { NEW_TEAM_FIELDS, newTeamFields, teamRoutes } from "./team_page.tsx";

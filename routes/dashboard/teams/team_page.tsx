@@ -10,9 +10,8 @@ import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
-import { get, post, type View } from "../layout/page.ts";
+import { get, post, seeOther, showFormOnProblem, showPage, type View } from "../layout/page.tsx";
 import { teamPath, TEAMS_PATH } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem, showPage } from "../layout/reply.tsx";
 import { Crumbs, Done, SAVED } from "../components/elements.tsx";
 import {
   bodyOf,
@@ -23,7 +22,7 @@ import {
   type Texts,
   textsOf,
 } from "../components/form_fields.tsx";
-import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/list_page.tsx";
+import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/table.tsx";
 import { scopeBoxes } from "../keys/labels.tsx";
 import { showSecret } from "../keys/key_page.tsx";
 import { teamDetails, teamPlan } from "../plan/team.tsx";

@@ -62,7 +62,7 @@ for (
       const share = page.getByLabel("Share of the runs");
       await share.fill("7");
       await press(page, "button", "Try on the last 50 runs");
-      await page.locator("#trial").getByText(/^Share of the runs must be /).waitFor();
+      await page.locator("#trial").getByText(/^Share of the runs: must be /).waitFor();
       await share.fill("1");
       await press(page, "button", "Try on the last 50 runs");
     }

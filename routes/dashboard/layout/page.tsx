@@ -1,11 +1,45 @@
-/** Responses of the dashboard: a page in its layout, an error as a page, or a redirect. */
+/** Pages of the dashboard: their tables, and how a handler responds: a page, an error or a redirect. */
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import type { Requirement } from "../../../domain/teams/credentials.ts";
+import type { Handler } from "../../http/admission.ts";
 import { answerText } from "../../http/answer.ts";
-import type { Handle, Refuse, RequestContext } from "../../http/context.ts";
-import { Layout } from "./layout.tsx";
+import type { Handle, MenuEntry, Refuse, RequestContext } from "../../http/context.ts";
+import { Layout, type View } from "./layout.tsx";
 import { DASHBOARD_PATH, ownPage } from "./paths.ts";
 import { storePreferences } from "./preferences.ts";
-import type { View } from "./page.ts";
+
+export type { View };
+
+/** A page, as its folder exports it to the table of pages. */
+export interface DashboardPage {
+  readonly path: string;
+  /** Menu entry, with its access if that is stricter; absent for a page that other pages link to. */
+  readonly menu?: Pick<MenuEntry, "name" | "area"> & Partial<MenuEntry>;
+  /** Requirement for a session; `null` for public pages. */
+  readonly access: Requirement | null;
+  readonly handler: Handler;
+  /** Forms of the page, and pages that only it links to. */
+  readonly routes?: readonly PageRoute[];
+}
+
+/** A form of a page, or a page below it. */
+export interface PageRoute {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** Requirement for a session, if it differs from the page's. */
+  readonly access?: Requirement | undefined;
+  readonly handler: Handler;
+}
+
+/** A page below another one; by default with its access. */
+export function get(path: string, handler: Handler, access?: Requirement): PageRoute {
+  return { method: "GET", path, handler, access };
+}
+
+/** A form of a page; by default with the page's access. */
+export function post(path: string, handler: Handler, access?: Requirement): PageRoute {
+  return { method: "POST", path, handler, access };
+}
 
 const HEADERS = {
   // Pages load files from this origin only, and icons of the style sheet; forms go to it only.
