@@ -131,6 +131,10 @@ function messageOf(sent: unknown, role: string): ChatMessage {
       return { role, parts: messagesOf(list, role).flatMap(({ parts }) => parts) };
     }
   }
+  // The state of a graph: its last message is the answer.
+  if (role === "assistant" && value.role === undefined && Array.isArray(value.messages)) {
+    return messageOf(value.messages.at(-1), role);
+  }
   const own = value.role ?? (value.type === "function_call" ? "assistant" : undefined) ??
     (value.type === "function_call_output" ? "tool" : undefined);
   const name = typeof own === "string" ? ROLES.get(own) ?? own : role;

@@ -196,11 +196,22 @@ async function readSpans(shown: readonly ShownRun[], max: number) {
         const { id, type, data, ts: atMs, position } = event;
         const { error, latencyMs: durationMs = 0 } = storedFacts(type, data);
         const cost = isCovered ? 0n : event.cost;
-        spans.push({ run, id, type, position, atMs, durationMs, cost, error });
+        const tree = treeIn(data);
+        spans.push({ run, id, type, position, atMs, durationMs, cost, error, tree });
       }
     }
   }
   return spans;
+}
+
+/** Characters of an event in which its place in a tree is found: instrumentations send it first. */
+const TREE_CHARS = 2_000;
+
+/** Reads the place of an event in its tree without parsing all of its data. */
+function treeIn(data: string) {
+  const [, id = null, parent = null] =
+    /"span":\{"id":"(\w+)"(?:,"parent":"(\w+)")?/.exec(data.slice(0, TREE_CHARS)) ?? [];
+  return { id, parent };
 }
 
 /** Maximum characters of a list's query in a link. */

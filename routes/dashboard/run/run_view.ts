@@ -1,5 +1,11 @@
 /** The view of a loaded run: its steps as rows, its axis, its marks, and the cause of its failure. */
-import { orderAsTree, spanOf, tickStepOf, type TraceStep } from "../../../domain/runs/trace.ts";
+import {
+  orderAsTree,
+  spanOf,
+  tickStepOf,
+  type TraceRow,
+  type TraceStep,
+} from "../../../domain/runs/trace.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { failedPath, failureIn, isFailing, NO_EVENTS } from "./branches.ts";
@@ -27,14 +33,20 @@ export function runView(data: RunData) {
   const firstSpan = spans.find((span) => span.run === run.id);
   const starts = [run.startedAt, page.events[0]?.ts, firstSpan?.atMs].flatMap((at) => at ?? []);
   const startMs = starts.length > 0 ? Math.min(...starts) : run.receivedAt;
-  const own = eventSteps({ run: run.id, events: page.events, calls, isRoot: true });
-  const root = runStep({ ...run, cost: { ...run.cost, amount: totals.cost } }, {
-    parent: null,
-    atMs: startMs,
-    text: null,
-    failure: isFailure(run.status) ? reasonOf(run) ?? "" : null,
-    folded: null,
-  }, nowMs);
+  const all = eventSteps({ run: run.id, events: page.events, calls, isRoot: true });
+  const first = beginningOf(data, all);
+  const own = first === null ? all : all.filter((step) => step !== first)
+    .map((step) => step.parent === first.key ? { ...step, parent: run.id } : step);
+  const root = {
+    ...runStep({ ...run, cost: { ...run.cost, amount: totals.cost } }, {
+      parent: null,
+      atMs: startMs,
+      text: first?.text ?? null,
+      failure: isFailure(run.status) ? reasonOf(run) ?? "" : null,
+      folded: null,
+    }, nowMs),
+    span: first?.preview ?? null,
+  };
   const steps = [root, ...own, ...childSteps(data, own)];
   const tree = orderAsTree(steps);
   const rows = !isFiltered(view) ? tree : tree.filter(({ step }) => matchesStep(step, view))
@@ -53,11 +65,14 @@ export function runView(data: RunData) {
   const [event, inRun] = isDefault && cause?.isFailing
     ? [cause.event?.id, cause.path.at(-1)?.id]
     : [view.event, view.inRun];
-  const selectedId = [inRun, event].flatMap((id) => id ?? []).join(".") || run.id;
+  const isFirst = inRun === null && event === first?.id;
+  const selectedId = !isFirst && [inRun, event].flatMap((id) => id ?? []).join(".") || run.id;
   const selected = rows.find(({ step }) => step.id === selectedId) ??
     (isDefault ? rows[0] : undefined);
   return {
     rows,
+    /** Cost of the calls below each step of a complete trace whose rows are all of one run. */
+    costBelow: data.isWhole ? costsBelow(rows) : new Map<Step, bigint>(),
     /** Returns the path of the same page of steps with a change of the view. */
     pathWith: (change: Partial<TraceView>) =>
       tracePath(run.id, { ...view, after: after ?? view.after, ...change }),
@@ -69,12 +84,38 @@ export function runView(data: RunData) {
       usualMs: usualMs > 0 && usualMs < lengthMs ? usualMs : null,
     },
     marks: {
-      slowest: largest(spans, ({ durationMs }) => durationMs),
+      slowest: largest(leavesOf(spans), ({ durationMs }) => durationMs),
       costliest: largest(spans.filter(({ type }) => type === "llm_call"), ({ cost }) => cost),
     },
     cause,
     selected: selected?.step ?? null,
   };
+}
+
+/** Adds up the cost below each step; steps with child runs below have none. */
+function costsBelow(rows: readonly TraceRow<Step>[]): ReadonlyMap<Step, bigint> {
+  const sums = [{ cost: 0n, runs: 0 }];
+  for (const { step } of rows) {
+    const { cost, runs } = sums.at(-1) as { cost: bigint; runs: number };
+    const isRun = step.kind === "run";
+    sums.push({ cost: isRun ? cost : cost + step.cost, runs: runs + Number(isRun) });
+  }
+  return new Map(rows.flatMap(({ step, below }, i): [Step, bigint][] => {
+    const [from, to] = [sums[i + 1], sums[i + 1 + below]];
+    return from === undefined || to === undefined || from.runs !== to.runs
+      ? []
+      : [[step, to.cost - from.cost]];
+  }));
+}
+
+/** Returns the spans without others below them, which take the time themselves. */
+function leavesOf(spans: readonly Span[]): readonly Span[] {
+  const parents = new Set(
+    spans.flatMap(({ run, tree }) => tree.parent ? `${run}/${tree.parent}` : []),
+  );
+  return parents.size === 0
+    ? spans
+    : spans.filter(({ run, tree }) => tree.id === null || !parents.has(`${run}/${tree.id}`));
 }
 
 /** Returns the first of the largest spans; null for only one, which does not stand out. */
@@ -200,6 +241,8 @@ export interface Step extends TraceStep {
   readonly call: ExplainedCall | null;
   /** Note on steps of the run that are not listed, with their number; null if all are. */
   readonly folded: { readonly steps: number; readonly failed: number } | null;
+  /** Span that a run of a trace begins with; null for none, and for an event. */
+  readonly span: EventPreview | null;
 }
 
 /** A run of the trace with the events that were read. */
@@ -237,8 +280,21 @@ export function eventSteps({ run, events, calls, isRoot }: Branch): Step[] {
       preview,
       call,
       folded: null,
+      span: null,
     };
   });
+}
+
+/**
+ * Returns the step of the span that a trace begins with, if all others are below it: the run itself
+ * shows it. Null for none.
+ */
+function beginningOf({ run, page, isWhole }: RunData, steps: readonly Step[]): Step | null {
+  const [first = null, ...others] = steps.filter(({ parent }) => parent === run.id);
+  const id = page.ages.trace?.begin?.id;
+  if (first === null || id === undefined || !isWhole || others.length > 0) return null;
+  const isStep = first.kind === "agent" || first.kind === "span";
+  return isStep && first.key === spanKey(run.id, id) ? first : null;
 }
 
 /** Returns the key of a span, as other runs name it too. */
@@ -273,5 +329,6 @@ export function runStep(
     cost: cost.amount,
     preview: null,
     call: null,
+    span: null,
   };
 }

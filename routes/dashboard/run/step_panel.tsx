@@ -43,7 +43,8 @@ export function StepPanel({ data, trace: { selected: step, axis, rows } }: ViewP
       </aside>
     );
   }
-  const { preview, name, durationMs, atMs } = step;
+  const { preview, span, name, durationMs, atMs } = step;
+  const source = preview ?? span;
   const isHere = step.run === run.id;
   const child = branches.find(({ row }) => row.id === step.run);
   const record = isHere ? run : child?.loaded?.record ?? null;
@@ -66,6 +67,7 @@ export function StepPanel({ data, trace: { selected: step, axis, rows } }: ViewP
               ],
               ["Tokens", preview?.tokens && tokensText(preview.tokens)],
               ["Turn", preview?.event.turn],
+              ["Sent by", source?.isSpan && scopeOf(source)],
             ]}
           />
         </header>
@@ -74,10 +76,15 @@ export function StepPanel({ data, trace: { selected: step, axis, rows } }: ViewP
             {preview !== null
               ? <Content step={step} preview={preview} steps={rows.map((row) => row.step)} />
               : record !== null
-              ? <RunContent {...record} isHere={isHere} />
+              ? (
+                <>
+                  <RunContent {...record} isHere={isHere} hasSpan={span !== null} />
+                  {span !== null && <SpanContent step={step} preview={span} />}
+                </>
+              )
               : <p class="quiet">The steps of this run are folded: open its page.</p>}
           </Bounded>
-          {preview !== null && <EventFacts step={step} preview={preview} isAdmin={isAdmin} />}
+          {source !== null && <EventFacts step={step} preview={source} isAdmin={isAdmin} />}
         </div>
       </div>
     </aside>
@@ -88,13 +95,21 @@ function tokensText(tokens: NonNullable<EventPreview["tokens"]>): string {
   return `${formatCount(tokens.inputTokens)} in, ${formatCount(tokens.outputTokens)} out`;
 }
 
+/** Returns the name of the instrumentation that sent a span. */
+function scopeOf({ members }: EventPreview): string {
+  const { scope } = fieldsOf(members.get("span") ?? rawOf({}));
+  return typeof scope === "string" ? lineOf(scope) : "";
+}
+
 type RunContentProps = Pick<RunRecord, "id" | "opening" | "output"> & {
   /** True for the run of the page. */
   readonly isHere: boolean;
+  /** True if a span of the run has its content. */
+  readonly hasSpan: boolean;
 };
 
 /** The goal and the output of a run. */
-function RunContent({ id, opening, output, isHere }: RunContentProps) {
+function RunContent({ id, opening, output, isHere, hasSpan }: RunContentProps) {
   const goal = opening?.goal;
   return (
     <>
@@ -109,7 +124,7 @@ function RunContent({ id, opening, output, isHere }: RunContentProps) {
           <Output run={id} output={output} />
         </Copied>
       )}
-      {goal === undefined && output === null && (
+      {goal === undefined && output === null && !hasSpan && (
         <p class="quiet">This run has no goal and no output.</p>
       )}
     </>
@@ -137,6 +152,7 @@ function Content({ step, preview, steps }: EventProps & { readonly steps: readon
       </Copied>
     );
   }
+  if (preview.isSpan && kind !== "model") return <SpanContent step={step} preview={preview} />;
   const chat = kind === "model" ? chatOf(data) : { input: [], output: [] };
   const hasChat = chat.input.length + chat.output.length > 0;
   const members = [...preview.members].filter(([member]) =>
@@ -153,12 +169,54 @@ function Content({ step, preview, steps }: EventProps & { readonly steps: readon
   );
 }
 
+/** Members of a span that its row, its heading and its content show. */
+const SPAN_FACTS: ReadonlySet<string> = new Set([
+  ...["name", "kind", "tool", "tool_invocation_id", "latency_ms", "status", "error", "span"],
+  ...["system", "input", "output", "message"],
+]);
+
+/** What went into a step and what came out of it: of an agent as messages, if they are texts. */
+function SpanContent(
+  { step: { name, failure, kind }, preview: { members, ...preview } }: EventProps,
+) {
+  const chat = chatOf(fieldsOf(preview.event.data));
+  const isChat = (kind === "agent" || kind === "run") &&
+    [...chat.input, ...chat.output].some(({ parts }) => parts.some((part) => part.kind === "text"));
+  const others = [...members].filter(([member]) => !SPAN_FACTS.has(member));
+  const [input, output] = [members.get("input"), members.get("output")];
+  return (
+    <>
+      {failure !== null && kind !== "run" && <p class="notice bad">{failure}</p>}
+      {isChat && <Messages chat={chat} model={name} outcomes={new Map()} />}
+      {!isChat && input !== undefined && (
+        <Copied id="span-input" class="msg" name="Input">
+          <Value raw={input} />
+        </Copied>
+      )}
+      {!isChat && output !== undefined && (
+        <Copied id="span-output" class="msg" name="Output">
+          <Value raw={output} />
+        </Copied>
+      )}
+      {others.length > 0 && <Members members={new Map(others)} />}
+      {!isChat && (input ?? output) === undefined && (
+        <p class="quiet">This span was sent without content.</p>
+      )}
+    </>
+  );
+}
+
 /** The cost of an event, its JSON and its metadata. */
 function EventFacts({ step, preview, isAdmin }: EventProps & { readonly isAdmin: boolean }) {
   const { event } = preview;
   const json = prettyJson(event.data, JSON_CHARS);
   return (
     <>
+      {event.twin !== undefined && (
+        <p class="notice">
+          Not counted: another instrumentation sent the same call, and that one is counted.
+        </p>
+      )}
       {step.call !== null && (
         <section class="cost-box" aria-label="Cost of this call">
           <CallCost call={step.call} mayPrice={isAdmin} />

@@ -38,6 +38,9 @@ const SORTS = {
   log: { kind: "log", label: "log", names: [], texts: ["message"] },
 } as const;
 
+/** Kinds of steps that are shown as agents, as JSON. */
+const AGENT_KINDS: ReadonlySet<string> = new Set(['"agent"', '"workflow"']);
+
 /** Members of all other events, which have the name of their type. */
 const OTHER_TEXTS = ["title", "message", "label", "summary", "text", "output", "status"];
 
@@ -45,20 +48,30 @@ const OTHER_TEXTS = ["title", "message", "label", "summary", "text", "output", "
 export function previewOf(event: PositionedEvent) {
   const { type, data } = event;
   const members = rawMembers(data);
+  const isSpan = members.get("span")?.startsWith("{") === true;
   const { error, call, latencyMs } = storedFacts(type, data);
   const { kind, label, names, texts } = Object.hasOwn(SORTS, type)
     ? SORTS[type as keyof typeof SORTS]
-    : { kind: "span" as const, label: type, names: ["name"], texts: OTHER_TEXTS };
+    : {
+      kind: isSpan && AGENT_KINDS.has(members.get("kind") ?? "")
+        ? "agent" as const
+        : "span" as const,
+      label: type,
+      names: ["name"],
+      texts: OTHER_TEXTS,
+    };
   return {
     event,
     members,
     kind,
     label,
     name: firstLine(names.map((name) => members.get(name))),
-    text: (kind === "model" ? answerIn(data) : null) ??
+    text: (kind === "model" || isSpan && kind !== "tool" ? answerIn(data) : null) ??
       firstLine(texts.map((name) => members.get(name))) ??
-      (kind === "span" && !EMPTY.has(data) ? lineOf(data) : null),
+      (kind === "span" && !isSpan && !EMPTY.has(data) ? lineOf(data) : null),
     latencyMs: latencyMs ?? null,
+    /** True if an instrumentation sent it as a span. */
+    isSpan,
     /** Tokens of a model call; null for other events, and if they were not counted. */
     tokens: call?.counted === true ? call : null,
     /** Reason of the failure; null if the event did not fail. */

@@ -8,7 +8,7 @@ import { tracePath } from "./paths.ts";
 import { isMarked, type Step, type Trace, type ViewProps } from "./run_view.ts";
 
 /** Levels of indentation; deeper rows keep the last and show their level. */
-const LEVELS_MAX = 4;
+const LEVELS_MAX = 6;
 
 /** Maximum characters of a reason in a row. */
 const TAG_CHARS = 28;
@@ -16,10 +16,11 @@ const TAG_CHARS = 28;
 /** Icon, class and word of each kind of step, and of each status that is shown instead. */
 export const STEP_ICONS = {
   run: ["agent", "k-run", "Agent"],
+  agent: ["agent", "k-run", "Agent"],
   model: ["model", "k-model", "Model call"],
   tool: ["tool", "k-tool", "Tool call"],
   log: ["log", "k-log", "Log"],
-  span: ["page", "k-log", "Event"],
+  span: ["page", "k-log", "Step"],
   timeout: ["timeout", "st-timeout", "Timed out"],
   failed: ["bad", "st-bad", "Failed"],
   running: ["run", "st-run", "Running"],
@@ -97,7 +98,7 @@ export function Row({ row, data, trace }: ViewProps & { readonly row: TraceRow<S
       </td>
       <td role="gridcell" class="c-cost num">
         {isMarked(step, marks.costliest) && <Mark name="most expensive" />}
-        <StepCost step={step} />
+        <StepCost step={step} below={trace.costBelow.get(step) ?? 0n} />
       </td>
     </tr>
   );
@@ -107,10 +108,18 @@ function Mark({ name }: { readonly name: string }) {
   return <span class="mark" title={name} role="img" aria-label={name}>▲</span>;
 }
 
-function StepCost({ step: { call, cost, kind } }: StepProps) {
+/** The cost of a step; of one that costs nothing itself, the cost below it in grey. */
+function StepCost({ step, below }: StepProps & { readonly below: bigint }) {
+  const { call, cost, kind, preview } = step;
+  if (preview?.event.twin !== undefined) return <span class="quiet">not counted</span>;
   if (call?.unpriced === true) return <span class="more">no price</span>;
   const isPriced = call !== null && call.lines.length > 0;
-  return cost > 0n || isPriced || kind === "run" ? <Money of={cost} /> : null;
+  if (cost > 0n || isPriced || kind === "run") return <Money of={cost} />;
+  return below > 0n && (
+    <span class="quiet">
+      <Money of={below} />
+    </span>
+  );
 }
 
 /** Unfolds a child run, or opens the one whose further steps are not listed. */
@@ -128,10 +137,10 @@ function FoldLink({ step, data, trace }: StepProps & ViewProps) {
 }
 
 /** Top of each kind of bar, and of a failed one; height of a lane; least width of a bar, in percent. */
-const TOPS = { run: 13, model: 9.5, tool: 10.5, log: 10, span: 11, failed: 8 } as const;
+const TOPS = { run: 13, agent: 13, model: 9.5, tool: 10.5, log: 10, span: 11, failed: 8 } as const;
 const LANE_HEIGHT = 28, WIDTH_MIN = 0.15;
 
-/** Draws the bar of a step; the bar of a run is a line with caps. */
+/** Draws the bar of a step; the bar of a run or an agent is a line with caps. */
 function Lane({ step, axis }: StepProps & Pick<Trace, "axis">) {
   const { kind, failure, status } = step;
   const s = Math.max(0, step.atMs - axis.startMs);
@@ -143,15 +152,15 @@ function Lane({ step, axis }: StepProps & Pick<Trace, "axis">) {
     "data-e": Math.round(end),
     x: percent(start, axis.lengthMs),
   });
-  const isRun = kind === "run";
-  const y = TOPS[bad === "" || isRun ? kind : "failed"];
-  const isPoint = !isRun && (kind === "log" || e === s);
-  const caps = !isRun ? [] : status === "running" && e !== s ? [s] : [s, e];
+  const isLine = kind === "run" || kind === "agent";
+  const y = TOPS[bad === "" || isLine ? kind : "failed"];
+  const isPoint = !isLine && (kind === "log" || e === s);
+  const caps = !isLine ? [] : status === "running" && e !== s ? [s] : [s, e];
   return (
     <svg class="lane" aria-hidden="true">
       <use href="#ticks" />
       <rect
-        class={`b-${kind}${isRun ? "" : bad}`}
+        class={isLine ? "b-run" : `b-${kind}${bad}`}
         {...from(s, e)}
         y={y}
         width={isPoint ? "1.5" : width}
