@@ -40,14 +40,6 @@ Deno.test("a team sees its own dead stages with their errors, and no other team'
   assertEquals([stages[0]?.failure.error, hasMore], ["Error: no price for 1", false]);
 });
 
-Deno.test("work that is retried is not dead", async () => {
-  await using temp = await TempStore.open();
-  const failing = { team: TEAM.id, run: run(1) };
-  await processingStoreOf(temp.store).projectFailed(failing, new Error("once"));
-  const dead = createDeadStageStore(temp.store);
-  assertEquals(await dead.ofTeam(TEAM), { stages: [], hasMore: false });
-});
-
 Deno.test("a stage that is revived, or whose run is aggregated after all, is no longer dead", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);

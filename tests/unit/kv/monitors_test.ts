@@ -1,31 +1,11 @@
 /** Monitors in the store: changes by users, outcomes of runs, and looks at their deadlines. */
-import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../../domain/core/ids.ts";
-import type { Team } from "../../../domain/teams/team.ts";
+import { assertEquals } from "@std/assert";
 import { run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { HOUR, HOURLY, MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const MADE = { by: "key_1", at: NOON };
-
-Deno.test("monitors: a put creates, repeats, changes and is refused for an outdated version", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
-  assertEquals(await here.monitors.put(TEAM, "a", HOURLY, null, MADE), null, "no such agent");
-  await here.close(1, NOON);
-  const { kind, record } = await here.put();
-  assertEquals([kind, record.monitor.version, record.monitor.agent], ["stored", 1, "a"]);
-  assert(/^mon_eu_[0-9a-f]{32}$/.test(record.monitor.id));
-  assertEquals((await here.put()).kind, "replayed");
-  const changed = await here.put({ ...HOURLY, graceSeconds: 60 }, NOON + 1);
-  assertEquals([changed.kind, changed.record.monitor.version], ["stored", 2]);
-  const outdated = await here.monitors.put(TEAM, "a", HOURLY, 1, MADE);
-  assertEquals(outdated?.ok === false && outdated.problem.code, "version_conflict");
-  assertEquals((await here.read())?.settings.graceSeconds, 60);
-  const actions = await temp.keysBelow(["audit_log", TEAM.id]);
-  assertEquals(actions.length, 2, "each change has an entry, a repeat none");
-});
 
 Deno.test("monitors: an agent with outcomes starts up, one without is new", async () => {
   await using temp = await TempStore.open();
@@ -164,56 +144,6 @@ Deno.test("monitors: a deletion removes the monitor, its flips and its row of th
   assertEquals(await here.read(), null);
 });
 
-Deno.test("monitors: pages of flips join, and flips of one instant stay together", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
-  await here.close(1, NOON);
-  await here.work();
-  await here.put();
-  const pause = { untilMs: null, isSticky: true };
-  for (let n = 0; n < 5; n++) {
-    await here.monitors.pause(TEAM, "a", pause, { by: "key_1", at: NOON + n });
-    await here.monitors.resume(TEAM, "a", { by: "key_1", at: NOON + n });
-  }
-  const query = { fromMs: 0, toMs: NOON + HOUR, limit: 3 };
-  const all = await here.monitors.flips(TEAM, "a", { ...query, limit: 100, after: null });
-  assertEquals(all.flips.length, 11);
-  const joined = [];
-  let after: number | null = null;
-  do {
-    const page = await here.monitors.flips(TEAM, "a", { ...query, after });
-    joined.push(...page.flips);
-    after = page.next;
-  } while (after !== null);
-  assertEquals(joined, all.flips);
-  const latest = await here.monitors.flipsOf(TEAM, ["a", "b"], NOON + 3, 3);
-  assertEquals(latest.get("a"), all.flips.slice(0, 3).toReversed());
-  assertEquals(latest.get("b"), []);
-});
-
-Deno.test("monitors: pages by agent and by state join", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
-  const agents = Array.from({ length: 7 }, (_, n) => `agent-${n}`);
-  for (const [n, agent] of agents.entries()) {
-    await here.close(n, NOON, "success", agent);
-    await here.work();
-    await here.put({ ...HOURLY, enabled: n % 2 === 0 }, NOON, agent);
-  }
-  const pages = async (state: "up" | null) => {
-    const found: string[] = [];
-    let after: string | null = null;
-    do {
-      const page = await here.monitors.list(TEAM, { state, limit: 2, after });
-      found.push(...page.monitors.map(({ monitor }) => monitor.agent));
-      after = page.next;
-    } while (after !== null);
-    return found;
-  };
-  assertEquals(await pages(null), agents);
-  assertEquals(await pages("up"), agents.filter((_, n) => n % 2 === 0));
-});
-
 Deno.test("monitors: one is created for a ping where none is, and a repeat reads its row alone", async () => {
   await using temp = await TempStore.open();
   let reads = 0;
@@ -273,19 +203,4 @@ Deno.test("monitors: an archive pauses in its commit, and a restoration resumes"
   assertEquals(await here.due(), [], "an archive replaces the end of a pause");
   await change(false, NOON + 6 * HOUR);
   assertEquals((await here.read())?.state, "up");
-});
-
-Deno.test("monitors: teams see their own", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
-  await here.close(1, NOON);
-  await here.work();
-  await here.put();
-  const other: Team = { ...TEAM, id: "other" as TeamId };
-  assertEquals(await here.monitors.read(other, "a"), null);
-  assertEquals(await here.monitors.remove(other, "a", MADE), null);
-  assertEquals(
-    (await here.monitors.list(other, { state: null, limit: 9, after: null })).monitors,
-    [],
-  );
 });

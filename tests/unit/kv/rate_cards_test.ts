@@ -21,64 +21,6 @@ import {
 import { storeOver } from "../../support/harness/stores.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("a put row is on the card immediately, with its author and time", async () => {
-  await using temp = await TempStore.open();
-  const cards = cardsOf(temp.store);
-  assertEquals(await inputOf(cards), null);
-  const outcome = await cards.put(TEAM, aSpec({ note: "contract 7" }), "key_1");
-  assertEquals(outcome.kind, "stored");
-  const rate = rateOf(outcome);
-  assertEquals({ ...rate, row: { ...rate.row, id: rate.row.id.slice(0, 5) } }, {
-    row: {
-      id: "rate_",
-      source: "own",
-      provider: null,
-      model: MODEL,
-      from: null,
-      rates: aSpec().rates,
-      tiers: [],
-    },
-    createdAt: NOON,
-    createdBy: "key_1",
-    note: "contract 7",
-  });
-  assertEquals((await cards.card(TEAM)).find("any", MODEL, NOON)?.row, rate.row);
-  assertEquals(await cards.rows(TEAM), [rate]);
-});
-
-Deno.test("putting the same again is a replay and writes nothing", async () => {
-  await using temp = await TempStore.open();
-  const cards = cardsOf(temp.store);
-  const spec = aSpec({
-    from: NOON,
-    provider: "azure",
-    note: "n",
-    tiers: [{ aboveInputTokens: 9, rates: aSpec().rates }],
-  });
-  const first = rateOf(await cards.put(TEAM, spec, "key_1"));
-  const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }));
-  const again = await cards.put(TEAM, spec, "key_2");
-  assertEquals(again, { kind: "replayed", rate: first });
-  assertEquals(await Array.fromAsync(temp.store.reader.list({ prefix: [] })), before);
-});
-
-Deno.test("other content replaces the row under a new id, whatever the case of its name", async () => {
-  await using temp = await TempStore.open();
-  const cards = cardsOf(temp.store);
-  const ids = new Set<string>();
-  const changes = [{}, { note: "why" }, { model: MODEL.toUpperCase() }, { rates: priced(9).rates }];
-  for (const change of changes) {
-    const outcome = await cards.put(TEAM, aSpec(change), "key_1");
-    assertEquals(outcome.kind, "stored");
-    const rate = rateOf(outcome);
-    ids.add(rate.row.id);
-    assertEquals(await cards.rows(TEAM), [rate]);
-    assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row.id, rate.row.id);
-  }
-  assertEquals(ids.size, changes.length);
-  assertEquals((await temp.store.reader.get(["rate", TEAM.id])).value, 1, "rows counted");
-});
-
 Deno.test("rows of another provider, model or date coexist and are listed in that order", async () => {
   await using temp = await TempStore.open();
   const cards = cardsOf(temp.store);
@@ -106,27 +48,6 @@ Deno.test("the longest names fit the store, and are distinguished by their last 
     assertEquals((await cards.put(TEAM, aSpec(names), "key_1")).kind, "stored");
   }
   assertEquals((await cards.rows(TEAM)).length, 2);
-});
-
-Deno.test("a delete returns the row once and removes it from the card immediately", async () => {
-  await using temp = await TempStore.open();
-  const cards = cardsOf(temp.store);
-  const rate = rateOf(await cards.put(TEAM, aSpec(), "key_1"));
-  await cards.put(TEAM, priced(5, { model: "kept" }), "key_1");
-  assertEquals(await inputOf(cards), 1);
-  assertEquals(await cards.delete(TEAM, rate.row.id, "key_1"), rate);
-  assertEquals([await inputOf(cards), await inputOf(cards, TEAM, "kept")], [null, 5]);
-  assertEquals(await cards.delete(TEAM, rate.row.id, "key_1"), null);
-  assertEquals((await cards.rows(TEAM)).map(({ row }) => row.model), ["kept"]);
-});
-
-Deno.test("decision 32: another team's rows are neither seen nor deleted", async () => {
-  await using temp = await TempStore.open();
-  const cards = cardsOf(temp.store);
-  const rate = rateOf(await cards.put(TEAM, aSpec(), "key_1"));
-  assertEquals([await inputOf(cards, OTHER), await cards.rows(OTHER)], [null, []]);
-  assertEquals(await cards.delete(OTHER, rate.row.id, "key_1"), null);
-  assertEquals(await cards.rows(TEAM), [rate]);
 });
 
 Deno.test("of equal concurrent puts in two processes one is stored and the others replay it", async () => {
@@ -258,11 +179,4 @@ Deno.test("a list whose rows change during the read is read again", async () => 
   });
   const rows = await cardsOf({ ...temp.store, reader }).rows(TEAM);
   assertEquals(rows.map(({ row }) => row.model), ["after 0", "after 1", "before"]);
-});
-
-Deno.test("a restart keeps the rows", async () => {
-  await using temp = await TempStore.open();
-  const rate = rateOf(await cardsOf(temp.store).put(TEAM, aSpec({ note: "n" }), "key_1"));
-  const cards = cardsOf(await temp.reopen());
-  assertEquals([await cards.rows(TEAM), await inputOf(cards)], [[rate], 1]);
 });

@@ -8,40 +8,10 @@ import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 import { keys } from "../../../../kv/base/keys.ts";
-import { getValue } from "../../../../kv/store.ts";
 import { eventId } from "../../../support/builders/requests.ts";
 import { aCall } from "../../../support/builders/stored_runs.ts";
 
 const DAY_MS = 86_400_000;
-
-Deno.test("three failures in a row open one incident, which goes on until a success", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  await here.putMail("ops");
-  await here.closeAll("bgbb");
-  assertEquals(await here.open(), []);
-  await here.closeAll("b", 5);
-  assertEquals(await here.open(), ["failures =a 3: 5,4,3"]);
-  await here.closeAll("cb", 6);
-  assertEquals(await here.open(), ["failures =a 4: 7,5,4,3"]);
-  assertEquals(await here.deliveries(), ["ops incident.opened"]);
-  const runIncidents = (n: number) => getValue(here.store, keys.runIncidents(TEAM.id, run(n)));
-  const [incident] = await here.incidents();
-  assertEquals([await runIncidents(3), await runIncidents(7), await runIncidents(1)], [
-    [incident?.id],
-    [incident?.id],
-    null,
-  ]);
-  await here.closeAll("g", 8);
-  assertEquals(await here.open(), []);
-  assertEquals((await here.incidents()).map(({ resolvedBy }) => resolvedBy), ["condition"]);
-  assertEquals(await here.deliveries(), ["ops incident.opened", "ops incident.resolved"]);
-  assertEquals((await here.keysOf({ prefix: ["open_incident"] })).length, 0);
-  assertEquals((await here.keysOf({ prefix: ["incident_at"] })).length, 1);
-  await here.closeAll("gg", 9);
-  assertEquals(await here.instances(), []);
-  assertEquals(await getValue(here.store, keys.alertState(TEAM.id)), {});
-});
 
 Deno.test("a good run of a team without instances changes no row of alerts and reads none", async () => {
   await using temp = await TempStore.open();
@@ -53,43 +23,6 @@ Deno.test("a good run of a team without instances changes no row of alerts and r
   for (const prefix of [["alert"], ["alert_state"], ["incident"], keys.work("settled")]) {
     assertEquals(await temp.keysBelow(prefix), []);
   }
-});
-
-Deno.test("each agent has an incident of its own", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  for (let n = 1; n <= 6; n++) {
-    await here.close(n, "failed", NOON + n, { agent: n % 2 ? "a" : "b" });
-  }
-  await here.work();
-  assertEquals(await here.open(), ["failures =a 3: 5,3,1", "failures =b 3: 6,4,2"]);
-});
-
-Deno.test("the error of an incident is that of the latest failed run", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  for (let n = 1; n <= 3; n++) {
-    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON }, NOON + n);
-    const output = JSON.stringify({ error: { message: `disk ${n} is full` } });
-    const close = { status: "failed", finishedAt: NOON + n, output } as const;
-    await here.runs.finish(TEAM, run(n), close as never, NOON + n);
-  }
-  await here.work();
-  assertEquals((await here.incidents()).map(({ error }) => error), ["disk 3 is full"]);
-});
-
-Deno.test("a success that arrived later but was processed before counts", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  const project = (n: number) => here.pipeline.project(TEAM.id, [run(n)]);
-  await here.close(1, "failed");
-  await here.close(2, "failed");
-  await here.close(3, "success");
-  await here.close(4, "failed");
-  for (const n of [3, 4, 2, 1]) await project(n);
-  assertEquals(await here.open(), []);
-  await here.closeAll("bb", 5);
-  assertEquals(await here.open(), ["failures =a 3: 6,5,4"]);
 });
 
 Deno.test("an outcome counts at the arrival of its close, also if its opening comes later", async () => {
@@ -136,19 +69,6 @@ Deno.test("a bad outcome that comes late meets closes of runs that started long 
   await here.pipeline.project(TEAM.id, [...others, run(1)]);
   await here.pipeline.project(TEAM.id, [run(2)]);
   assertEquals(await here.incidents(), []);
-});
-
-Deno.test("any order of processing ends in the same incidents", async () => {
-  const orders = [[1, 2, 3, 4, 5, 6, 7], [7, 6, 5, 4, 3, 2, 1], [4, 1, 7, 2, 6, 3, 5]];
-  for (const order of orders) {
-    await using temp = await TempStore.open();
-    const here = new AlertProcess(temp.store);
-    for (const [i, letter] of Array.from("bbgbbbb").entries()) {
-      await here.close(i + 1, letter === "b" ? "failed" : "success");
-    }
-    for (const n of order) await here.pipeline.project(TEAM.id, [run(n)]);
-    assertEquals(await here.open(), ["failures =a 4: 7,6,5,4"], order.join());
-  }
 });
 
 Deno.test("runs that ended a day before their close arrived raise nothing", async () => {

@@ -3,11 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createDeletionWork } from "../../../../kv/retention/deletion_work.ts";
 import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
 import { keys } from "../../../../kv/base/keys.ts";
-import { createJudgeLater } from "../../../../kv/checks/judge.ts";
-import { createScoreStore } from "../../../../kv/runs/scores.ts";
-import type { ScoreId } from "../../../../domain/core/ids.ts";
 import type { IdleClose } from "../../../../domain/runs/idle.ts";
-import { readHead } from "../../../../kv/runs/heads.ts";
 import { DAY_MS } from "../../../support/harness/retention_harness.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { aTool } from "../../../support/builders/judged_events.ts";
@@ -25,8 +21,6 @@ import {
 } from "../../../support/builders/checks.ts";
 import { pendingName } from "../../../../kv/writer/group.ts";
 
-const DAY = "2026-11-21";
-
 /** A process with a check of cost, one of status and a milder one of calls. */
 async function opened(temp: TempStore): Promise<AlertProcess> {
   const process = new AlertProcess(temp.store);
@@ -35,99 +29,6 @@ async function opened(temp: TempStore): Promise<AlertProcess> {
   await process.put("check", "short", aCheck("usage.llm_calls < 1", { severity: "warn" }));
   return process;
 }
-
-Deno.test("results: a closed run is judged with its cost, an open one is not", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const process = await opened(temp);
-  await open(process.runs, 1);
-  await process.work();
-  assertEquals([await outcomesOf(store, 1), await countsOf(store)], [[], []]);
-  await process.runs.append(TEAM, run(1), [aCall(2)], NOON);
-  await finish(process.runs, 1);
-  await process.work();
-  assertEquals(await outcomesOf(store, 1), ["cheap fail", "good pass", "short fail"]);
-  const { checks, listed } = await summaryOf(store, 1);
-  assertEquals([checks, listed.has], [{ notPassed: 2 }, ["failed_check"]]);
-  assertEquals(await countsOf(store), [
-    `${DAY} * id_cheap: 0,1,0,0`,
-    `${DAY} * id_good: 1,0,0,0`,
-    `${DAY} * id_short: 0,1,0,0`,
-    `${DAY} a id_cheap: 0,1,0,0`,
-    `${DAY} a id_good: 1,0,0,0`,
-    `${DAY} a id_short: 0,1,0,0`,
-  ]);
-  assertEquals(await failuresOf(store, "id_cheap"), [1]);
-  const states = (await stagesOf(store, 1)).map(({ state }) => state);
-  assertEquals(states, ["done", "done", "skipped", "skipped"]);
-  const head = await readHead({ store, team: TEAM.id, id: run(1) });
-  assertEquals(head.checks, await resultsOf(store, 1));
-  await assertVerified(store);
-});
-
-Deno.test("results: late events, new settings and a deleted check change counts by the difference", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const process = await opened(temp);
-  for (const n of [1, 2]) await process.close(n, "success");
-  await process.work();
-  assertEquals(await outcomesOf(store, 1), ["cheap pass", "good pass", "short pass"]);
-  await process.runs.append(TEAM, run(1), [aCall(4)], NOON + 9);
-  await process.work();
-  assertEquals(await outcomesOf(store, 1), ["cheap fail", "good pass", "short fail"]);
-  assertEquals((await resultsOf(store, 1)).map(({ revision }) => revision), [2, 2, 2]);
-  assertEquals((await countsOf(store)).slice(0, 3), [
-    `${DAY} * id_cheap: 1,1,0,0`,
-    `${DAY} * id_good: 2,0,0,0`,
-    `${DAY} * id_short: 1,1,0,0`,
-  ]);
-  await assertVerified(store);
-  // The next judgement of each run is by what is configured then.
-  await process.put("check", "cheap", null);
-  await process.put("check", "short", aCheck("usage.llm_calls < 1", { enabled: false }));
-  await assertVerified(store);
-  await process.runs.append(TEAM, run(1), [aCall(5)], NOON + 10);
-  await process.work();
-  assertEquals(await outcomesOf(store, 1), ["good pass"]);
-  assertEquals(await outcomesOf(store, 2), ["cheap pass", "good pass", "short pass"]);
-  assertEquals((await countsOf(store)).slice(0, 2), [
-    `${DAY} * id_good: 2,0,0,0`,
-    `${DAY} * id_short: 1,0,0,0`,
-  ]);
-  assertEquals(await failuresOf(store, "id_cheap"), []);
-  assertEquals((await summaryOf(store, 1)).listed.has, ["late"]);
-  await assertVerified(store);
-  await process.put("check", "good", aCheck("true", { agents: ["other"] }));
-  await process.runs.append(TEAM, run(1), [aCall(6)], NOON + 11);
-  await process.work();
-  assertEquals([await outcomesOf(store, 1), (await summaryOf(store, 1)).checks], [[], undefined]);
-  await assertVerified(store);
-});
-
-Deno.test("results: an opening after the close begins them, a deletion subtracts them", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const process = await opened(temp);
-  await finish(process.runs, 1);
-  await process.work();
-  assertEquals(await outcomesOf(store, 1), []);
-  await open(process.runs, 1);
-  await process.close(2, "failed");
-  await process.work();
-  assertEquals(await outcomesOf(store, 1), ["cheap pass", "good pass", "short pass"]);
-  assertEquals((await countsOf(store))[1], `${DAY} * id_good: 1,1,0,0`);
-  await assertVerified(store);
-  const { deletions } = createDeletionWork({
-    store,
-    updater: process.updater,
-    now: () => NOON + 20,
-    untilProjected: () => Promise.resolve(),
-  });
-  for (const n of [1, 2]) await deletions.deleteRun(TEAM, run(n), "key_1");
-  assertEquals([await countsOf(store), await failuresOf(store, "id_good")], [[], []]);
-  assertEquals(await temp.keysBelow(keys.checkResults(TEAM.id, run(1))), []);
-  await assertVerified(store);
-});
 
 Deno.test("results: the last run of deleted checks takes their counts with it", async () => {
   await using temp = await TempStore.open();
@@ -226,55 +127,6 @@ Deno.test("results: an expression that no longer compiles is an error, and stops
   const [broken, ...others] = await resultsOf(store, 1);
   assertEquals([broken?.status, broken?.reason], ["error", "does_not_compile"]);
   assertEquals(others.map(({ status }) => status), ["pass", "pass", "pass"]);
-  await assertVerified(store);
-});
-
-Deno.test("results: an added score begins the checks again, if one of them names scores", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const process = await opened(temp);
-  await process.close(1, "success");
-  await process.work();
-  process.nowMs++;
-  const scores = createScoreStore(store);
-  const score = (n: number) => {
-    const id = `scr_eu_${String(n).padStart(32, "0")}` as ScoreId;
-    return scores.add(
-      TEAM,
-      run(1),
-      { id, name: "quality", source: "api", value: 1 - n / 5 },
-      NOON + 10 + n,
-    );
-  };
-  const before = await resultsOf(store, 1);
-  await score(1);
-  await process.work();
-  assertEquals(await resultsOf(store, 1), before);
-  await process.put("check", "scored", aCheck("scores.quality > 0.5"));
-  await score(2);
-  await process.work();
-  const [row, ...others] = await process.dueRuns();
-  assert(row !== undefined);
-  assertEquals(others, []);
-  await process.workOn(row, async () => {
-    // While it is judged, another score begins it again at the same revision.
-    await score(3);
-    await process.work();
-  });
-  const [again] = await process.dueRuns();
-  assert(again !== undefined);
-  await createJudgeLater({ changes: process.updater, now: () => process.nowMs })(again);
-  assertEquals(await process.dueRuns(), []);
-  assertEquals(await outcomesOf(store, 1), [
-    "cheap pass",
-    "good pass",
-    "scored fail",
-    "short pass",
-  ]);
-  const stages = await stagesOf(store, 1);
-  assertEquals(stages.map(({ state }) => state).slice(0, 2), ["done", "done"]);
-  const { revision, listed } = await summaryOf(store, 1);
-  assertEquals([revision, listed.has], [1, ["failed_check"]]);
   await assertVerified(store);
 });
 
