@@ -59,6 +59,30 @@ export function refuse<T>(code: ErrorCode, message: string, field?: string): Par
   return { ok: false, problem: { code, message, ...(field === undefined ? {} : { field }) } };
 }
 
+/** Ends a call that is refused: the call is answered with the problem. */
+export class Refused extends Error {
+  /** The refusal. */
+  readonly problem: Problem;
+
+  /** Creates an error with the message of the problem. */
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/** Returns the value of a parser; throws {@link Refused} if there is none. */
+export function orRefuse<T>(parsed: Parsed<T>): T {
+  if (parsed.ok) return parsed.value;
+  throw new Refused(parsed.problem);
+}
+
+/** Returns a value that exists; throws {@link Refused} if there is none. */
+export function existing<T>(value: T | null, none: Problem): T {
+  if (value !== null) return value;
+  throw new Refused(none);
+}
+
 /** Returns the refusal of an unknown name, or of a name that belongs to another team. */
 export function notFound(message: string): Problem {
   return { code: "not_found", message };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Parsed, type Problem, refuse } from "./errors.ts";
+import { type Parsed, type Problem, refuse, Refused } from "./errors.ts";
 import { ADMIN_PER_PAGE } from "./limits.ts";
 import { oneOfText, printable, show } from "./text.ts";
 import { parseInstant } from "./time.ts";
@@ -80,19 +80,9 @@ export interface PageBounds<Place> {
   readonly after: Place | null;
 }
 
-/** Stops reading a query; {@link readQuery} returns its problem. */
-class RefusedQuery extends Error {
-  readonly problem: Problem;
-
-  constructor(problem: Problem) {
-    super(problem.message);
-    this.problem = problem;
-  }
-}
-
 /** Refuses a query: throws, inside {@link readQuery}. */
 export function refuseQuery(problem: Problem): never {
-  throw new RefusedQuery(problem);
+  throw new Refused(problem);
 }
 
 /** Refuses the value of a parameter: throws, inside {@link readQuery}. */
@@ -111,7 +101,7 @@ export function readQuery<T>(text: string, read: (query: Query) => T): Parsed<T>
   try {
     return { ok: true, value: read(new Query(pairs.value)) };
   } catch (error) {
-    if (error instanceof RefusedQuery) return { ok: false, problem: error.problem };
+    if (error instanceof Refused) return { ok: false, problem: error.problem };
     throw error;
   }
 }

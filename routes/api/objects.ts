@@ -12,12 +12,19 @@ import {
   type ObjectFields,
   type ObjectKind,
 } from "../../domain/config/objects.ts";
-import { type ErrorCode, notFound, type Parsed, type Problem } from "../../domain/core/errors.ts";
+import {
+  type ErrorCode,
+  existing,
+  notFound,
+  orRefuse,
+  type Parsed,
+  type Problem,
+} from "../../domain/core/errors.ts";
 import { type PageBounds, readQuery } from "../../domain/core/query.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { teamKey } from "../http/access.ts";
-import { answer, answerWrite, fail } from "../http/answer.ts";
+import { answer, answerWrite } from "../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../http/context.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../http/query.ts";
 import { type Endpoint, endpoints, ok, written } from "../openapi/describe.ts";
@@ -72,10 +79,10 @@ export function noSuch(kind: ConfigKind): Problem {
   return notFound(`No such ${kind}: list the ${kind}s, or create one with PUT`);
 }
 
-/** Returns the slug of the path; null for a text that is none. */
-export function slugInPath(c: RequestContext): string | null {
+/** Returns the slug of the path; refuses a text that is none. */
+export function slugInPath(c: RequestContext, none: Problem): string {
   const slug = nameInPath(c);
-  return isConfigSlug(slug) ? slug : null;
+  return existing(isConfigSlug(slug) ? slug : null, none);
 }
 
 /** Parses the query of a list of objects. */
@@ -226,16 +233,12 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       route: `PUT ${path}/:slug`,
       access: teamKey("admin"),
       handler: async (c, deps) => {
-        const slug = slugInPath(c);
-        if (slug === null) return fail(c, INVALID_SLUG);
+        const slug = slugInPath(c, INVALID_SLUG);
         const made = madeBy(c, deps);
-        const parsed = parse(c.get("body").value, made.at);
-        if (!parsed.ok) return fail(c, parsed.problem);
+        const { settings, version } = orRefuse(parse(c.get("body").value, made.at));
         const { team } = c.get("principal");
-        const { settings, version } = parsed.value;
         const put = await deps.objects(of).put(team, slug, settings, version, made);
-        if (!put.ok) return fail(c, put.problem);
-        const { kind, object, secret } = put.value;
+        const { kind, object, secret } = orRefuse(put);
         const json = await write(deps, team, object, secret);
         const response = answerWrite(c, kind, json, null);
         if (api.showSecret !== undefined) response.headers.set("Cache-Control", "no-store");
@@ -256,10 +259,9 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       route: `GET ${path}`,
       access: teamKey("read"),
       handler: async (c, deps) => {
-        const query = parseObjectsQuery(queryOf(c));
-        if (!query.ok) return fail(c, query.problem);
+        const query = orRefuse(parseObjectsQuery(queryOf(c)));
         const { team } = c.get("principal");
-        const { objects, next } = await deps.objects(of).list(team, query.value);
+        const { objects, next } = await deps.objects(of).list(team, query);
         const items = await rowsOf(deps, team, objects);
         return answer(c, 200, page.write({ items, cursor: next && encodeCursor(next) }));
       },
@@ -277,10 +279,9 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       route: `GET ${path}/:slug`,
       access: teamKey("read"),
       handler: async (c, deps) => {
-        const slug = slugInPath(c);
+        const slug = slugInPath(c, noSuch(kind));
         const { team } = c.get("principal");
-        const object = slug === null ? null : await deps.objects(of).read(team, slug);
-        if (object === null) return fail(c, noSuch(kind));
+        const object = existing(await deps.objects(of).read(team, slug), noSuch(kind));
         return answer(c, 200, await write(deps, team, object));
       },
       summary: `Read a ${kind}`,
@@ -294,13 +295,10 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       route: `DELETE ${path}/:slug`,
       access: teamKey("admin"),
       handler: async (c, deps) => {
-        const slug = slugInPath(c);
+        const slug = slugInPath(c, noSuch(kind));
         const { team } = c.get("principal");
-        const removed = slug === null
-          ? null
-          : await deps.objects(of).remove(team, slug, madeBy(c, deps));
-        if (removed === null) return fail(c, noSuch(kind));
-        return answer(c, 200, await write(deps, team, removed));
+        const removed = await deps.objects(of).remove(team, slug, madeBy(c, deps));
+        return answer(c, 200, await write(deps, team, existing(removed, noSuch(kind))));
       },
       summary: `Delete a ${kind}`,
       description: `${texts.remove} A repeat returns 404.`,

@@ -6,7 +6,7 @@
  */
 import type { Principal } from "../../domain/teams/credentials.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { Overloaded, type Problem, StorageUnavailable } from "../../domain/core/errors.ts";
+import { Overloaded, type Problem, Refused, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { CountRequest } from "../../runtime/metrics.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import { formatInstant } from "../../domain/core/time.ts";
@@ -117,8 +117,9 @@ function teamOf(c: RequestContext): TeamId | undefined {
   return principal?.team.id;
 }
 
-/** Answers for a handler that threw, and logs the error: 503 for the store, 500 for anything else. */
+/** Answers for a handler that threw: its refusal, or the logged error, 503 for the store, 500 for anything else. */
 function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
+  if (error instanceof Refused) return fail(c, error.problem);
   // The client disconnected and its reads were cancelled: not a failure, and the response is not read.
   if (error === c.req.raw.signal.reason) return fail(c, OVERLOADED);
   logFailure(deps, c.get("requestId"), error);

@@ -1,6 +1,6 @@
 /** `GET /v1/agents`, and one agent: `GET` and `PATCH /v1/agents/{slug}`. */
 import { teamKey } from "../../http/access.ts";
-import { notFound } from "../../../domain/core/errors.ts";
+import { existing, notFound, orRefuse } from "../../../domain/core/errors.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import {
@@ -14,7 +14,7 @@ import {
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
 import type { MonitorProposal } from "../../../domain/monitors/store.ts";
-import { answer, answerTagged, fail } from "../../http/answer.ts";
+import { answer, answerTagged } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
@@ -115,13 +115,11 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     route: "GET /v1/agents",
     access: teamKey("read"),
     handler: async (c, { agents }) => {
-      const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
-      if (!query.ok) return fail(c, query.problem);
-      const page = await agents.list(c.get("principal").team, query.value);
-      if (!page.ok) return fail(c, page.problem);
-      const { next } = page.value;
-      const cursor = next === null ? null : agentCursor(next, query.value.sort);
-      return answer(c, 200, agentPage.write({ items: page.value.agents, cursor }));
+      const query = orRefuse(parseAgentsQuery(queryOf(c), parseAgentCursor));
+      const page = await agents.list(c.get("principal").team, query);
+      const { agents: items, next } = orRefuse(page);
+      const cursor = next === null ? null : agentCursor(next, query.sort);
+      return answer(c, 200, agentPage.write({ items, cursor }));
     },
     summary: "List agents",
     description: "Lists agents with their activity. A call's effect on its agent becomes visible " +
@@ -148,16 +146,15 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     access: teamKey("read"),
     handler: async (c, deps) => {
       const { agents, monitors } = deps;
-      const tz = parseZone(queryOf(c));
-      if (!tz.ok) return fail(c, tz.problem);
+      const tz = orRefuse(parseZone(queryOf(c)));
       const slug = nameInPath(c);
       const { team } = c.get("principal");
       // Any other text is no slug, and may exceed the store's key length.
-      const record = isName(slug, AGENT_CHARS_MAX) ? await agents.read(team, slug) : null;
-      if (record === null) return fail(c, NO_SUCH_AGENT);
+      const known = isName(slug, AGENT_CHARS_MAX) ? await agents.read(team, slug) : null;
+      const record = existing(known, NO_SUCH_AGENT);
       const [monitor, proposal] = await Promise.all([
         monitors.read(team, record.agent),
-        monitors.proposal(team, record.agent, tz.value),
+        monitors.proposal(team, record.agent, tz),
       ]);
       const [row = null] = await monitorRows(deps, team, monitor === null ? [] : [monitor]);
       return answerTagged(c, agentDetail.write({ ...record, monitor: row, proposal }));
@@ -181,17 +178,14 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     route: "PATCH /v1/agents/:slug",
     access: teamKey("admin"),
     handler: async (c, { agents, environment }) => {
-      const patch = parseAgentPatch(c.get("body"));
-      if (!patch.ok) return fail(c, patch.problem);
+      const patch = orRefuse(parseAgentPatch(c.get("body")));
       const slug = nameInPath(c);
       const { team, credentialId } = c.get("principal");
       const author = { by: credentialId, at: environment.now() };
       const changed = isName(slug, AGENT_CHARS_MAX)
-        ? await agents.change(team, slug, patch.value, author)
+        ? await agents.change(team, slug, patch, author)
         : null;
-      if (changed === null) return fail(c, NO_SUCH_AGENT);
-      if (!changed.ok) return fail(c, changed.problem);
-      return answer(c, 200, agent.write(changed.value));
+      return answer(c, 200, agent.write(orRefuse(existing(changed, NO_SUCH_AGENT))));
     },
     summary: "Change an agent",
     description:

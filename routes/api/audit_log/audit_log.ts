@@ -1,4 +1,5 @@
 /** `GET /v1/audit`: the audit log of a team. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import {
   AUDIT_ACTIONS,
@@ -6,7 +7,7 @@ import {
   parseAuditQuery,
   type ReadAuditEntry,
 } from "../../../domain/teams/audit_log.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { instantText } from "../../../domain/core/fields.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
@@ -51,9 +52,8 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
     route: "GET /v1/audit",
     access: teamKeyOrOperator("admin"),
     handler: async (c, { auditLog }) => {
-      const query = parseAuditQuery(queryOf(c), parseAuditCursor);
-      if (!query.ok) return fail(c, query.problem);
-      const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
+      const query = orRefuse(parseAuditQuery(queryOf(c), parseAuditCursor));
+      const { entries, next } = await auditLog.page(c.get("principal").team.id, query);
       const cursor = next === null ? null : auditCursor(next);
       return answer(c, 200, auditPage.write({ items: entries, cursor }));
     },

@@ -1,4 +1,5 @@
 /** Endpoints of channels, and their JSON. Secrets are never returned, except a new one. */
+import { existing, orRefuse } from "../../../domain/core/errors.ts";
 import type {
   ChannelHealth,
   ChannelSettings,
@@ -12,7 +13,7 @@ import {
 } from "../../../domain/channels/channel_body.ts";
 import { NEW_HEALTH } from "../../../domain/channels/health.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import {
@@ -152,16 +153,11 @@ export const CHANNEL_ENDPOINTS = [
       access: teamKey("admin"),
       mayLackBody: true,
       handler: async (c, deps) => {
-        const overlap = parseChannelRotation(c.get("body"));
-        if (!overlap.ok) return fail(c, overlap.problem);
-        const slug = slugInPath(c);
+        const overlap = orRefuse(parseChannelRotation(c.get("body")));
+        const slug = slugInPath(c, noSuch("channel"));
         const { team } = c.get("principal");
-        const rotated = slug === null
-          ? null
-          : await deps.channels.rotate(team, slug, overlap.value, madeBy(c, deps));
-        if (rotated === null) return fail(c, noSuch("channel"));
-        if (!rotated.ok) return fail(c, rotated.problem);
-        const { channel, secret } = rotated.value;
+        const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
+        const { channel, secret } = orRefuse(existing(rotated, noSuch("channel")));
         const json = await write(deps, team, channel, secret);
         return answer(c, 200, json, { "Cache-Control": "no-store" });
       },

@@ -2,11 +2,11 @@
 import { CHECKS } from "../../../domain/checks/check.ts";
 import { CHECK_DAYS_PER_PAGE, type CheckStatsQuery, TRIAL } from "../../../domain/checks/store.ts";
 import { parseTrial, trialBody } from "../../../domain/checks/trial_body.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { readRange } from "../../../domain/spend/spend_query.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { decodeCursor, queryOf } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, limitOf } from "../../openapi/fields.ts";
@@ -60,10 +60,9 @@ export const CHECK_ENDPOINTS = [
       route: "POST /v1/checks/try",
       access: teamKey("read"),
       handler: async (c, { checkTrial, patterns }) => {
-        const trial = parseTrial(c.get("body"), patterns);
-        if (!trial.ok) return fail(c, trial.problem);
-        const result = await checkTrial.try(c.get("principal").team, trial.value);
-        return result === null ? fail(c, NO_SUCH_RUN) : answer(c, 200, trialValue.write(result));
+        const trial = orRefuse(parseTrial(c.get("body"), patterns));
+        const result = await checkTrial.try(c.get("principal").team, trial);
+        return answer(c, 200, trialValue.write(existing(result, NO_SUCH_RUN)));
       },
       summary: "Try a check",
       description: "Judges stored runs by a check and stores nothing. Without `run_id` it judges " +
@@ -96,13 +95,11 @@ export const CHECK_ENDPOINTS = [
       route: "GET /v1/checks/:slug/stats",
       access: teamKey("read"),
       handler: async (c, { objects, checkStats, environment }) => {
-        const query = parseStatsQuery(queryOf(c), environment.now());
-        if (!query.ok) return fail(c, query.problem);
-        const slug = slugInPath(c);
+        const query = orRefuse(parseStatsQuery(queryOf(c), environment.now()));
         const { team } = c.get("principal");
-        const check = slug === null ? null : await objects(CHECKS).read(team, slug);
-        if (check === null) return fail(c, noSuch("check"));
-        const stats = await checkStats.read(team, check, query.value);
+        const slug = slugInPath(c, noSuch("check"));
+        const check = existing(await objects(CHECKS).read(team, slug), noSuch("check"));
+        const stats = await checkStats.read(team, check, query);
         return answer(c, 200, checkStatsValue.write(stats));
       },
       summary: "Read statistics of a check",

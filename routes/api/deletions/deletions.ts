@@ -1,14 +1,13 @@
 /** `DELETE /v1/runs/{id}`, `DELETE /v1/customers/{customer_id}`, and `GET /v1/deletions/{id}`. */
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
-import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
+import { existing, notFound, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isJobId } from "../../../domain/repricing/job.ts";
 import {
   type CustomerDeletion,
-  type DeletionStore,
   type RunDeletion,
   TOMBSTONE_DAYS,
 } from "../../../domain/retention/retention.ts";
@@ -21,7 +20,6 @@ import { answered, endpoints, ok } from "../../openapi/describe.ts";
 import { idOf, jobId } from "../../openapi/fields.ts";
 import { RUN } from "../runs/examples.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-
 import * as shape from "../../openapi/wire.ts";
 
 /** Milliseconds to wait for a customer's deletion: most finish in time. */
@@ -31,12 +29,10 @@ const WAIT_MS = 5_000;
 export async function deleteNamedRun(
   { deletions }: Pick<AppDeps, "deletions">,
   c: RequestContext,
-): Promise<Parsed<NonNullable<Awaited<ReturnType<DeletionStore["deleteRun"]>>>>> {
-  const id = parseRunId(c.req.param("id") ?? "");
-  if (!id.ok) return id;
+) {
+  const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
   const { team, credentialId } = c.get("principal");
-  const deleted = await deletions.deleteRun(team, id.value, credentialId);
-  return deleted === null ? { ok: false, problem: NO_SUCH_RUN } : { ok: true, value: deleted };
+  return existing(await deletions.deleteRun(team, id, credentialId), NO_SUCH_RUN);
 }
 
 const NO_CUSTOMER: Problem = {
@@ -103,9 +99,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     route: "DELETE /v1/runs/:id",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const deleted = await deleteNamedRun(deps, c);
-      if (!deleted.ok) return fail(c, deleted.problem);
-      const { kind, receipt } = deleted.value;
+      const { kind, receipt } = await deleteNamedRun(deps, c);
       return answer(c, 200, deletedRun.write(receipt), writeHeaders(kind, null));
     },
     summary: "Delete a run",
@@ -171,7 +165,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     handler: async (c, { deletions }) => {
       const id = c.req.param("id") ?? "";
       const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
-      return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, customerDeletion.write(job));
+      return answer(c, 200, customerDeletion.write(existing(job, NO_SUCH_DELETION)));
     },
     summary: "Read a customer's deletion",
     description: "Returns the progress and the result of a deletion, for 30 days.",

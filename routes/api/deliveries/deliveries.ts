@@ -15,7 +15,7 @@ import {
   DELIVERY_DAYS,
 } from "../../../domain/channels/store.ts";
 import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
-import { notFound, type Parsed } from "../../../domain/core/errors.ts";
+import { existing, notFound, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";
 import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -159,9 +159,9 @@ const SENT = ["putChannel", "testChannel", "listDeliveries"];
 
 /** Answers with a delivery; null for an unknown one. */
 function answerDelivery(c: RequestContext, delivery: Delivery | null): Response {
-  if (delivery === null) return fail(c, NO_SUCH_DELIVERY);
   const showsAnswers = mayAdmin(c.get("principal"));
-  return answer(c, 200, deliveryValue.write({ ...delivery, showsAnswers }));
+  const known = existing(delivery, NO_SUCH_DELIVERY);
+  return answer(c, 200, deliveryValue.write({ ...known, showsAnswers }));
 }
 
 /** Endpoints of deliveries and of channel tests. */
@@ -171,11 +171,9 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     access: teamKey("admin"),
     handler: async (c, deps) => {
       const { team } = c.get("principal");
-      const slug = slugInPath(c);
-      const result = slug === null
-        ? null
-        : await deps.channelTester.test(team, slug, madeBy(c, deps));
-      if (result === null) return fail(c, noSuch("channel"));
+      const slug = slugInPath(c, noSuch("channel"));
+      const tested = await deps.channelTester.test(team, slug, madeBy(c, deps));
+      const result = existing(tested, noSuch("channel"));
       if (result === "limited") {
         return fail(c, TESTS_LIMITED, { "Retry-After": String(RETRY_TEST_SECONDS) });
       }
@@ -194,10 +192,9 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     route: "GET /v1/deliveries",
     access: teamKey("read"),
     handler: async (c, { deliveries }) => {
-      const query = parseDeliveriesQuery(queryOf(c));
-      if (!query.ok) return fail(c, query.problem);
+      const query = orRefuse(parseDeliveriesQuery(queryOf(c)));
       const principal = c.get("principal");
-      const page = await deliveries.list(principal.team, query.value);
+      const page = await deliveries.list(principal.team, query);
       const showsAnswers = mayAdmin(principal);
       const items = page.deliveries.map((delivery) => ({ ...delivery, showsAnswers }));
       const cursor = page.next === null ? null : timeCursor(page.next);
@@ -228,9 +225,8 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     route: "GET /v1/deliveries/:id",
     access: teamKey("read"),
     handler: async (c, { deliveries }) => {
-      const id = idInPath(c, "whd");
-      const { team } = c.get("principal");
-      return answerDelivery(c, id === null ? null : await deliveries.read(team, id));
+      const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
+      return answerDelivery(c, await deliveries.read(c.get("principal").team, id));
     },
     summary: "Read a delivery",
     description: "Returns one message to one channel, with every try.",
@@ -243,10 +239,9 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     route: "POST /v1/deliveries/:id/resend",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const id = idInPath(c, "whd");
+      const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
       const { team } = c.get("principal");
-      const made = madeBy(c, deps);
-      return answerDelivery(c, id === null ? null : await deps.deliveries.resend(team, id, made));
+      return answerDelivery(c, await deps.deliveries.resend(team, id, madeBy(c, deps)));
     },
     summary: "Send a delivery again",
     description: "Starts the tries of a delivery that has ended again, with the same id. Changes " +

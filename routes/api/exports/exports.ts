@@ -2,6 +2,7 @@
  * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. Each page is read when the
  * client has received the previous one, so an export of any length keeps one page in memory.
  */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import { csvLine, textCell } from "../../../domain/core/csv.ts";
 import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
@@ -125,10 +126,9 @@ export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive
   return (c, deps) => {
     const { environment, runList } = deps;
     const nowMs = environment.now();
-    const request = parseRunsQuery(queryOf(c), nowMs, parseRunsCursor);
-    if (!request.ok) return fail(c, request.problem);
+    const request = orRefuse(parseRunsQuery(queryOf(c), nowMs, parseRunsCursor));
     const { team } = c.get("principal");
-    const { query, isWindowDefault, after } = request.value;
+    const { query, isWindowDefault, after } = request;
     // A list without a range is limited to one day; an export searches everything.
     const filters = isWindowDefault ? { ...query, from: null } : query;
     const checkLive = isLive(deps, c);

@@ -1,12 +1,12 @@
 /** `GET /v1/changes`: every run at its latest change, in change order. */
 import { z } from "zod";
 import type { Handler } from "../../http/admission.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
 import { cursor } from "../../openapi/fields.ts";
@@ -21,14 +21,12 @@ interface ChangesQuery {
 }
 
 export const listChanges: Handler = async (c, { changes, admission }) => {
-  const query = parseChangesQuery(queryOf(c));
-  if (!query.ok) return fail(c, query.problem);
-  const { after, limit, waitSeconds } = query.value;
+  const { after, limit, waitSeconds } = orRefuse(parseChangesQuery(queryOf(c)));
   const team = c.get("principal").team.id;
 
   const read = () => changes.page(team, after, limit);
   const show = (page: ChangePage | null) =>
-    page === null ? fail(c, UNKNOWN_CURSOR) : answer(c, 200, changePage.write(page));
+    answer(c, 200, changePage.write(existing(page, UNKNOWN_CURSOR)));
   let page = await read();
   if (waitSeconds === 0 || !isEmpty(page)) return show(page);
   return await admission.park(c, waitSeconds * 1_000, async (signal) => {

@@ -1,6 +1,6 @@
 /** `GET /v1/live`: changes of a team's runs as server-sent events; and the endpoints of the feed. */
 import { z } from "zod";
-import type { Parsed } from "../../../domain/core/errors.ts";
+import { orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import {
   CHANGES_PER_PAGE,
@@ -127,14 +127,13 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
     access: teamKey("read"),
     handler: async (c, deps) => {
       const { admission } = deps;
-      const query = parseLiveQuery(c);
-      if (!query.ok) return fail(c, query.problem);
+      const query = orRefuse(parseLiveQuery(c));
       if (c.req.method === "HEAD") {
         return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
       }
       const slot = admission.acquireLongPoll(c);
       if (slot instanceof Response) return slot;
-      const { filters, after } = query.value;
+      const { filters, after } = query;
       const team = c.get("principal").team.id;
       const mayGoOn = isStillLive(deps, c);
       const keepAliveMs = Math.min(LIVE_KEEP_ALIVE_MS, deps.silentMsMax);

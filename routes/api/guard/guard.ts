@@ -3,7 +3,7 @@ import { z } from "zod";
 import { blockersOf, blockText, decisionOf } from "../../../domain/budgets/verdict.ts";
 import { guardCheckBody, type GuardSubject } from "../../../domain/budgets/budget.ts";
 import type { Body } from "../../../domain/core/body.ts";
-import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { orRefuse, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { uuid7Hex } from "../../../domain/core/ids.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { check } from "../../../domain/core/validate.ts";
@@ -73,9 +73,8 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     servesUnderOverload: true,
     handler: async (c, deps) => {
       const { value }: Body = c.get("body");
-      const parsed = check(guardCheckBody, value);
-      if (!parsed.ok) return fail(c, parsed.problem);
-      const { agent = null, customer_ref = null, function: feature = null } = parsed.value;
+      const sent = orRefuse(check(guardCheckBody, value));
+      const { agent = null, customer_ref = null, function: feature = null } = sent;
       const guard = await judge(deps, c, { agent, customer: customer_ref, feature });
       if (decisionOf(guard) !== "block") {
         return answer(c, 200, checkValue.write({ guard, id: null }));
@@ -114,19 +113,17 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     servesUnderOverload: true,
     handler: async (c, deps) => {
       const principal = c.get("principal");
-      const query = readQuery(queryOf(c), (query) => ({
+      const query = orRefuse(readQuery(queryOf(c), (query) => ({
         agent: query.text("agent"),
         customer_ref: query.text("customer_ref"),
         function: query.text("function"),
-      }));
-      if (!query.ok) return fail(c, query.problem);
-      const refused = agentRefusalOf(principal, query.value.agent);
+      })));
+      const refused = agentRefusalOf(principal, query.agent);
       if (refused !== null) return fail(c, refused);
-      const parsed = check(guardCheckBody, query.value);
-      if (!parsed.ok) return fail(c, parsed.problem);
+      const parsed = orRefuse(check(guardCheckBody, query));
       const { grant } = principal;
       const own = grant.kind === "ping_token" ? grant.agent : null;
-      const { agent = own, customer_ref = null, function: feature = null } = parsed.value;
+      const { agent = own, customer_ref = null, function: feature = null } = parsed;
       const guard = await judge(deps, c, { agent, customer: customer_ref, feature });
       const headers = { "Cache-Control": "no-store" };
       if (decisionOf(guard) !== "block") return answerText(c, 200, "allow\n", undefined, headers);

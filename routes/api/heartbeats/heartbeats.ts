@@ -1,6 +1,6 @@
 /** `POST /v1/heartbeats`, and `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
 import { z } from "zod";
-import { isOfStore } from "../../../domain/core/errors.ts";
+import { isOfStore, orRefuse } from "../../../domain/core/errors.ts";
 import { Losses } from "../../../domain/core/losses.ts";
 import {
   heartbeatBody,
@@ -34,26 +34,23 @@ import { type HeartbeatResult, writeHeartbeat } from "./write_heartbeat.ts";
 const ping: Handler = async (c, deps) => {
   const principal = c.get("principal");
   const { grant } = principal;
-  const query = parsePingQuery(queryOf(c));
-  if (!query.ok) return fail(c, query.problem);
-  const refused = agentRefusalOf(principal, query.value.get("agent"));
+  const query = orRefuse(parsePingQuery(queryOf(c)));
+  const refused = agentRefusalOf(principal, query.get("agent"));
   if (refused !== null) return fail(c, refused);
   const context = parseContext(c);
   const tokenAgent = grant.kind === "ping_token" ? grant.agent : null;
   const keepsNotes = context.metadataKeysMax > 0;
-  const read = readPing(query.value, tokenAgent, keepsNotes, deps.parsePingMonitor);
-  if (!read.ok) return fail(c, read.problem);
-  const { body, rid, note, monitor, losses } = read.value;
-  const parsed = parseHeartbeat(body, context, losses);
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const request = { ...parsed.value.request, note };
-  const outcome = await writeHeartbeat(deps, c, request, losses, { rid });
-  if (!outcome.ok) return fail(c, outcome.problem);
+  const { body, rid, note, monitor, losses } = orRefuse(
+    readPing(query, tokenAgent, keepsNotes, deps.parsePingMonitor),
+  );
+  const parsed = orRefuse(parseHeartbeat(body, context, losses));
+  const request = { ...parsed.request, note };
+  const outcome = orRefuse(await writeHeartbeat(deps, c, request, losses, { rid }));
 
-  const { id, kind } = outcome.value;
+  const { id, kind } = outcome;
   const noMonitor = monitor.settings === null
     ? monitor.problem
-    : await createMonitor(deps, c, outcome.value, monitor.settings, losses);
+    : await createMonitor(deps, c, outcome, monitor.settings, losses);
   const ignored = losses.ignoredNames ?? [];
   const notes: string[] = [];
   if (ignored.length > 0) {
@@ -65,12 +62,12 @@ const ping: Handler = async (c, deps) => {
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",
-    ...writeHeaders(kind, losses.isEmpty ? null : losses, verdictOf(deps, c, outcome.value)),
+    ...writeHeaders(kind, losses.isEmpty ? null : losses, verdictOf(deps, c, outcome)),
   };
   if (!prefersJson(c.req.raw.headers.get("accept"))) {
     return answerText(c, 200, `${["OK", notes.join("\n")].join(" ").trim()}\n`, undefined, headers);
   }
-  return answer(c, 200, pinged.write({ ...outcome.value, ignored, noMonitor }), headers);
+  return answer(c, 200, pinged.write({ ...outcome, ignored, noMonitor }), headers);
 };
 
 /**
@@ -184,13 +181,11 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       const refused = agentRefusalOf(principal, body.value.agent);
       if (refused !== null) return fail(c, refused);
       const losses = new Losses();
-      const parsed = parseHeartbeat(body, parseContext(c), losses);
-      if (!parsed.ok) return fail(c, parsed.problem);
-      const outcome = await writeHeartbeat(deps, c, parsed.value.request, losses);
-      if (!outcome.ok) return fail(c, outcome.problem);
-      const json = heartbeat.write(outcome.value);
+      const parsed = orRefuse(parseHeartbeat(body, parseContext(c), losses));
+      const outcome = orRefuse(await writeHeartbeat(deps, c, parsed.request, losses));
+      const json = heartbeat.write(outcome);
       const lost = losses.isEmpty ? null : losses;
-      return answerWrite(c, outcome.value.kind, json, lost, verdictOf(deps, c, outcome.value));
+      return answerWrite(c, outcome.kind, json, lost, verdictOf(deps, c, outcome));
     },
     summary: "Record a complete run",
     description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +

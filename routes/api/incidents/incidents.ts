@@ -6,13 +6,13 @@ import { INCIDENTS_PER_PAGE, type IncidentsQuery } from "../../../domain/alerts/
 import { incidentJson } from "../../../domain/channels/forms/webhook.ts";
 import { INCIDENT_STATES, SEVERITIES } from "../../../domain/channels/message.ts";
 import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
-import { notFound, type Parsed } from "../../../domain/core/errors.ts";
+import { existing, notFound, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";
 import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
@@ -117,20 +117,17 @@ function answerIncident(
   { publicUrl }: AppDeps,
   incident: Incident | null,
 ): Response {
-  if (incident === null) return fail(c, NO_SUCH_INCIDENT);
-  return answer(c, 200, incidentValue.write(incidentDetail(incident, publicUrl)));
+  const known = existing(incident, NO_SUCH_INCIDENT);
+  return answer(c, 200, incidentValue.write(incidentDetail(known, publicUrl)));
 }
 
 /** Creates the handler of a change by hand. */
 function byHand(change: "acknowledge" | "resolve"): Handler {
   return async (c, deps) => {
-    const note = parseNote(c.get("body"));
-    if (!note.ok) return fail(c, note.problem);
-    const id = idInPath(c, "inc");
+    const note = orRefuse(parseNote(c.get("body")));
+    const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
     const { team } = c.get("principal");
-    const incident = id === null
-      ? null
-      : await deps.incidents[change](team, id, note.value, madeBy(c, deps));
+    const incident = await deps.incidents[change](team, id, note, madeBy(c, deps));
     return answerIncident(c, deps, incident);
   };
 }
@@ -141,9 +138,8 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     route: "GET /v1/incidents",
     access: teamKey("read"),
     handler: async (c, { incidents, publicUrl }) => {
-      const query = parseIncidentsQuery(queryOf(c));
-      if (!query.ok) return fail(c, query.problem);
-      const page = await incidents.list(c.get("principal").team, query.value);
+      const query = orRefuse(parseIncidentsQuery(queryOf(c)));
+      const page = await incidents.list(c.get("principal").team, query);
       const items = page.incidents.map((incident) => incidentJson(incident, publicUrl));
       const cursor = page.next === null ? null : timeCursor(page.next);
       return answer(c, 200, incidentPage.write({ items, cursor }));
@@ -177,9 +173,8 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     route: "GET /v1/incidents/:id",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const id = idInPath(c, "inc");
-      const { team } = c.get("principal");
-      const incident = id === null ? null : await deps.incidents.read(team, id);
+      const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
+      const incident = await deps.incidents.read(c.get("principal").team, id);
       return answerIncident(c, deps, incident);
     },
     summary: "Read an incident",

@@ -7,7 +7,7 @@ import {
   type Principal,
   SCOPES,
 } from "../../../domain/teams/credentials.ts";
-import { notFound } from "../../../domain/core/errors.ts";
+import { existing, notFound, orRefuse } from "../../../domain/core/errors.ts";
 import { judgeId, type Region, REGIONS } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import {
@@ -20,7 +20,7 @@ import {
 } from "../../../domain/teams/key_list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { tier } from "../../../domain/teams/team_change.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
@@ -34,10 +34,9 @@ export async function answerNewKey(
   c: RequestContext,
   team: Pick<Principal["team"], "id">,
 ): Promise<Response> {
-  const spec = parseKey(c.get("body"));
-  if (!spec.ok) return fail(c, spec.problem);
+  const spec = orRefuse(parseKey(c.get("body")));
   const { credentialId } = c.get("principal");
-  const { record, secret } = await credentials.create(team, spec.value, credentialId);
+  const { record, secret } = await credentials.create(team, spec, credentialId);
   return answerSecret(c, newKey.write({ ...record, secret }));
 }
 
@@ -155,8 +154,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     access: ANY_OF_TEAM,
     handler: async (c, { credentials, region }) => {
       const { team, credentialId } = c.get("principal");
-      const record = await credentials.read(team, credentialId);
-      if (record === null) return fail(c, INVALID_CREDENTIAL);
+      const record = existing(await credentials.read(team, credentialId), INVALID_CREDENTIAL);
       return answer(c, 200, caller.write({ region, team, record }));
     },
     summary: "Read who is calling",
@@ -201,9 +199,8 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     route: "GET /v1/keys",
     access: teamKey("admin"),
     handler: async (c, { credentials }) => {
-      const query = parseKeysQuery(queryOf(c), keyIdOf);
-      if (!query.ok) return fail(c, query.problem);
-      const { records, next } = await credentials.list(c.get("principal").team, query.value);
+      const query = orRefuse(parseKeysQuery(queryOf(c), keyIdOf));
+      const { records, next } = await credentials.list(c.get("principal").team, query);
       const cursor = next === null ? null : encodeCursor(next);
       return answer(c, 200, keyPage.write({ items: records, cursor }));
     },
@@ -228,14 +225,11 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     access: teamKey("admin"),
     mayLackBody: true,
     handler: async (c, { credentials }) => {
-      const overlap = parseRotation(c.get("body"));
-      if (!overlap.ok) return fail(c, overlap.problem);
+      const overlap = orRefuse(parseRotation(c.get("body")));
       const { team, credentialId } = c.get("principal");
       const id = c.req.param("id") ?? "";
-      const rotated = await credentials.rotate(team, id, overlap.value, credentialId);
-      if (rotated === null) return fail(c, NO_SUCH_KEY);
-      if (!rotated.ok) return fail(c, rotated.problem);
-      const { record, secret } = rotated.value;
+      const rotated = await credentials.rotate(team, id, overlap, credentialId);
+      const { record, secret } = orRefuse(existing(rotated, NO_SUCH_KEY));
       return answerSecret(c, newKey.write({ ...record, secret }));
     },
     summary: "Rotate a credential",
@@ -262,7 +256,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     handler: async (c, { credentials }) => {
       const { team, credentialId } = c.get("principal");
       const record = await credentials.revoke(team, c.req.param("id") ?? "", credentialId);
-      return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, key.write(record));
+      return answer(c, 200, key.write(existing(record, NO_SUCH_KEY)));
     },
     summary: "Revoke a credential",
     description: "The credential stops working immediately in this process and within 10 seconds " +

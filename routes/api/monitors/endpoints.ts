@@ -1,4 +1,5 @@
 /** Endpoints of monitors: `/v1/monitors`, and the monitor and the flips of an agent. */
+import { existing, orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import { instantText } from "../../../domain/core/fields.ts";
 import { monitorBody, parseMonitor, parsePause, pauseBody } from "../../../domain/monitors/body.ts";
@@ -6,7 +7,7 @@ import { MONITOR_STATES } from "../../../domain/monitors/monitor.ts";
 import { MONITORS_PER_PAGE } from "../../../domain/monitors/store.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
-import { answer, answerWrite, fail } from "../../http/answer.ts";
+import { answer, answerWrite } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { endpoints, ok, written } from "../../openapi/describe.ts";
@@ -43,18 +44,16 @@ const pathFields = {
 };
 
 const getMonitor: Handler = async (c, deps) => {
-  const tz = parseZone(queryOf(c));
-  if (!tz.ok) return fail(c, tz.problem);
+  const tz = orRefuse(parseZone(queryOf(c)));
   const { monitors, environment } = deps;
   const { team } = c.get("principal");
-  const agent = agentInPath(c);
-  const record = agent === null ? null : await monitors.read(team, agent);
-  if (agent === null || record === null) return fail(c, NO_SUCH_MONITOR);
+  const agent = agentInPath(c, NO_SUCH_MONITOR);
+  const record = existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
   const nowMs = environment.now();
   const fromMs = uptimeFrom(nowMs);
   const [flips, proposal] = await Promise.all([
     monitors.flipsOf(team, [agent], fromMs, UPTIME_FLIPS_MAX),
-    monitors.proposal(team, agent, tz.value),
+    monitors.proposal(team, agent, tz),
   ]);
   const [row] = await monitorRows(deps, team, [record]) as [MonitorRow];
   const detail = { record: row, flips: flips.get(agent) ?? [], proposal, nowMs };
@@ -67,17 +66,12 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "PUT /v1/agents/:slug/monitor",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const parsed = parseMonitor(c.get("body"));
-      if (!parsed.ok) return fail(c, parsed.problem);
-      const { settings, version } = parsed.value;
-      const agent = agentInPath(c);
+      const { settings, version } = orRefuse(parseMonitor(c.get("body")));
+      const agent = agentInPath(c, NO_SUCH_AGENT);
       const { team } = c.get("principal");
-      const put = agent === null
-        ? null
-        : await deps.monitors.put(team, agent, settings, version, madeBy(c, deps));
-      if (put === null) return fail(c, NO_SUCH_AGENT);
-      if (!put.ok) return fail(c, put.problem);
-      return answerWrite(c, put.value.kind, await monitorJson(deps, team, put.value.record), null);
+      const stored = await deps.monitors.put(team, agent, settings, version, madeBy(c, deps));
+      const put = orRefuse(existing(stored, NO_SUCH_AGENT));
+      return answerWrite(c, put.kind, await monitorJson(deps, team, put.record), null);
     },
     summary: "Set the monitor of an agent",
     description: "Creates the monitor of an agent, or replaces all its settings: fields that are " +
@@ -113,13 +107,9 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "DELETE /v1/agents/:slug/monitor",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const agent = agentInPath(c);
-      const { team } = c.get("principal");
-      const removed = agent === null
-        ? null
-        : await deps.monitors.remove(team, agent, madeBy(c, deps));
-      if (removed === null) return fail(c, NO_SUCH_MONITOR);
-      return answer(c, 200, deletedMonitorValue.write(removed));
+      const agent = agentInPath(c, NO_SUCH_MONITOR);
+      const removed = await deps.monitors.remove(c.get("principal").team, agent, madeBy(c, deps));
+      return answer(c, 200, deletedMonitorValue.write(existing(removed, NO_SUCH_MONITOR)));
     },
     summary: "Delete the monitor of an agent",
     description:
@@ -137,15 +127,10 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     mayLackBody: true,
     handler: async (c, deps) => {
       const made = madeBy(c, deps);
-      const pause = parsePause(c.get("body"), made.at);
-      if (!pause.ok) return fail(c, pause.problem);
-      const agent = agentInPath(c);
+      const pause = orRefuse(parsePause(c.get("body"), made.at));
       const { team } = c.get("principal");
-      const record = agent === null
-        ? null
-        : await deps.monitors.pause(team, agent, pause.value, made);
-      if (record === null) return fail(c, NO_SUCH_MONITOR);
-      return answer(c, 200, await monitorJson(deps, team, record));
+      const record = await deps.monitors.pause(team, agentInPath(c, NO_SUCH_MONITOR), pause, made);
+      return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
     },
     summary: "Pause a monitor",
     description:
@@ -167,13 +152,10 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "POST /v1/agents/:slug/monitor/resume",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const agent = agentInPath(c);
+      const agent = agentInPath(c, NO_SUCH_MONITOR);
       const { team } = c.get("principal");
-      const record = agent === null
-        ? null
-        : await deps.monitors.resume(team, agent, madeBy(c, deps));
-      if (record === null) return fail(c, NO_SUCH_MONITOR);
-      return answer(c, 200, await monitorJson(deps, team, record));
+      const record = await deps.monitors.resume(team, agent, madeBy(c, deps));
+      return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
     },
     summary: "Resume a monitor",
     description: "Ends a pause. The next run is expected as if one had come now. Changes nothing " +
@@ -188,10 +170,9 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "GET /v1/monitors",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const query = parseMonitorsQuery(queryOf(c));
-      if (!query.ok) return fail(c, query.problem);
+      const query = orRefuse(parseMonitorsQuery(queryOf(c)));
       const { team } = c.get("principal");
-      const page = await deps.monitors.list(team, query.value);
+      const page = await deps.monitors.list(team, query);
       const cursor = page.next === null ? null : monitorCursor(page.next);
       const items = await monitorRows(deps, team, page.monitors);
       return answer(c, 200, monitorPage.write({ items, cursor }));
@@ -215,14 +196,11 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "GET /v1/agents/:slug/flips",
     access: teamKey("read"),
     handler: async (c, { monitors }) => {
-      const query = parseFlipsQuery(queryOf(c));
-      if (!query.ok) return fail(c, query.problem);
+      const query = orRefuse(parseFlipsQuery(queryOf(c)));
       const { team } = c.get("principal");
-      const agent = agentInPath(c);
-      if (agent === null || await monitors.read(team, agent) === null) {
-        return fail(c, NO_SUCH_MONITOR);
-      }
-      const { flips, next } = await monitors.flips(team, agent, query.value);
+      const agent = agentInPath(c, NO_SUCH_MONITOR);
+      existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
+      const { flips, next } = await monitors.flips(team, agent, query);
       const cursor = next === null ? null : flipCursor(next);
       return answer(c, 200, flipPage.write({ items: flips, cursor }));
     },

@@ -1,6 +1,6 @@
 /** Requests of `/v1/monitors` and of the monitor of an agent, and their refusals. */
 import { z } from "zod";
-import { notFound, type Parsed } from "../../../domain/core/errors.ts";
+import { existing, notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
 import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
 import { MONITOR_STATES } from "../../../domain/monitors/monitor.ts";
@@ -18,10 +18,10 @@ export const NO_SUCH_MONITOR = notFound(
   "No such monitor: list the monitors, or create one for an agent with PUT",
 );
 
-/** Returns the agent of the path; null for a text that is no slug. */
-export function agentInPath(c: RequestContext): string | null {
+/** Returns the agent of the path; refuses a text that is no slug. */
+export function agentInPath(c: RequestContext, none: Problem): string {
   const slug = nameInPath(c);
-  return isAgent(slug) ? slug : null;
+  return existing(isAgent(slug) ? slug : null, none);
 }
 
 /** Encodes the position after a monitor. */

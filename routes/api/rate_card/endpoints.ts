@@ -1,4 +1,5 @@
 /** Endpoints of `/v1/rate-card`. */
+import { existing, orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import { instantText } from "../../../domain/core/fields.ts";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
@@ -141,11 +142,10 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     route: "GET /v1/rate-card",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const query = parseListQuery(queryOf(c));
-      if (!query.ok) return fail(c, query.problem);
+      const query = orRefuse(parseListQuery(queryOf(c)));
       return answerTagged(
         c,
-        card.write(await ratePage(deps, c.get("principal").team, query.value)),
+        card.write(await ratePage(deps, c.get("principal").team, query)),
       );
     },
     summary: "List prices",
@@ -173,10 +173,9 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     route: "PUT /v1/rate-card",
     access: teamKey("admin"),
     handler: async (c, { rateCards }) => {
-      const spec = parseRate(c.get("body"));
-      if (!spec.ok) return fail(c, spec.problem);
+      const spec = orRefuse(parseRate(c.get("body")));
       const { team, credentialId } = c.get("principal");
-      const outcome = await rateCards.put(team, spec.value, credentialId);
+      const outcome = await rateCards.put(team, spec, credentialId);
       if (outcome.kind === "refused") return fail(c, outcome.problem);
       return answerWrite(c, outcome.kind, ownRow.write(outcome.rate), null);
     },
@@ -204,11 +203,10 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     route: "GET /v1/rate-card/match",
     access: teamKey("admin"),
     handler: async (c, { rateCards, environment }) => {
-      const query = parseMatchQuery(queryOf(c), environment.now());
-      if (!query.ok) return fail(c, query.problem);
-      const { provider, model, at } = query.value;
+      const query = orRefuse(parseMatchQuery(queryOf(c), environment.now()));
+      const { provider, model, at } = query;
       const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
-      return answer(c, 200, match.write({ ...query.value, found }));
+      return answer(c, 200, match.write({ ...query, found }));
     },
     summary: "Find the price of a call",
     description: "Returns the row that would price a call, and how its model's name was matched.",
@@ -237,7 +235,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     handler: async (c, { rateCards }) => {
       const { team, credentialId } = c.get("principal");
       const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
-      return deleted === null ? fail(c, NO_SUCH_ROW) : answer(c, 200, ownRow.write(deleted));
+      return answer(c, 200, ownRow.write(existing(deleted, NO_SUCH_ROW)));
     },
     summary: "Delete a price",
     description:

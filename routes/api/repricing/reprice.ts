@@ -2,7 +2,7 @@
 import type { AppDeps } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
-import { notFound } from "../../../domain/core/errors.ts";
+import { existing, notFound, orRefuse } from "../../../domain/core/errors.ts";
 import {
   isJobId,
   parseReprice,
@@ -93,9 +93,8 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     route: "POST /v1/rate-card/reprice",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const request = parseReprice(c.get("body"));
-      if (!request.ok) return fail(c, request.problem);
-      const outcome = await beginReprice(deps, c.get("principal"), request.value);
+      const request = orRefuse(parseReprice(c.get("body")));
+      const outcome = await beginReprice(deps, c.get("principal"), request);
       if (outcome.kind === "refused") return fail(c, outcome.problem);
       return answerWrite(c, outcome.kind, repriceJob.write(outcome.job), null);
     },
@@ -133,7 +132,7 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     handler: async (c, { reprices }) => {
       const id = c.req.param("id") ?? "";
       const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
-      return job === null ? fail(c, NO_SUCH_JOB) : answer(c, 200, repriceJob.write(job));
+      return answer(c, 200, repriceJob.write(existing(job, NO_SUCH_JOB)));
     },
     summary: "Read a repricing job",
     description: "Returns the progress of the job, and its result.",

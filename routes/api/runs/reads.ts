@@ -1,6 +1,6 @@
 /** `GET /v1/runs/{id}`, immediately or when the run is final, and `GET /v1/runs/{id}/cost`. */
 import { z } from "zod";
-import type { Parsed } from "../../../domain/core/errors.ts";
+import { orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { readQuery } from "../../../domain/core/query.ts";
@@ -9,7 +9,6 @@ import { isJudged, isProcessed } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { teamKey } from "../../http/access.ts";
 import type { HandlerDeps } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
@@ -106,14 +105,13 @@ export const RUN_READS = endpoints("Runs", {
     route: "GET /v1/runs/:id",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const wait = parseWait(queryOf(c));
-      if (!wait.ok) return fail(c, wait.problem);
+      const wait = orRefuse(parseWait(queryOf(c)));
       const id = parseRunId(c.req.param("id") ?? "");
       // An invalid request is refused without waiting.
       const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
-      if (wait.value === null || isRefused) return await answerRun(c, deps);
+      if (wait === null || isRefused) return await answerRun(c, deps);
       const { team } = c.get("principal");
-      const { state, seconds } = wait.value;
+      const { state, seconds } = wait;
       const isDone = () => isReached(deps, team, id.value, state);
       if (await isDone()) return await answerRun(c, deps);
       return await deps.admission.park(c, seconds * 1_000, async (signal) => {

@@ -1,4 +1,5 @@
 /** `GET /v1/runs`: the runs of a team, newest first, a page at a time. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -14,7 +15,7 @@ import {
 } from "../../../domain/runs/list_query.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, dayOrInstant, idOf, limitOf, runStatus, slug } from "../../openapi/fields.ts";
@@ -135,9 +136,9 @@ export const RUN_LISTS = endpoints("Runs", {
     route: "GET /v1/runs",
     access: teamKey("read"),
     handler: async (c, { runList, environment }) => {
-      const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
-      if (!request.ok) return fail(c, request.problem);
-      const { query, isWindowDefault, after, limit } = request.value;
+      const { query, isWindowDefault, after, limit } = orRefuse(
+        parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor),
+      );
       const page = await runList.page(c.get("principal").team, query, after, limit);
       const windowStart = isWindowDefault ? query.from : null;
       const cursor = page.next === null ? null : runsCursorText(page.next, windowStart);

@@ -3,7 +3,13 @@ import type { Handler } from "../../http/admission.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Conflict, OpenRequest } from "../../../domain/runs/decide.ts";
-import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
+import {
+  existing,
+  notFound,
+  orRefuse,
+  type Parsed,
+  type Problem,
+} from "../../../domain/core/errors.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen } from "../../../domain/ingest/open.ts";
@@ -22,9 +28,7 @@ import { idValue, instantValue, objectValue, textValue, wire } from "../../opena
 import { parseCursor, runAnswer } from "./run_json.ts";
 
 export const openRun: Handler = async (c, { guard, runs, environment }) => {
-  const parsed = parseOpen(c.get("body"), parseContext(c));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const { request, losses } = parsed.value;
+  const { request, losses } = orRefuse(parseOpen(c.get("body"), parseContext(c)));
   const outcome = await runs.open(c.get("principal").team, request, environment.now());
   if (outcome.kind === "refused") return fail(c, outcome.problem);
   if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
@@ -77,19 +81,15 @@ export function answerPage(
   json: (id: RunId, run: RunPage, page: RunView, deps: AppDeps) => RawJson | Promise<RawJson>,
 ) {
   return async (c: RequestContext, deps: AppDeps): Promise<Response> => {
-    const page = parseEventsPage(queryOf(c));
-    const id = parseRunId(c.req.param("id") ?? "");
-    if (!id.ok) return fail(c, id.problem);
-    if (!page.ok) return fail(c, page.problem);
-    const { after, limit } = page.value;
+    const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
+    const { after, limit } = orRefuse(parseEventsPage(queryOf(c)));
     const { team } = c.get("principal");
-    const run = await deps.runs.find(team, id.value);
-    if (run === null) return fail(c, NO_SUCH_RUN);
+    const run = existing(await deps.runs.find(team, id), NO_SUCH_RUN);
     const events = await run.page(after, limit);
     // Writing a page of 1 MiB takes about 10 ms.
     await nextTurn();
     const view = { team, isFirst: after === null };
-    return answerTagged(c, await json(id.value, { ...run, ...events }, view, deps));
+    return answerTagged(c, await json(id, { ...run, ...events }, view, deps));
   };
 }
 

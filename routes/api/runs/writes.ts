@@ -1,4 +1,5 @@
 /** Calls that write a run: opening, events, finish and scores. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import { anyJson } from "../../../domain/core/fields.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -139,22 +140,21 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     access: teamKey("ingest"),
     bodyShape: "events",
     handler: async (c, { guard, runs, environment }) => {
-      const id = parseRunId(c.req.param("id") ?? "");
-      if (!id.ok) return fail(c, id.problem);
+      const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
       const body = c.get("body");
       const clock = new TurnClock();
-      const parsed = body.events === undefined
-        ? parseEvents(body)
-        : await parseLargeEvents(body, body.events, () => clock.pause());
-      if (!parsed.ok) return fail(c, parsed.problem);
-      const { request, losses } = parsed.value;
+      const { request, losses } = orRefuse(
+        body.events === undefined
+          ? parseEvents(body)
+          : await parseLargeEvents(body, body.events, () => clock.pause()),
+      );
       const { team } = c.get("principal");
-      const outcome = await runs.append(team, id.value, request, environment.now());
-      if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
+      const outcome = await runs.append(team, id, request, environment.now());
+      if (outcome.kind === "conflict") return fail(c, conflictProblem(id, outcome));
       const { accepted, duplicates, cost, scoresDropped = 0 } = outcome;
       const all = scoresDropped === 0 ? losses : losses ?? new Losses();
       all?.remove("scores", scoresDropped);
-      const verdict = guard.headerOf(c.get("principal"), id.value, null, cost);
+      const verdict = guard.headerOf(c.get("principal"), id, null, cost);
       return answerWrite(c, "stored", batchReceipt.write({ accepted, duplicates }), all, verdict);
     },
     summary: "Append events",
@@ -191,24 +191,22 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     route: "POST /v1/runs/:id/finish",
     access: teamKey("ingest"),
     handler: async (c, { guard, runs, environment }) => {
-      const id = parseRunId(c.req.param("id") ?? "");
-      if (!id.ok) return fail(c, id.problem);
+      const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
       const { team } = c.get("principal");
-      const verdictOf = (parts: RunParts) =>
-        guard.headerOf(c.get("principal"), id.value, parts, null);
-      const recordOf = (closing: Closing) => finishRecord.write({ ...closing, id: id.value });
+      const verdictOf = (parts: RunParts) => guard.headerOf(c.get("principal"), id, parts, null);
+      const recordOf = (closing: Closing) => finishRecord.write({ ...closing, id });
       const parsed = parseFinish(c.get("body"), parseContext(c));
       if (!parsed.ok) {
         // A first finish is never read before it is written; a further one may say anything (R35).
-        const parts = (await runs.find(team, id.value))?.parts;
+        const parts = (await runs.find(team, id))?.parts;
         const stored = parts?.closing ?? null;
         return parts === undefined || stored === null || isDerivedClose(stored)
           ? fail(c, parsed.problem)
           : answerWrite(c, "replayed", recordOf(stored), null, verdictOf(parts));
       }
       const { request, losses } = parsed.value;
-      const outcome = await runs.finish(team, id.value, request, environment.now());
-      if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
+      const outcome = await runs.finish(team, id, request, environment.now());
+      if (outcome.kind === "conflict") return fail(c, conflictProblem(id, outcome));
       const { closing } = outcome.parts;
       // A finish is always closed, whether stored or replayed.
       if (closing === null) throw new TypeError("A finished run has no close");
@@ -248,27 +246,25 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     route: "POST /v1/runs/:id/scores",
     access: teamKey("ingest"),
     handler: async (c, { scores, environment }) => {
-      const id = parseRunId(c.req.param("id") ?? "");
-      if (!id.ok) return fail(c, id.problem);
-      const parsed = parseScore(c.get("body"));
-      if (!parsed.ok) return fail(c, parsed.problem);
+      const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
+      const parsed = orRefuse(parseScore(c.get("body")));
       const { team } = c.get("principal");
-      const outcome = await scores.add(team, id.value, parsed.value.request, environment.now());
+      const outcome = await scores.add(team, id, parsed.request, environment.now());
       switch (outcome.kind) {
         case "refused":
           return fail(c, outcome.problem);
         case "conflict":
-          return fail(c, conflictProblem(id.value, outcome));
+          return fail(c, conflictProblem(id, outcome));
         case "differs": {
           const { field } = outcome;
-          const message = `Score ${parsed.value.request.id} is stored with another "${field}": ` +
+          const message = `Score ${parsed.request.id} is stored with another "${field}": ` +
             "use a new id for a new score";
           return fail(c, { code: "id_conflict", message, field });
         }
         case "stored":
         case "replayed": {
-          const json = addedScore.write({ ...outcome.score, run: id.value });
-          return answerWrite(c, outcome.kind, json, parsed.value.losses);
+          const json = addedScore.write({ ...outcome.score, run: id });
+          return answerWrite(c, outcome.kind, json, parsed.losses);
         }
         default:
           return outcome satisfies never;

@@ -1,7 +1,7 @@
 /** `GET /v1/spend` and `GET /v1/spend/unpriced`, and the endpoint of `GET /v1/usage`. */
 import type { AppDeps } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
+import { orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import { type ReadRows, spendOf } from "../../../domain/spend/spend.ts";
 import {
   parseSpendQuery,
@@ -11,7 +11,7 @@ import {
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
 import { type Unpriced, unpricedOf } from "../../../domain/spend/unpriced.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { grouping, spendAnswer, unpricedAnswer } from "./spend_json.ts";
 import { getUsage, usageAnswer } from "../teams/usage.ts";
@@ -83,11 +83,9 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     route: "GET /v1/spend",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const query = parseSpendQuery(queryOf(c), deps.environment.now());
-      if (!query.ok) return fail(c, query.problem);
-      const sums = await askSpend(deps, c.get("principal").team, query.value);
-      if (!sums.ok) return fail(c, sums.problem);
-      return answer(c, 200, spendAnswer.write({ query: query.value, ...sums.value }));
+      const query = orRefuse(parseSpendQuery(queryOf(c), deps.environment.now()));
+      const sums = orRefuse(await askSpend(deps, c.get("principal").team, query));
+      return answer(c, 200, spendAnswer.write({ query, ...sums }));
     },
     summary: "Aggregate spend",
     description:
@@ -121,11 +119,9 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     route: "GET /v1/spend/unpriced",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const query = parseUnpricedQuery(queryOf(c), deps.environment.now());
-      if (!query.ok) return fail(c, query.problem);
-      const models = await unpricedModels(deps, c.get("principal").team, query.value);
-      if (!models.ok) return fail(c, models.problem);
-      return answer(c, 200, unpricedAnswer.write({ ...query.value, ...models.value }));
+      const query = orRefuse(parseUnpricedQuery(queryOf(c), deps.environment.now()));
+      const models = orRefuse(await unpricedModels(deps, c.get("principal").team, query));
+      return answer(c, 200, unpricedAnswer.write({ ...query, ...models }));
     },
     summary: "List models whose calls cost 0",
     description:

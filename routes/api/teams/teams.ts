@@ -2,7 +2,7 @@
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { notFound } from "../../../domain/core/errors.ts";
+import { existing, notFound, orRefuse } from "../../../domain/core/errors.ts";
 import { rawOf, writeObject } from "../../../domain/core/raw_json.ts";
 import { parsePage } from "../../../domain/core/query.ts";
 import {
@@ -14,7 +14,7 @@ import {
   teamFields,
   tier,
 } from "../../../domain/teams/team_change.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { answerNewKey, answerSecret, newCredentialBody, newKey } from "../keys/keys.ts";
 import { z } from "zod";
@@ -107,9 +107,8 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     route: "POST /v1/teams",
     access: OPERATOR_ONLY,
     handler: async (c, { teams }) => {
-      const spec = parseNewTeam(c.get("body"));
-      if (!spec.ok) return fail(c, spec.problem);
-      return answerSecret(c, newTeam.write(await teams.create(spec.value)));
+      const spec = orRefuse(parseNewTeam(c.get("body")));
+      return answerSecret(c, newTeam.write(await teams.create(spec)));
     },
     summary: "Create a team",
     description: "Creates a team and its first key, which has every scope.",
@@ -128,7 +127,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     access: OPERATOR_ONLY,
     handler: async (c, deps) => {
       const team = await deps.teams.get(c.req.param("id") ?? "");
-      return team === null ? fail(c, NO_SUCH_TEAM) : answerNewKey(deps, c, team);
+      return answerNewKey(deps, c, existing(team, NO_SUCH_TEAM));
     },
     summary: "Create a credential for a team",
     description: "Restores access for a team that lost all its keys.",
@@ -148,9 +147,8 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     route: "GET /v1/teams",
     access: OPERATOR_ONLY,
     handler: async (c, { teams }) => {
-      const query = parsePage(queryOf(c), teamIdOf);
-      if (!query.ok) return fail(c, query.problem);
-      const { teams: items, next } = await teams.page(query.value);
+      const query = orRefuse(parsePage(queryOf(c), teamIdOf));
+      const { teams: items, next } = await teams.page(query);
       const cursor = next === null ? null : encodeCursor(next);
       return answer(c, 200, teamPage.write({ items, cursor }));
     },
@@ -165,7 +163,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     access: OPERATOR_ONLY,
     handler: async (c, { teams }) => {
       const found = await teams.get(c.req.param("id") ?? "");
-      return found === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, team.write(found));
+      return answer(c, 200, team.write(existing(found, NO_SUCH_TEAM)));
     },
     summary: "Read a team",
     description: "Returns the team's settings, but none of its data.",
@@ -178,12 +176,9 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     route: "PATCH /v1/teams/:id",
     access: OPERATOR_ONLY,
     handler: async (c, { teams }) => {
-      const change = parseTeamChange(c.get("body"));
-      if (!change.ok) return fail(c, change.problem);
-      const changed = await teams.change(c.req.param("id") ?? "", change.value);
-      if (changed === null) return fail(c, NO_SUCH_TEAM);
-      if (!changed.ok) return fail(c, changed.problem);
-      return answer(c, 200, team.write(changed.value));
+      const change = orRefuse(parseTeamChange(c.get("body")));
+      const changed = await teams.change(c.req.param("id") ?? "", change);
+      return answer(c, 200, team.write(orRefuse(existing(changed, NO_SUCH_TEAM))));
     },
     summary: "Change a team",
     description:

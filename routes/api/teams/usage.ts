@@ -1,4 +1,5 @@
 /** `GET /v1/usage`: a team's usage of its plan's events. The quota is informational and blocks nothing. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import type { Handler } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -11,7 +12,7 @@ import {
   type QuotaUse,
 } from "../../../domain/teams/quota.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
-import { answerTagged, fail } from "../../http/answer.ts";
+import { answerTagged } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { month } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
@@ -55,9 +56,8 @@ export async function readUsage(
 
 export const getUsage: Handler = async (c, { usage, environment }) => {
   const nowMs = environment.now();
-  const query = parseUsageQuery(queryOf(c), nowMs);
-  if (!query.ok) return fail(c, query.problem);
-  const view = await readUsage(usage, c.get("principal").team, query.value, nowMs);
+  const query = orRefuse(parseUsageQuery(queryOf(c), nowMs));
+  const view = await readUsage(usage, c.get("principal").team, query, nowMs);
   return answerTagged(c, usageAnswer.write(view));
 };
 
