@@ -112,12 +112,19 @@ Deno.test("the page of a trace shows the messages of its agent, and which call i
   assertEquals(panelOf(await get(`?event=${first}`)), panelOf(page));
   const [, twin = ""] = /<tr role="row" id="(evt_\w+)"(?:(?!<\/tr>).)*not counted/s.exec(page) ??
     [];
-  const panel = panelOf(await get(`?event=${twin}`));
+  const shown = await get(`?event=${twin}`);
+  const panel = panelOf(shown);
   assertMatch(
     panel,
     /Sent by opentelemetry\.instrumentation\.anthropic System: long .*User Thought: .*Assistant/,
   );
   assertMatch(panel, /Not counted: another instrumentation sent the same call/);
+  const [, counted = ""] = /another instrumentation sent\s*<a href="[^"]*#(evt_\w+)"/.exec(shown) ??
+    [];
+  assertMatch(
+    panelOf(await get(`?event=${counted}`)),
+    /Sent by com\.anthropic\.sdk\.python .*= Cost/,
+  );
   // An agent takes the time of its calls, so the slowest step is one of these.
 
   assertMatch(page, /class="is-model(?:(?!<\/tr>).)*aria-label="slowest"/s);

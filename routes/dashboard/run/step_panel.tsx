@@ -3,6 +3,8 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { prettyJson } from "../../../domain/core/pretty_json.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { chatOf, toolUseOf } from "../../../domain/runs/chat.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { durationText, formatCount } from "../components/format.ts";
 import { KeyValues, LabelList } from "../components/elements.tsx";
@@ -22,7 +24,7 @@ import {
   Value,
 } from "./values.tsx";
 import { positionBefore, rawPath } from "./paths.ts";
-import type { Step, ViewProps } from "./run_view.ts";
+import type { Step, Trace, ViewProps } from "./run_view.ts";
 import { StepIcon } from "./waterfall_row.tsx";
 
 /** Maximum characters of JSON shown. */
@@ -34,7 +36,8 @@ const CALL_FACTS: ReadonlySet<string> = new Set([
   ...["input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens"],
 ]);
 
-export function StepPanel({ data, trace: { selected: step, axis, rows } }: ViewProps) {
+export function StepPanel({ data, trace }: ViewProps) {
+  const { selected: step, axis, rows } = trace;
   const { run, branches, isAdmin } = data;
   if (step === null) {
     return (
@@ -84,6 +87,13 @@ export function StepPanel({ data, trace: { selected: step, axis, rows } }: ViewP
               )
               : <p class="quiet">The steps of this run are folded: open its page.</p>}
           </Bounded>
+          {source?.event.twin && (
+            <NotCounted
+              inRun={isHere ? null : step.run}
+              twin={source.event.twin}
+              pathWith={trace.pathWith}
+            />
+          )}
           {source !== null && <EventFacts step={step} preview={source} isAdmin={isAdmin} />}
         </div>
       </div>
@@ -206,17 +216,31 @@ function SpanContent(
   );
 }
 
+interface NotCountedProps extends Pick<Trace, "pathWith"> {
+  /** Child run of the call; null for the run of the page. */
+  readonly inRun: RunId | null;
+  readonly twin: NonNullable<PositionedEvent["twin"]>;
+}
+
+/** Says that a call is not counted, with a link to the one that is. */
+function NotCounted({ inRun, twin: { countedBy }, pathWith }: NotCountedProps) {
+  const id = inRun === null ? countedBy : `${inRun}.${countedBy}`;
+  return (
+    <p class="notice">
+      Not counted: another instrumentation sent{" "}
+      <a href={`${pathWith({ event: countedBy, inRun })}#${id}`} data-select>
+        the same call
+      </a>, and that one is counted.
+    </p>
+  );
+}
+
 /** The cost of an event, its JSON and its metadata. */
 function EventFacts({ step, preview, isAdmin }: EventProps & { readonly isAdmin: boolean }) {
   const { event } = preview;
   const json = prettyJson(event.data, JSON_CHARS);
   return (
     <>
-      {event.twin !== undefined && (
-        <p class="notice">
-          Not counted: another instrumentation sent the same call, and that one is counted.
-        </p>
-      )}
       {step.call !== null && (
         <section class="cost-box" aria-label="Cost of this call">
           <CallCost call={step.call} mayPrice={isAdmin} />
