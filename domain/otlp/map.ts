@@ -4,12 +4,13 @@
  * @module
  */
 import type { JsonFields } from "../core/body.ts";
-import type { EventId, Region, RunId } from "../core/ids.ts";
+import type { Region, RunId } from "../core/ids.ts";
 import { EVENT_BYTES_MAX } from "../core/limits.ts";
 import { exceedsBytes, rawOf } from "../core/raw_json.ts";
 import { withFacts } from "../ingest/parse_events.ts";
 import type { RunEvent } from "../runs/event.ts";
 import { countOf, isTrue, parsed, textOf } from "./attributes.ts";
+import { eventIdOf } from "./event_id.ts";
 import { INPUT_KEYS, INSTRUCTION_KEYS, KIND_KEYS, OUTPUT_KEYS } from "./keys.ts";
 import { toolCallIdOf } from "./kind.ts";
 import { type Observation, observe } from "./observation.ts";
@@ -203,20 +204,6 @@ function eventOf(
   if (!exceedsBytes(raw, EVENT_BYTES_MAX)) return withFacts({ ...event, data: raw }, whole);
   const cut = withFacts({ ...event, data: rawOf(data) }, data);
   return { ...cut, flags: [...cut.flags ?? [], "truncated"] };
-}
-
-/**
- * Returns the id of a span's event, which follows from the span alone and sorts by time.
- *
- * @param ordinal number of the event among those of the span
- */
-export function eventIdOf(
-  region: Region,
-  { startMs, spanId }: Pick<Span, "startMs" | "spanId">,
-  ordinal = 0,
-): EventId {
-  const at = Math.floor(startMs).toString(16).padStart(12, "0");
-  return `evt_${region}_${at}7${ordinal.toString(16).padStart(3, "0")}${spanId}` as EventId;
 }
 
 /** Returns the payload of a model call; absent fields are unknown. */

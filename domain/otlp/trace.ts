@@ -49,6 +49,7 @@ export function factsOf(said: Observation, defaultAgent: string | null): TraceFa
       rank: isSilent ? CHAIN : rank,
       at: endMs,
       id,
+      startMs,
       // A handled failure of a call is no failure of the run.
       status: rank === OTHER ? "success" : statusOf(said.failure),
     },

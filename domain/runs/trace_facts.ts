@@ -26,14 +26,14 @@ export interface TextCandidate extends Candidate {
   readonly value: string;
 }
 
-/** Candidate for the end of a run. */
+/** Candidate for the end of a run: the instant is the span's end. */
 export interface EndCandidate extends Candidate {
   /** Start of the span, by which its event is found. */
   readonly startMs: number;
 }
 
 /** Candidate for the status of a run. */
-export interface StatusCandidate extends Candidate {
+export interface StatusCandidate extends EndCandidate {
   /** The status. */
   readonly status: FinishStatus;
 }

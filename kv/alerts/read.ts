@@ -10,14 +10,15 @@ import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import type { AlertSignal, AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { getAll, getValue, type Store } from "../store.ts";
+import { getAll, type Store } from "../store.ts";
 import type { TeamRows } from "../team/rows.ts";
 import { earlierOutcomes } from "./earlier_outcomes.ts";
 import { type AlertSets, changeRows, countsRow, decodeIncident, instanceRow } from "./rows.ts";
 import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
 import { cutText, printable } from "../../domain/core/text.ts";
 import { errorOf } from "../../domain/runs/run.ts";
-import { readParts } from "../runs/heads.ts";
+import { readHeads } from "../runs/heads.ts";
+import { withTexts } from "../runs/texts.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
 import type { ModelName } from "../../domain/runs/model_usage.ts";
 import { keyPart } from "../index/entries.ts";
@@ -67,8 +68,8 @@ export async function readLacking(
 
 /** Reads the first 200 characters of a run's error; null if it has none. */
 async function readError(store: Store, team: TeamId, id: RunId): Promise<string | null> {
-  const closing = await getValue(store, keys.closing(team, id));
-  const error = errorOf(await readParts({ store, team, id }, null, closing));
+  const [run] = await readHeads({ store, team }, [id]);
+  const error = run === undefined ? null : errorOf((await withTexts(run)).head.parts);
   return error === null ? null : cutText(printable(error), TEXT_CHARS_MAX.error);
 }
 

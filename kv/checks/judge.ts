@@ -19,6 +19,7 @@ import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { workKey } from "../work/store.ts";
 import { readParts, type SummarizedHead } from "../runs/heads.ts";
+import { hasSpanTexts, withTexts } from "../runs/texts.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import { closedRunOf, readFacts, type RunToJudge } from "./facts.ts";
 import { factsAtOnce } from "../../domain/checks/facts.ts";
@@ -118,8 +119,9 @@ function isJudgeable(run: SummarizedHead): run is RunToJudge {
 /** Judges a run by each of its checks. After each, other work gets at least the time that it took. */
 async function resultsOf(
   { now }: JudgeDeps,
-  { run, checks }: Judging,
+  { run: judged, checks }: Judging,
 ): Promise<readonly CheckResult[]> {
+  const run = await withTexts(judged);
   const closed = closedRunOf(run);
   const { facts, missing } = await readFacts(run, neededFacts(closed, checks));
   const results: CheckResult[] = [];
@@ -137,6 +139,9 @@ const STEPS_MAX = 500;
 
 /** Names whose values a head in memory may lack. */
 const LEFT_OUT = ["goal", "metadata", "output", "scores"] as const satisfies FactName[];
+
+/** Names whose values may be in the events of a trace. */
+const SPAN_TEXTS = ["goal", "output"] as const satisfies FactName[];
 
 const NOTHING_MISSING: MissingFacts = new Map();
 
@@ -171,6 +176,7 @@ export function judgeAtOnce(
   if (applying.length === 0) return NONE;
   const names = (name: FactName) => applying.some(({ program }) => program.names.has(name));
   if (isCostCurrent(run.summary, run.head) && !names("scores")) return KEPT;
+  if (hasSpanTexts(run) && SPAN_TEXTS.some(names)) return LATER;
   const judgeBy = (parts: RunParts) => judgeParts(run, parts, after, applying, nowMs);
   const isPartial = run.recent?.isStripped === true && LEFT_OUT.some(names);
   return isPartial ? partsOf(run).then(judgeBy) : judgeBy(run.head.parts);

@@ -23,6 +23,7 @@ import { closedRunOf, readFacts, type RunToJudge } from "../checks/facts.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { isStored, type ReadHead, readHead } from "../runs/heads.ts";
 import { readScores } from "../runs/scores.ts";
+import { withTexts } from "../runs/texts.ts";
 import { getValue, type Store } from "../store.ts";
 import { keys } from "../base/keys.ts";
 import type { StoredJob } from "./rows.ts";
@@ -51,7 +52,7 @@ export async function readSubject(
   { team, run: id, slug }: StoredJob,
   nowMs: number,
 ): Promise<Subject | "gone" | null> {
-  const head = await readHead({ store, team, id });
+  const head = await withTexts(await readHead({ store, team, id }));
   if (!isStored(head.head)) return "gone";
   if (!isClosed(head)) return null;
   const { revision } = head.summary;

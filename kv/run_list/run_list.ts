@@ -54,11 +54,11 @@ import {
   type HeadRows,
   readHeadRows,
   readListRows,
-  readManyParts,
   readSummaries,
   summariesIn,
   type TeamAt,
 } from "../runs/heads.ts";
+import { readManyParts } from "../runs/texts.ts";
 import { maybeListed, readStarts } from "./run_index.ts";
 
 /**
@@ -250,10 +250,16 @@ async function filterRows(
   const parts = stored === null
     ? await readHeadRows(at.store, at.team, ids)
     : new Map(ids.map((id) => [id, stored.get(id) ?? new Map()]));
-  await readManyParts(at, parts, query.scores !== undefined, (id, parts, addedScores) => {
+  const wanted = { scores: query.scores !== undefined, texts: needsTexts(query) };
+  await readManyParts(at, parts, wanted, (id, parts, addedScores) => {
     if (matchesDetails(id, detailsOf(parts, addedScores), query)) found.add(id);
   });
   return rows.filter(({ id }) => found.has(id));
+}
+
+/** Returns whether goal, output or error decide. */
+function needsTexts({ text, error }: RunsQuery): boolean {
+  return text !== undefined || error !== undefined;
 }
 
 /** Returns the runs without a parent, or whose parent is not stored. */

@@ -11,7 +11,7 @@ import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/retention.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
-import type { ReportedPrice, RunParts, Score } from "../../domain/runs/run.ts";
+import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
 import { type IdleClose, withIdleClose } from "../../domain/runs/idle.ts";
 import type { RunFailure } from "../../domain/runs/stages.ts";
@@ -26,7 +26,6 @@ import type { RecentHead } from "../recent_heads.ts";
 import { pendingName } from "../writer/group.ts";
 import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
 import { groupsOf } from "../base/limits.ts";
-import type { AddedScore } from "../../domain/runs/scores.ts";
 
 /** Address of a team's data. */
 export interface TeamAt {
@@ -325,34 +324,6 @@ async function readNeighbors(
     if (parts.team === team && isRead(parts.run)) byRun.get(parts.run)?.set(parts.row, row);
   }
   return sortedIds.filter((id) => !isRead(id));
-}
-
-/**
- * Decodes the parts of runs one after the other, so that one run's output at a time takes memory.
- *
- * @param rows rows of the runs
- * @param hasScores true to read the scores that were added to them too
- */
-export async function readManyParts(
-  at: TeamAt,
-  rows: ReadonlyMap<RunId, HeadRows>,
-  hasScores: boolean,
-  visit: (id: RunId, parts: RunParts, addedScores: readonly Score[]) => void,
-): Promise<void> {
-  const { store, team } = at;
-  for (const [id, parts] of rows) {
-    const [opening, closing] = [parts.get("opening")?.value, parts.get("closing")?.value];
-    const ledger = ledgerOf(parts.get("ledger")?.value);
-    if (opening === undefined && closing === undefined && ledger.trace === undefined) continue;
-    const scores = hasScores
-      ? await listRows<AddedScore>(store, { prefix: keys.scores(team, id) })
-      : [];
-    visit(
-      id,
-      withTrace(await readParts({ ...at, id }, opening, closing), ledger),
-      scores.map(({ value: { name, value } }) => [name, value]),
-    );
-  }
 }
 
 /** Returns the keys that requests of a run insert. */

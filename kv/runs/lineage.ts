@@ -22,14 +22,8 @@ import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { ALL_ENTRIES, readEntries } from "../index/entries.ts";
 import type { Store } from "../store.ts";
-import {
-  readHeadRows,
-  readListRows,
-  readManyParts,
-  readSummaries,
-  type RunAt,
-  type TeamAt,
-} from "./heads.ts";
+import { readHeadRows, readListRows, readSummaries, type RunAt, type TeamAt } from "./heads.ts";
+import { readManyParts } from "./texts.ts";
 
 /** Reads lineages. */
 export type LineageStore = ReturnType<typeof createLineageStore>;
@@ -47,7 +41,7 @@ export function createLineageStore(store: Store) {
       store.reads.run(team, async () => {
         const lines = new Map<RunId, RunLines>();
         const rows = await readHeadRows(store, team, ids);
-        await readManyParts({ store, team }, rows, false, (id, parts) => {
+        await readManyParts({ store, team }, rows, { scores: false, texts: true }, (id, parts) => {
           lines.set(id, linesOf(parts, []));
         });
         return lines;

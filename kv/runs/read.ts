@@ -19,6 +19,7 @@ import { keys } from "../base/keys.ts";
 import { getAll } from "../store.ts";
 import { isStored, type LedgerAt, type ReadHead, readHead, type RunAt } from "./heads.ts";
 import { readScores } from "./scores.ts";
+import { hasSpanTexts, withTexts } from "./texts.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 
 /** Maximum events of a read at the end of a run: how many there are is an estimate. */
@@ -34,8 +35,9 @@ export async function findRun(
   read: <T>(work: () => Promise<T>) => Promise<T>,
 ): Promise<RunHandle | null> {
   const stored = await readHead(run);
-  const { head, ledger, summary, failure, incidents, checks } = stored;
-  if (!isStored(head)) return null;
+  const { ledger, summary, failure, incidents, checks } = stored;
+  if (!isStored(stored.head)) return null;
+  const { head } = hasSpanTexts(stored) ? await read(() => withTexts(stored)) : stored;
   let opened: Promise<BatchIndex> | null = null;
   const index = () => opened ??= BatchIndex.read(stored);
   const page = async (after: EventPosition | null, limit: number) =>
@@ -46,7 +48,7 @@ export async function findRun(
     firstBatchAt: ledger.firstAt,
     addedScores: await readScores(stored),
     judges: await readJudged(stored),
-    payload: payloadState(head.parts, ledger),
+    payload: payloadState(stored.head.parts, ledger),
     page: (after, limit) => read(() => page(after, limit)),
     last: (count) =>
       read(async () => {

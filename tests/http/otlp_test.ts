@@ -426,3 +426,31 @@ Deno.test("content stays out with the header, and spans of a deleted run are rej
   assertEquals([late.status, late.json.partialSuccess.rejectedSpans], [200, "1"]);
   await assertIntact(h);
 });
+
+Deno.test("goal, output and error are read from the spans, also by lists and checks, and expire", async () => {
+  await using h = await open();
+  const check = { expression: 'goal == "a table" && output.table == 4' };
+  assertEquals((await h.request("PUT", "/v1/checks/table", { body: check })).status, 202);
+  const root = aSpan(1, {
+    attributes: {
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.input.messages": '[{"role":"user","parts":[{"type":"text","content":"a table"}]}]',
+      "output.value": '{"table":4}',
+    },
+    status: { code: 2, message: "no table" },
+  });
+  const parentSpanId = root.spanId;
+  await send(h, jsonBody([aSpan(2, { parentSpanId }), aSpan(3, { parentSpanId })]));
+  await send(h, jsonBody([root]));
+  const read = async () => (await h.getSettled(`/v1/runs/${RUN}`)).json;
+  await h.work.idle();
+  const { goal, output, note, checks } = await read();
+  assertEquals([goal, output, note], ["a table", { table: 4 }, "no table"]);
+  assertEquals(checks.map(({ status }: Answer["json"]) => status), ["pass"]);
+  const found = (await h.get("/v1/runs?text=a%20table&error=no%20table")).json;
+  assertEquals(found.runs.map(({ id }: Answer["json"]) => id), [RUN]);
+  h.nowMs += 100 * 24 * 3_600_000;
+  await h.sweep.sweepNow();
+  const later = await read();
+  assertEquals([later.goal, later.output, later.note], [null, null, null]);
+});

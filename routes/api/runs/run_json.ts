@@ -296,7 +296,7 @@ export const runAnswer = shape.objectValue<RunView>("Run", {
     ({ output }) => output ?? rawOf(null),
     "Any JSON value, as sent; null if none was sent.",
   ),
-  note: shape.textValue.orNull("note", "The note of a ping."),
+  note: shape.textValue.orNull("note", "The note of a ping, or the error of a failed trace."),
   payload: shape.oneOfValue("PayloadState", ["partly_removed", "removed"]).optional(
     ({ payload }) => payload === "whole" ? undefined : payload,
     "Present only if some of the payload has expired.",
