@@ -21,6 +21,7 @@ import { compressed } from "./http/compress.ts";
 import type { AppDeps, Env, Guard, Handle, RequestContext, RouteRule } from "./http/context.ts";
 import { credentialAuth } from "./http/credential.ts";
 import { createDispatch, withHeadAnswer } from "./http/dispatch.ts";
+import { TRACES } from "./otlp/description.ts";
 import { createOtlp } from "./otlp/otlp.ts";
 import { pathOf, requireHost, requirePath, requireQuery } from "./http/target.ts";
 import { debitBytes, limitBytes, limitRate, metered } from "./http/rate.ts";
@@ -74,7 +75,7 @@ function createRouter<Handler>(): Router<Handler> {
 /** Writes the OpenAPI document. It is loaded at the first request for it, since most processes never need it. */
 async function openapiText(): Promise<string> {
   const { documentText } = await import("./openapi/document.ts");
-  return documentText(ENDPOINTS);
+  return documentText([...ENDPOINTS, TRACES]);
 }
 
 /** Returns whether an endpoint belongs to the control API rather than to ingest. */

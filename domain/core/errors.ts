@@ -28,6 +28,7 @@ export const ERRORS = {
   version_conflict: { status: 409, retry: false },
   payload_too_large: { status: 413, retry: false },
   unsupported_encoding: { status: 415, retry: false },
+  unsupported_media_type: { status: 415, retry: false },
   guard_blocked: { status: 423, retry: true },
   rate_limit: { status: 429, retry: true },
   internal_error: { status: 500, retry: true },

@@ -49,7 +49,11 @@ function outputIn(payload: RawJson | null): RawJson | undefined {
   if (output === undefined) return undefined;
   // A graph answers with its state.
   const { messages } = isObject(output) ? output : {};
-  return rawOf(textOf(chatOf({ output: messages ?? output }).output, "assistant") ?? output);
+  const said = messages ?? output;
+  const text = isObject(said) || Array.isArray(said)
+    ? textOf(chatOf({ output: said }).output, "assistant")
+    : null;
+  return rawOf(text ?? output);
 }
 
 function errorIn(payload: RawJson | null): string | undefined {

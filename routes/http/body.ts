@@ -1,5 +1,5 @@
 /** Reads request bodies, bounded in bytes, time and depth (decisions 10 and 11). */
-import { createGunzip } from "node:zlib";
+import { createGunzip, createInflate } from "node:zlib";
 import type { Principal } from "../../domain/teams/credentials.ts";
 import type { Deadlines } from "../../runtime/deadlines.ts";
 import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
@@ -109,7 +109,7 @@ export function readForm(deadlines: Deadlines, admission: Admission): Guard {
 }
 
 /**
- * Reads the body as bytes.
+ * Reads the body as bytes, which may also be sent as deflate.
  *
  * @param bytesMax maximum bytes, also after inflating
  * @param onRead receives the inflated size of each body
@@ -124,16 +124,34 @@ export function readBytes(
     c.set("bytes", bytes);
     return null;
   };
-  return (c) => readBody(deadlines, admission, { bytesMax: bytesMax(c), onRead }, take)(c);
+  return (c) =>
+    readBody(deadlines, admission, { bytesMax: bytesMax(c), onRead, codings: ALL_CODINGS }, take)(
+      c,
+    );
 }
 
 /** Receives the inflated size of a body. */
 type OnRead = (c: RequestContext, bytes: number) => void;
 
+/** Content codings besides identity. */
+type Coding = keyof typeof INFLATERS;
+
+const INFLATERS = { gzip: createGunzip, deflate: createInflate };
+
+const ALL_CODINGS = Object.keys(INFLATERS) as Coding[];
+
+/** The way a body is read. */
+interface ReadOptions {
+  readonly bytesMax: number;
+  readonly onRead: OnRead;
+  /** Accepted codings; gzip if absent. */
+  readonly codings?: readonly Coding[];
+}
+
 function readBody(
   deadlines: Deadlines,
   admission: Admission,
-  { bytesMax, onRead }: { readonly bytesMax: number; readonly onRead: OnRead },
+  { bytesMax, onRead, codings = ["gzip"] }: ReadOptions,
   take: (c: RequestContext, bytes: Uint8Array) => Response | null | Promise<Response | null>,
 ): Guard {
   const late = () =>
@@ -141,7 +159,8 @@ function readBody(
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
     const arrival = new Arrival(c.req.raw, admission, principal?.team.id ?? NO_TEAM, bytesMax);
-    const body = await deadlines.within(arrival.bytes((bytes) => onRead(c, bytes)), late);
+    const read = arrival.bytes(codings, (bytes) => onRead(c, bytes));
+    const body = await deadlines.within(read, late);
     arrival.leave();
     const { flight } = arrival;
     if (!body.ok) {
@@ -194,13 +213,16 @@ class Arrival {
   }
 
   /** Reads the body to its end, and inflates it. */
-  async bytes(onRead: (bytes: number) => void): Promise<Parsed<Uint8Array>> {
+  async bytes(
+    codings: readonly Coding[],
+    onRead: (bytes: number) => void,
+  ): Promise<Parsed<Uint8Array>> {
     const { headers } = this.#request;
-    const coding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+    const sent = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
     // RFC 9110 has recipients treat x-gzip as gzip.
-    const encoding = coding === "x-gzip" ? "gzip" : coding;
-    if (encoding !== "identity" && encoding !== "gzip") {
-      const message = "Send the body uncompressed or with Content-Encoding: gzip";
+    const coding = codings.find((name) => name === sent || `x-${name}` === sent);
+    if (sent !== "identity" && coding === undefined) {
+      const message = `Send the body uncompressed or with Content-Encoding: ${codings.join(", ")}`;
       return refuse("unsupported_encoding", message);
     }
     const announced = headers.get("content-length");
@@ -217,7 +239,7 @@ class Arrival {
       // A broken chunk, or a connection that closed early: usually the client has disconnected.
       return refuse("invalid_json", "The body ended early: send it again");
     }
-    if (body.ok && encoding === "gzip") body = await this.#inflate(body.value);
+    if (body.ok && coding !== undefined) body = await this.#inflate(body.value, coding);
     onRead(body.ok ? body.value.length : this.#gathered);
     return body;
   }
@@ -250,13 +272,13 @@ class Arrival {
   }
 
   /** Inflates under the same limit, as a defense against compression bombs. */
-  async #inflate(bytes: Uint8Array): Promise<Parsed<Uint8Array>> {
-    const gunzip = createGunzip();
-    gunzip.end(bytes);
+  async #inflate(bytes: Uint8Array, coding: Coding): Promise<Parsed<Uint8Array>> {
+    const inflater = INFLATERS[coding]();
+    inflater.end(bytes);
     try {
-      return await this.#gather(gunzip, new TurnClock());
+      return await this.#gather(inflater, new TurnClock());
     } catch {
-      return refuse("invalid_json", "The body is not valid gzip: check Content-Encoding");
+      return refuse("invalid_json", `The body is not valid ${coding}: check Content-Encoding`);
     }
   }
 

@@ -89,6 +89,8 @@ export interface Endpoint extends RouteRule {
   readonly query?: FieldDescriptions;
   readonly headers?: FieldDescriptions;
   readonly body?: z.ZodType;
+  /** Schemas of the same body in other media types. */
+  readonly bodyAlso?: Readonly<Record<string, z.ZodType>>;
   /** True if clients may need `HEAD`, because it has an effect. */
   readonly hasHead?: boolean;
   /** Ids of operations that take the `id` of the response in their path. */
@@ -96,11 +98,14 @@ export interface Endpoint extends RouteRule {
   readonly answers: readonly AnswerDescription[];
   /** Codes that the handler itself returns. */
   readonly errors: readonly ErrorCode[];
-  /** True if errors are a line of text instead of JSON. */
-  readonly errorsAsText?: boolean;
+  /** Form of errors, if it is not JSON: a line of text, or a status of OTLP. */
+  readonly errorsAs?: "text" | "status";
   readonly idempotency: Idempotency;
   readonly example: Example;
 }
+
+/** Description of an operation without its handler. */
+export type Description = Omit<Endpoint, "handler">;
 
 /** An endpoint in the table of its resource. A GET is a `read` unless declared otherwise. */
 type EndpointSpec =
@@ -129,6 +134,7 @@ export function endpoints(
 export const TAGS = {
   Runs: "Record runs, read and export them, and follow their changes.",
   Heartbeats: "Record a complete run in one call.",
+  Traces: "Record runs from spans of OpenTelemetry.",
   Refusals: "Rejected requests of the team.",
   Agents: "The agents that run, with their activity.",
   Monitors: "Whether agents run when they are expected.",

@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document of the endpoints. */
+import type { z } from "zod";
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
-import { type Endpoint, type FieldDescriptions, IDEMPOTENCY, TAGS } from "./describe.ts";
+import { type Description, type FieldDescriptions, IDEMPOTENCY, TAGS } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
 import { answerHeaders, HEADERS } from "./headers.ts";
 import { type JsonSchema, SchemaBook } from "./json_schema.ts";
@@ -12,12 +13,12 @@ const VERSION = "1.0.0";
 type Part = Record<string, unknown>;
 
 /** Returns the OpenAPI document of some endpoints as JSON text. */
-export function documentText(endpoints: readonly Endpoint[]): string {
+export function documentText(endpoints: readonly Description[]): string {
   return `${JSON.stringify(openapiDocument(endpoints))}\n`;
 }
 
 /** Writes the document of the endpoints. */
-export function openapiDocument(endpoints: readonly Endpoint[]): Part {
+export function openapiDocument(endpoints: readonly Description[]): Part {
   const parts = { book: new SchemaBook(), refusals: new Map<string, Part>(), endpoints };
   const paths: Record<string, Part> = {};
   for (const endpoint of endpoints) {
@@ -36,7 +37,12 @@ export function openapiDocument(endpoints: readonly Endpoint[]): Part {
     tags,
     paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA, ErrorCode: ERROR_CODE_SCHEMA, ...parts.book.named() },
+      schemas: {
+        Error: ERROR_SCHEMA,
+        ErrorCode: ERROR_CODE_SCHEMA,
+        Status: STATUS_SCHEMA,
+        ...parts.book.named(),
+      },
       headers: HEADERS,
       responses: Object.fromEntries([...parts.refusals].sort(([a], [b]) => a < b ? -1 : 1)),
       securitySchemes: SECURITY,
@@ -74,6 +80,16 @@ const ERROR_SCHEMA = {
     field: { type: "string", description: "The invalid field or parameter, if there is one." },
   },
   required: ["error", "message"],
+};
+
+const STATUS_SCHEMA = {
+  type: "object",
+  description: "An error of OTLP, a `google.rpc.Status` in the encoding of the request.",
+  properties: {
+    code: { type: "integer", description: "Number of the error in gRPC." },
+    message: { type: "string", description: "The error code, a space, and what failed." },
+  },
+  required: ["code", "message"],
 };
 
 const SECURITY = {
@@ -115,11 +131,11 @@ interface Parts {
   readonly book: SchemaBook;
   /** Error responses by their codes; routes with the same errors share one. */
   readonly refusals: Map<string, Part>;
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly Description[];
 }
 
 /** The HEAD operation of a GET endpoint. */
-function headPart(endpoint: Endpoint, parts: Parts): Part {
+function headPart(endpoint: Description, parts: Parts): Part {
   const answers = endpoint.answers.map(({ status, description, headers = [] }) => ({
     status,
     description,
@@ -130,7 +146,7 @@ function headPart(endpoint: Endpoint, parts: Parts): Part {
   return operationPart({ ...head, answers }, parts);
 }
 
-function operationPart(endpoint: Endpoint, parts: Parts): Part {
+function operationPart(endpoint: Description, parts: Parts): Part {
   const { id, tag, access, summary, description, body, example, idempotency } = endpoint;
   return {
     operationId: id,
@@ -149,7 +165,10 @@ function operationPart(endpoint: Endpoint, parts: Parts): Part {
     ],
     requestBody: body && {
       required: endpoint.mayLackBody !== true,
-      content: { "application/json": { schema: parts.book.write(body), example: example.body } },
+      content: {
+        "application/json": { schema: parts.book.write(body), example: example.body },
+        ...alsoPart(endpoint.bodyAlso, parts.book),
+      },
     },
     responses: {
       ...answersPart(endpoint, parts),
@@ -159,7 +178,7 @@ function operationPart(endpoint: Endpoint, parts: Parts): Part {
 }
 
 /** Returns the credentials that an operation accepts as a sentence. */
-function accessText(access: Endpoint["access"]): string {
+function accessText(access: Description["access"]): string {
   if (access === null) return "No credential.";
   const { scope, pingTokens, operator } = access;
   if (scope === null) return "The operator's key.";
@@ -169,7 +188,7 @@ function accessText(access: Endpoint["access"]): string {
   }.`;
 }
 
-function security({ path, access }: Endpoint): Part[] {
+function security({ path, access }: Description): Part[] {
   const scope = access?.scope ?? "any";
   const roles = scope === "any" ? [] : [scope];
   const schemes = ["bearer", "header", "basic", ...(path === "/v1/ping" ? ["query"] : [])];
@@ -200,24 +219,29 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
   return type === "integer" || type === "number" ? Number(text) : text;
 }
 
-function answersPart({ access, answers, example, links }: Endpoint, parts: Parts): Part {
+function answersPart({ access, answers, example, links }: Description, parts: Parts): Part {
   const { book, endpoints } = parts;
   return Object.fromEntries(answers.map((answer) => {
-    const { status, description, schema, type = "application/json", also = {} } = answer;
+    const { status, description, schema, type = "application/json", also } = answer;
     const content = schema && {
       [type]: {
         schema: book.write(schema),
         example: answer === answers[0] ? example.answer : undefined,
         "x-parts": answer.parts && written(answer.parts, book),
       },
-      ...Object.fromEntries(
-        Object.entries(also).map(([name, other]) => [name, { schema: book.write(other) }]),
-      ),
+      ...alsoPart(also, book),
     };
     const headers = answerHeaders(access, answer.headers);
     const next = links && linksPart(links, endpoints);
     return [status, { description, headers, content, links: next }];
   }));
+}
+
+/** Writes the same content in other media types. */
+function alsoPart(schemas: Readonly<Record<string, z.ZodType>> = {}, book: SchemaBook): Part {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([type, schema]) => [type, { schema: book.write(schema) }]),
+  );
 }
 
 /** Writes the schemas of fields, by name. */
@@ -228,7 +252,7 @@ function written(fields: FieldDescriptions, book: SchemaBook): Part {
 }
 
 /** Links to the operations that take the response's id in their path. */
-function linksPart(ids: readonly string[], endpoints: readonly Endpoint[]): Part {
+function linksPart(ids: readonly string[], endpoints: readonly Description[]): Part {
   return Object.fromEntries(ids.map((operationId) => {
     const { pathFields = {} } = endpoints.find(({ id }) => id === operationId) ?? {};
     const [name = "id"] = Object.keys(pathFields);

@@ -1,6 +1,6 @@
 /** Meanings of error codes, and the error responses of each endpoint. */
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
-import type { Endpoint } from "./describe.ts";
+import type { Description } from "./describe.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import type { JsonSchema } from "./json_schema.ts";
 
@@ -35,6 +35,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   id_conflict: "The id is already stored with different values, or its run was deleted.",
   payload_too_large: "The body, or a part of it, exceeds its size limit: send less.",
   unsupported_encoding: "Content-Encoding is neither gzip nor identity.",
+  unsupported_media_type: "Content-Type is none that the path takes; the message names them.",
   rate_limit: "The team has exceeded a rate limit, or has too many calls or jobs in progress.",
   internal_error: "Internal error: retry; if it persists, report it with the X-Request-Id.",
   overloaded:
@@ -68,13 +69,15 @@ const WITH_BODY: readonly ErrorCode[] = [
 ];
 
 /** Groups the codes that a route can return by status, in the order of the table of codes. */
-function errorsByStatus({ access, body, errors }: Endpoint): Map<number, ErrorCode[]> {
+function errorsByStatus({ access, body, errors, errorsAs }: Description): Map<number, ErrorCode[]> {
   const possible = new Set([
     ...ALWAYS,
     ...(access === null ? [] : WITH_CREDENTIAL),
     ...(body === undefined ? [] : WITH_BODY),
     ...errors,
   ]);
+  // Exporters repeat no 408: they get a late body as 503.
+  if (errorsAs === "status") possible.delete("body_timeout");
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => possible.has(code));
   return Map.groupBy(codes, (code) => ERRORS[code].status);
 }
@@ -92,15 +95,15 @@ function errorHeaders(status: number): HeaderName[] {
  * @param refusals receives the referenced responses
  */
 export function refusalsOf(
-  endpoint: Endpoint,
+  endpoint: Description,
   refusals: Map<string, JsonSchema>,
 ): JsonSchema {
-  const { access, errorsAsText: asText = false } = endpoint;
+  const { access, errorsAs = "json" } = endpoint;
   const refs: Record<string, unknown> = {};
   for (const [status, codes] of errorsByStatus(endpoint)) {
-    const kind = asText ? "text." : access === null ? "open." : "";
+    const kind = errorsAs !== "json" ? `${errorsAs}.` : access === null ? "open." : "";
     const name = `${kind}${codes.join(".")}`;
-    refusals.set(name, refusalPart(status, codes, access, asText));
+    refusals.set(name, refusalPart(status, codes, access, errorsAs));
     refs[status] = { $ref: `#/components/responses/${name}` };
   }
   return refs;
@@ -110,8 +113,8 @@ export function refusalsOf(
 function refusalPart(
   status: number,
   codes: readonly ErrorCode[],
-  access: Endpoint["access"],
-  asText: boolean,
+  access: Description["access"],
+  form: "json" | NonNullable<Description["errorsAs"]>,
 ): JsonSchema {
   const rateHeaders = access === null || status === 401 || status === 503
     ? []
@@ -123,7 +126,16 @@ function refusalPart(
     ...errorHeaders(status),
   ];
   const description = codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`).join(" ");
-  if (asText) {
+  if (form === "status") {
+    const schema = { $ref: "#/components/schemas/Status" };
+    const binary = { type: "string", format: "binary" };
+    const content = {
+      "application/json": { schema },
+      "application/x-protobuf": { schema: binary },
+    };
+    return { description, headers: headerRefs(names), content };
+  }
+  if (form === "text") {
     const schema = { type: "string", pattern: `^(${codes.join("|")}) .+\\n$` };
     const headers = headerRefs([...names, "X-Error-Code"]);
     return { description, headers, content: { "text/plain": { schema } } };

@@ -52,7 +52,7 @@ export const HEADERS = {
   ),
   "Accept-Encoding": header("Content codings accepted for request bodies.", "gzip", {
     type: "string",
-    const: "gzip",
+    pattern: "^gzip(, deflate)?$",
   }),
   "WWW-Authenticate": header("`Bearer`, on every 401.", "Bearer", {
     type: "string",

@@ -79,9 +79,11 @@ const RETRY_SECONDS_MAX = 3;
 export const refuseWithStatus: Refuse = (c, { code, message }, headers) => {
   const status = code === "body_timeout" ? 503 : ERRORS[code].status;
   const seconds = Math.min(RETRY_SECONDS_MAX, Number(headers["Retry-After"] ?? RETRY_SECONDS_MAX));
-  const all = status === 429 || status === 503
-    ? { ...headers, "Retry-After": String(seconds) }
-    : headers;
+  const all = {
+    ...headers,
+    ...status === 429 || status === 503 ? { "Retry-After": String(seconds) } : {},
+    ...status === 415 ? { "Accept-Encoding": "gzip, deflate" } : {},
+  };
   const fields = { code: GRPC_CODES[status] ?? 13, message: `${code} ${message}` };
   if (encodingOf(c) !== "protobuf") return answerText(c, status, rawOf(fields), TYPES.json, all);
   const pbf = new PbfWriter();

@@ -30,6 +30,7 @@ import {
   refuseWithStatus,
 } from "./answer.ts";
 import { readJson } from "./json.ts";
+import { JSON_BYTES_MAX, PROTOBUF_BYTES_MAX } from "./limits.ts";
 import { MalformedBody, readProtobuf, SPANS_MAX, TooManySpans } from "./protobuf.ts";
 
 /** Prefixes of the paths: the standard's, and those that the SDKs of other products add to a host. */
@@ -37,8 +38,8 @@ const PREFIXES = ["/v1", "/api/public/otel/v1", "/otel/v1"];
 
 /** Maximum bytes of a body, also after inflating. */
 const BYTES_MAX: Readonly<Record<Encoding, number>> = {
-  protobuf: 32 * 1_048_576,
-  json: 4 * 1_048_576,
+  protobuf: PROTOBUF_BYTES_MAX,
+  json: JSON_BYTES_MAX,
 };
 
 /** Maximum spans that one commit stores. */
@@ -110,7 +111,7 @@ const SHUTTING_DOWN: Problem = {
 function requireEncoding(c: RequestContext): Response | null {
   if (encodingOf(c) !== null) return null;
   return fail(c, {
-    code: "unsupported_encoding",
+    code: "unsupported_media_type",
     message: "Send Content-Type: application/x-protobuf or application/json",
   });
 }

@@ -104,6 +104,7 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
   unsupported_encoding: {
     act: (h) => h.post("/v1/runs", aRun(1), { headers: { "Content-Encoding": "br" } }),
   },
+  unsupported_media_type: "answers as a status of OTLP, as the tests of traces show",
   guard_blocked: "answers in text, as the tests of the guard show",
   rate_limit: "takes as many requests as a burst holds",
   internal_error: {

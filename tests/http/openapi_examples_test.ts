@@ -201,7 +201,7 @@ function assertRefusal(operation: Endpoint, answer: Answer): void {
   const where = `${operation.id} ${answer.status} ${answer.text}`;
   const ref = call.responses[answer.status]?.$ref;
   assert(ref !== undefined, where);
-  const isText = operation.errorsAsText ?? false;
+  const isText = operation.errorsAs === "text";
   const type = isText ? "text/plain" : "application/json";
   const at = ["components", "responses", schemaName(ref), "content", type, "schema"];
   assertEquals(judge(at, isText ? answer.text : answer.json), null, where);
@@ -254,7 +254,7 @@ Deno.test("refusals match their descriptions: credential, scope, path, body", as
       for (const answer of await Promise.all(answers)) {
         if (answer.status < 400) continue;
         assertRefusal(operation, answer);
-        seen.add(operation.errorsAsText ? answer.text.split(" ")[0] : answer.json.error);
+        seen.add(operation.errorsAs === "text" ? answer.text.split(" ")[0] : answer.json.error);
       }
     });
   }

@@ -62,7 +62,10 @@ Deno.test("each JSON error uses the one error schema", () => {
   for (const [name, { content }] of Object.entries(responses)) {
     const json = content["application/json"];
     if (json === undefined) assert(name.startsWith("text."), name);
-    else assertEquals(json.schema, { $ref: "#/components/schemas/Error" }, name);
+    else {
+      const schema = name.startsWith("status.") ? "Status" : "Error";
+      assertEquals(json.schema, { $ref: `#/components/schemas/${schema}` }, name);
+    }
   }
 });
 

@@ -1,4 +1,5 @@
 /** Traces of OpenTelemetry over a socket: what recorded exporters send becomes runs, priced once. */
+import { deflateSync } from "node:zlib";
 import { assert, assertEquals } from "@std/assert";
 import { PbfReader, PbfWriter } from "pbf";
 import type { JsonFields } from "../../domain/core/body.ts";
@@ -254,7 +255,7 @@ Deno.test("an empty request is a success, and other media types are refused in J
   assertEquals((await post("application/json; charset=utf-8", "{}")).text, "{}");
   const refused = await post("text/plain", "{}");
   assertEquals([refused.status, refused.json.code], [415, 3]);
-  assert(refused.json.message.startsWith("unsupported_encoding "));
+  assert(refused.json.message.startsWith("unsupported_media_type "));
   const malformed = await post("application/x-protobuf", new Uint8Array([7]));
   assertEquals(malformed.status, 400);
   assertEquals(malformed.headers.get("content-type"), "application/x-protobuf");
@@ -310,6 +311,18 @@ Deno.test("compressed bodies are inflated within their limit", async () => {
   const packed = { ...sent, body: await gzip(sent.body) };
   const headers = { "Content-Encoding": "gzip" };
   assertEquals((await send(h, packed, { headers })).status, 200);
+  const deflated = { ...sent, body: new Uint8Array(deflateSync(sent.body)) };
+  const used = await h.usage();
+  assertEquals(
+    (await send(h, deflated, { headers: { "Content-Encoding": "deflate" } })).status,
+    200,
+  );
+  assertEquals(await h.usage(), used);
+  const { status, json } = await send(h, jsonBody([]), { headers: { "Content-Encoding": "br" } });
+  assertEquals([status, json.message], [
+    415,
+    "unsupported_encoding Send the body uncompressed or with Content-Encoding: gzip, deflate",
+  ]);
   const bomb = { ...sent, body: await gzip(new Uint8Array(100 * 1_048_576)) };
   assert(bomb.body.length < 200_000);
   assertEquals((await send(h, bomb, { headers })).status, 413);

@@ -246,7 +246,7 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", ...ACK_HEADERS],
     }],
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
-    errorsAsText: true,
+    errorsAs: "text",
     idempotency: "id",
     example: { query: { agent: "nightly", exit_code: "0" }, answer: "OK\n" },
   },

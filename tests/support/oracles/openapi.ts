@@ -3,11 +3,12 @@ import { Ajv2020 } from "ajv";
 import formats from "ajv-formats";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import type { Document } from "./openapi_document.ts";
+import { TRACES } from "../../../routes/otlp/description.ts";
 import { openapiDocument } from "../../../routes/openapi/document.ts";
 
 /** Returns the document as the service sends it. */
 export function describedApi(): Document {
-  return JSON.parse(JSON.stringify(openapiDocument(ENDPOINTS)));
+  return JSON.parse(JSON.stringify(openapiDocument([...ENDPOINTS, TRACES])));
 }
 
 /** Returns the problem with a value, or null. `at` is the path of the schema. */
