@@ -50,12 +50,26 @@ export type CredentialName =
 /** Numbers of good events in batches, far from stored ones. */
 const GOOD_EVENTS_FROM = 10_000;
 
+/** Kinds of configured objects, whose slugs, lists and bodies are refused in the same way. */
+const OBJECT_KINDS = ["rules", "silences", "channels", "checks", "budgets", "pauses", "judges"];
+
 /** All files of rows, by name. */
 export function readRows(): Map<string, Row[]> {
   const folder = new URL(".", import.meta.url);
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name)
     .filter((name) => name.endsWith(".jsonl")).sort();
-  return new Map(names.map((name) => [name, readFile<Row>(new URL(name, folder))]));
+  return new Map(
+    names.map((name) => [name, readFile<Row>(new URL(name, folder)).flatMap(rowsOfKinds)]),
+  );
+}
+
+/** Repeats a row of `bad_objects.jsonl` for each kind of configured objects. */
+function rowsOfKinds(row: Row): Row[] {
+  if (!row.path.includes("{kind}")) return [row];
+  return OBJECT_KINDS.map((kind) => ({
+    ...row,
+    ...{ name: `${kind}: ${row.name}`, path: row.path.replace("{kind}", kind) },
+  }));
 }
 
 /** The rows of one file. */

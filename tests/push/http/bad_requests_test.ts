@@ -3,7 +3,9 @@
  * immediately, and no byte of the store changes.
  */
 import { assert, assertEquals } from "@std/assert";
+import type { ErrorCode } from "../../../domain/core/errors.ts";
 import { BODY_DEADLINE_MS } from "../../../domain/core/limits.ts";
+import { SCOPES } from "../../../domain/teams/credentials.ts";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
 import { type Answer, Harness } from "../../support/harness/harness.ts";
@@ -13,8 +15,8 @@ import { REPRICE } from "../../support/builders/reprice.ts";
 import { bodyOf, type CredentialName, readRows, type Row } from "../../http/bad_requests/rows.ts";
 
 const ROWS_MIN = 300;
-/** Minimum of bad requests per route that needs a credential. */
-const ROWS_OF_ROUTE_MIN = 7;
+/** Minimum of rows of a route that needs a credential, beside those of {@link credentialRows}. */
+const ROWS_OF_ROUTE_MIN = 1;
 /** An answer within these milliseconds did not wait for anything. */
 const ANSWER_MS_MAX = BODY_DEADLINE_MS / 2;
 /** Agents of the plan `free` (decision 39). */
@@ -128,6 +130,26 @@ async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): P
   return results;
 }
 
+/** Returns a row of each credential that a route refuses, by the table of access. */
+function credentialRows(): Row[] {
+  return ENDPOINTS.flatMap(({ method, path, access }) => {
+    if (access === null) return [];
+    const { scope, pingTokens, operator } = access;
+    const refused = [
+      ...(["none", "revoked", "unknown"] as const).map((key) => [key, "invalid_credential"]),
+      ["us", "region_mismatch"],
+      ...pingTokens || scope === "any" ? [] : [["token", "scope_violation"]],
+      ...SCOPES.filter((name) => name !== "admin" && name !== scope && scope !== "any")
+        .map((name) => [name, "forbidden"]),
+      ...operator ? [] : [["operator", "forbidden"]],
+    ] as [CredentialName, ErrorCode][];
+    return refused.map(([key, error]): Row => ({
+      ...{ name: `${method} ${path}: ${key}`, method, path: path.replaceAll(/:\w+/g, "x") },
+      ...{ key, status: error === "forbidden" ? 403 : 401, error },
+    }));
+  });
+}
+
 /** Routes with fewer logged refusals than required. */
 function neglected({ log }: Harness): string[] {
   const refused = Map.groupBy(log.map((line) => JSON.parse(line)), ({ route }) => route);
@@ -145,6 +167,9 @@ Deno.test("decisions, section 2: every bad request is refused as named and chang
     await t.step(file, async () => assertEquals(await deviations(h, secrets, rows), []));
   }
   await t.step("every route is covered", () => assertEquals(neglected(h), []));
+  await t.step("credentials", async () => {
+    assertEquals(await deviations(h, secrets, credentialRows()), []);
+  });
   await t.step("the same service still accepts good requests", async () => {
     assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
     assertEquals((await h.post("/v1/runs", aRun(100))).status, 202);
