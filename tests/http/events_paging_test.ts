@@ -93,18 +93,6 @@ Deno.test("section 6: pages of one event return ties in the order of arrival", a
   assertEquals(read, [5, 3, 9, 1, 7].map((n) => [eventId(n)]));
 });
 
-Deno.test("section 6: a page has 50 events by default and ends with a null cursor", async () => {
-  await using h = await Harness.open();
-  await h.post(`${PATH}/events`, { events: events(1, 50) });
-  const full = await page(h, null, null);
-  assertEquals([full.ids.length, full.cursor], [50, null], "no empty page follows a full one");
-  await h.post(`${PATH}/events`, { events: [anEvent(51)] });
-  const first = await page(h, null, null);
-  assertEquals(first.ids, events(1, 50).map(({ id }) => id));
-  const remainder = await page(h, null, first.cursor);
-  assertEquals([remainder.ids, remainder.cursor], [[eventId(51)], null]);
-});
-
 Deno.test("section 6: a run without events has an empty page and a null cursor", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
@@ -162,18 +150,6 @@ Deno.test("section 6: events across the range of instants keep their order", asy
   const sentEvents = instants.map((ts, n) => anEvent(n, { ts }));
   for (const event of sentEvents) await h.post(`${PATH}/events`, { events: [event] });
   assertEquals((await pages(h, 1)).flat(), inOrder(sentEvents));
-});
-
-Deno.test("section 6: events_limit is an integer from 1 to 1000", async () => {
-  await using h = await Harness.open();
-  await h.post(`${PATH}/events`, { events: events(1, 3) });
-  for (const limit of ["0", "-1", "1001", "1.5", "ten", "1e9", "Infinity", "NaN"]) {
-    const { status, json } = await h.get(`${PATH}?events_limit=${limit}`);
-    const expected = [400, "invalid_field", "events_limit"];
-    assertEquals([status, json.error, json.field], expected, limit);
-  }
-  assertEquals((await page(h, 1, null)).ids, [eventId(1)]);
-  assertEquals((await page(h, 1_000, null)).ids.length, 3);
 });
 
 Deno.test("section 6: a text that is not a cursor is refused, and a cursor reveals no other run", async () => {

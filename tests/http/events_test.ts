@@ -47,41 +47,6 @@ Deno.test("contract 3: a batch is 202 with its counts and is read back completel
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("contract 14: 50 events are stored, 51 are batch_too_large and none is stored", async () => {
-  await using h = await Harness.open();
-  const before = await h.dump();
-  const refused = await send(h, events(1, 51));
-  const { error, field } = refused.json;
-  assertEquals([refused.status, error, field], [400, "batch_too_large", "events"]);
-  // The size is checked before the contents of the batch.
-  assertEquals((await send(h, Array(51).fill(null))).json.error, "batch_too_large");
-  assertEquals(await h.dump(), before);
-  const most = await send(h, events(1, 50));
-  assertEquals([most.status, most.json], [202, { accepted: 50, duplicates: 0 }]);
-  assertEquals((await idsOf(h)).length, 50);
-});
-
-Deno.test("contract 3: events is required and an array of objects", async () => {
-  await using h = await Harness.open();
-  for (
-    const [body, error] of [
-      [{}, "missing_field"],
-      [{ events: null }, "missing_field"],
-      [{ events: {} }, "invalid_field"],
-      [{ events: "[]" }, "invalid_field"],
-      [{ events: [null] }, "invalid_field"],
-      [{ events: [[]] }, "invalid_field"],
-      [{ events: ["x"] }, "invalid_field"],
-      [anEvent(1), "missing_field"],
-    ] as const
-  ) {
-    const { status, json } = await h.post(`${PATH}/events`, body);
-    const what = JSON.stringify(body);
-    assertEquals([status, json.error, json.field], [400, error, "events"], what);
-  }
-  assertEquals((await h.get(PATH)).status, 404);
-});
-
 Deno.test("decision 20: an empty batch is 202 with zeros and stores nothing", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
@@ -201,16 +166,4 @@ Deno.test("decision 17: events after the finish are stored, each batch a revisio
   const run = (await h.getSettled(PATH)).json;
   assertEquals([run.cost.revision, run.cost.state, run.status], [3, "final", "success"]);
   assertEquals([run.usage.events, run.finished_at, run.updated_at], [4, at(5_000), at(3_000)]);
-});
-
-Deno.test("contract 3: concurrent overlapping batches store each event exactly once", async () => {
-  await using h = await Harness.open();
-  const batches = Array.from({ length: 20 }, (_, i) => events(i * 10, i * 10 + 29));
-  const answers = await Promise.all(batches.map((batch) => send(h, batch)));
-  for (const { status, json } of answers) {
-    assertEquals([status, json.accepted + json.duplicates], [202, 30]);
-  }
-  const accepted = answers.reduce((total, { json }) => total + json.accepted, 0);
-  assertEquals([accepted, await h.usage()], [220, 220]);
-  assertEquals(await idsOf(h), events(0, 219).map(({ id }) => id));
 });

@@ -78,31 +78,6 @@ Deno.test("pricing rule 4: cost_usd of a finish is ignored, the start's stays", 
   assertEquals((await recordOf(h)).cost_usd, 2);
 });
 
-Deno.test("decision 34: money and tokens outside their range are refused, nothing is stored", async () => {
-  await using h = await Harness.open();
-  const before = await h.dump();
-  const bad: [string, readonly unknown[]][] = [
-    ["cost_usd", [-0.01, 1_000_000.01, "1", true, {}, []]],
-    ...["input_tokens", "output_tokens", "cached_input_tokens", "duration_ms"].map((
-      name,
-    ): [string, readonly unknown[]] => [name, [-1, 1.5, 2 ** 53, "1", true, {}]]),
-  ];
-  for (const [field, values] of bad) {
-    for (const value of values) {
-      const response = await h.post("/v1/heartbeats", aHeartbeat(1, { [field]: value }));
-      const { error, field: named } = response.json;
-      assertEquals(
-        [response.status, error, named],
-        [400, "invalid_field", field],
-        `${field} ${value}`,
-      );
-    }
-  }
-  const infinite = `{"agent":"nightly","cost_usd":1e999}`;
-  assertEquals((await h.post("/v1/heartbeats", infinite)).json.field, "cost_usd");
-  assertEquals(await h.dump(), before);
-});
-
 Deno.test("decision 34: the largest values are kept to the last unit", async () => {
   await using h = await Harness.open();
   const most = Number.MAX_SAFE_INTEGER;

@@ -78,51 +78,6 @@ Deno.test("GET an incident: its facts, and each kind of entry of its timeline", 
   });
 });
 
-Deno.test("GET incidents: the filters are those of the query, and a cursor continues the list", async () => {
-  const { queries, store } = fakeStore(anIncident());
-  await using h = await Harness.open({ deps: { incidents: store } });
-  const first = await h.get(
-    `/v1/incidents?state=unresolved&rule=failures&agent=nightly&severity=critical&limit=7&from=${at()}&to=${
-      at(9)
-    }`,
-  );
-  assertEquals(first.json.incidents.map(({ id }: { id: string }) => id), [ONE]);
-  assertEquals((await h.get(`/v1/incidents?cursor=${first.json.cursor}`)).json.cursor, null);
-  const all = { state: null, rule: null, agent: null, severity: null, fromMs: 0, toMs: Infinity };
-  assertEquals(queries, [
-    {
-      state: "unresolved",
-      rule: "failures",
-      agent: "nightly",
-      severity: "critical",
-      limit: 7,
-      after: null,
-      fromMs: NOON,
-      toMs: NOON + 9,
-    },
-    { ...all, limit: 100, after: { at: NOON, id: ONE } },
-  ]);
-});
-
-Deno.test("acknowledge an incident: with a note, or without a body; a bad note is refused", async () => {
-  const { notes, store } = fakeStore(anIncident());
-  await using h = await Harness.open({ deps: { incidents: store } });
-  const path = `/v1/incidents/${ONE}/ack`;
-  for (const body of [{ note: "mine" }, { note: "" }, { note: null }, {}, undefined]) {
-    assertEquals((await h.request("POST", path, { body })).status, 200);
-  }
-  assertEquals(notes, ["mine", null, null, null, null]);
-  for (const body of [{ note: 1 }, { note: "x".repeat(501) }, { notes: "x" }]) {
-    const { status, json } = await h.post(path, body);
-    assertEquals([status, json.error, json.field], [400, "invalid_field", Object.keys(body)[0]]);
-  }
-  const unknown = await h.post(`/v1/incidents/${idOfNumber("inc", 2)}/ack`, {});
-  assertEquals([unknown.status, unknown.json.error], [404, "not_found"]);
-  const reader = await h.addKey({ kind: "api_key", scopes: ["read"] });
-  assertEquals((await h.post(path, {}, { key: reader })).status, 403);
-  assertEquals(notes.length, 6);
-});
-
 Deno.test("incidents: a run that one names shows alerts as done, also if it is about a price", async () => {
   await using h = await Harness.open();
   const path = `/v1/runs/${runId(1)}`;

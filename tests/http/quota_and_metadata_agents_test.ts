@@ -82,14 +82,6 @@ Deno.test("decision 39: an event or finish of a run without an opening creates n
   assertEquals(await storedAgents(h), 10);
 });
 
-Deno.test("decision 39: twelve racing runs of one new agent take one slot", async () => {
-  await using h = await Harness.open({ tier: "free" });
-  await fill(h, 9);
-  const bodies = Array.from({ length: 12 }, (_, i) => aRun(i + 1, { agent: "new" }));
-  const all = await Promise.all(bodies.map((body) => h.post("/v1/runs", body)));
-  assertEquals([countOf(all, 202), await storedAgents(h)], [12, 10]);
-});
-
 Deno.test("decision 39: two processes on one store never exceed the cap together", async () => {
   await using h = await Harness.open({ tier: "free" });
   // Each store has its own cache of agents, like another process.

@@ -168,15 +168,6 @@ Deno.test("decision 35: every stored item counts once, a refusal and a replay ne
   }
 });
 
-Deno.test("decision 35: thirty racing batches of one event count one", async () => {
-  await using h = await Harness.open();
-  const input = await Promise.all(
-    Array.from({ length: 30 }, () => h.post(`${PATH}/events`, { events: events(1, 1) })),
-  );
-  assertEquals(input.reduce((sum, { json }) => sum + json.accepted, 0), 1);
-  assertEquals(await h.usage(), 1);
-});
-
 const MONTH_ENDS = Date.UTC(2026, 11, 1);
 
 /** Counts of the months before and after the boundary. */

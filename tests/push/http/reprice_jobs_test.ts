@@ -112,64 +112,6 @@ Deno.test("a job waits until every run stored before it is aggregated, and then 
   ]);
 });
 
-Deno.test("an id that is not a job of the team is the same 404, whatever its form", async () => {
-  await using h = await Harness.open();
-  const other = await h.addTeam("team");
-  const theirs = (await h.post(REPRICE, { model: "m" }, { key: other.key })).json;
-  const unknown = await h.get(`${REPRICE}/${UNKNOWN}`);
-  assertEquals(refusalOf(unknown), [404, "not_found", undefined]);
-  for (const id of [theirs.id, "x", "\u0000", "💩", "r".repeat(3_000), theirs.id.toLowerCase()]) {
-    const answer = await h.get(`${REPRICE}/${encodeURIComponent(id)}`);
-    assertEquals([answer.status, answer.text], [404, unknown.text], id.slice(0, 30));
-  }
-  assertEquals((await h.get(REPRICE)).json, { jobs: [] });
-  assertEquals((await h.get(`${REPRICE}/${theirs.id}`, { key: other.key })).json, theirs);
-});
-
-Deno.test("another team's calls are never repriced", async () => {
-  await using h = await Harness.open();
-  const other = await h.addTeam("team");
-  await aClosedRun(h, 1);
-  await putPrice(h);
-  const { json } = await h.post(REPRICE, { model: ATLAS.model }, { key: other.key });
-  assertEquals([json.state, json.runs, json.llm_calls], ["done", 0, 0]);
-});
-
-Deno.test("repricing needs scope admin; a ping token may not request it", async () => {
-  await using h = await Harness.open();
-  const key = await h.addKey({ kind: "api_key", scopes: ["ingest", "read"] });
-  const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
-  const routes = [["GET", REPRICE], ["POST", REPRICE], ["GET", `${REPRICE}/${UNKNOWN}`]] as const;
-  for (const [method, path] of routes) {
-    const body = method === "POST" ? { model: "m" } : undefined;
-    assertEquals((await h.request(method, path, { key: null, body })).status, 401, path);
-    const refused = await h.request(method, path, { key, body });
-    assertEquals(refusalOf(refused), [403, "forbidden", undefined], path);
-    const pinged = await h.request(method, path, { key: token, body });
-    assertEquals(refusalOf(pinged), [401, "scope_violation", undefined], path);
-  }
-  const admin = await h.addKey({ kind: "api_key", scopes: ["admin"] });
-  assertEquals((await h.get(REPRICE, { key: admin })).json, { jobs: [] });
-});
-
-Deno.test("a refused body creates no job", async () => {
-  await using h = await Harness.open();
-  for (
-    const [body, field, code] of [
-      [{}, "model", "missing_field"],
-      [{ model: 7 }, "model", "invalid_field"],
-      [{ model: "m", provider: "" }, "provider", "invalid_field"],
-      [{ model: "m", from: "yesterday" }, "from", "invalid_field"],
-      [{ model: "m", from: daysAgo(0), to: daysAgo(1) }, "to", "invalid_field"],
-      [{ model: "m", dry_run: "yes" }, "dry_run", "invalid_field"],
-    ] as const
-  ) {
-    assertEquals(refusalOf(await h.post(REPRICE, body)), [400, code, field], field);
-  }
-  assertEquals((await h.post(REPRICE, "[]")).status, 400);
-  assertEquals((await h.get(REPRICE)).json, { jobs: [] });
-});
-
 Deno.test("jobs are listed newest first, and the latest 100 finished jobs are kept", async () => {
   await using h = await Harness.open();
   const ids: string[] = [];

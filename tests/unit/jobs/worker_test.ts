@@ -11,28 +11,6 @@ import { finish, open, readRun, run, TEAM } from "../../support/builders/stored_
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
-Deno.test("worker: a finish becomes final without any further call", async () => {
-  await using shop = await WorkerHarness.open();
-  shop.worker.start();
-  await open(shop.runs, 1);
-  await finish(shop.runs, 1);
-  await shop.worker.idle();
-  const stored = await readRun(shop.runs, TEAM, run(1), null, 1);
-  assertEquals(stored?.summary?.revision, 1);
-  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
-  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
-});
-
-Deno.test("worker: work left by an earlier process is picked up at the start", async () => {
-  await using shop = await WorkerHarness.open();
-  await open(shop.runs, 1);
-  await finish(shop.runs, 1);
-  assertEquals((await shop.temp.keysBelow(["dirty"])).length, 2);
-  shop.worker.start();
-  await shop.worker.idle();
-  assertEquals((await readRun(shop.runs, TEAM, run(1), null, 1))?.summary?.revision, 1);
-});
-
 Deno.test("worker: closed runs take priority over open ones that arrived earlier", async () => {
   const projected: string[] = [];
   await using shop = await WorkerHarness.open({

@@ -6,9 +6,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
-import { PAGE_IDS_MAX } from "../../../domain/runs/ledger.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import { RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
 import type { AppendOutcome, RunStore } from "../../../domain/runs/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { eventId, runId } from "../../support/builders/requests.ts";
@@ -37,8 +35,6 @@ async function readAll(runs: RunStore): Promise<string[]> {
     if (after === null) return ids;
   }
 }
-
-const ONE_STORED = { kind: "stored", accepted: 1, duplicates: 0, cost: 0n } as const;
 
 function storedCounts(outcome: AppendOutcome) {
   assert(outcome.kind === "stored");
@@ -133,30 +129,6 @@ Deno.test("ledger: a duplicate of a large batch sent to a cold writer leaves no 
   assertEquals(after, before);
 });
 
-Deno.test("decision 11: the maximum of unpriced models with the longest names fits a ledger", async () => {
-  await using temp = await TempStore.open();
-  const runs = runStoreOf(temp.store);
-  // A provider and a model may each have 256 characters of four bytes.
-  const name = (n: number) => "😀".repeat(253) + String(n % 60).padStart(3, "0");
-  const most = Number.MAX_SAFE_INTEGER;
-  const tokens = {
-    inputTokens: most,
-    outputTokens: most,
-    cachedInputTokens: most,
-    cacheWriteTokens: 0,
-  };
-  const total = 2 * PAGE_IDS_MAX - 1;
-  for (let n = 0; n < total; n++) {
-    const call = { model: name(n), provider: name(n), counted: true, ...tokens };
-    const facts = { error: true, call };
-    const input = event(n, "{}", { type: "llm_call", ts: NOON + n, facts });
-    // One event per batch: this makes the open page as large as possible.
-    assertEquals(await runs.append(TEAM, ID, [input], NOON), ONE_STORED);
-  }
-  const totals = (await readRun(runs, TEAM, ID, null, 1))?.totals;
-  assertEquals([totals?.events, totals?.models.length], [total, RUN_MODELS_MAX + 1]);
-});
-
 Deno.test("ledger: after a commit of unknown outcome a retry counts each event once", async () => {
   await using temp = await TempStore.open();
   const { writer } = temp.store;
@@ -185,20 +157,6 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
   }
   assertEquals((await readAll(runs)).length, sentCount);
   assertEquals(await usage(temp), sentCount);
-});
-
-Deno.test("ledger: two runs and two teams never share an event id", async () => {
-  await using temp = await TempStore.open();
-  const runs = runStoreOf(temp.store);
-  const other: Team = { ...TEAM, id: "other" as TeamId };
-  const places = [[TEAM, ID], [TEAM, runId(2) as RunId], [other, ID]] as const;
-  for (const [team, id] of places) {
-    assertEquals(await runs.append(team, id, [event(1)], NOON), ONE_STORED);
-  }
-  for (const [team, id] of places) {
-    assertEquals((await readRun(runs, team, id, null, 9))?.events.length, 1);
-  }
-  assertEquals(await readRun(runs, other, runId(2) as RunId, null, 9), null);
 });
 
 Deno.test("ledger: a run that was found shows its events as of then, page by page and from the end", async () => {

@@ -38,27 +38,6 @@ Deno.test("monitors: outcomes of one commit are one row, and move no row of the 
   assertEquals(await here.flips(), ["0 none>up created"]);
 });
 
-Deno.test("monitors: a deadline makes late and down at its instant, and an outcome up again", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
-  await here.close(1, NOON);
-  await here.work();
-  await here.put();
-  await here.look(NOON + HOUR + 1);
-  assertEquals((await here.read())?.state, "late");
-  await here.look(NOON + 3 * HOUR);
-  assertEquals(await here.due(), [], "nothing is expected of an agent that is down");
-  await here.close(2, NOON + 4 * HOUR);
-  await here.work();
-  assertEquals(await here.flips(), [
-    "0 none>up created",
-    "60 up>late expected",
-    "70 late>down missed",
-    "240 down>up recovered",
-  ]);
-  assertEquals((await here.due()).map(({ at }) => at), [NOON + 5 * HOUR]);
-});
-
 Deno.test("monitors: two processes that look at one deadline make one change", async () => {
   await using temp = await TempStore.open();
   const [here, there] = [new MonitorProcess(temp.store), new MonitorProcess(temp.store)];

@@ -11,7 +11,6 @@ import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { type Store } from "../../../kv/store.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
@@ -24,7 +23,6 @@ import {
   open,
   processAll,
   processingStoreOf,
-  readRun,
   run,
   runsOf,
   TEAM,
@@ -130,20 +128,6 @@ Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal 
   assertEquals(await dumpOf(store), before, "projecting again changed something");
 });
 
-Deno.test("roll-ups: labels that change at the close move the run, and nothing stays behind", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const runs = runsOf(store);
-  const beat = { id: run(1), agent: "a", startedAt: NOON, reported: {} };
-  await runs.heartbeat(TEAM, { ...beat, status: "start", customerId: "acme" }, NOON);
-  await processAll(store);
-  await runs.heartbeat(TEAM, { ...beat, status: "ok", customerId: "globex" }, NOON);
-  await processAll(store);
-  assertEquals(await assertSumsAddUp(store), 1);
-  const names = await temp.keysBelow(["rollup", TEAM.id, "customer"]);
-  assertEquals(names.map((key) => key[4]), ['["customer","globex"]']);
-});
-
 /** A store over the same file whose commits meet faults in turn. */
 function faulty(store: Store, kv: Deno.Kv, plan: Fault[]): Store {
   const faults = faultKv(kv, () => plan.shift() ?? "none");
@@ -190,47 +174,4 @@ Deno.test("roll-ups: a worker that lost a race reads again and adds to the curre
   const all = [0, 1, 2, 3, 4, 5].map(run);
   await Promise.all([one.project(TEAM.id, all), other.project(TEAM.id, all.toReversed())]);
   assertEquals(await assertSumsAddUp(store), 3);
-});
-
-Deno.test("revision: increases each time the worker sees a changed cost after the close", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const runs = runsOf(store);
-  const revision = async () => (await readRun(runs, TEAM, run(1), null, 1))?.summary?.revision;
-  await open(runs, 1);
-  await processAll(store);
-  assertEquals(await revision(), 0);
-  await finish(runs, 1);
-  await processAll(store);
-  assertEquals(await revision(), 1);
-  // Two batches that are seen together are one revision, a third is the next.
-  for (const n of [1, 2]) await runs.append(TEAM, run(1), [aCall(n)], NOON);
-  await processAll(store);
-  assertEquals(await revision(), 2);
-  await runs.append(TEAM, run(1), [aCall(3)], NOON);
-  await processAll(store);
-  assertEquals(await revision(), 3);
-  // A repeat is no change.
-  await runs.append(TEAM, run(1), [aCall(3)], NOON);
-  await finish(runs, 1);
-  await processAll(store);
-  assertEquals(await revision(), 3);
-});
-
-Deno.test("models: a run is found under each model it called, by its start", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const runs = runsOf(store);
-  await runs.append(TEAM, run(1), [aCall(1)], NOON);
-  await processAll(store);
-  assertEquals(await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3)), []);
-  await open(runs, 1);
-  await processAll(store);
-  await runs.append(TEAM, run(1), [aCall(2), aCall(3, "new", "p")], NOON);
-  await processAll(store);
-  const names = ['["known",null]', '["new","p"]'];
-  assertEquals(
-    (await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3))).toSorted(),
-    names.map((name) => keys.entry(keys.runsBy(TEAM.id, "model", name), NOON, run(1))).toSorted(),
-  );
 });

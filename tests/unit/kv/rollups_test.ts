@@ -1,10 +1,7 @@
 import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { TeamId } from "../../../domain/core/ids.ts";
-import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
-  contributionsOf,
   groupName,
   type RollupGroup,
   type RollupKind,
@@ -28,11 +25,6 @@ const DAY = "2026-11-21";
 const KEY_BYTES_MAX = 2_048;
 const VALUE_BYTES_MAX = 65_536;
 
-/** A day's total row with a number of runs. */
-function total(day: string, runs: number): RollupRow {
-  return { day, group: { kind: "total" }, measures: { ...EMPTY_MEASURES, runs } };
-}
-
 function agent(value: string, day = DAY, runs = 1): RollupRow {
   return { day, group: { kind: "agent", value }, measures: { ...EMPTY_MEASURES, runs } };
 }
@@ -55,11 +47,6 @@ async function rowsOf(
   to: string = DAY,
 ): Promise<RollupRow[]> {
   return (await Array.fromAsync(createSpendStore(store).rows(team, kind, from, to))).flat();
-}
-
-async function runsByDay(store: Store, team: Team, from: string, to: string) {
-  const read = await rowsOf(store, team, "total", from, to);
-  return read.map(({ day, measures }) => [day, measures.runs]);
 }
 
 /** Plain objects, as returned by reads. */
@@ -157,23 +144,6 @@ Deno.test("roll-ups: a name of every length up to the hashed ones has a key the 
   assertEquals(lengths.sort((a, b) => Number(a) - Number(b)), rows.map((_, length) => length));
 });
 
-Deno.test("roll-ups: a range includes its first and last day and no others, also across leap days", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const team = await insertTeam(store, "team");
-  const days = ["2023-12-31", "2024-01-01", "2024-02-28", "2024-02-29", "2024-03-01", "9999-12-31"];
-  await put(store, team, days.map((day, i) => total(day, i)));
-  assertEquals(await runsByDay(store, team, "2024-02-28", "2024-02-29"), [
-    ["2024-02-28", 2],
-    ["2024-02-29", 3],
-  ]);
-  assertEquals(await runsByDay(store, team, "2024-02-29", "2024-02-29"), [["2024-02-29", 3]]);
-  assertEquals(await runsByDay(store, team, "2024-02-01", "2024-02-27"), []);
-  for (const [i, day] of days.entries()) {
-    assertEquals(await runsByDay(store, team, day, day), [[day, i]]);
-  }
-});
-
 Deno.test("roll-ups: more rows than one read holds are returned once each, in order of their days", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
@@ -193,43 +163,6 @@ Deno.test("roll-ups: more rows than one read holds are returned once each, in or
     const days = read.map(({ day }) => day);
     assertEquals(days, days.toSorted());
   }
-});
-
-Deno.test("roll-ups: a team reads only its own rows of the requested kind", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
-  const labels = { agent: "a", customer: null, feature: null, status: "success" } as const;
-  const run = {
-    day: DAY,
-    labels,
-    events: 1,
-    calls: 0,
-    inputTokens: 0n,
-    outputTokens: 0n,
-    cachedInputTokens: 0n,
-    cost: 5n,
-    models: [],
-  };
-  const rows = contributionsOf(run);
-  await put(store, theirs, rows);
-  for (const { group } of rows) {
-    assertEquals(await rowsOf(store, ours, group.kind), []);
-    assertEquals((await rowsOf(store, theirs, group.kind)).map((row) => row.group), [group]);
-  }
-});
-
-Deno.test("roll-ups: a failing store is reported as unavailable", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const reader = {
-    list: () => {
-      throw new TypeError("disk I/O error");
-    },
-  } as unknown as Deno.Kv;
-  const team: Team = { id: "t" as TeamId, name: "t", tier: "team" };
-  const rows = createSpendStore({ ...store, reader }).rows(team, "total", DAY, DAY);
-  await assertRejects(() => Array.fromAsync(rows), StorageUnavailable, "disk I/O error");
 });
 
 Deno.test("roll-ups: reading some groups on some days returns only those, however many other rows there are", async () => {

@@ -39,58 +39,12 @@ async function closed(here: AlertProcess, text: string): Promise<void> {
   }
 }
 
-Deno.test("failed checks in a row open one incident, until a run passes", async () => {
-  await using temp = await TempStore.open();
-  const here = await begin(temp.store);
-  await here.putMail("ops");
-  await here.closeAll("bgb");
-  assertEquals(await here.open(), []);
-  await here.closeAll("bcb", 4);
-  assertEquals(await here.open(), ["checks =a 4: 6,5,4,3"]);
-  const [incident] = await here.incidents();
-  assertEquals(
-    [incident?.title, incident?.error, incident?.value, incident?.threshold],
-    ["a failed check finished 4 times in a row", 'Expected status == "success"', null, null],
-  );
-  await here.closeAll("g", 7);
-  assertEquals(await here.open(), []);
-  assertEquals(await here.deliveries(), ["ops incident.opened", "ops incident.resolved"]);
-  await here.closeAll("gg", 8);
-  assertEquals(await here.instances(), []);
-  await assertVerified(here.store);
-});
-
 Deno.test("a run that passes changes no row of alerts while its group is ok", async () => {
   await using temp = await TempStore.open();
   const here = await begin(temp.store);
   await here.closeAll("ggg");
   const rows = new Set((await temp.keysBelow([])).map(([first]) => first));
   for (const first of ["alert", "alert_state", "incident"]) assertEquals(rows.has(first), false);
-});
-
-Deno.test("judged in any order, runs make the same incidents", async () => {
-  const orders = [[1, 2, 3, 4, 5, 6, 7], [7, 6, 5, 4, 3, 2, 1], [4, 1, 7, 2, 6, 3, 5]];
-  for (const groupBy of ["agent", null] as const) {
-    for (const order of orders) {
-      await using temp = await TempStore.open();
-      const here = await begin(temp.store, { groupBy });
-      await closed(here, "bbgbbbb");
-      for (const n of order) await here.pipeline.project(TEAM.id, [run(n)]);
-      const group = groupBy === null ? "" : "=a";
-      assertEquals(await here.open(), [`checks ${group} 4: 7,6,5,4`], order.join());
-    }
-  }
-});
-
-Deno.test("runs that were judged before a bad one that arrived earlier count after it", async () => {
-  await using temp = await TempStore.open();
-  const here = await begin(temp.store, { resolveAfter: 3 });
-  await closed(here, "bbgg");
-  // The second failure is forgotten after two passes, which do not resolve the two in a row.
-  for (const n of [2, 3, 4]) await here.pipeline.project(TEAM.id, [run(n)]);
-  assertEquals([await here.open(), await here.instances()], [[], []]);
-  await here.pipeline.project(TEAM.id, [run(1)]);
-  assertEquals(await here.open(), ["checks =a 2: 2,1"]);
 });
 
 Deno.test("a run that is judged again counts by its last results", async () => {

@@ -1,6 +1,5 @@
 /** Signals of runs: the instances, incidents and messages that their commits make. */
 import { assert, assertEquals } from "@std/assert";
-import type { Delivery } from "../../../../domain/channels/delivery.ts";
 import type { RuleSettings } from "../../../../domain/alerts/rule.ts";
 import { THREE_FAILURES } from "../../../support/builders/alert_rules.ts";
 import { open, run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
@@ -8,7 +7,6 @@ import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
 import { keys } from "../../../../kv/base/keys.ts";
-import { eventId } from "../../../support/builders/requests.ts";
 import { aCall } from "../../../support/builders/stored_runs.ts";
 
 const DAY_MS = 86_400_000;
@@ -71,43 +69,6 @@ Deno.test("a bad outcome that comes late meets closes of runs that started long 
   assertEquals(await here.incidents(), []);
 });
 
-Deno.test("runs that ended a day before their close arrived raise nothing", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  for (let n = 1; n <= 4; n++) {
-    const startedAt = NOON - 2 * DAY_MS;
-    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt }, NOON);
-    await here.runs.finish(TEAM, run(n), { status: "failed", finishedAt: startedAt }, NOON);
-  }
-  await here.work();
-  assertEquals(await here.incidents(), []);
-});
-
-Deno.test("a rule judges runs that are closed after its last change", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  await here.putRule("failures", {}, NOON + 3);
-  await here.closeAll("bbb");
-  assertEquals(await here.open(), []);
-  await here.closeAll("bb", 4);
-  assertEquals(await here.open(), ["failures =a 3: 5,4,3"]);
-});
-
-Deno.test("an incident of an earlier version is resolved by the rule", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  await here.closeAll("bbb");
-  const condition = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
-  await here.putRule("failures", { condition }, NOON + 4);
-  await here.closeAll("b", 4);
-  assertEquals((await here.incidents()).map(({ resolvedBy }) => resolvedBy), ["rule", null]);
-  assertEquals(await here.open(), ["failures =a 1: 4"]);
-  await here.put("rule", "failures", null);
-  await here.change({ signals: [], looks: [{ rule: "failures", group: "=a", at: null }] });
-  assertEquals(await here.open(), []);
-  assertEquals(await here.instances(), []);
-});
-
 Deno.test("a cost above the limit opens an incident once a run, until a day without one", async () => {
   await using temp = await TempStore.open();
   const here = new AlertProcess(temp.store);
@@ -140,19 +101,6 @@ Deno.test("a cost above the limit opens an incident once a run, until a day with
   assertEquals(await here.instances(), []);
 });
 
-Deno.test("a model without a price opens an incident, with its runs", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  for (const n of [1, 2]) {
-    await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON }, NOON);
-    const call = aCall(n, "strange", "acme");
-    await here.runs.append(TEAM, run(n), [{ ...call, id: eventId(n) as never }], NOON + n);
-    await here.work();
-  }
-  assertEquals(await here.open(), ["unpriced =acme/strange 2: 2,1"]);
-  assertEquals((await here.incidents())[0]?.title, "acme/strange has no price");
-});
-
 Deno.test("the stage of alerts is done for runs that a rule counts", async () => {
   await using temp = await TempStore.open();
   const here = new AlertProcess(temp.store);
@@ -164,48 +112,6 @@ Deno.test("the stage of alerts is done for runs that a rule counts", async () =>
   }
   // The last bad outcome is among three for two more runs, and the third removes the instance.
   assertEquals(states, ["skipped", "done", "done", "done", "done", "skipped"]);
-});
-
-Deno.test("a silence holds back the message, and it is sent when the silence has ended", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  await here.putMail("ops");
-  await here.putSilence("night", {
-    match: { rules: [], agents: ["a"], customers: [] },
-    fromMs: NOON,
-    untilMs: NOON + 100,
-    comment: null,
-  });
-  await here.closeAll("bbb");
-  assertEquals([(await here.open()).length, await here.deliveries()], [1, []]);
-  here.nowMs = NOON + 100;
-  await here.change({ signals: [], looks: [{ rule: "failures", group: "=a", at: null }] });
-  assertEquals(await here.deliveries(), ["ops incident.opened"]);
-  await here.change({ signals: [], looks: [{ rule: "failures", group: "=a", at: null }] });
-  assertEquals(await here.deliveries(), ["ops incident.opened"]);
-});
-
-Deno.test("the message about an open incident is repeated when it is due", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  await here.putMail("ops");
-  await here.putRule("failures", { renotifySeconds: 300 });
-  await here.closeAll("bbb");
-  await here.look();
-  assertEquals(await here.deliveries(), ["ops incident.opened"]);
-  here.nowMs = NOON + 300_010;
-  await here.look();
-  await here.closeAll("bb", 4);
-  here.nowMs = NOON + 600_020;
-  await here.look();
-  const messages = await here.values(["delivery", TEAM.id]) as Delivery[];
-  const counts = messages.map(({ message }) => message.countSince);
-  assertEquals(counts.sort(), [0, 2, undefined]);
-  assertEquals(await here.deliveries(), [
-    "ops incident.opened",
-    "ops incident.updated",
-    "ops incident.updated",
-  ]);
 });
 
 Deno.test("a commit with too many incidents leaves some to the clock", async () => {

@@ -106,18 +106,6 @@ Deno.test("stuck: a child run opens an incident only by a rule about all runs (R
   assertEquals(await here.states(), ["all 1 open"]);
 });
 
-Deno.test("stuck: the default rule finds a run within a minute of its limit", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  const openedAt = NOON + 25 * MINUTE;
-  await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: openedAt }, openedAt);
-  await here.work();
-  for (let minute = -60; minute < 0; minute++) await here.until(openedAt + DAY + minute * MINUTE);
-  assertEquals(await here.states(), []);
-  await here.until(openedAt + DAY + MINUTE);
-  assertEquals(await here.states(), ["stuck =a 1 open"]);
-});
-
 Deno.test("stuck: an absence of the service excuses runs", async () => {
   await using temp = await TempStore.open();
   const here = new AlertProcess(temp.store);
@@ -293,18 +281,4 @@ Deno.test("unpriced: ends when the model has a price", async () => {
   };
   // Only the first call in 30 days opens an incident.
   assertEquals([await call(20, 10), await call(21, 39), await call(22, 70)], [2, 2, 3]);
-});
-
-Deno.test("run_cost: ends after a day without another such run", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
-  await here.setRule("dear", ruleOf({ kind: "run_cost", usd: "1" }));
-  await spend(here, 1, 2, "acme");
-  here.nowMs = NOON + 20 * HOUR;
-  await spend(here, 2, 2, "acme");
-  for (let hour = 21; hour < 44; hour++) await here.until(NOON + hour * HOUR);
-  assertEquals(await here.states(), ["dear 2 open"]);
-  await here.until(NOON + 44 * HOUR);
-  assertEquals(await here.states(), ["dear 2 quiet"]);
-  assertEquals((await here.ruleRows()).filter((row) => row.includes("dear")), []);
 });

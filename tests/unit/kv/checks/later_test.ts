@@ -42,26 +42,6 @@ Deno.test("later: it judges what must be read, with the other checks of the run"
   await assertVerified(temp.store);
 });
 
-Deno.test("later: late events are judged again, and results are the same for every order of parts", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
-  await process.put("check", "loop", aCheck(NO_LOOP));
-  await process.closeWith(1, same(1, 2));
-  await process.judgeAll();
-  assertEquals(await outcomesOf(temp.store, 1), ["loop pass"]);
-  await process.runs.append(TEAM, run(1), same(3), NOON + 5);
-  await process.judgeAll();
-  assertEquals(await outcomesOf(temp.store, 1), ["loop fail"]);
-  await process.closeWith(2, same(3, 1));
-  await process.judgeAll();
-  await process.runs.append(TEAM, run(2), same(2, 1), NOON + 5);
-  await process.judgeAll();
-  const [[first], [second]] = [await resultsOf(temp.store, 1), await resultsOf(temp.store, 2)];
-  assertEquals(first, second);
-  assertEquals(first?.revision, 2);
-  await assertVerified(temp.store);
-});
-
 Deno.test("later: an added score is judged if a check names scores", async () => {
   await using temp = await TempStore.open();
   const process = new AlertProcess(temp.store);

@@ -95,31 +95,6 @@ Deno.test("statistics: a page reads a bounded number of rows, and the next one c
   assertEquals(second.next, null);
 });
 
-Deno.test("statistics: a check fails since the first failure after its latest pass", async () => {
-  const passAt = (days: number, at: number): readonly [string, string, DayRow] => [
-    daysAgo(days),
-    "",
-    { counts: { [CHECK.id]: ONE }, passes: { [CHECK.id]: [at - 1, at] } },
-  ];
-  const failures = [NOON - 3_000, NOON - 2_000, NOON - 1_000];
-  const cases: readonly [readonly (readonly [string, string, DayRow])[], number | null][] = [
-    [[], NOON - 3_000],
-    [[passAt(0, NOON - 2_500)], NOON - 2_000],
-    [[passAt(0, NOON - 2_000)], NOON - 1_000],
-    [[passAt(0, NOON - 500)], null],
-    // A run of an earlier day that ended later than one of today.
-    [[passAt(0, NOON - 2_500), passAt(40, NOON - 1_500)], NOON - 1_000],
-    [[passAt(399, NOON - 399 * DAY_MS)], NOON - 3_000],
-  ];
-  for (const [rows, since] of cases) {
-    await using temp = await TempStore.open();
-    await setFailures(temp, failures);
-    await setDays(temp, rows);
-    const { failingSince } = await statsOf(temp).read(TEAM, CHECK, ALL);
-    assertEquals(failingSince, since, JSON.stringify(rows));
-  }
-});
-
 Deno.test("statistics: the latest 20 failures, newest first; other teams have none", async () => {
   await using temp = await TempStore.open();
   await setFailures(temp, Array.from({ length: 25 }, (_, n) => NOON + n));
