@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { OUTCOMES_MAX } from "../outcomes/window.ts";
-import type { MonitorPause, MonitorSettings } from "./monitor.ts";
+import type { MonitorPause, MonitorSettings } from "./row.ts";
 import {
   CRON_CHARS_MAX,
   defaultGraceSeconds,
@@ -20,16 +20,9 @@ import type { Body } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { instant, optional } from "../core/fields.ts";
 import { show } from "../core/text.ts";
-import { whole } from "../config/body.ts";
+import { flag, whole, withDefault } from "../config/body.ts";
+import type { ConfigRequest, ObjectKind } from "../config/objects.ts";
 import { check } from "../core/validate.ts";
-
-/** Settings to store, and the version that they replace. */
-export interface MonitorRequest {
-  /** The settings. */
-  readonly settings: MonitorSettings;
-  /** Version that must be the current one; null for any. */
-  readonly version: number | null;
-}
 
 /** Minimum and maximum seconds of a run. */
 export const MAX_RUNTIME_SECONDS = { min: 60, max: 31_536_000 } as const;
@@ -74,32 +67,49 @@ export const monitorBody = z.object({
   grace_seconds: optional(whole(GRACE_SECONDS)).describe(
     "Seconds after the expected time until it is down; a fifth of the gap when absent, at least 60.",
   ),
-  max_runtime_seconds: optional(whole(MAX_RUNTIME_SECONDS))
+  max_runtime_seconds: withDefault(whole(MAX_RUNTIME_SECONDS), null)
     .describe("Seconds after which an open run is a failure; no limit when absent."),
-  failure_threshold: optional(whole(THRESHOLD))
+  failure_threshold: withDefault(whole(THRESHOLD), 1)
     .describe("Failures in a row after which it is down; 1 when absent."),
-  recovery_threshold: optional(whole(THRESHOLD))
+  recovery_threshold: withDefault(whole(THRESHOLD), 1)
     .describe("Successes in a row after which it is up again; 1 when absent."),
-  enabled: optional(z.boolean("true or false")).describe("`false` judges nothing."),
-  version: optional(whole({ min: 1, max: Number.MAX_SAFE_INTEGER }))
+  enabled: flag(true).describe("`false` judges nothing."),
+  version: withDefault(whole({ min: 1, max: Number.MAX_SAFE_INTEGER }), null)
     .describe("The current version; any when absent."),
 });
 
-/** Validates the body of `PUT /v1/agents/{slug}/monitor`. */
-export function parseMonitor(body: Pick<Body, "value">): Parsed<MonitorRequest> {
-  const parsed = check(monitorBody, body.value);
-  if (!parsed.ok) return parsed;
-  const { schedule, version = null } = parsed.value;
-  const settings: MonitorSettings = {
-    schedule,
-    graceSeconds: parsed.value.grace_seconds ?? defaultGraceSeconds(schedule),
-    maxRuntimeSeconds: parsed.value.max_runtime_seconds ?? null,
-    failureThreshold: parsed.value.failure_threshold ?? 1,
-    recoveryThreshold: parsed.value.recovery_threshold ?? 1,
-    enabled: parsed.value.enabled ?? true,
-  };
-  return { ok: true, value: { settings, version } };
-}
+/** Monitors. Their key is the agent, and their state is stored with them. */
+export const MONITORS: Pick<
+  ObjectKind<MonitorSettings>,
+  "prefix" | "schema" | "parse" | "fieldsOf"
+> = {
+  prefix: "mon",
+  schema: monitorBody,
+  parse(body) {
+    const parsed = check(monitorBody, body);
+    if (!parsed.ok) return parsed;
+    const { schedule, version, ...sent } = parsed.value;
+    const settings: MonitorSettings = {
+      schedule,
+      graceSeconds: sent.grace_seconds ?? defaultGraceSeconds(schedule),
+      maxRuntimeSeconds: sent.max_runtime_seconds,
+      failureThreshold: sent.failure_threshold,
+      recoveryThreshold: sent.recovery_threshold,
+      enabled: sent.enabled,
+    };
+    return { ok: true, value: { settings, version } };
+  },
+  fieldsOf: ({ schedule, ...settings }) => ({
+    schedule: "cron" in schedule
+      ? { cron: schedule.cron, tz: schedule.tz }
+      : { every_seconds: schedule.everySeconds },
+    grace_seconds: settings.graceSeconds,
+    max_runtime_seconds: settings.maxRuntimeSeconds,
+    failure_threshold: settings.failureThreshold,
+    recovery_threshold: settings.recoveryThreshold,
+    enabled: settings.enabled,
+  }),
+};
 
 /** Settings as pings and forms send them: durations are a number and a unit, such as `15m`. */
 export type MonitorTexts = Readonly<
@@ -107,14 +117,14 @@ export type MonitorTexts = Readonly<
 >;
 
 /**
- * Validates settings in texts as those of {@link parseMonitor}.
+ * Validates settings in texts as {@link MONITORS} does.
  *
  * @param more other fields of the body
  */
 export function parseMonitorTexts(
   { every, cron, tz, grace, max_runtime }: MonitorTexts,
   more: Readonly<Record<string, unknown>> = {},
-): Parsed<MonitorRequest> {
+): Parsed<ConfigRequest<MonitorSettings>> {
   const seconds: Record<string, number> = {};
   for (const [name, text] of Object.entries({ every, grace, max_runtime })) {
     if (text === undefined) continue;
@@ -127,7 +137,7 @@ export function parseMonitorTexts(
   }
   const { every_seconds, ...durations } = seconds;
   const schedule = cron === undefined ? { every_seconds } : { cron, tz };
-  return parseMonitor({ value: { schedule, ...durations, ...more } });
+  return MONITORS.parse({ schedule, ...durations, ...more }, 0);
 }
 
 /**

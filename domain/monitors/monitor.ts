@@ -10,6 +10,7 @@ import type { RunId } from "../core/ids.ts";
 import { closeKind, compareOutcomes, type Outcome } from "../outcomes/window.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import type { MadeBy } from "../teams/team.ts";
+import { MONITORS } from "./body.ts";
 import { watchFrom, withDeadline } from "./deadlines.ts";
 import {
   type FlipReason,
@@ -77,7 +78,8 @@ export function changeSettings(
   settings: MonitorSettings,
   { at, by }: MadeBy,
 ): MonitorChange | null {
-  if (contentOf(settings) === contentOf(monitor.settings)) return null;
+  const [before, after] = [MONITORS.fieldsOf(monitor.settings), MONITORS.fieldsOf(settings)];
+  if (isSame(before, after)) return null;
   const changed: Monitor = {
     ...monitor,
     settings,
@@ -88,13 +90,13 @@ export function changeSettings(
   if (!settings.enabled) return pausedAt(changed, at);
   if (changed.pause !== null) return unchanged(changed);
   if (changed.state === "paused") return resumedAt(changed, at);
-  const isRescheduled = contentOf(settings.schedule) !== contentOf(monitor.settings.schedule);
+  const isRescheduled = !isSame(before["schedule"], after["schedule"]);
   const judged = isRescheduled ? rescheduled(changed, at) : regraced(changed, at);
   const streak = streakOf(judged);
   const to = streak.isFiring ? "down" : judged.state === "down" ? recovered(judged) : judged.state;
   const reason = streak.isFiring ? streak.reason ?? "failed" : "changed";
-  const { monitor: after, flips } = withFlip({ ...judged, state: monitor.state }, to, at, reason);
-  return { monitor: withDeadline(after), flips };
+  const { monitor: flipped, flips } = withFlip({ ...judged, state: monitor.state }, to, at, reason);
+  return { monitor: withDeadline(flipped), flips };
 }
 
 /** Pauses a monitor, or changes its pause. */
@@ -262,17 +264,7 @@ function unchanged(monitor: Monitor): MonitorChange {
   return { monitor, flips: [] };
 }
 
-/** Returns values in a fixed order, to compare them. */
-function contentOf(value: MonitorSettings | MonitorSettings["schedule"]): string {
-  const [fields, schedule] = "schedule" in value ? [value, value.schedule] : [null, value];
-  return JSON.stringify([
-    ..."cron" in schedule ? [schedule.cron, schedule.tz] : [schedule.everySeconds],
-    ...fields === null ? [] : [
-      fields.graceSeconds,
-      fields.maxRuntimeSeconds,
-      fields.failureThreshold,
-      fields.recoveryThreshold,
-      fields.enabled,
-    ],
-  ]);
+/** Returns whether fields are equal; both are in the same order. */
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -8,9 +8,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { Flip, Monitor } from "../../domain/monitors/monitor.ts";
 import {
   FLIP_DAYS,
-  type FlipPage,
   type FlipsQuery,
-  type MonitorPage,
   type MonitorRecord,
   type MonitorsQuery,
 } from "../../domain/monitors/store.ts";
@@ -41,7 +39,7 @@ export async function listMonitors(
   store: Store,
   team: TeamId,
   { state, limit, after }: MonitorsQuery,
-): Promise<MonitorPage> {
+) {
   const found: Monitor[] = [];
   let [position, isEnd] = [after, false];
   for (let rows = 0; rows < ROWS.max && found.length < limit && !isEnd; rows += ROWS.perRead) {
@@ -118,7 +116,7 @@ export async function readFlips(
   team: TeamId,
   agent: string,
   { fromMs, toMs, limit, after }: FlipsQuery,
-): Promise<FlipPage> {
+) {
   const range = keys.flips(team, agent, fromMs, Math.min(toMs, after ?? Infinity));
   if (after !== null && after <= fromMs) return { flips: [], next: null };
   const options = { limit: limit + 1, reverse: true };

@@ -20,7 +20,8 @@ import {
   resumeMonitor,
 } from "../../domain/monitors/monitor.ts";
 import type { Outcome } from "../../domain/outcomes/window.ts";
-import type { MonitorRecord, MonitorStore, PutMonitor } from "../../domain/monitors/store.ts";
+import type { FlipsQuery, MonitorRecord, MonitorsQuery } from "../../domain/monitors/store.ts";
+import { MONITORS } from "../../domain/monitors/body.ts";
 import { proposeSettings } from "../../domain/monitors/proposal.ts";
 import { type AuditEntry, type AuditValue, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
@@ -45,6 +46,12 @@ import { formatInstantOrNull } from "../../domain/core/time.ts";
 /** Flips that one commit of a deletion removes. */
 const FLIPS_PER_COMMIT = 400;
 
+/** Result of a `PUT`; `replayed` if nothing differs. */
+interface PutMonitor {
+  readonly kind: "stored" | "replayed";
+  readonly record: MonitorRecord;
+}
+
 /** The change of an agent's monitor that a call makes. */
 interface Change<Result> {
   readonly change: MonitorChange;
@@ -53,11 +60,46 @@ interface Change<Result> {
   readonly details: AuditEntry["details"];
 }
 
-export function createMonitorStore(deps: ObjectDeps): MonitorStore {
+/** Store of monitors. */
+export type MonitorStore = ReturnType<typeof createMonitorStore>;
+
+/**
+ * Creates the store. Each method that takes an agent returns null if the team has none with it.
+ * Methods reject with `StorageUnavailable` when the store fails.
+ */
+export function createMonitorStore(deps: ObjectDeps) {
   const { store } = deps;
   return {
-    put: (team, agent, settings, version, made) => put(deps, team, agent, settings, version, made),
-    async createMissing(team, agent, settings, made) {
+    /** Creates or replaces a monitor; null if the team has no such agent. */
+    put: (
+      team: Team,
+      agent: string,
+      settings: MonitorSettings,
+      version: number | null,
+      made: MadeBy,
+    ) =>
+      change<Parsed<PutMonitor>>(deps, team, agent, made, async (rows) => {
+        const { monitor, running } = rows;
+        const current = monitor?.version ?? 0;
+        if (version !== null && version !== current) {
+          return versionConflict(version, current, "the agent has no monitor");
+        }
+        const stored = (record: MonitorRecord): Parsed<PutMonitor> => ({
+          ok: true,
+          value: { kind: "stored", record },
+        });
+        if (monitor === null) {
+          return creation(await created(deps, team, rows, settings, made), stored);
+        }
+        const changed = changeSettings(monitor, settings, made);
+        const replayed = { kind: "replayed", record: { monitor, running } } as const;
+        if (changed === null) return { ok: true, value: replayed };
+        const [before, after] = [monitor.settings, settings].map(MONITORS.fieldsOf);
+        const details = differenceOf(before!, after!) ?? {};
+        return { change: changed, result: stored, action: "monitor.put", details };
+      }),
+    /** Creates a monitor for an existing agent that has none, as a ping asks for (decision 114). */
+    async createMissing(team: Team, agent: string, settings: MonitorSettings, made: MadeBy) {
       // Nearly always there is one, and then the ping does not wait for the team's turn.
       if (await getValue(store, keys.monitor(team.id, agent)) !== null) return;
       await change(deps, team, agent, made, async (rows) => {
@@ -65,11 +107,13 @@ export function createMonitorStore(deps: ObjectDeps): MonitorStore {
         return creation(await created(deps, team, rows, settings, made), () => true);
       });
     },
-    read: (team, agent) => store.reads.run(team.id, () => readMonitor(store, team.id, agent)),
-    list: (team, query) => store.reads.run(team.id, () => listMonitors(store, team.id, query)),
-    remove: (team, agent, made) => remove(deps, team, agent, made),
-    pause: (team, agent, pause, made) =>
-      change(deps, team, agent, made, ({ monitor, running, isArchived }) => {
+    read: ({ id }: Team, agent: string) => store.reads.run(id, () => readMonitor(store, id, agent)),
+    list: ({ id }: Team, query: MonitorsQuery) =>
+      store.reads.run(id, () => listMonitors(store, id, query)),
+    /** Deletes a monitor and its flips. */
+    remove: (team: Team, agent: string, made: MadeBy) => remove(deps, team, agent, made),
+    pause: (team: Team, agent: string, pause: MonitorPause, made: MadeBy) =>
+      change<MonitorRecord>(deps, team, agent, made, ({ monitor, running, isArchived }) => {
         if (monitor === null) return null;
         // The archive paused it, without an end.
         if (isArchived) return { monitor, running };
@@ -77,14 +121,12 @@ export function createMonitorStore(deps: ObjectDeps): MonitorStore {
           change: pauseMonitor(monitor, pause, made.at),
           result: (record) => record,
           action: "monitor.paused",
-          details: {
-            before: pauseFields(monitor.pause),
-            after: pauseFields(pause),
-          },
+          details: { before: pauseFields(monitor.pause), after: pauseFields(pause) },
         };
       }),
-    resume: (team, agent, made) =>
-      change(deps, team, agent, made, ({ monitor, running, isArchived }) => {
+    /** Ends a pause; changes nothing without one. */
+    resume: (team: Team, agent: string, made: MadeBy) =>
+      change<MonitorRecord>(deps, team, agent, made, ({ monitor, running, isArchived }) => {
         if (monitor === null) return null;
         // The monitor of an archived agent resumes when the agent is restored.
         if (monitor.pause === null || isArchived) return { monitor, running };
@@ -95,13 +137,18 @@ export function createMonitorStore(deps: ObjectDeps): MonitorStore {
           details: { before: pauseFields(monitor.pause), after: null },
         };
       }),
-    flips: (team, agent, query) =>
-      store.reads.run(team.id, () => readFlips(store, team.id, agent, query)),
-    flipsOf: (team, agents, fromMs, max) =>
-      store.reads.run(team.id, () => readFlipsOf(store, team.id, agents, fromMs, max)),
-    proposal: (team, agent, tz) =>
-      store.reads.run(team.id, async () => {
-        const outcomes = await latestOutcomes(store, team.id, agent);
+    flips: ({ id }: Team, agent: string, query: FlipsQuery) =>
+      store.reads.run(id, () => readFlips(store, id, agent, query)),
+    /**
+     * Returns flips of several agents since an instant, and an absence that began before it, oldest
+     * first, at most `max` for each.
+     */
+    flipsOf: ({ id }: Team, agents: readonly string[], fromMs: number, max: number) =>
+      store.reads.run(id, () => readFlipsOf(store, id, agents, fromMs, max)),
+    /** Returns the settings that fit the agent's latest runs; null if none do. */
+    proposal: ({ id }: Team, agent: string, tz: string) =>
+      store.reads.run(id, async () => {
+        const outcomes = await latestOutcomes(store, id, agent);
         return proposeSettings(outcomes.map(({ endedAt }) => endedAt), tz);
       }),
   };
@@ -143,41 +190,11 @@ function isChange<Result>(planned: Planned<Result>): planned is Change<Result> {
   return typeof planned === "object" && planned !== null && "change" in planned;
 }
 
-function put(
-  deps: ObjectDeps,
-  team: Team,
-  agent: string,
-  settings: MonitorSettings,
-  version: number | null,
-  made: MadeBy,
-): Promise<Parsed<PutMonitor> | null> {
-  return change<Parsed<PutMonitor>>(deps, team, agent, made, async (rows) => {
-    const { monitor, running } = rows;
-    const current = monitor?.version ?? 0;
-    if (version !== null && version !== current) {
-      return versionConflict(version, current, "the agent has no monitor");
-    }
-    const stored = (record: MonitorRecord): Parsed<PutMonitor> => ({
-      ok: true,
-      value: { kind: "stored", record },
-    });
-    if (monitor === null) {
-      return creation(await created(deps, team, rows, settings, made), stored);
-    }
-    const changed = changeSettings(monitor, settings, made);
-    const replayed = { kind: "replayed", record: { monitor, running } } as const;
-    if (changed === null) return { ok: true, value: replayed };
-    const [before, after] = [settingsFields(monitor.settings), settingsFields(settings)];
-    const details = differenceOf(before, after) ?? {};
-    return { change: changed, result: stored, action: "monitor.put", details };
-  });
-}
-
 function creation<Result>(
   change: MonitorChange,
   result: Change<Result>["result"],
 ): Change<Result> {
-  const details = { before: null, after: settingsFields(change.monitor.settings) };
+  const details = { before: null, after: MONITORS.fieldsOf(change.monitor.settings) };
   return { change, result, action: "monitor.put", details };
 }
 
@@ -236,7 +253,7 @@ async function remove(
 
   function removal(monitor: Monitor, flips: readonly Deno.KvKey[]): MonitorRows {
     const { dueAt, settings } = monitor;
-    const details = { before: settingsFields(settings), after: null };
+    const details = { before: MONITORS.fieldsOf(settings), after: null };
     const entry = { at: made.at, team, actor: made.by, target: agent, details };
     return {
       sets: auditRows({ ...entry, action: "monitor.deleted" }),
@@ -250,21 +267,7 @@ async function remove(
   }
 }
 
-export function settingsFields(settings: MonitorSettings): { readonly [name: string]: AuditValue } {
-  const { schedule } = settings;
-  return {
-    schedule: "cron" in schedule
-      ? { cron: schedule.cron, tz: schedule.tz }
-      : { every_seconds: schedule.everySeconds },
-    grace_seconds: settings.graceSeconds,
-    max_runtime_seconds: settings.maxRuntimeSeconds,
-    failure_threshold: settings.failureThreshold,
-    recovery_threshold: settings.recoveryThreshold,
-    enabled: settings.enabled,
-  };
-}
-
-export function pauseFields(pause: MonitorPause | null): AuditValue {
+function pauseFields(pause: MonitorPause | null): AuditValue {
   if (pause === null) return null;
   const { untilMs, isSticky } = pause;
   return { until: formatInstantOrNull(untilMs), sticky: isSticky };

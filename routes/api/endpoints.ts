@@ -15,7 +15,7 @@ import { INCIDENT_ENDPOINTS } from "./incidents/incidents.ts";
 import { JUDGE_ENDPOINTS } from "./judges/judges.ts";
 import { KEY_ENDPOINTS } from "./keys/keys.ts";
 import { RATE_CARD_ENDPOINTS } from "./rate_card/endpoints.ts";
-import { MONITOR_ENDPOINTS } from "./monitors/endpoints.ts";
+import { MONITOR_ENDPOINTS } from "./monitors/monitors.ts";
 import { REFUSAL_ENDPOINTS } from "./refusals/refusals.ts";
 import { REPRICE_ENDPOINTS } from "./repricing/reprice.ts";
 import { RULE_ENDPOINTS } from "./rules/rules.ts";

@@ -1,7 +1,7 @@
 /** Prometheus metrics: exact, bounded, and per team. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Overloaded } from "../../domain/core/errors.ts";
-import type { MonitorStore } from "../../domain/monitors/store.ts";
+import type { MonitorStore } from "../../kv/monitors/store.ts";
 import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";

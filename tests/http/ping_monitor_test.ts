@@ -1,7 +1,7 @@
 /** Pings that create a monitor (decision 114). */
 import { assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { MonitorStore } from "../../domain/monitors/store.ts";
+import type { MonitorStore } from "../../kv/monitors/store.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { aFinish, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";

@@ -24,9 +24,10 @@ import {
   type MonitorRow,
   monitorRows,
   monitorValue,
+  parseZone,
   proposalValue,
+  zone,
 } from "../monitors/monitor_json.ts";
-import { parseZone, zone } from "../monitors/monitors.ts";
 
 /** The same error for an unknown slug and a slug of another team (decision 32). */
 export const NO_SUCH_AGENT = notFound("No such agent: list the agents to see their slugs");

@@ -11,12 +11,34 @@ import {
   MONITOR_STATES,
   type MonitorPause,
 } from "../../../domain/monitors/monitor.ts";
-import { nextSlots, type Schedule, scheduleWords } from "../../../domain/monitors/schedule.ts";
+import {
+  nextSlots,
+  type Schedule,
+  scheduleWords,
+  zoneProblem,
+} from "../../../domain/monitors/schedule.ts";
 import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
+import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import * as shape from "../../openapi/wire.ts";
+import { settingsFields } from "../objects.ts";
+import { MONITORS } from "../../../domain/monitors/body.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
+
+/** Parameter of reads with a proposal. */
+export const zone = z.string().default("UTC")
+  .describe("IANA time zone of a proposed cron expression.");
+
+/** Parses the time zone of a proposal; UTC when absent. */
+export function parseZone(text: string): Parsed<string> {
+  return readQuery(text, (query) => {
+    const tz = query.text("tz") ?? "UTC";
+    const problem = zoneProblem(tz);
+    return problem === null ? tz : refuseParameter("tz", `"tz" must be ${problem}`);
+  });
+}
 
 /** Expected instants in a response. */
 const NEXT_COUNT = 5;
@@ -55,13 +77,16 @@ const SETTINGS = {
   version: shape.countValue<Monitor>("version", "Number of the settings' version, from 1."),
   schedule: schedule<Monitor>(({ settings }) => settings.schedule),
   grace_seconds: shape.countValue<Monitor>(({ settings }) => settings.graceSeconds),
-  max_runtime_seconds: shape.countValue.orNull<Monitor>(
-    ({ settings }) => settings.maxRuntimeSeconds,
-    "Null: a run may take any time.",
+  ...of(
+    settingsFields(
+      MONITORS,
+      "max_runtime_seconds",
+      "failure_threshold",
+      "recovery_threshold",
+      "enabled",
+    ),
+    ({ settings }: Monitor) => ({ fields: MONITORS.fieldsOf(settings) }),
   ),
-  failure_threshold: shape.countValue<Monitor>(({ settings }) => settings.failureThreshold),
-  recovery_threshold: shape.countValue<Monitor>(({ settings }) => settings.recoveryThreshold),
-  enabled: shape.booleanValue<Monitor>(({ settings }) => settings.enabled),
   words: shape.textValue<Monitor>(
     ({ settings }) => scheduleWords(settings.schedule),
     "The schedule in words.",

@@ -1,17 +1,43 @@
-/** Requests of `/v1/monitors` and of the monitor of an agent, and their refusals. */
+/** Endpoints of monitors: `/v1/monitors`, and the monitor and the flips of an agent. */
+import {
+  existing,
+  notFound,
+  orRefuse,
+  type Parsed,
+  type Problem,
+} from "../../../domain/core/errors.ts";
 import { z } from "zod";
-import { existing, notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
-import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
-import { isAgent } from "../../../domain/core/rules.ts";
-import { MONITOR_STATES } from "../../../domain/monitors/monitor.ts";
-import { zoneProblem } from "../../../domain/monitors/schedule.ts";
+import { instantText } from "../../../domain/core/fields.ts";
+import { monitorBody, MONITORS, parsePause, pauseBody } from "../../../domain/monitors/body.ts";
+import { createMonitor, MONITOR_STATES, pauseMonitor } from "../../../domain/monitors/monitor.ts";
 import {
   type FlipsQuery,
   MONITORS_PER_PAGE,
   type MonitorsQuery,
 } from "../../../domain/monitors/store.ts";
-import { decodeCursor, encodeCursor, nameInPath } from "../../http/query.ts";
-import type { RequestContext } from "../../http/context.ts";
+import { teamKey } from "../../http/access.ts";
+import type { Handler } from "../../http/admission.ts";
+import { answer, answerWrite } from "../../http/answer.ts";
+import { madeBy, type RequestContext } from "../../http/context.ts";
+import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";
+import { endpoints, ok, written } from "../../openapi/describe.ts";
+import { cursorOf, limitOf, slug } from "../../openapi/fields.ts";
+import { NO_SUCH_AGENT } from "../agents/agents.ts";
+import {
+  deletedMonitorValue,
+  flipPage,
+  monitorDetailValue,
+  monitorJson,
+  monitorPage,
+  type MonitorRow,
+  monitorRows,
+  monitorValue,
+  parseZone,
+  uptimeFrom,
+  zone,
+} from "./monitor_json.ts";
+import { readQuery } from "../../../domain/core/query.ts";
+import { isAgent } from "../../../domain/core/rules.ts";
 
 /** The same error for an agent without a monitor, an unknown agent, and an agent of another team. */
 export const NO_SUCH_MONITOR = notFound(
@@ -57,15 +83,233 @@ export function parseFlipsQuery(text: string): Parsed<FlipsQuery> {
   });
 }
 
-/** Parameter of reads with a proposal. */
-export const zone = z.string().default("UTC")
-  .describe("IANA time zone of a proposed cron expression.");
+const AT = Date.UTC(2026, 10, 21, 12);
 
-/** Parses the time zone of a proposal; UTC when absent. */
-export function parseZone(text: string): Parsed<string> {
-  return readQuery(text, (query) => {
-    const tz = query.text("tz") ?? "UTC";
-    const problem = zoneProblem(tz);
-    return problem === null ? tz : refuseParameter("tz", `"tz" must be ${problem}`);
-  });
-}
+/** The agent of the examples, and its monitor. */
+const AGENT = "nightly";
+
+const SENT = { schedule: { every_seconds: 86_400 }, grace_seconds: 3_600 };
+
+const EXAMPLE = createMonitor(
+  AGENT,
+  "mon_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0004",
+  orRefuse(MONITORS.parse(SENT, AT)).settings,
+  { at: AT, by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003" },
+  { lastArrivalAt: AT, lastOkAt: AT },
+);
+
+const SHOWN = { monitor: EXAMPLE.monitor, running: 0, blockedBy: null };
+
+const answers = {
+  monitor: JSON.parse(monitorValue.write(SHOWN)),
+  paused: JSON.parse(monitorValue.write({
+    ...SHOWN,
+    monitor: pauseMonitor(EXAMPLE.monitor, { untilMs: null, isSticky: true }, AT).monitor,
+  })),
+  deleted: JSON.parse(deletedMonitorValue.write(EXAMPLE.monitor)),
+  detail: JSON.parse(
+    monitorDetailValue.write({ record: SHOWN, flips: EXAMPLE.flips, proposal: null, nowMs: AT }),
+  ),
+  flips: JSON.parse(flipPage.write({ items: EXAMPLE.flips, cursor: null })),
+};
+
+/** Flips that the uptime is computed from; of more only the latest count. */
+const UPTIME_FLIPS_MAX = 1_000;
+
+const pathFields = {
+  slug: slug().describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
+};
+
+const getMonitor: Handler = async (c, deps) => {
+  const tz = orRefuse(parseZone(queryOf(c)));
+  const { monitors, environment } = deps;
+  const { team } = c.get("principal");
+  const agent = agentInPath(c, NO_SUCH_MONITOR);
+  const record = existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
+  const nowMs = environment.now();
+  const fromMs = uptimeFrom(nowMs);
+  const [flips, proposal] = await Promise.all([
+    monitors.flipsOf(team, [agent], fromMs, UPTIME_FLIPS_MAX),
+    monitors.proposal(team, agent, tz),
+  ]);
+  const [row] = await monitorRows(deps, team, [record]) as [MonitorRow];
+  const detail = { record: row, flips: flips.get(agent) ?? [], proposal, nowMs };
+  return answer(c, 200, monitorDetailValue.write(detail));
+};
+
+/** Endpoints of monitors. */
+export const MONITOR_ENDPOINTS = endpoints("Monitors", {
+  putMonitor: {
+    route: "PUT /v1/agents/:slug/monitor",
+    access: teamKey("admin"),
+    handler: async (c, deps) => {
+      const { settings, version } = orRefuse(MONITORS.parse(c.get("body").value, 0));
+      const agent = agentInPath(c, NO_SUCH_AGENT);
+      const { team } = c.get("principal");
+      const stored = await deps.monitors.put(team, agent, settings, version, madeBy(c, deps));
+      const put = orRefuse(existing(stored, NO_SUCH_AGENT));
+      return answerWrite(c, put.kind, await monitorJson(deps, team, put.record), null);
+    },
+    summary: "Set the monitor of an agent",
+    description: "Creates the monitor of an agent, or replaces all its settings: fields that are " +
+      "not sent get their defaults. Returns 202 for a new version, 200 when nothing differs. An " +
+      "agent that has finished a run before is `up` and expected from now on; any other is `new` " +
+      "until its first run ends. Unknown fields are refused.",
+    pathFields,
+    body: monitorBody.meta({ id: "MonitorRequest" }),
+    answers: written(monitorValue),
+    errors: ["missing_field", "not_found", "version_conflict"],
+    idempotency: "content",
+    example: {
+      path: { slug: AGENT },
+      body: SENT,
+      answer: answers.monitor,
+      needs: ["sendHeartbeat"],
+    },
+  },
+  getMonitor: {
+    route: "GET /v1/agents/:slug/monitor",
+    access: teamKey("read"),
+    handler: getMonitor,
+    summary: "Read the monitor of an agent",
+    description: "Returns the settings and the state, the uptime, and a proposal of settings. An " +
+      "agent without a monitor returns 404, as an unknown one does.",
+    pathFields,
+    query: { tz: zone },
+    answers: ok("The monitor.", monitorDetailValue),
+    errors: ["not_found"],
+    example: {
+      path: { slug: AGENT },
+      answer: answers.detail,
+      needs: ["sendHeartbeat", "putMonitor"],
+    },
+  },
+  deleteMonitor: {
+    route: "DELETE /v1/agents/:slug/monitor",
+    access: teamKey("admin"),
+    handler: async (c, deps) => {
+      const agent = agentInPath(c, NO_SUCH_MONITOR);
+      const removed = await deps.monitors.remove(c.get("principal").team, agent, madeBy(c, deps));
+      return answer(c, 200, deletedMonitorValue.write(existing(removed, NO_SUCH_MONITOR)));
+    },
+    summary: "Delete the monitor of an agent",
+    description:
+      "Deletes the monitor and its flips. A repeat returns 404. A ping with `every` or " +
+      "`cron` creates a new one.",
+    pathFields,
+    answers: ok("The settings of the deleted monitor.", deletedMonitorValue),
+    errors: ["not_found"],
+    idempotency: "target",
+    example: {
+      path: { slug: AGENT },
+      answer: answers.deleted,
+      needs: ["sendHeartbeat", "putMonitor"],
+    },
+  },
+  pauseMonitor: {
+    route: "POST /v1/agents/:slug/monitor/pause",
+    access: teamKey("admin"),
+    mayLackBody: true,
+    handler: async (c, deps) => {
+      const made = madeBy(c, deps);
+      const pause = orRefuse(parsePause(c.get("body"), made.at));
+      const { team } = c.get("principal");
+      const record = await deps.monitors.pause(team, agentInPath(c, NO_SUCH_MONITOR), pause, made);
+      return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
+    },
+    summary: "Pause a monitor",
+    description:
+      "Nothing is expected and nothing is judged until `until`, a resume, or, unless it " +
+      "is `sticky`, the next successful run. The body may be empty. Pausing again replaces the pause.",
+    pathFields,
+    body: pauseBody.meta({ id: "MonitorPauseRequest" }),
+    answers: ok("The paused monitor.", monitorValue),
+    errors: ["not_found"],
+    idempotency: "content",
+    example: {
+      path: { slug: AGENT },
+      body: { sticky: true },
+      answer: answers.paused,
+      needs: ["sendHeartbeat", "putMonitor"],
+    },
+  },
+  resumeMonitor: {
+    route: "POST /v1/agents/:slug/monitor/resume",
+    access: teamKey("admin"),
+    handler: async (c, deps) => {
+      const agent = agentInPath(c, NO_SUCH_MONITOR);
+      const { team } = c.get("principal");
+      const record = await deps.monitors.resume(team, agent, madeBy(c, deps));
+      return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
+    },
+    summary: "Resume a monitor",
+    description: "Ends a pause. The next run is expected as if one had come now. Changes nothing " +
+      "without a pause.",
+    pathFields,
+    answers: ok("The monitor.", monitorValue),
+    errors: ["not_found"],
+    idempotency: "target",
+    example: {
+      path: { slug: AGENT },
+      answer: answers.monitor,
+      needs: ["sendHeartbeat", "putMonitor"],
+    },
+  },
+  listMonitors: {
+    route: "GET /v1/monitors",
+    access: teamKey("read"),
+    handler: async (c, deps) => {
+      const query = orRefuse(parseMonitorsQuery(queryOf(c)));
+      const { team } = c.get("principal");
+      const page = await deps.monitors.list(team, query);
+      const cursor = page.next === null ? null : monitorCursor(page.next);
+      const items = await monitorRows(deps, team, page.monitors);
+      return answer(c, 200, monitorPage.write({ items, cursor }));
+    },
+    summary: "List monitors",
+    description: "Lists monitors by the slug of their agent.",
+    query: {
+      state: z.enum(MONITOR_STATES).meta({ id: "MonitorState" }).optional()
+        .describe("Only monitors in this state."),
+      limit: limitOf(MONITORS_PER_PAGE, "monitors"),
+      cursor: cursorOf("cursor"),
+    },
+    answers: ok("A page of monitors.", monitorPage),
+    example: {
+      query: { state: "up" },
+      answer: { monitors: [answers.monitor], cursor: null },
+      needs: ["sendHeartbeat", "putMonitor"],
+    },
+  },
+  listFlips: {
+    route: "GET /v1/agents/:slug/flips",
+    access: teamKey("read"),
+    handler: async (c, { monitors }) => {
+      const query = orRefuse(parseFlipsQuery(queryOf(c)));
+      const { team } = c.get("principal");
+      const agent = agentInPath(c, NO_SUCH_MONITOR);
+      existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
+      const { flips, next } = await monitors.flips(team, agent, query);
+      const cursor = next === null ? null : flipCursor(next);
+      return answer(c, 200, flipPage.write({ items: flips, cursor }));
+    },
+    summary: "List the flips of a monitor",
+    description:
+      "Lists the changes of its state, latest first, and the times in which the service " +
+      "was not there to judge, as `unknown`. Flips are kept for 400 days.",
+    pathFields,
+    query: {
+      from: instantText.optional().describe("Start of the range, inclusive."),
+      to: instantText.optional().describe("End of the range, exclusive; not before `from`."),
+      limit: limitOf(MONITORS_PER_PAGE, "flips"),
+      cursor: cursorOf("cursor"),
+    },
+    answers: ok("A page of flips.", flipPage),
+    errors: ["not_found"],
+    example: {
+      path: { slug: AGENT },
+      answer: answers.flips,
+      needs: ["sendHeartbeat", "putMonitor"],
+    },
+  },
+});

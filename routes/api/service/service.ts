@@ -10,16 +10,12 @@ import {
   metricsText,
   type Sample,
 } from "../../../runtime/metrics.ts";
-import {
-  type MonitorPage,
-  MONITORS_PER_PAGE,
-  type MonitorStore,
-} from "../../../domain/monitors/store.ts";
+import { MONITORS_PER_PAGE } from "../../../domain/monitors/store.ts";
+import type { MonitorStore } from "../../../kv/monitors/store.ts";
 import type { IncidentStore } from "../../../domain/alerts/store.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { Overloaded } from "../../../domain/core/errors.ts";
 import { VERSION } from "../../../domain/core/version.ts";
-import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
@@ -80,29 +76,24 @@ async function incidentFamilies(team: Team, store: IncidentStore): Promise<Metri
 }
 
 /**
- * Returns whether each monitor that is judged is up, as a sample with its agent. Only the team's own keys
+ * Returns whether each of the first monitors that is judged is up, as a sample with its agent. Only the team's own keys
  * read them: no other team learns the slugs.
  */
 async function monitorFamilies(team: Team, store: MonitorStore): Promise<MetricFamily[]> {
   const samples: Sample<number>[] = [];
-  for await (const { agent, state } of monitorsOf(team, store)) {
-    if (state === "new" || state === "paused") continue;
-    samples.push({ labels: { agent }, value: state === "down" ? 0 : 1 });
+  let after: string | null = null;
+  for (let left = MONITOR_LABELS_MAX; left > 0; left -= MONITORS_PER_PAGE.max) {
+    const query = { state: null, limit: Math.min(left, MONITORS_PER_PAGE.max), after };
+    const page: Awaited<ReturnType<MonitorStore["list"]>> = await store.list(team, query);
+    for (const { monitor: { agent, state } } of page.monitors) {
+      if (state === "new" || state === "paused") continue;
+      samples.push({ labels: { agent }, value: state === "down" ? 0 : 1 });
+    }
+    after = page.next;
+    if (after === null) break;
   }
   const help = "1: the monitor of the agent is up or late; 0: it is down.";
   return samples.length === 0 ? [] : [gauge("runledger_monitor_up", help, samples)];
-}
-
-/** Returns the team's first monitors by slug, {@link MONITOR_LABELS_MAX} at most. */
-async function* monitorsOf(team: Team, store: MonitorStore): AsyncGenerator<Monitor> {
-  let after: string | null = null;
-  for (let left = MONITOR_LABELS_MAX; left > 0; left -= MONITORS_PER_PAGE.max) {
-    const limit = Math.min(left, MONITORS_PER_PAGE.max);
-    const page: MonitorPage = await store.list(team, { state: null, limit, after });
-    for (const { monitor } of page.monitors) yield monitor;
-    if (page.next === null) return;
-    after = page.next;
-  }
 }
 
 /** Serves the OpenAPI document. */

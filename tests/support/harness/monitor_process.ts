@@ -2,14 +2,13 @@
 import type { Absence, Work, WorkHandler, WorkTime } from "../../../domain/work/work.ts";
 import type { AgentStore } from "../../../domain/agents/agents.ts";
 import type { Flip, MonitorSettings } from "../../../domain/monitors/monitor.ts";
-import type { MonitorStore } from "../../../domain/monitors/store.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { TIMERS } from "../../../runtime/deadlines.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
 import { createMonitorLooks } from "../../../kv/monitors/looks.ts";
-import { createMonitorStore } from "../../../kv/monitors/store.ts";
+import { createMonitorStore, type MonitorStore } from "../../../kv/monitors/store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { run, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";

@@ -1,9 +1,9 @@
 /** Tests the body of a monitor's settings, and durations. */
 import { assertEquals } from "@std/assert";
-import { parseMonitor } from "../../../../domain/monitors/body.ts";
+import { MONITORS } from "../../../../domain/monitors/body.ts";
 import { durationWord, parseDuration } from "../../../../domain/monitors/schedule.ts";
 
-const parse = (value: Record<string, unknown>) => parseMonitor({ value });
+const parse = (value: Record<string, unknown>) => MONITORS.parse(value, 0);
 
 function problemOf(value: Record<string, unknown>) {
   const parsed = parse(value);
