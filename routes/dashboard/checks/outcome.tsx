@@ -105,7 +105,7 @@ interface Tried extends TrialResult {
   readonly byId: ReadonlyMap<RunId, RunRecord>;
 }
 
-/** How a check that is tried judges the latest runs. */
+/** Results of a check that is tried on the latest runs. */
 export function TrialOutcome(tried: Tried) {
   const { runs, isCut, examples, byId } = tried;
   if (runs === 0) {

@@ -185,7 +185,7 @@ const SPAN_FACTS: ReadonlySet<string> = new Set([
   ...["system", "input", "output", "message"],
 ]);
 
-/** What went into a step and what came out of it: of an agent as messages, if they are texts. */
+/** Input and output of a step: of an agent as messages, if they are texts. */
 function SpanContent(
   { step: { name, failure, kind }, preview: { members, ...preview } }: EventProps,
 ) {
