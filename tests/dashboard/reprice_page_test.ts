@@ -95,7 +95,7 @@ Deno.test("the page of a running job reloads itself, with and without scripts", 
   assertStringIncludes(waiting.text, `<progress value="0" max="100"`);
   assertStringIncludes(
     waiting.text,
-    `<div id="job" class="job" hx-get="${job}" hx-trigger="every 1s" hx-select="#job"`,
+    `<div id="job" class="job" hx-get="${job}" hx-trigger="every 1s" hx-sync="this:drop" hx-select="#job"`,
   );
   assertMatch(waiting.text, /<noscript><meta http-equiv="refresh" content="1"\/><\/noscript>/);
   await h.restart();

@@ -113,7 +113,7 @@ function tilesOf({ record, now }: AgentScope, data: AgentOverview): readonly Til
     [
       "Last run",
       lastRun ? <a href={runPath(lastRun.id)}>{status}</a> : "–",
-      lastRun && <Ago at={lastRun.startedAt} now={now} />,
+      lastRun && <Ago at={lastRun.startedAt} />,
     ],
     [
       "Succeeded",
@@ -131,8 +131,8 @@ function tilesOf({ record, now }: AgentScope, data: AgentOverview): readonly Til
     [`Cost per success, ${AGENT_DAYS} days`, <CostOfSuccess measures={total} />],
     [
       "Last arrival",
-      lastSeen === null ? "–" : <Ago at={lastSeen} now={now} />,
-      ["first arrival ", <Ago at={firstSeen} now={now} />],
+      lastSeen === null ? "–" : <Ago at={lastSeen} />,
+      ["first arrival ", <Ago at={firstSeen} />],
     ],
   ];
 }

@@ -13,7 +13,7 @@ import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { nameInPath } from "../../http/query.ts";
-import { readIncidentsOfAgent } from "../alerts/entries.tsx";
+import { readOpenIncidents } from "../alerts/entries.tsx";
 import { confirmedIn } from "../components/table.tsx";
 import { FAILURES } from "../components/run_state.tsx";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
@@ -85,7 +85,7 @@ export async function loadMonitor({ deps, team, agent, now, zone }: AgentScope) 
   const range = { fromMs: 0, toMs: now + 1, limit: FLIPS_MAX, after: null };
   const [record, open, { flips }] = await Promise.all([
     monitors.read(team, agent),
-    readIncidentsOfAgent(deps, team, agent),
+    readOpenIncidents(deps, team, { agent }),
     monitors.flips(team, agent, range),
   ]);
   return {

@@ -2,12 +2,12 @@
 import { agentPosition, AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
 import { compare } from "../../../domain/core/sums.ts";
 import { readQuery } from "../../../domain/core/query.ts";
-import { INCIDENTS_PER_PAGE } from "../../../domain/alerts/store.ts";
 import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { MONITORS_PER_PAGE } from "../../../domain/monitors/store.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
 import type { AppDeps } from "../../http/context.ts";
+import { readOpenIncidents } from "../alerts/entries.tsx";
 import { AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { AGENT_STATES, agentState, stripStart } from "../components/monitor.tsx";
 import type { PageTime } from "../components/elements.tsx";
@@ -75,10 +75,7 @@ export async function loadBoard(deps: AppDeps, team: Team, query: BoardQuery, ti
   const [listed, monitors, open, latest] = await Promise.all([
     deps.agents.list(team, { sort, archived, limit: SORTED_MAX, after: from }),
     readMonitors(deps, team, from?.agent ?? null),
-    deps.incidents.list(team, {
-      ...{ state: "unresolved", rule: null, severity: null, after: null, agent: null },
-      ...{ limit: INCIDENTS_PER_PAGE.max, fromMs: 0, toMs: Infinity },
-    }),
+    readOpenIncidents(deps, team),
     deps.runList.page(team, { from: null, to: null }, null, RUNS_READ),
   ]);
   // A team with too many agents to be sorted has those in trouble here, and all by slug.
@@ -89,7 +86,7 @@ export async function loadBoard(deps: AppDeps, team: Team, query: BoardQuery, ti
     hasMore && isInTrouble(monitor) && !known.has(monitor.agent)
   ).slice(0, ROWS_SHOWN);
   const read = await Promise.all(unlisted.map(({ agent }) => deps.agents.read(team, agent)));
-  const ofAgents = Map.groupBy(open.incidents, ({ group }) => group.agent);
+  const ofAgents = Map.groupBy(open, ({ group }) => group.agent);
   const all = [...agents, ...read].flatMap((record) => {
     if (record === null || (record.archived && !archived)) return [];
     const monitor = monitors.byAgent.get(record.agent) ?? null;

@@ -5,7 +5,7 @@ import { agentPath } from "../layout/paths.ts";
 import { Ago, At, Money, type PageTime, Sign } from "../components/elements.tsx";
 import { countedText, dayText, formatCount, percentText } from "../components/format.ts";
 import { barsOf, MonitorStatus, scheduleText, Strip, STRIP_DAYS } from "../components/monitor.tsx";
-import { type Column, NONE, numberColumn } from "../components/table.tsx";
+import { type Column, column, NONE, numberColumn } from "../components/table.tsx";
 import { BOARD_DAYS, type BoardData, type BoardRow } from "./board_load.ts";
 import { CostOfSuccess, durationTexts } from "./metrics.tsx";
 
@@ -17,26 +17,18 @@ export function boardColumns(
   const columns: readonly (Column<BoardRow> | false)[] = [
     { head: "Agent", isName: true, class: "name", cell: (row) => nameCell(row, zone) },
     hasStates && { head: "State", class: "state", cell: (row) => MonitorStatus({ of: row, now }) },
-    hasMonitors && {
-      head: `${STRIP_DAYS} days`,
-      class: "days",
-      cell: ({ monitor, flips }) =>
-        monitor && <Strip flips={flips} state={monitor.state} now={now} />,
-    },
-    {
-      head: "Last arrival",
-      class: "last",
-      before: "last",
-      cell: ({ activity, monitor }) => {
-        const at = activity?.lastSeen ?? monitor?.lastArrivalAt ?? null;
-        return at === null ? NONE : <Ago at={at} now={now} />;
-      },
-    },
-    hasMonitors && {
-      head: "Next expected",
-      class: "next",
-      cell: ({ monitor }) => expectedCell(monitor, now),
-    },
+    hasMonitors &&
+    column(
+      `${STRIP_DAYS} days`,
+      { class: "days" },
+      ({ monitor, flips }) => monitor && <Strip flips={flips} state={monitor.state} now={now} />,
+    ),
+    column("Last arrival", { class: "last", before: "last" }, ({ activity, monitor }) => {
+      const at = activity?.lastSeen ?? monitor?.lastArrivalAt ?? null;
+      return at === null ? NONE : <Ago at={at} />;
+    }),
+    hasMonitors &&
+    column("Next expected", { class: "next" }, ({ monitor }) => expectedCell(monitor, now)),
     numberColumn("Running", ({ activity }) => runningCell(activity?.running ?? 0), ""),
     numberColumn("Today", ({ days }) => {
       const runs = days.days.at(-1)?.measures.runs ?? 0;
@@ -78,7 +70,7 @@ function expectedCell(monitor: BoardRow["monitor"], now: number): Child {
   const colours: Readonly<Record<string, string>> = { down: "err-count", late: "more" };
   return (
     <span class={expectedAt < now ? colours[monitor.state] : undefined}>
-      <At at={expectedAt} />, <Ago at={expectedAt} now={now} />
+      <At at={expectedAt} />, <Ago at={expectedAt} />
     </span>
   );
 }

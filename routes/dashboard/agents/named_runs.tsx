@@ -7,7 +7,7 @@ import { runPath } from "../layout/paths.ts";
 import { At, Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { RunState, Why } from "../components/run_state.tsx";
-import { type Column, numberColumn } from "../components/table.tsx";
+import { type Column, column, numberColumn } from "../components/table.tsx";
 import { failedPathOf, isFailure, reasonOf, titleOf } from "../run/texts.ts";
 
 /** Reads runs without their events; leaves out deleted runs. */
@@ -46,11 +46,10 @@ export const NAMED_RUN_COLUMNS: readonly Column<RunRecord>[] = [
   { head: "Run", isName: true, cell: (run) => <RunName run={run} /> },
   { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
   { head: "Started", cell: ({ startedAt, receivedAt }) => <At at={startedAt ?? receivedAt} /> },
-  {
-    head: "Took",
-    class: "num",
-    before: "took",
-    cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
-  },
+  column(
+    "Took",
+    { class: "num", before: "took" },
+    ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
+  ),
   numberColumn("Cost", ({ cost }) => cost.amount === 0n ? "–" : <Money of={cost.amount} />),
 ];

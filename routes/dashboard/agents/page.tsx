@@ -7,7 +7,7 @@ import { queryOf } from "../../http/query.ts";
 import { type DashboardPage, get, post, showPage } from "../layout/page.tsx";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
-import { Empty, Section, Tabs } from "../components/elements.tsx";
+import { Empty, reloading, Section, Tabs } from "../components/elements.tsx";
 import { FilterForm, NextPage, Table } from "../components/table.tsx";
 import { commandTarget, FirstCommand } from "../components/first_command.tsx";
 import { formOf } from "../components/form_fields.tsx";
@@ -49,7 +49,7 @@ const showAgents: Handler = async (c, deps) => {
             <Tabs class="seg" label="State" tabs={statesOf(board, query)} />
           )}
         </div>
-        <div id="board" {...following(query)}>
+        <div {...reloading("board", boardPath(query, query.after), UPDATE_SECONDS, BESIDE)}>
           {rows.length > 0
             ? <div class="panel">{Table({ label: "Agents", class: name, columns, rows })}</div>
             : await emptyBoard(c, deps, query)}
@@ -80,19 +80,7 @@ const showAgents: Handler = async (c, deps) => {
 };
 
 /** Seconds between updates of the board. */
-const UPDATE_SECONDS = 15;
-
-/** Returns the htmx attributes that update the board, its filters and its sums. */
-function following(query: BoardQuery): Record<string, string> {
-  return {
-    "hx-get": boardPath(query, query.after),
-    "hx-trigger": `every ${UPDATE_SECONDS}s`,
-    "hx-sync": "this:drop",
-    "hx-select": "#board",
-    "hx-select-oob": "#board-sums,#board-filters",
-    "hx-swap": "outerHTML",
-  };
-}
+const UPDATE_SECONDS = 15, BESIDE = "#board-sums,#board-filters";
 
 /** Counts the agents in a state; null for all. */
 function countIn({ all }: BoardData, state: AgentState | null): number {

@@ -6,6 +6,7 @@ import { type DeliveriesQuery, DELIVERY_DAYS } from "../../../domain/channels/st
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { readOpenIncidents } from "./entries.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { lastSuccess } from "../run/run_load.ts";
@@ -20,18 +21,12 @@ const OPEN_MAX = 50, DELIVERIES_MAX = 20;
  *
  * @param open numbers of open incidents: a severity without any is not searched
  */
-export async function readOpenList(
-  { incidents }: Pick<AppDeps, "incidents">,
-  team: Team,
-  open: OpenIncidents,
-): Promise<readonly Incident[]> {
-  const query = { state: "unresolved" as const, rule: null, agent: null, after: null };
-  const pages = await Promise.all(
-    SEVERITIES.filter((severity) => open[severity] > 0).map((severity) =>
-      incidents.list(team, { ...query, severity, limit: OPEN_MAX, fromMs: 0, toMs: Infinity })
-    ),
+export async function readOpenList(deps: AppDeps, team: Team, open: OpenIncidents) {
+  const lists = await Promise.all(
+    SEVERITIES.filter((severity) => open[severity] > 0)
+      .map((severity) => readOpenIncidents(deps, team, { severity, limit: OPEN_MAX })),
   );
-  return pages.flatMap((page) => page.incidents).slice(0, OPEN_MAX);
+  return lists.flat().slice(0, OPEN_MAX);
 }
 
 /** Reads a page of incidents, with the agents that a filter suggests. */
@@ -46,14 +41,23 @@ export function loadDeliveries(c: RequestContext, deps: AppDeps, query: Deliveri
   return Promise.all([readSetup(c, deps), deps.deliveries.list(c.get("principal").team, query)]);
 }
 
+/** Lists deliveries, latest first; by default all that are kept. */
+export function listDeliveries(
+  { deliveries, environment }: AppDeps,
+  team: Team,
+  query: Partial<DeliveriesQuery> & Pick<DeliveriesQuery, "limit">,
+) {
+  const fromMs = environment.now() - DELIVERY_DAYS * DAY_MS;
+  const all = { channel: null, state: null, incident: null, after: null, fromMs };
+  return deliveries.list(team, { ...all, ...query });
+}
+
 /** Reads the channels, and the latest delivery of each one by slug. */
 export async function loadChannels(c: RequestContext, deps: AppDeps) {
   const { team } = c.get("principal");
   const setup = await readSetup(c, deps);
-  const fromMs = deps.environment.now() - DELIVERY_DAYS * DAY_MS;
-  const query = { state: null, incident: null, limit: 1, after: null, fromMs };
   const pages = await Promise.all(
-    setup.channels.map(({ slug }) => deps.deliveries.list(team, { ...query, channel: slug })),
+    setup.channels.map(({ slug }) => listDeliveries(deps, team, { channel: slug, limit: 1 })),
   );
   const latest = pages.flatMap(({ deliveries }) => deliveries).map((of) =>
     [of.channel, of] as const
@@ -71,10 +75,7 @@ export async function readIncidentDetails(deps: AppDeps, team: Team, incident: I
   const [latest] = records;
   const [success, { deliveries, next }, names] = await Promise.all([
     latest === undefined ? null : lastSuccess(deps, team, latest),
-    deps.deliveries.list(team, {
-      ...{ incident: id, channel: null, state: null, limit: DELIVERIES_MAX, after: null },
-      fromMs: deps.environment.now() - DELIVERY_DAYS * DAY_MS,
-    }),
+    listDeliveries(deps, team, { incident: id, limit: DELIVERIES_MAX }),
     actorNames(deps, team, authors),
   ]);
   // Of channels that the list of the latest lacks, the incident names the latest delivery.

@@ -2,13 +2,8 @@
 import { ALL_EVENTS } from "../../../domain/channels/channel.ts";
 import { OVERLAP_HOURS, parseChannelRotation } from "../../../domain/channels/channel_body.ts";
 import type { DeliveryTry } from "../../../domain/channels/delivery.ts";
-import {
-  type Channel,
-  CHANNEL_TESTS_PER_MINUTE,
-  DELIVERY_DAYS,
-} from "../../../domain/channels/store.ts";
+import { type Channel, CHANNEL_TESTS_PER_MINUTE } from "../../../domain/channels/store.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { DAY_MS } from "../../../domain/core/time.ts";
 import { noSuch } from "../../api/objects.ts";
 import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
@@ -31,6 +26,7 @@ import { queryText } from "../layout/paths.ts";
 import { CHANNEL_PAGES, channelFields, showSecret } from "./channel_form.tsx";
 import { HealthOf } from "./channels.tsx";
 import { deliveryTable, tryText, TYPE_LABELS } from "./delivery_table.tsx";
+import { listDeliveries } from "./alerts_load.ts";
 import { readSetup, showAlerts, withTabs } from "./frame.tsx";
 import { channelPath, DELIVERIES_PATH } from "./paths.ts";
 
@@ -39,11 +35,8 @@ const DELIVERIES_SHOWN = 10;
 
 /** Reads what the page of a channel shows. */
 async function load(c: RequestContext, deps: AppDeps, channel: Channel) {
-  const { deliveries } = await deps.deliveries.list(c.get("principal").team, {
-    ...{ channel: channel.slug, state: null, incident: null, after: null },
-    limit: DELIVERIES_SHOWN,
-    fromMs: deps.environment.now() - DELIVERY_DAYS * DAY_MS,
-  });
+  const query = { channel: channel.slug, limit: DELIVERIES_SHOWN };
+  const { deliveries } = await listDeliveries(deps, c.get("principal").team, query);
   return { channel, deliveries, setup: await readSetup(c, deps) };
 }
 
@@ -148,7 +141,7 @@ function pairsOf({ channel, deliveries, setup }: Content): KeyValue[] {
   ];
   return [
     ["Now", <HealthOf setup={setup} channel={channel} latest={deliveries[0]} />],
-    ["Last message", lastOkAt === null ? "none" : <Ago at={lastOkAt} now={setup.now} />],
+    ["Last message", lastOkAt === null ? "none" : <Ago at={lastOkAt} />],
     ["Default", settings.isDefault ? "yes: rules without channels of their own use it" : "no"],
     ["Errors of runs", settings.includeError ? "the first 200 characters are sent" : "not sent"],
     ...own.filter(([, value]) => value !== false && value !== null),

@@ -3,7 +3,7 @@ import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import type { Handler } from "../../http/admission.ts";
 import { Ago, Done, Sign } from "../components/elements.tsx";
-import { type Column, listPage } from "../components/table.tsx";
+import { type Column, column, listPage, nameColumn } from "../components/table.tsx";
 import { VariantLinks } from "../objects/pages.tsx";
 import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
@@ -44,30 +44,22 @@ function columnsFor(
   latest: ReadonlyMap<string, Delivery>,
 ): readonly Column<Channel>[] {
   return [
-    {
-      head: "Channel",
-      isName: true,
-      cell: ({ slug, settings: { isDefault } }) => (
-        <>
-          <a class="row" href={channelPath(slug)}>{slug}</a>
-          {isDefault && <span class="tag">default</span>}
-        </>
-      ),
-    },
+    nameColumn("Channel", ({ slug, settings: { isDefault } }) => (
+      <>
+        <a class="row" href={channelPath(slug)}>{slug}</a>
+        {isDefault && <span class="tag">default</span>}
+      </>
+    )),
     { head: "Type", cell: ({ settings }) => TYPE_LABELS[settings.type] },
-    {
-      head: "State",
-      class: "whole",
-      cell: (channel) => <HealthOf {...{ setup, channel }} latest={latest.get(channel.slug)} />,
-    },
-    {
-      head: "Last message",
-      before: "last message",
-      cell: ({ slug }) => {
-        const at = setup.health.get(slug)?.lastOkAt ?? null;
-        return at === null ? <span class="soft">none</span> : <Ago at={at} now={setup.now} />;
-      },
-    },
+    column(
+      "State",
+      { class: "whole" },
+      (channel) => <HealthOf {...{ setup, channel }} latest={latest.get(channel.slug)} />,
+    ),
+    column("Last message", { before: "last message" }, ({ slug }) => {
+      const at = setup.health.get(slug)?.lastOkAt ?? null;
+      return at === null ? <span class="soft">none</span> : <Ago at={at} />;
+    }),
   ];
 }
 
@@ -90,7 +82,7 @@ interface HealthProps {
 }
 
 /** The state of a channel, since when, and its last error. */
-export function HealthOf({ setup: { health, now }, channel, latest }: HealthProps) {
+export function HealthOf({ setup: { health }, channel, latest }: HealthProps) {
   const { slug, settings } = channel;
   const { state = "ok", failingSince = null, lastOkAt = null, lastError = null } =
     health.get(slug) ?? {};
@@ -108,7 +100,7 @@ export function HealthOf({ setup: { health, now }, channel, latest }: HealthProp
       {state !== "ok" && failingSince !== null && (
         <span class="soft">
           {" since "}
-          <Ago at={failingSince} now={now} />
+          <Ago at={failingSince} />
         </span>
       )}
       {error !== null && <span class="under">{error}</span>}

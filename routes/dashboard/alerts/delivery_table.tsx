@@ -5,7 +5,7 @@ import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/chann
 import type { MessageEvent } from "../../../domain/channels/message.ts";
 import { durationText } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
-import type { Column, TableProps } from "../components/table.tsx";
+import { type Column, column, type TableProps } from "../components/table.tsx";
 import { channelPath, deliveryPath, incidentPath } from "./paths.ts";
 
 /** Names of types. */
@@ -51,11 +51,10 @@ interface DeliveryTableProps {
 export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
   const { label, deliveries, isAdmin, page, ofIncident = false } = props;
   const columns: readonly Column<Delivery>[] = [
-    {
-      head: "Message",
-      isName: true,
-      class: "message",
-      cell: ({ channel, channelType, message: { event, incident } }) => {
+    column(
+      "Message",
+      { isName: true, class: "message" },
+      ({ channel, channelType, message: { event, incident } }) => {
         const about = ofIncident ? null : incident;
         return (
           <>
@@ -69,15 +68,14 @@ export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
           </>
         );
       },
-    },
+    ),
     { head: "State", class: "whole", cell: (delivery) => stateOf(delivery, isAdmin) },
     { head: "Created", cell: ({ createdAt }) => <At at={createdAt} /> },
-    {
-      head: "Took",
-      class: "num",
-      before: "took",
-      cell: ({ tries }) => tries.map(({ ms }) => durationText(ms)).at(-1) ?? "–",
-    },
+    column(
+      "Took",
+      { class: "num", before: "took" },
+      ({ tries }) => tries.map(({ ms }) => durationText(ms)).at(-1) ?? "–",
+    ),
     ...isAdmin ? [resendColumn(page)] : [],
   ];
   return { label, class: "fold deliveries", columns, rows: deliveries };

@@ -1,7 +1,7 @@
 /** Incidents as entries of feeds and on other pages: of their agent and their runs. */
 import type { Child } from "hono/jsx";
 import type { Incident } from "../../../domain/alerts/incident.ts";
-import { INCIDENTS_PER_PAGE } from "../../../domain/alerts/store.ts";
+import { INCIDENTS_PER_PAGE, type IncidentsQuery } from "../../../domain/alerts/store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -25,15 +25,15 @@ export function incidentEntry(incident: Incident, end: Child, isCurrent = false)
 /** Maximum open incidents shown on the page of an agent. */
 const OF_AGENT_SHOWN = 5;
 
-/** Reads the open incidents of an agent, newest first. */
-export async function readIncidentsOfAgent(
+/** Reads open incidents, newest first; by default of all agents and severities. */
+export async function readOpenIncidents(
   { incidents }: Pick<AppDeps, "incidents">,
   team: Team,
-  agent: string,
+  query: Partial<IncidentsQuery> = {},
 ): Promise<readonly Incident[]> {
   const page = await incidents.list(team, {
-    ...{ state: "unresolved", rule: null, severity: null, after: null, agent },
-    ...{ limit: INCIDENTS_PER_PAGE.max, fromMs: 0, toMs: Infinity },
+    ...{ state: "unresolved", rule: null, severity: null, after: null, agent: null },
+    ...{ limit: INCIDENTS_PER_PAGE.max, fromMs: 0, toMs: Infinity, ...query },
   });
   return page.incidents;
 }

@@ -3,11 +3,11 @@ import { RULES } from "../../../domain/alerts/rule_body.ts";
 import { SILENCES } from "../../../domain/alerts/silence.ts";
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
-import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { Tabs } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
+import { readAll } from "../objects/known_values.tsx";
 import { showPage, type View } from "../layout/page.tsx";
 import { ALERTS_PATH } from "../layout/paths.ts";
 import {
@@ -21,29 +21,24 @@ import {
 /** Rules, channels and silences of a team, and their state. */
 export type AlertSetup = Awaited<ReturnType<typeof readSetup>>;
 
-/** All objects of a kind: there are fewer than a page has. */
-const ALL = { limit: CONFIG_PER_PAGE.max, after: null } as const;
-
 /** Reads the rules, channels and silences of the session's team. */
 export async function readSetup(c: RequestContext, deps: AppDeps) {
   const principal = c.get("principal");
   const { team } = principal;
   const [rules, channels, silences] = await Promise.all([
-    deps.objects(RULES).list(team, ALL),
-    deps.channels.list(team, ALL),
-    deps.objects(SILENCES).list(team, ALL),
+    readAll(deps.objects(RULES), team),
+    readAll(deps.channels, team),
+    readAll(deps.objects(SILENCES), team),
   ]);
-  const health = await deps.channels.health(team, channels.objects.map(({ slug }) => slug));
+  const health = await deps.channels.health(team, channels.map(({ slug }) => slug));
   const isFailing = ({ slug, settings }: Channel) =>
     settings.enabled && (health.get(slug)?.state ?? "ok") !== "ok";
   return {
-    rules: rules.objects,
-    channels: channels.objects,
+    ...{ rules, channels, silences },
     /** State of the channels, by slug. */
     health,
     /** Number of enabled channels that do not work. */
-    failing: channels.objects.filter(isFailing).length,
-    silences: silences.objects,
+    failing: channels.filter(isFailing).length,
     now: deps.environment.now(),
     /** True if the session may change something. */
     isAdmin: mayAdmin(principal),

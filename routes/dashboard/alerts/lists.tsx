@@ -11,7 +11,7 @@ import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { idInPath, queryOf, timeCursor } from "../../http/query.ts";
 import { formOf, type Option, readTexts } from "../components/form_fields.tsx";
-import { type Column, FilterForm, listPage, nextPath } from "../components/table.tsx";
+import { type Column, FilterForm, listPage, nameColumn, nextPath } from "../components/table.tsx";
 import { At } from "../components/elements.tsx";
 import { ownPage, queryText } from "../layout/paths.ts";
 import { seeOther } from "../layout/page.tsx";
@@ -66,16 +66,12 @@ export const showHistory: Handler = async (c, deps) => {
 };
 
 const columnsAt = (now: number): readonly Column<Incident>[] => [
-  {
-    head: "Incident",
-    isName: true,
-    cell: (incident) => (
-      <>
-        <IncidentMark of={incident} />{" "}
-        <a class="row" href={incidentPath(incident.id)}>{headlineOf(incident)}</a>
-      </>
-    ),
-  },
+  nameColumn("Incident", (incident) => (
+    <>
+      <IncidentMark of={incident} />{" "}
+      <a class="row" href={incidentPath(incident.id)}>{headlineOf(incident)}</a>
+    </>
+  )),
   { head: "Severity", cell: ({ severity }) => severity },
   { head: "Rule", before: "rule", cell: ({ rule }) => rule },
   { head: "Opened", cell: ({ openedAt }) => <At at={openedAt} /> },

@@ -10,7 +10,7 @@ import type { Handler } from "../../http/admission.ts";
 import { Ago, Done, InlineNotice } from "../components/elements.tsx";
 import { type Option } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
-import { type Column, listPage } from "../components/table.tsx";
+import { type Column, column, listPage, nameColumn } from "../components/table.tsx";
 import { bodyIn, type FieldBuilder, type FormValues, namesIn, schemaOf } from "../objects/form.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
 import { enableColumn, type ObjectPages, showObject } from "../objects/pages.tsx";
@@ -31,7 +31,7 @@ export const showRules: Handler = async (c, deps) => {
     readSetup(c, deps),
     deps.incidents.overflows(team),
   ]);
-  const { rules, isAdmin, now } = setup;
+  const { rules, isAdmin } = setup;
   const view = listPage({
     title: "Rules",
     lead: "What opens an incident",
@@ -40,7 +40,7 @@ export const showRules: Handler = async (c, deps) => {
     table: {
       label: "Rules",
       class: "fold rules",
-      columns: columnsFor(isAdmin, overflows, now),
+      columns: columnsFor(isAdmin, overflows),
       rows: rules,
     },
     empty: ["No rules", "Nothing opens an incident."],
@@ -51,38 +51,29 @@ export const showRules: Handler = async (c, deps) => {
 function columnsFor(
   isAdmin: boolean,
   overflows: ReadonlyMap<string, RuleOverflow>,
-  now: number,
 ): readonly Column<Rule>[] {
   return [
-    {
-      head: "Rule",
-      isName: true,
-      cell: ({ slug, version, settings }) => (
+    nameColumn("Rule", ({ slug, version, settings }) => (
+      <>
+        <a class="row" href={rulePath(slug)}>{slug}</a>
+        {version === 0 && <span class="tag">default</span>}
+        {!settings.enabled && <span class="tag">disabled</span>}
+      </>
+    )),
+    column("Opens an incident", { class: "whole" }, ({ slug, settings }) => {
+      const overflow = overflows.get(slug);
+      return (
         <>
-          <a class="row" href={rulePath(slug)}>{slug}</a>
-          {version === 0 && <span class="tag">default</span>}
-          {!settings.enabled && <span class="tag">disabled</span>}
+          {ruleWords(settings)}
+          {overflow !== undefined && (
+            <span class="under more">
+              More than 1,000 groups since{" "}
+              <Ago at={overflow.since} />: further ones share one incident
+            </span>
+          )}
         </>
-      ),
-    },
-    {
-      head: "Opens an incident",
-      class: "whole",
-      cell: ({ slug, settings }) => {
-        const overflow = overflows.get(slug);
-        return (
-          <>
-            {ruleWords(settings)}
-            {overflow !== undefined && (
-              <span class="under more">
-                More than 1,000 groups since{" "}
-                <Ago at={overflow.since} now={now} />: further ones share one incident
-              </span>
-            )}
-          </>
-        );
-      },
-    },
+      );
+    }),
     { head: "Severity", cell: ({ settings }) => <SeverityTag of={settings.severity} /> },
     { head: "Messages", before: "to", cell: channelWords },
     ...isAdmin ? [enableColumn<Rule>(RULE_PAGES)] : [],

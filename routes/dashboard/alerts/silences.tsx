@@ -16,7 +16,7 @@ import { listed } from "../components/format.ts";
 import { bodyIn } from "../objects/form.tsx";
 import { matchFields, readKnownValues } from "../objects/known_values.tsx";
 import { buttonColumn, type ObjectPages, ofObject } from "../objects/pages.tsx";
-import { type Column, tableSection } from "../components/table.tsx";
+import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
 import { seeOther } from "../layout/page.tsx";
 import { readSetup, showAlerts, withTabs } from "./frame.tsx";
 import { NEW_SILENCE_PATH, SILENCES_PATH } from "./paths.ts";
@@ -59,27 +59,19 @@ function isCurrent({ fromMs, untilMs }: Silence["settings"], now: number): boole
 
 function columnsFor(isAdmin: boolean, now: number): readonly Column<Silence>[] {
   return [
-    {
-      head: "Silence",
-      isName: true,
-      cell: ({ slug, settings: { comment } }) => (
-        <>
-          {slug}
-          {comment !== null && <small class="under">{comment}</small>}
-        </>
-      ),
-    },
+    nameColumn("Silence", ({ slug, settings: { comment } }) => (
+      <>
+        {slug}
+        {comment !== null && <small class="under">{comment}</small>}
+      </>
+    )),
     { head: "Holds back", class: "whole", cell: ({ settings }) => matchWords(settings) },
     { head: "From", before: "from", cell: ({ settings }) => <At at={settings.fromMs} /> },
-    {
-      head: "Until",
-      before: "until",
-      cell: ({ settings: { untilMs } }) => (
-        <>
-          <At at={untilMs} />, <Ago at={untilMs} now={now} />
-        </>
-      ),
-    },
+    column("Until", { before: "until" }, ({ settings: { untilMs } }) => (
+      <>
+        <At at={untilMs} />, <Ago at={untilMs} />
+      </>
+    )),
     ...isAdmin ? [endColumn(now)] : [],
   ];
 }

@@ -15,7 +15,7 @@ import { ColumnChart, Legend } from "../components/column_chart.tsx";
 import { Ago, At, KeyValues, Section } from "../components/elements.tsx";
 import { capitalized, dayText, formatCount } from "../components/format.ts";
 import { objectView, ofObject } from "../objects/pages.tsx";
-import { type Column, numberColumn, Table, tableSection } from "../components/table.tsx";
+import { type Column, column, numberColumn, Table, tableSection } from "../components/table.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { agentPath, checkPath } from "../layout/paths.ts";
 import { showPage } from "../layout/page.tsx";
@@ -56,7 +56,6 @@ async function load(c: RequestContext, deps: AppDeps, check: Check) {
     /** Failed runs that still exist, by id. */
     runs: new Map<RunId, RunRecord>(runs.map((run) => [run.id, run])),
     updatedBy: names.get(updatedBy ?? "") ?? updatedBy,
-    nowMs,
     isAdmin: mayAdmin(principal),
   };
 }
@@ -131,7 +130,7 @@ function Days({ check, days, counts, stats, runs, isAdmin }: Content) {
   );
 }
 
-function Definition({ check, updatedBy, nowMs }: Content) {
+function Definition({ check, updatedBy }: Content) {
   const { settings, version, updatedAt } = check;
   return (
     <Section title="Expression">
@@ -149,7 +148,7 @@ function Definition({ check, updatedBy, nowMs }: Content) {
           [
             "Version",
             <>
-              {version}, set <Ago at={updatedAt} now={nowMs} /> by {updatedBy}
+              {version}, set <Ago at={updatedAt} /> by {updatedBy}
             </>,
           ],
         ]}
@@ -158,16 +157,15 @@ function Definition({ check, updatedBy, nowMs }: Content) {
   );
 }
 
-function Failures({ stats: { failures }, runs, nowMs }: Content) {
+function Failures({ stats: { failures }, runs }: Content) {
   const columns = judgedColumns<CheckFailure>(runs, [
     { head: "Customer", before: "for", cell: ({ run }) => runs.get(run)?.customerId ?? "–" },
-    { head: "Ended", cell: (of) => <Ago at={endOf(of, runs)} now={nowMs} /> },
-    {
-      head: "Got",
-      class: "whole",
-      cell: ({ got, message }) =>
-        got === null ? message ?? <i>removed by age</i> : <code>{got}</code>,
-    },
+    { head: "Ended", cell: (of) => <Ago at={endOf(of, runs)} /> },
+    column(
+      "Got",
+      { class: "whole" },
+      ({ got, message }) => got === null ? message ?? <i>removed by age</i> : <code>{got}</code>,
+    ),
   ]);
   return failures.length > 0 &&
     tableSection("Latest runs that failed it", { columns, rows: failures });

@@ -17,7 +17,7 @@ import { addCounts } from "../../../domain/core/sums.ts";
 import { barsOf } from "../components/monitor.tsx";
 import { countedText, dayText, formatCount, listed, percentText } from "../components/format.ts";
 import type { IconName } from "../components/icons.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, column, nameColumn, Table } from "../components/table.tsx";
 import { runPath } from "../layout/paths.ts";
 import { shortId, titleOf } from "../run/texts.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
@@ -69,16 +69,12 @@ export function judgedColumns<Row extends { readonly run: RunId }>(
   own: readonly Column<Row>[],
 ): readonly Column<Row>[] {
   return [
-    {
-      head: "Run",
-      isName: true,
-      cell: ({ run: id }) => {
-        const run = runs.get(id);
-        return run === undefined
-          ? <span class="soft" title={id}>{shortId(id)}, deleted</span>
-          : <a class="row" href={runPath(id)}>{titleOf({ run })}</a>;
-      },
-    },
+    nameColumn("Run", ({ run: id }) => {
+      const run = runs.get(id);
+      return run === undefined
+        ? <span class="soft" title={id}>{shortId(id)}, deleted</span>
+        : <a class="row" href={runPath(id)}>{titleOf({ run })}</a>;
+    }),
     { head: "Agent", cell: ({ run }) => runs.get(run)?.agent ?? "–" },
     ...own,
   ];
@@ -117,20 +113,16 @@ export function TrialOutcome(tried: Tried) {
   }
   const columns = judgedColumns<TrialResult["examples"][number]>(byId, [
     { head: "Outcome", cell: ({ status }) => <Outcome of={status} /> },
-    {
-      head: "Why",
-      class: "whole",
-      cell: ({ message, got }) => (
-        <>
-          {message}
-          {got !== null && got !== "" && (
-            <span class="under">
-              got <code>{got}</code>
-            </span>
-          )}
-        </>
-      ),
-    },
+    column("Why", { class: "whole" }, ({ message, got }) => (
+      <>
+        {message}
+        {got !== null && got !== "" && (
+          <span class="under">
+            got <code>{got}</code>
+          </span>
+        )}
+      </>
+    )),
   ]);
   return (
     <>

@@ -1,7 +1,6 @@
 /** `/dashboard/checks`: the checks of a team with their last 30 days. */
 import { SeverityTag } from "../alerts/labels.tsx";
 import { CHECKS } from "../../../domain/checks/check.ts";
-import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
@@ -9,7 +8,8 @@ import type { AppDeps } from "../../http/context.ts";
 import { Ago, At, Done } from "../components/elements.tsx";
 import { commandTarget, FirstCommand } from "../components/first_command.tsx";
 import { countedText, dayText, formatCount } from "../components/format.ts";
-import { type Column, listPage, numberColumn } from "../components/table.tsx";
+import { type Column, column, listPage, nameColumn, numberColumn } from "../components/table.tsx";
+import { readAll } from "../objects/known_values.tsx";
 import { objectRoutes } from "../objects/pages.tsx";
 import { type DashboardPage, get, showPage } from "../layout/page.tsx";
 import { checkPath, CHECKS_PATH, NEW_CHECK_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
@@ -48,7 +48,7 @@ const showChecks: Handler = async (c, deps) => {
         </>
       ),
       notice: <Done c={c} />,
-      table: { label: "Checks", class: "fold checks", columns: columnsFor(nowMs), rows },
+      table: { label: "Checks", class: "fold checks", columns: COLUMNS, rows },
       empty: [
         "No check yet",
         "A check is an expression that is true for a good run. It judges each run when it ends, " +
@@ -77,13 +77,13 @@ const FAILED_RUNS_PATH = RUNS_PATH + queryText([["has", "failed_check"]]);
 const FAILING_READ = 20;
 
 /** Reads all checks of a team, failing ones first; a page has room for more than a team has. */
-async function load({ objects: stores, checkStats, lineage }: AppDeps, team: Team, nowMs: number) {
+async function load({ objects, checkStats, lineage }: AppDeps, team: Team, nowMs: number) {
   const span = chartSpan(nowMs);
-  const [{ objects }, totals] = await Promise.all([
-    stores(CHECKS).list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+  const [checks, totals] = await Promise.all([
+    readAll(objects(CHECKS), team),
     checkStats.totals(team, span.fromDay, span.toDay),
   ]);
-  const rows = objects.map((check) => {
+  const rows = checks.map((check) => {
     const days = chartDays(totals.get(check.id ?? "") ?? [], nowMs);
     const lastDay = days.findLast(({ fail }) => fail > 0)?.day ?? null;
     return { check, days, counts: sumOf(days), lastDay };
@@ -118,8 +118,7 @@ function isFailing({ failingSince }: { readonly failingSince: number | null }): 
 }
 
 /** The last failure of a check; without one, an error is no pass either. */
-function LastFailure({ row, now }: { readonly row: CheckRow; readonly now: number }) {
-  const { lastDay, lastAt, failingSince, counts: { error } } = row;
+function LastFailure({ lastDay, lastAt, failingSince, counts: { error } }: CheckRow) {
   if (lastDay === null) {
     return (
       <>
@@ -131,7 +130,7 @@ function LastFailure({ row, now }: { readonly row: CheckRow; readonly now: numbe
   if (lastAt === null) return <time datetime={lastDay}>{dayText(lastDay)}</time>;
   return (
     <>
-      <Ago at={lastAt} now={now} />
+      <Ago at={lastAt} />
       {failingSince !== null && (
         <small class="under err-count">
           failing since <At at={failingSince} />
@@ -141,34 +140,24 @@ function LastFailure({ row, now }: { readonly row: CheckRow; readonly now: numbe
   );
 }
 
-function columnsFor(now: number): readonly Column<CheckRow>[] {
-  return [
-    {
-      head: "Check",
-      isName: true,
-      cell: ({ check: { slug, settings } }) => (
-        <>
-          <a class="row" href={checkPath(slug)}>{slug}</a>
-          {!settings.enabled && <span class="tag">disabled</span>}
-          {settings.description !== null && <small class="under">{settings.description}</small>}
-        </>
-      ),
-    },
-    { head: "Severity", cell: ({ check }) => <SeverityTag of={check.settings.severity} /> },
-    { head: "Judges", class: "whole", cell: ({ check }) => appliesWords(check.settings) },
-    { head: "30 days", class: "days", cell: ({ days }) => <OutcomeStrip days={days} /> },
-    numberColumn(
-      "Passed",
-      ({ counts }) => <span title={countsText(counts)}>{passRate(counts)}</span>,
-      "passed",
-    ),
-    {
-      head: "Last failure",
-      before: "last failure",
-      cell: (row) => <LastFailure row={row} now={now} />,
-    },
-  ];
-}
+const COLUMNS: readonly Column<CheckRow>[] = [
+  nameColumn("Check", ({ check: { slug, settings } }) => (
+    <>
+      <a class="row" href={checkPath(slug)}>{slug}</a>
+      {!settings.enabled && <span class="tag">disabled</span>}
+      {settings.description !== null && <small class="under">{settings.description}</small>}
+    </>
+  )),
+  { head: "Severity", cell: ({ check }) => <SeverityTag of={check.settings.severity} /> },
+  { head: "Judges", class: "whole", cell: ({ check }) => appliesWords(check.settings) },
+  { head: "30 days", class: "days", cell: ({ days }) => <OutcomeStrip days={days} /> },
+  numberColumn(
+    "Passed",
+    ({ counts }) => <span title={countsText(counts)}>{passRate(counts)}</span>,
+    "passed",
+  ),
+  column("Last failure", { before: "last failure" }, LastFailure),
+];
 
 /** The checks of a team, each with its statistics and its form. */
 export const checksPage: DashboardPage = {

@@ -281,6 +281,18 @@ export function Feed(
   );
 }
 
+/**
+ * Returns the htmx attributes of an element that replaces itself by its newest state.
+ *
+ * @param also selectors of other elements of the page that are replaced with it
+ */
+export function reloading(id: string, path: string, seconds: number, also?: string) {
+  return {
+    ...{ id, "hx-get": path, "hx-trigger": `every ${seconds}s`, "hx-sync": "this:drop" },
+    ...{ "hx-select": `#${id}`, "hx-select-oob": also, "hx-swap": "outerHTML" },
+  };
+}
+
 /** The time zone of a page, and the time it is rendered at, unix milliseconds. */
 export interface PageTime {
   readonly zone: string;
@@ -299,12 +311,12 @@ export function At({ at }: { readonly at: number }) {
   );
 }
 
-/** An instant as relative time, by default to the time of the page; hovering shows the exact one. */
-export function Ago({ at, now }: { readonly at: number; readonly now?: number }) {
+/** An instant as relative time; hovering shows the exact one. */
+export function Ago({ at }: { readonly at: number }) {
   const { zone, nowMs } = useContext(TimeContext);
   return (
     <time datetime={formatInstant(at)} title={exactText(at, zone)} data-ago>
-      {agoText(at, now ?? nowMs)}
+      {agoText(at, nowMs)}
     </time>
   );
 }

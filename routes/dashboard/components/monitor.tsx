@@ -199,7 +199,7 @@ export function monitorFacts(
   const uptime = uptimeOf(flips, state, from, now);
   const isRunning = expectedAt !== null && state !== "paused" && state !== "new";
   const instant = (at: number | null): Child =>
-    at === null ? "–" : [<At at={at} />, ", ", <Ago at={at} now={now} />];
+    at === null ? "–" : [<At at={at} />, ", ", <Ago at={at} />];
   const slots = isRunning ? nextSlots(schedule, expectedAt, SLOTS_SHOWN) : [];
   const times = slots.map((at) => <At at={at} />);
   const pairs: readonly (KeyValue | false)[] = [

@@ -25,6 +25,15 @@ export interface Column<Row> {
 /** The cell of a value that there is not; a folded row leaves it out. */
 export const NONE = "–";
 
+/** A column that says more about its cells than its head. */
+export function column<Row>(
+  head: Child,
+  more: Omit<Column<Row>, "head" | "cell">,
+  cell: Column<Row>["cell"],
+): Column<Row> {
+  return { head, ...more, cell };
+}
+
 /** A column whose cells name their rows. */
 export function nameColumn<Row>(head: Child, cell: (row: Row) => Child): Column<Row> {
   return { head, isName: true, cell };

@@ -8,7 +8,7 @@ import type { AppDeps } from "../../http/context.ts";
 import { agentPath, keyPath } from "../layout/paths.ts";
 import { Ago, At, State } from "../components/elements.tsx";
 import { CheckBoxes } from "../components/form_fields.tsx";
-import { type Column, nameColumn } from "../components/table.tsx";
+import { type Column, column, nameColumn } from "../components/table.tsx";
 
 /** Scopes of a key: a word for lists, and a description. */
 export const SCOPE_LABELS = {
@@ -88,16 +88,12 @@ export function keyColumns(nowMs: number, mine: string | null = null): Column<Li
     ]),
     ...mine === null ? [] : [{ head: "Allows", class: "whole", cell: keyGrant }],
     { head: "State", cell: (of) => keyState(of, nowMs) },
-    {
-      head: "Last used",
-      before: "used",
-      cell: (of) => [
-        lastUse(of),
-        <small class="under">
-          created <At at={of.createdAt} />
-        </small>,
-      ],
-    },
+    column("Last used", { before: "used" }, (of) => [
+      lastUse(of),
+      <small class="under">
+        created <At at={of.createdAt} />
+      </small>,
+    ]),
     { head: <span class="sr">Action</span>, cell: (of) => keyActions(of, nowMs) },
   ];
 }

@@ -2,45 +2,47 @@
 import type { Child } from "hono/jsx";
 import { AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
-import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
+import {
+  CONFIG_PER_PAGE,
+  type ConfigObject,
+  type ConfigStore,
+} from "../../../domain/config/objects.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
-import { labelOf } from "../../../domain/spend/spend_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
+import { countValues } from "../runs/runs_load.ts";
 import type { FieldBuilder } from "./form.tsx";
 
 /** Names that fields suggest, by field. */
 export type KnownValues = Awaited<ReturnType<typeof readKnownValues>>;
 
-/** Days whose customers and features are known, and maximum rows read of each. */
-const DAYS = 7, ROWS_READ = 500;
+/** Days whose customers and features are known. */
+const DAYS = 7;
 
-/** Reads the agents and the checks, and the customers and features of the last days. */
+/** Reads the agents, customers, features and checks that a form suggests. */
 export async function readKnownValues(
   { agents, objects, spend, environment }: AppDeps,
   team: Team,
 ) {
   const nowMs = environment.now();
-  const namesOf = async (kind: "customer" | "feature") => {
-    const names = new Set<string>();
-    let remaining = ROWS_READ;
-    for await (const rows of spend.rows(team, kind, dayOf(nowMs - DAYS * DAY_MS), dayOf(nowMs))) {
-      for (const { group } of rows.slice(0, remaining)) {
-        const name = labelOf(group, kind);
-        if (name !== null) names.add(name);
-      }
-      remaining -= rows.length;
-      if (remaining <= 0) break;
-    }
-    return [...names].sort();
-  };
+  const days = { from: dayOf(nowMs - DAYS * DAY_MS), to: dayOf(nowMs) };
+  const namesOf = async (label: "customer" | "feature") =>
+    [...(await countValues(spend, team, label, days)).keys()].sort();
   const [known, customers, features, checks] = await Promise.all([
     readKnownAgents({ agents }, team),
     namesOf("customer"),
     namesOf("feature"),
-    objects(CHECKS).list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+    readAll(objects(CHECKS), team),
   ]);
-  return { agents: known, customers, features, checks: checks.objects.map(({ slug }) => slug) };
+  return { agents: known, customers, features, checks: checks.map(({ slug }) => slug) };
+}
+
+/** Reads all objects of a kind, up to its maximum. */
+export async function readAll<Settings, Sent>(
+  store: Pick<ConfigStore<Settings, Sent>, "list">,
+  team: Team,
+): Promise<readonly ConfigObject<Settings>[]> {
+  return (await store.list(team, { limit: CONFIG_PER_PAGE.max, after: null })).objects;
 }
 
 /** Reads the first agents by slug. */

@@ -30,7 +30,7 @@ import {
 } from "../components/elements.tsx";
 import { WRONG_SLUG } from "../components/form_fields.tsx";
 import { capitalized } from "../components/format.ts";
-import { type Column, ConfirmForm, ConfirmLink } from "../components/table.tsx";
+import { type Column, column, ConfirmForm, ConfirmLink } from "../components/table.tsx";
 import {
   get,
   type PageRoute,
@@ -356,26 +356,22 @@ export function buttonColumn<Row extends { readonly slug: string }>(
   pages: Named,
   buttonOf: (row: Row) => readonly [verb: string, form: string, value?: string],
 ): Column<Row> {
-  return {
-    head: <span class="sr">Action</span>,
-    class: "end-cell",
-    cell: (row) => {
-      const [verb, form, value] = buttonOf(row);
-      return (
-        <form class="one" method="post" action={`${pathOf(pages, row.slug)}/${form}`}>
-          <button
-            type="submit"
-            class="btn small"
-            name={value === undefined ? undefined : form}
-            value={value}
-            aria-label={`${verb} ${row.slug}`}
-          >
-            {verb}
-          </button>
-        </form>
-      );
-    },
-  };
+  return column(<span class="sr">Action</span>, { class: "end-cell" }, (row) => {
+    const [verb, form, value] = buttonOf(row);
+    return (
+      <form class="one" method="post" action={`${pathOf(pages, row.slug)}/${form}`}>
+        <button
+          type="submit"
+          class="btn small"
+          name={value === undefined ? undefined : form}
+          value={value}
+          aria-label={`${verb} ${row.slug}`}
+        >
+          {verb}
+        </button>
+      </form>
+    );
+  });
 }
 
 /** A column with buttons that enable and disable objects. */

@@ -50,7 +50,7 @@ export function attentionOf(data: OverviewData, open: number) {
       ...incidents.slice(0, SHOWN).map((of) => incidentEntry(of, openFor(of, nowMs))),
       ...monitors.slice(0, SHOWN).map((monitor) => monitorEntry(monitor, nowMs)),
       ...stuck.slice(0, SHOWN).map((run) => stuckEntry(run, nameIn(data, run), nowMs)),
-      ...failures.slice(0, SHOWN).map((group) => failureEntry(group, nowMs)),
+      ...failures.slice(0, SHOWN).map((group) => failureEntry(group)),
       ...notes,
     ],
   };
@@ -84,7 +84,7 @@ function monitorEntry(monitor: Monitor, nowMs: number): FeedEntry {
   const isDue = expectedAt !== null && expectedAt <= nowMs;
   const expected = isDue && ["Expected ", <At at={expectedAt} />];
   return {
-    ...{ to: agentPath(agent), mark: [icon, `st-${state}`], end: <Ago at={since} now={nowMs} /> },
+    ...{ to: agentPath(agent), mark: [icon, `st-${state}`], end: <Ago at={since} /> },
     title: `${agent} is ${word.toLowerCase()}`,
     text: [
       isDue && <span class={state === "down" ? "err-count" : "more"}>{expected}</span>,
@@ -118,13 +118,13 @@ function stuckEntry(run: RunListRow, name: string, nowMs: number): FeedEntry {
   };
 }
 
-function failureEntry(group: FailureGroup, nowMs: number): FeedEntry {
+function failureEntry(group: FailureGroup): FeedEntry {
   const { run, name, failure, agents, count } = group;
   const [word, colour] = run.status === "timeout" ? ["Timed out", "more"] : ["Failed", "err-count"];
   const message = failure?.message === name ? null : failure?.message;
   const reason = [message ?? word, failure?.path].filter(Boolean).join(" · ");
   const words = count === 1 ? wordsOf(run) : `${listed(agents, 2)} · ${formatCount(count)} runs`;
-  return runEntry(run, name, <Ago at={run.finishedAt ?? run.receivedAt} now={nowMs} />, [
+  return runEntry(run, name, <Ago at={run.finishedAt ?? run.receivedAt} />, [
     <span class={colour}>{reason}</span>,
     ` · ${words}`,
   ]);

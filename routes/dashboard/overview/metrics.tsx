@@ -13,7 +13,7 @@ import {
   percentText,
 } from "../components/format.ts";
 import { FAILURES } from "../components/run_state.tsx";
-import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
+import { type Column, column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import type { OverviewData } from "./overview_load.ts";
 import { type AgentSpend, compare, type DayMetrics, type SoFar } from "./overview_view.ts";
@@ -180,12 +180,11 @@ export function SpendByAgent({ data: { agents, span } }: { readonly data: Overvi
   const all = (agents ?? []).reduce((sum, { cost }) => sum + cost, 0n);
   const days = span.days.length - 1;
   const columns: readonly Column<AgentSpend>[] = [
-    {
-      head: "Agent",
-      isName: true,
-      class: "agent-name",
-      cell: ({ agent }) => agent === null ? UNATTRIBUTED : <a href={agentPath(agent)}>{agent}</a>,
-    },
+    column(
+      "Agent",
+      { isName: true, class: "agent-name" },
+      ({ agent }) => agent === null ? UNATTRIBUTED : <a href={agentPath(agent)}>{agent}</a>,
+    ),
     { head: "Share", class: "shares", cell: ({ cost }) => <ShareBar part={cost} all={all} /> },
     countColumn("Runs", ({ runs }) => runs, "run"),
     numberColumn("Today", ({ cost }) => <Money of={cost} />, "today"),

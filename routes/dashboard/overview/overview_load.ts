@@ -1,14 +1,14 @@
 /** Reads the data of the overview in parallel, each part by a bounded range. */
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
-import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { formatCount } from "../components/format.ts";
 import { FAILURES, STUCK_MS } from "../components/run_state.tsx";
-import { readOpenList } from "../alerts/alerts_load.ts";
+import { listDeliveries, readOpenList } from "../alerts/alerts_load.ts";
+import { readAll } from "../objects/known_values.tsx";
 import { countRejected } from "../refusals/page.tsx";
 import { readUsual, RUNNING_MAX } from "../runs/runs_load.ts";
 import {
@@ -147,16 +147,15 @@ async function readAgents({ spend }: AppDeps, team: Team, span: Span) {
 
 /** Reads processing that was given up, refused calls, broken channels, undelivered messages. */
 async function readTroubles(deps: AppDeps, team: Team, nowMs: number) {
-  const [givenUp, rejected, { objects }, { deliveries, next }] = await Promise.all([
+  const [givenUp, rejected, channels, { deliveries, next }] = await Promise.all([
     deps.deadStages.ofTeam(team),
     countRejected(deps, team.id, nowMs),
-    deps.channels.list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
-    deps.deliveries.list(team, {
-      ...{ channel: null, state: "dead", incident: null, after: null },
-      ...{ limit: READ_MAX.undelivered, fromMs: nowMs - DAY_MS },
+    readAll(deps.channels, team),
+    listDeliveries(deps, team, {
+      ...{ state: "dead", limit: READ_MAX.undelivered, fromMs: nowMs - DAY_MS },
     }),
   ]);
-  const slugs = objects.filter(({ settings }) => settings.enabled).map(({ slug }) => slug);
+  const slugs = channels.filter(({ settings }) => settings.enabled).map(({ slug }) => slug);
   const health = await deps.channels.health(team, slugs);
   const stopped = ["broken", "needs_secret"];
   const broken = slugs.filter((slug) => stopped.includes(health.get(slug)?.state ?? "ok"));
@@ -166,11 +165,11 @@ async function readTroubles(deps: AppDeps, team: Team, nowMs: number) {
 
 /** Reads how many of today's runs each enabled check judged and failed, the most failures first. */
 async function readChecks(deps: AppDeps, team: Team, today: string) {
-  const [{ objects }, totals] = await Promise.all([
-    deps.objects(CHECKS).list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+  const [checks, totals] = await Promise.all([
+    readAll(deps.objects(CHECKS), team),
     deps.checkStats.totals(team, today, today),
   ]);
-  const counted = objects.filter(({ settings }) => settings.enabled).map(
+  const counted = checks.filter(({ settings }) => settings.enabled).map(
     ({ id, slug, settings }) => {
       const { pass = 0, fail = 0, error = 0 } = totals.get(id ?? "")?.[0] ?? {};
       return { slug, description: settings.description, fail, judged: pass + fail + error };

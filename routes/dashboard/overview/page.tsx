@@ -5,7 +5,7 @@ import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { openCounts, sumOf } from "../alerts/frame.tsx";
-import { Ago, Empty, Sign, Tabs } from "../components/elements.tsx";
+import { Ago, Empty, reloading, Sign, Tabs } from "../components/elements.tsx";
 import {
   type CommandTarget,
   commandTarget,
@@ -66,7 +66,7 @@ const showOverview: Handler = async (c, deps) => {
     <>
       <Banners of={data.troubles} />
       {attention.count > 0 && <NeedsAttention of={attention} />}
-      {guideFor(await commandTarget(deps, c), last, nowMs)}
+      {guideFor(await commandTarget(deps, c), last)}
     </>
   );
   return showPage(c, { title: "Overview", lead, body, reloadSeconds: RELOAD_SECONDS });
@@ -79,14 +79,8 @@ function rangePath(days: number): string {
 function bodyOf(data: OverviewData, attention: Attention) {
   return (
     <div
-      id={UPDATED}
       class="stack"
-      hx-get={rangePath(data.span.range)}
-      hx-trigger={`every ${UPDATE_SECONDS}s`}
-      hx-sync="this:drop"
-      hx-select={`#${UPDATED}`}
-      hx-select-oob="#overview-now"
-      hx-swap="outerHTML"
+      {...reloading(UPDATED, rangePath(data.span.range), UPDATE_SECONDS, "#overview-now")}
     >
       <Banners of={data.troubles} />
       <Stats data={data} />
@@ -113,7 +107,7 @@ const loadSampleRuns: Handler = async (c, deps) => {
 };
 
 /** Shows the first call to make, and the start of the newest run; null for a team without one. */
-function guideFor(target: CommandTarget, last: number | null, nowMs: number) {
+function guideFor(target: CommandTarget, last: number | null) {
   // A page that polls while samples are loading would show a part of them.
   const hasSamples = last === null && target.hasSamples;
   return (
@@ -121,7 +115,7 @@ function guideFor(target: CommandTarget, last: number | null, nowMs: number) {
       {last !== null && (
         <p>
           No run began today or in the {USUAL_DAYS} days before; the newest one began{" "}
-          <Ago at={last} now={nowMs} />. <a href={RUNS_PATH}>See all runs</a>
+          <Ago at={last} />. <a href={RUNS_PATH}>See all runs</a>
         </p>
       )}
       <FirstCommand id="first-ping" call="ping" target={target} />

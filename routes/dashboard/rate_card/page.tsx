@@ -12,7 +12,15 @@ import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { At, InlineNotice, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { formOf } from "../components/form_fields.tsx";
-import { type Column, FilterForm, NextPage, nextPath, Table } from "../components/table.tsx";
+import {
+  type Column,
+  column,
+  FilterForm,
+  nameColumn,
+  NextPage,
+  nextPath,
+  Table,
+} from "../components/table.tsx";
 import { Actor } from "../keys/labels.tsx";
 import { showJob, showReprices, submitReprice } from "./reprice.tsx";
 import { addPath, editPath, NEW_RATE, REPRICE } from "./paths.ts";
@@ -192,22 +200,20 @@ const RATES = [
 ] as const satisfies readonly (readonly [string, string, keyof Rates])[];
 
 const COLUMNS: readonly Column<RateRow>[] = [
-  {
-    head: "Model",
-    isName: true,
-    cell: (row) => [row.model, ...termsOf(row).map((term) => <div class="soft">{term}</div>)],
-  },
+  nameColumn(
+    "Model",
+    (row) => [row.model, ...termsOf(row).map((term) => <div class="soft">{term}</div>)],
+  ),
   { head: "Provider", class: "words", cell: ({ provider }) => provider ?? "any" },
   ...RATES.map(([head, before, name]) => ({
     ...{ head, before, class: "num" },
     cell: ({ rates }: RateRow) => rates[name] === null ? "as input" : usdPerMillion(rates[name]),
   })),
-  {
-    head: "In force",
-    class: "since",
-    before: "in force",
-    cell: ({ from }) => from === null ? "always" : `from ${momentText(from)}`,
-  },
+  column(
+    "In force",
+    { class: "since", before: "in force" },
+    ({ from }) => from === null ? "always" : `from ${momentText(from)}`,
+  ),
 ];
 
 /** Describes the rates of batches and of long calls. */

@@ -12,11 +12,12 @@ import { beginReprice, NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/page.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
-import { At, Crumbs, Done, Money, Tiles } from "../components/elements.tsx";
+import { At, Crumbs, Done, Money, reloading, Tiles } from "../components/elements.tsx";
 import {
   type Column,
   countColumn,
   listPage,
+  nameColumn,
   numberColumn,
   tableSection,
 } from "../components/table.tsx";
@@ -97,11 +98,7 @@ const STATES: Readonly<Record<JobState, string>> = {
 };
 
 const JOBS: readonly Column<RepriceJob>[] = [
-  {
-    head: "Model",
-    isName: true,
-    cell: ({ id, spec }) => <a href={jobPath(id)}>{modelKey(spec)}</a>,
-  },
+  nameColumn("Model", ({ id, spec }) => <a href={jobPath(id)}>{modelKey(spec)}</a>),
   { head: "Runs", before: "runs", cell: periodText },
   { head: "Kind", cell: ({ dryRun }) => dryRun ? "dry run" : "repriced" },
   { head: "State", cell: ({ state }) => STATES[state] },
@@ -139,12 +136,6 @@ export const showJob: Handler = async (c, deps) => {
   const names = await actorNames(deps, team, [job.createdBy]);
   const { spec, dryRun, state, sum, failed, shares } = job;
   const percent = Math.floor(job.progress * 100);
-  const polls = {
-    "hx-get": jobPath(id),
-    "hx-trigger": `every ${RELOAD_SECONDS}s`,
-    "hx-select": "#job",
-    "hx-swap": "outerHTML",
-  };
   const differenceOf = ({ sum }: { readonly sum: RepriceSum }) => Number(sum.after - sum.before);
   const agents = shares.agents.toSorted((a, b) => differenceOf(b) - differenceOf(a));
   return showPage(c, {
@@ -152,7 +143,11 @@ export const showJob: Handler = async (c, deps) => {
     crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH], ["Reprice calls", REPRICE]]} />,
     ...(state === "done" ? {} : { reloadSeconds: RELOAD_SECONDS }),
     body: (
-      <div id="job" class="job" {...(state === "done" ? {} : polls)}>
+      <div
+        id="job"
+        class="job"
+        {...state !== "done" && reloading("job", jobPath(id), RELOAD_SECONDS)}
+      >
         <Done c={c} />
         <p>
           {dryRun ? "Previews" : "Reprices"} stored calls of <b>{modelKey(spec)}</b>, runs:{" "}

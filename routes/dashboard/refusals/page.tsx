@@ -14,7 +14,13 @@ import { type DashboardPage, showPage } from "../layout/page.tsx";
 import { REFUSALS_PATH } from "../layout/paths.ts";
 import { At, Empty, InlineNotice } from "../components/elements.tsx";
 import { countedText, dayText } from "../components/format.ts";
-import { type Column, countColumn, nameColumn, tableSection } from "../components/table.tsx";
+import {
+  type Column,
+  column,
+  countColumn,
+  nameColumn,
+  tableSection,
+} from "../components/table.tsx";
 
 /** Shows the calls that were rejected in the last days. */
 const showRefusals: Handler = async (c, { refusals, environment }) => {
@@ -66,15 +72,11 @@ const COUNT_COLUMNS: readonly Column<RefusalCount>[] = [
 const LATEST_COLUMNS: readonly Column<Refusal>[] = [
   { head: "When", cell: ({ at }) => <At at={at} /> },
   { head: "Request", cell: ({ route }) => <code>{route}</code> },
-  {
-    head: "Answer",
-    class: "whole",
-    cell: (refusal) => [
-      codeOf(refusal),
-      refusal.code === IGNORED_PARAMETER ? ": " : " ",
-      refusal.message,
-    ],
-  },
+  column("Answer", { class: "whole" }, (refusal) => [
+    codeOf(refusal),
+    refusal.code === IGNORED_PARAMETER ? ": " : " ",
+    refusal.message,
+  ]),
   { head: "Agent", before: "agent", cell: ({ agent }) => agent ?? "–" },
   { head: "Client", before: "client", cell: ({ userAgent }) => userAgent ?? "–" },
   { head: "X-Request-Id", cell: ({ requestId }) => <code>{requestId}</code> },

@@ -11,7 +11,7 @@ import type { RateMatch } from "../../../domain/pricing/rates.ts";
 import { dayOf } from "../../../domain/core/time.ts";
 import { Money, Section } from "../components/elements.tsx";
 import { exactMoneyText, formatCount } from "../components/format.ts";
-import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
+import { type Column, countColumn, nameColumn, numberColumn, Table } from "../components/table.tsx";
 import type { RunData } from "./run_load.ts";
 import { addPath } from "../rate_card/paths.ts";
 import { MATCH_WORDS } from "../rate_card/prices_load.ts";
@@ -36,11 +36,7 @@ export function CostSection({ page, ownCall, family, isAdmin }: CostProps) {
 }
 
 const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
-  {
-    head: "Model",
-    isName: true,
-    cell: ({ model, provider }) => `${model ?? "(no model)"} ${provider ?? ""}`.trim(),
-  },
+  nameColumn("Model", ({ model, provider }) => `${model ?? "(no model)"} ${provider ?? ""}`.trim()),
   countColumn("Calls", ({ calls }) => calls, "call"),
   numberColumn("Input", ({ inputTokens }) => formatCount(inputTokens), "in"),
   numberColumn("Cached", ({ cachedInputTokens }) => formatCount(cachedInputTokens), "cached"),

@@ -1,7 +1,6 @@
 /** Reads the data of a run's page: the run, its steps, why it failed, and the runs around it in a list. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
-import { CONFIG_PER_PAGE } from "../../../domain/config/objects.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type {
   EventPosition,
@@ -19,6 +18,7 @@ import { traitsOf } from "../../../domain/runs/flags.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";
+import { readAll } from "../objects/known_values.tsx";
 import { callsOf, failureIn, loadBranches, type LoadedBranch, readEnd } from "./branches.ts";
 import {
   isFiltered,
@@ -64,9 +64,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     loadBranches(deps, team, run, family, view),
     agent === null ? null : deps.runList.page(team, { agent, from: null, to }, null, LATEST.usual),
     readIncidentsOfRun(deps, team, id),
-    run.checks.length === 0
-      ? null
-      : deps.objects(CHECKS).list(team, { limit: CONFIG_PER_PAGE.max, after: null }),
+    run.checks.length === 0 ? [] : readAll(deps.objects(CHECKS), team),
     isFailure(run.status) ? lastSuccess(deps, team, run) : null,
   ]);
   const latest = agentRuns?.rows ?? [];
@@ -116,7 +114,7 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     /** The latest incidents that it belongs to, oldest first. */
     incidents,
     /** Identifiers of the team's checks; empty for a run without results. */
-    checkIds: new Set(checks?.objects.map((check) => check.id ?? "")),
+    checkIds: new Set(checks.map((check) => check.id ?? "")),
     /** True if the run is about to change. */
     isLive,
     isAdmin: mayAdmin(principal),

@@ -11,7 +11,7 @@ import { fail } from "../../http/answer.ts";
 import { isSessionStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
 import { waitForChange } from "../../http/wait_for_change.ts";
-import { Ago, Done, KeyValues, Menu, TimeContext } from "../components/elements.tsx";
+import { Ago, Done, KeyValues, Menu, reloading, TimeContext } from "../components/elements.tsx";
 import { FormProblem } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { type DashboardPage, get, seeOther, showFormOnProblem, showPage } from "../layout/page.tsx";
@@ -146,22 +146,16 @@ function List({ data }: { readonly data: RunsData }) {
  * Returns the htmx attributes that reload the list: at most one request every 2 s, which waits for
  * a change. A failed or disconnected request changes nothing, and the next one is sent.
  */
-function followed({ query, change }: RunsData): Record<string, string> {
+function followed({ query, change }: RunsData) {
   if (!query.isLive) return {};
-  return {
-    "hx-get": query.path({ open: query.getAll("open"), seen: changeCursor(change) }),
-    "hx-trigger": "every 2s",
-    "hx-sync": "this:drop",
-    "hx-select": "#runs",
-    "hx-select-oob": "#foot",
-    "hx-swap": "outerHTML",
-    "hx-request": JSON.stringify({ timeout: 2 * TAIL_WAIT_MS }),
-  };
+  const path = query.path({ open: query.getAll("open"), seen: changeCursor(change) });
+  const timeout = JSON.stringify({ timeout: 2 * TAIL_WAIT_MS });
+  return { ...reloading("runs", path, 2, "#foot"), "hx-request": timeout };
 }
 
 /** Says how many runs the page has and how far back a search went, with the link to the next page. */
 function Foot({ data }: { readonly data: RunsData }) {
-  const { query, request, page: { rows, next, searchedTo }, nowMs } = data;
+  const { query, request, page: { rows, next, searchedTo } } = data;
   const from = request.isWindowDefault ? request.query.from : null;
   const older = next && query.path({ cursor: runsCursorText(next, from) });
   return (
@@ -169,14 +163,13 @@ function Foot({ data }: { readonly data: RunsData }) {
       {rows.length > 0 && <span>{captionOf(data)}</span>}
       {from !== null && (
         <span>
-          No index answers this query: searched since <Ago at={from} now={nowMs} />, or{" "}
+          No index answers this query: searched since <Ago at={from} />, or{" "}
           <a href={query.path({ since: "7d" })}>in the last 7 days</a>
         </span>
       )}
       {searchedTo !== null && (
         <span>
-          Searched back to <Ago at={searchedTo} now={nowMs} />{" "}
-          (<code>{formatInstant(searchedTo)}</code>)
+          Searched back to <Ago at={searchedTo} /> (<code>{formatInstant(searchedTo)}</code>)
         </span>
       )}
       {query.has("cursor") && <a class="btn small" href={query.path()}>Newest</a>}

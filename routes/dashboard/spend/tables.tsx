@@ -13,7 +13,14 @@ import {
   percentText,
   pluralOf,
 } from "../components/format.ts";
-import { type Column, countColumn, numberColumn, Table, TableRow } from "../components/table.tsx";
+import {
+  type Column,
+  column,
+  countColumn,
+  numberColumn,
+  Table,
+  TableRow,
+} from "../components/table.tsx";
 import { addPath } from "../rate_card/paths.ts";
 import { type GroupRow, shortName, type SpendView } from "./spend_view.ts";
 
@@ -144,11 +151,11 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
       )}
     </>
   )),
-  {
-    head: "Share",
-    class: "shares",
-    cell: ({ measures, all }) => <ShareBar part={measures.cost} all={all} />,
-  },
+  column(
+    "Share",
+    { class: "shares" },
+    ({ measures, all }) => <ShareBar part={measures.cost} all={all} />,
+  ),
   numberColumn("Runs", countOf("runs"), ({ measures }) => pluralOf(measures.runs, "run")),
   numberColumn("Successful", countOf("succeeded"), "successful"),
   numberColumn("Per successful run", ({ measures, runsKnown }) => {
@@ -242,13 +249,13 @@ const UNPRICED_COLUMNS: readonly Column<EstimatedModel>[] = [
   countColumn("Calls", ({ calls }) => calls, "call"),
   tokenColumn("Tokens in", "tokens in", ({ inputTokens }) => inputTokens),
   tokenColumn("Out", "out", ({ outputTokens }) => outputTokens),
-  {
-    head: "Estimate",
-    class: "words",
-    cell: ({ estimate, reason }) =>
+  column(
+    "Estimate",
+    { class: "words" },
+    ({ estimate, reason }) =>
       estimate === null
         ? reason === "no_tokens" ? "no token counts" : "no similar model"
         : ["about ", <Money of={estimate.cost} />, `, as ${modelKey(estimate.row)}`],
-  },
+  ),
   { head: "Seen", cell: ({ firstSeen, lastSeen }) => daysText(firstSeen, lastSeen) },
 ];

@@ -19,7 +19,7 @@ import {
 } from "../layout/page.tsx";
 import { teamPath, TEAMS_PATH } from "../layout/paths.ts";
 import { At, Crumbs } from "../components/elements.tsx";
-import { type Column, listPage, nameColumn, nextPath } from "../components/table.tsx";
+import { type Column, column, listPage, nameColumn, nextPath } from "../components/table.tsx";
 import { bodyOf, readTexts, type Texts } from "../components/form_fields.tsx";
 import { showSecret } from "../keys/key_page.tsx";
 import { teamState } from "../plan/team.tsx";
@@ -45,11 +45,11 @@ const COLUMNS: readonly Column<Team>[] = [
   { head: "Plan", cell: ({ tier, rate, limits }) => rate || limits ? `${tier}, own limits` : tier },
   { head: "State", cell: teamState },
   { head: "Owner", before: "owner", cell: ({ ownerEmail }) => ownerEmail ?? "–" },
-  {
-    head: "Created",
-    before: "created",
-    cell: ({ createdAt }) => createdAt === undefined ? "–" : <At at={createdAt} />,
-  },
+  column(
+    "Created",
+    { before: "created" },
+    ({ createdAt }) => createdAt === undefined ? "–" : <At at={createdAt} />,
+  ),
   { head: "Id", cell: ({ id }) => <code>{id}</code> },
 ];
 
