@@ -18,7 +18,9 @@ import { createBudgetGroups } from "../kv/budgets/groups.ts";
 import { RunGuard } from "../kv/budgets/guard.ts";
 import { createGuardedStore } from "../kv/budgets/objects.ts";
 import { pricedJudges } from "../domain/judges/judge_body.ts";
-import { createJudgeWork, type ModelCalls } from "../kv/judges/judge_work.ts";
+import { createCallSlots, type ModelCalls } from "../kv/judges/calls.ts";
+import { createJudgeWork } from "../kv/judges/judge_work.ts";
+import { createJudgeTrials } from "../kv/judges/trials.ts";
 import { readAccounts } from "../kv/judges/rows.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
 import { createJudgeLater } from "../kv/checks/judge.ts";
@@ -149,6 +151,8 @@ export function createService(options: ServiceOptions) {
   const runs = createRunStore(store, rateCards, knownAgents);
   const scores = createScoreStore(store);
   const { models = NO_MODELS } = options;
+  /** Dependencies of calls of models. */
+  const ofCalls = { store, models, cards: rateCards, slots: createCallSlots(models), now };
   const work = new WorkLoop({
     store: createWorkStore(store, options.absenceMs ?? ABSENCE_MS),
     handlers: [
@@ -178,14 +182,11 @@ export function createService(options: ServiceOptions) {
         log,
       }),
       createJudgeWork({
-        store,
-        models,
-        cards: rateCards,
+        ...ofCalls,
         runs,
         scores,
         region,
         onChanged: (team, runs) => updater.notifier.notify(team, runs),
-        now,
         log,
       }),
       repricing.handler,
@@ -230,6 +231,7 @@ export function createService(options: ServiceOptions) {
     monitors: createMonitorStore(objects),
     judgeAccounts: ({ id }, slugs) => readAccounts(store, id, slugs, now()),
     checkStats: createCheckStatsStore(store, now),
+    judgeTrials: createJudgeTrials({ ...ofCalls, stopping: leaving.signal }),
     checkTrial: createCheckTrialStore({ store, now }),
     patterns: store.patterns,
     objects: createObjectStores(objects, {

@@ -3,7 +3,7 @@ import type { Turn } from "../runtime/loop.ts";
 import type { Timers } from "../runtime/deadlines.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import type { MetricFamily } from "../runtime/metrics.ts";
-import type { ModelCalls } from "../kv/judges/judge_work.ts";
+import type { ModelCalls } from "../kv/judges/calls.ts";
 import type { SealKeys } from "../kv/channels/seal.ts";
 import type { StoreRefused } from "../kv/refused.ts";
 import type { Store } from "../kv/store.ts";

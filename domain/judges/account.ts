@@ -107,7 +107,7 @@ export function hold(
   const cap = picodollars(dailyUsd);
   if (call.amount > cap) return "too_dear";
   if (current.spent + heldOf(current) + call.amount > cap) return "budget";
-  const held = { ...call, day: current.day };
+  const held = { name: call.name, day: current.day, amount: call.amount };
   return { account: { ...current, holds: [...current.holds, held] }, hold: held };
 }
 

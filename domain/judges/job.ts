@@ -234,7 +234,7 @@ export const RETRY_AFTER_MS_MAX = 3_600_000;
 const BLOCKING: ReadonlySet<number> = new Set([401, 402, 403, 404]);
 
 /** Reason of a judge whose model gives more tokens than asked for, so that no hold is a bound. */
-const LIMIT_IGNORED = "limit_ignored";
+export const LIMIT_IGNORED = "limit_ignored";
 
 /**
  * Ends a claimed try.

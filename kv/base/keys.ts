@@ -297,10 +297,10 @@ export const keys = {
   runIncidents: (team: TeamId, run: RunId) => ["run", run, team, "incidents"],
   /** Account of a judge; see `domain/judges/account.ts`. */
   judgeAccount: (team: TeamId, slug: string) => ["judge_account", team, slug],
-  /** All jobs of judges for a run. */
-  judgeJobs: (team: TeamId, run: RunId) => ["judge_job", run, team],
-  /** The job of a judge for a run. It outlives the run until its cost is in the ledger. */
-  judgeJob: (team: TeamId, run: RunId, slug: string) => ["judge_job", run, team, slug],
+  /**
+   * The job of a judge for a run, or of a trial. It outlives the run until its cost is in the ledger.
+   */
+  judgeJob: (team: TeamId, run: RunId, name: string) => ["judge_job", run, team, name],
   /** Results of checks; see `kv/checks/results.ts`. */
   checkResults: (team: TeamId, run: RunId) => ["run", run, team, "checks"],
   /** All counts of results of a team. */

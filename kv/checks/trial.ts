@@ -4,7 +4,13 @@
  * @module
  */
 import { compile } from "../../domain/checks/compile.ts";
-import { checksOf, judge, type JudgingCheck, neededFacts } from "../../domain/checks/judge.ts";
+import {
+  checksOf,
+  judge,
+  type JudgingCheck,
+  neededFacts,
+  type RunChoice,
+} from "../../domain/checks/judge.ts";
 import { type CheckTrial, TRIAL, type TrialResult } from "../../domain/checks/store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { appliesToAgent } from "../../domain/config/objects.ts";
@@ -119,7 +125,7 @@ async function judgeLatest(
 ): Promise<boolean> {
   const { store, team, check: { settings }, scope, judged } = trying;
   if (agent !== null && !appliesToAgent(settings.agents, agent)) return true;
-  const query = queryOf(trying.check, agent);
+  const query = queryOf(settings, agent);
   let after: RunPosition | null = null;
   for (let seen = 0; seen < TRIAL_READS.runsMax; seen += RUNS_PER_READ.listed) {
     const { runs, next } = await listRuns(trying, query, after);
@@ -149,8 +155,8 @@ function listRuns(trying: Trying, query: RunsQuery, after: RunPosition | null) {
   });
 }
 
-/** Returns a query that lists all runs that a check applies to, and few others. */
-function queryOf({ settings }: JudgingCheck, agent: string | null): RunsQuery {
+/** Returns a query that lists all runs that a check or a judge applies to, and few others. */
+export function queryOf(settings: RunChoice, agent: string | null): RunsQuery {
   const only = <Word>(words: readonly Word[]) => words.length === 1 ? words[0] : undefined;
   const [name, status, kind, feature] = [
     agent ?? only(settings.agents.filter((pattern) => !pattern.endsWith("*"))),

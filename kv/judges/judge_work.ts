@@ -8,7 +8,6 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import {
   type Region,
   type RunId,
@@ -16,49 +15,29 @@ import {
   type TeamId,
   uuid7Hex,
 } from "../../domain/core/ids.ts";
-import { utf8Bytes } from "../../domain/core/raw_json.ts";
-import { worstCase } from "../../domain/judges/account.ts";
-import { ANSWER_PROBLEMS } from "../../domain/judges/answer.ts";
-import type { Connection } from "../../domain/judges/connection.ts";
 import {
   afterCall,
-  type CallOutcome,
   claimTry,
   ended,
   type JudgeJob,
   ledgerName,
   nextStep,
 } from "../../domain/judges/job.ts";
-import { judgeAgent, JUDGES_MAX, type JudgeSettings } from "../../domain/judges/judge.ts";
-import { requestBody } from "../../domain/judges/prompt.ts";
-import type { RateCards } from "../../domain/pricing/rate_card.ts";
-import type { RateRow } from "../../domain/pricing/rates.ts";
+import { type Judge, judgeAgent, JUDGES_MAX } from "../../domain/judges/judge.ts";
+import { afterTrial } from "../../domain/judges/trial.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
-import { FAILURE_PAUSE_MS, type JobDeps, jobLine } from "../../runtime/loop.ts";
+import { type JobDeps, jobLine } from "../../runtime/loop.ts";
 import { keys } from "../base/keys.ts";
 import type { ScoreStore } from "../runs/scores.ts";
-import { getValue, newRowName, type Store } from "../store.ts";
+import { getValue } from "../store.ts";
+import { type CallDeps, type JobState, planCall, storeOutcome } from "./calls.ts";
 import { readJob, type StoredJob, writeJob } from "./rows.ts";
 import { JUDGE_SOURCE, readSubject, type Subject } from "./subject.ts";
 
-/** Calls models; see `outbound/models.ts`. */
-export interface ModelCalls {
-  readonly connections: readonly Connection[];
-  call(
-    connection: Connection,
-    body: string,
-    settings: Pick<JudgeSettings, "result" | "passAt">,
-    signal: AbortSignal,
-  ): Promise<CallOutcome>;
-}
-
 /** Dependencies of the work. */
-export interface JudgeWorkDeps extends JobDeps {
-  readonly store: Store;
-  readonly models: ModelCalls;
-  readonly cards: RateCards;
+export interface JudgeWorkDeps extends JobDeps, CallDeps {
   readonly runs: Pick<RunStore, "heartbeat">;
   readonly scores: Pick<ScoreStore, "add">;
   readonly region: Region;
@@ -66,46 +45,34 @@ export interface JudgeWorkDeps extends JobDeps {
   readonly onChanged: (team: TeamId, runs: readonly RunId[]) => void;
 }
 
-/** Calls of one connection at once. */
-const CALLS_MAX = 4;
-
 /** Milliseconds until a job looks again that waits for a free call of its connection. */
 const BUSY_MS = 1_000;
 
 /** Milliseconds until a job looks again whose connection this process lacks. */
 const LACKING_MS = 60_000;
 
-/** Times that the outcome of a call is stored, because its hold counts as spent otherwise. */
-const STORE_ATTEMPTS = 5;
-
 /** Creates the handler. */
 export function createJudgeWork(deps: JudgeWorkDeps): WorkHandler {
-  const underWay = new Map<string, number>();
   return {
     kind: "judge",
     async look(rows, _, stopping) {
-      for (const row of rows) await new JudgeTask(deps, underWay, row, stopping).step();
+      for (const row of rows) await new JudgeTask(deps, row, stopping).step();
       return [];
     },
   };
 }
 
+/** A run that is judged, not skipped. */
+type CallableSubject = { readonly [Part in keyof Subject]: NonNullable<Subject[Part]> };
+
 /** One look at a run by a judge. */
 class JudgeTask {
   readonly #deps: JudgeWorkDeps;
-  /** Calls under way, by connection. */
-  readonly #underWay: Map<string, number>;
   readonly #row: Work;
   readonly #stopping: AbortSignal;
 
-  constructor(
-    deps: JudgeWorkDeps,
-    underWay: Map<string, number>,
-    row: Work,
-    stopping: AbortSignal,
-  ) {
+  constructor(deps: JudgeWorkDeps, row: Work, stopping: AbortSignal) {
     this.#deps = deps;
-    this.#underWay = underWay;
     this.#row = row;
     this.#stopping = stopping;
   }
@@ -116,9 +83,10 @@ class JudgeTask {
     const stored = await readJob(store, this.#row);
     if (stored.due.versionstamp === null) return;
     const nowMs = now();
-    const { job, account } = stored;
-    const isClaimed = job !== null && job.claim !== null;
-    const subject = isClaimed ? null : await readSubject(store, stored, nowMs);
+    const { job, account, trial } = stored;
+    // Of a trial only what it has not ended itself is left to do.
+    const isOpen = trial === null && (job === null || job.claim === null);
+    const subject = isOpen ? await this.#subject(stored, nowMs) : null;
     if (subject === "gone") return await this.#removed(stored, nowMs);
     const step = nextStep(job, subject?.fresh ?? null, account, nowMs);
     switch (step.kind) {
@@ -127,16 +95,25 @@ class JudgeTask {
       case "lost": {
         const state = { job: step.job, account };
         const name = step.claim.hold.name;
-        const after = afterCall(state, name, { kind: "lost" }, null, nowMs);
+        const end = trial === null ? afterCall : afterTrial;
+        const after = end(state, name, { kind: "lost" }, null, nowMs);
         return await this.#write(stored, after ?? { nextAt: nowMs });
       }
       case "tell":
-        return await this.#tell(stored, step.job);
+        return await this.#tell(stored, step.job, trial !== null);
       case "kept":
+        if (trial !== null) return await this.#write(stored, { job: null, nextAt: null });
         return await this.#keep(stored, subject);
       case "call":
         if (subject !== null) await this.#call(stored, step.job, subject, nowMs);
     }
+  }
+
+  async #subject(stored: StoredJob, nowMs: number) {
+    const { store } = this.#deps;
+    const { team, slug } = stored;
+    const judge = await getValue<Judge>(store, keys.configObject(team, "judge", slug));
+    return await readSubject(store, stored, judge, nowMs);
   }
 
   async #write(stored: StoredJob, write: Parameters<typeof writeJob>[2]): Promise<void> {
@@ -168,44 +145,46 @@ class JudgeTask {
     { fresh, judge, prompt }: Subject,
     nowMs: number,
   ): Promise<void> {
-    const { cards, log, models, store } = this.#deps;
+    const { log, slots } = this.#deps;
     if (fresh.end !== null) return await this.#skip(stored, job, fresh, nowMs);
     if (judge === null || prompt === null) return;
-    const { settings } = judge;
-    const connection = models.connections.find(({ name }) => name === settings.connection);
-    if (connection === undefined) {
-      const work = `Judge ${judge.slug} of team ${stored.team} waits for its connection ` +
-        `${JSON.stringify(settings.connection)}, which RUNLEDGER_LLM lacks`;
+    const { settings: { connection: name }, slug } = judge;
+    const slot = slots.get(name);
+    if (slot === undefined) {
+      const work = `Judge ${slug} of team ${stored.team} waits for its connection ` +
+        `${JSON.stringify(name)}, which RUNLEDGER_LLM lacks`;
       log(jobLine(nowMs, { work }));
       return await this.#write(stored, { nextAt: nowMs + LACKING_MS });
     }
-    if ((this.#underWay.get(connection.name) ?? 0) >= CALLS_MAX) {
-      return await this.#write(stored, { nextAt: nowMs + BUSY_MS });
-    }
-    const card = await cards.card({ id: stored.team });
-    const row = card.find(settings.connection, settings.model, nowMs)?.row;
-    if (row === undefined) {
-      const unpriced = ended(fresh, { state: "skipped", reason: "unpriced" }, nowMs);
-      return await this.#skip(stored, job, unpriced, nowMs);
-    }
-    const complaint = job.problem === null ? null : ANSWER_PROBLEMS[job.problem];
-    const body = requestBody(prompt, job.form, connection.outputLimit, complaint);
-    const amount = worstCase(row, utf8Bytes(body), settings.maxOutputTokens);
-    const call = { name: newRowName(), amount };
-    const { account } = stored;
-    const claimed = claimTry({ job, account }, call, settings.dailyUsd, nowMs);
-    this.#count(connection, 1);
+    if (!slot.hasRoom(stored.team)) return await this.#write(stored, { nextAt: nowMs + BUSY_MS });
+    const release = await slot.take(stored.team, this.#stopping);
     try {
-      if (!await writeJob(store, stored, claimed) || claimed.job.claim === null) return;
-      const outcome = await models.call(connection, body, settings, this.#stopping);
-      await this.#store(claimed.nextAt, call.name, outcome, row);
+      await this.#callModel(stored, job, { fresh, judge, prompt }, nowMs);
     } finally {
-      this.#count(connection, -1);
+      release();
     }
   }
 
-  #count({ name }: Connection, by: number): void {
-    this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + by);
+  /** Claims a call, makes it, and stores its outcome. */
+  async #callModel(
+    stored: StoredJob,
+    job: JudgeJob,
+    { fresh, judge: { settings }, prompt }: CallableSubject,
+    nowMs: number,
+  ): Promise<void> {
+    const { now, store } = this.#deps;
+    const call = await planCall(this.#deps, stored.team, settings, job, prompt);
+    if (call === null) {
+      const unpriced = ended(fresh, { state: "skipped", reason: "unpriced" }, nowMs);
+      return await this.#skip(stored, job, unpriced, nowMs);
+    }
+    const { account } = stored;
+    const claimed = claimTry({ job, account }, call, settings.dailyUsd, nowMs);
+    if (!await writeJob(store, stored, claimed) || claimed.job.claim === null) return;
+    const outcome = await call.send(this.#stopping);
+    const filed = { ...this.#row, at: claimed.nextAt };
+    const plan = (state: JobState) => afterCall(state, call.name, outcome, call.price, now());
+    await storeOutcome(store, filed, plan);
   }
 
   /** Ends a job without a call. What earlier calls cost is told. */
@@ -221,30 +200,9 @@ class JudgeTask {
   }
 
   /**
-   * Stores the outcome of a call. Other jobs change the account meanwhile, so it is read again.
-   *
-   * @param at time of the row of the work queue that the claim filed
-   */
-  async #store(at: number, name: string, outcome: CallOutcome, row: RateRow): Promise<void> {
-    const { store, now } = this.#deps;
-    for (let attempt = 1;; attempt++) {
-      try {
-        const stored = await readJob(store, { ...this.#row, at });
-        const { job, account } = stored;
-        if (job === null || stored.due.versionstamp === null) return;
-        const after = afterCall({ job, account }, name, outcome, row, now());
-        if (after === null || await writeJob(store, stored, after)) return;
-      } catch (error) {
-        if (!(error instanceof StorageUnavailable) || attempt >= STORE_ATTEMPTS) throw error;
-        await new Promise((resolve) => setTimeout(resolve, FAILURE_PAUSE_MS));
-      }
-    }
-  }
-
-  /**
    * Adds the score and the cost of an ended job to the ledger.
    *
-   * @param isRemoved true if the run is removed; then the job is too
+   * @param isRemoved true for a trial, and if the run is removed; then the job is too
    */
   async #tell(stored: StoredJob, job: JudgeJob, isRemoved = false): Promise<void> {
     const { store, runs, scores, region, now } = this.#deps;

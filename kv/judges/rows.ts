@@ -13,21 +13,36 @@ import { getAll, getMany, type Store } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
 import { workKey, workSet } from "../work/store.ts";
 
-/** A run and a judge, which the name of a row of the work queue tells. */
+/** Name of a job, as a row of the work queue has it. */
 export interface JobName {
   readonly run: RunId;
+  /** Slug of the judge. */
   readonly slug: string;
+  /** Unique name of a trial; null for the job that gives the run its result. */
+  readonly trial: string | null;
 }
 
 /** Returns the row of the work queue at which a judge looks at a run. */
-export function judgeWork(team: TeamId, { run, slug }: JobName, at: number): KvSet {
-  return workSet({ at, kind: "judge", team, name: `${run} ${slug}` });
+export function judgeWork(team: TeamId, job: JobName, at: number): KvSet {
+  return workSet(judgeRow(team, job, at));
 }
 
-/** Returns the run and the judge of a row of the work queue. */
-export function jobNameOf({ name }: Pick<Work, "name">): JobName {
-  const [run = "", slug = ""] = name.split(" ");
-  return { run: run as RunId, slug };
+/** A row of the work queue. */
+export type JudgeRow = Omit<Work, "failures">;
+
+/** Returns the row of the work queue of a job. */
+export function judgeRow(team: TeamId, job: JobName, at: number): JudgeRow {
+  return { at, kind: "judge", team, name: `${job.run} ${judgeAndTrial(job)}` };
+}
+
+function judgeAndTrial({ slug, trial }: JobName): string {
+  return trial === null ? slug : `${slug} ${trial}`;
+}
+
+/** Reads the name of a row of the work queue. */
+function jobNameOf({ name }: Pick<Work, "name">): JobName {
+  const [run = "", slug = "", trial = null] = name.split(" ");
+  return { run: run as RunId, slug, trial };
 }
 
 /** A job as it is stored, with the rows that protect its next step. */
@@ -42,12 +57,15 @@ export interface StoredJob extends JobName {
 }
 
 /** Reads a job, its account and a row of the work queue, from one snapshot. */
-export async function readJob(store: Store, row: Omit<Work, "failures">): Promise<StoredJob> {
+export async function readJob(
+  store: Store,
+  row: JudgeRow,
+): Promise<StoredJob> {
   const { team } = row;
   const name = jobNameOf(row);
   const [due, jobRow, accountRow] = await getMany(store, [
     workKey(row),
-    keys.judgeJob(team, name.run, name.slug),
+    keys.judgeJob(team, name.run, judgeAndTrial(name)),
     keys.judgeAccount(team, name.slug),
   ]) as [Deno.KvEntryMaybe<unknown>, Deno.KvEntryMaybe<unknown>, Deno.KvEntryMaybe<unknown>];
   const job = jobRow.value as JudgeJob | null;
@@ -68,10 +86,11 @@ export interface JobWrite {
 /** Commits a step; returns false if anything that it was planned from has changed since. */
 export async function writeJob(
   store: Store,
-  { team, run, slug, due, jobRow, accountRow }: StoredJob,
+  stored: StoredJob,
   { job, account, nextAt }: JobWrite,
 ): Promise<boolean> {
-  const next = nextAt === null ? [] : [judgeWork(team, { run, slug }, nextAt)];
+  const { team, due, jobRow, accountRow } = stored;
+  const next = nextAt === null ? [] : [judgeWork(team, stored, nextAt)];
   const isSame = next.some(({ key }) => key.join() === due.key.join());
   const version = await store.writer.commit({
     team,

@@ -17,6 +17,7 @@ import {
   promptOf,
   readRubric,
 } from "../../domain/judges/prompt.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { errorOf } from "../../domain/runs/run.ts";
 import { closeArrivalOf } from "../../domain/runs/summary.ts";
 import { closedRunOf, readFacts, type RunToJudge } from "../checks/facts.ts";
@@ -24,9 +25,8 @@ import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { isStored, type ReadHead, readHead } from "../runs/heads.ts";
 import { readScores } from "../runs/scores.ts";
 import { withTexts } from "../runs/texts.ts";
-import { getValue, type Store } from "../store.ts";
-import { keys } from "../base/keys.ts";
-import type { StoredJob } from "./rows.ts";
+import type { Store } from "../store.ts";
+import type { JobName } from "./rows.ts";
 
 /** Source of the scores of judges. */
 export const JUDGE_SOURCE = "judge";
@@ -44,19 +44,20 @@ export interface Subject {
 /**
  * Reads what a judge asks about a run.
  *
+ * @param judge the judge; null if it is deleted
  * @returns `gone` for a removed run; null for one that is open, or whose cost is not final yet: the
  * projection files the job again
  */
 export async function readSubject(
   store: Store,
-  { team, run: id, slug }: StoredJob,
+  { team, run: id, slug }: Pick<JobName, "run" | "slug"> & { readonly team: TeamId },
+  judge: Judge | null,
   nowMs: number,
 ): Promise<Subject | "gone" | null> {
   const head = await withTexts(await readHead({ store, team, id }));
   if (!isStored(head.head)) return "gone";
   if (!isClosed(head)) return null;
   const { revision } = head.summary;
-  const judge = await getValue<Judge>(store, keys.configObject(team, "judge", slug));
   const closedAt = closeArrivalOf(head.summary);
   const { id: judgeId, version } = judge ?? { id: null, version: 0 };
   const jobOf = (digest: string) =>

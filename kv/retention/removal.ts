@@ -92,7 +92,9 @@ async function removeRun(
         // The looks at its incidents remove it from them.
         ...incidents.map((name) => workSet({ at: nowMs, kind: "incident", team, name })),
         // Those of judges remove their jobs, once what these cost is in the ledger.
-        ...(summary?.judges ?? []).map((slug) => judgeWork(team, { run: id, slug }, nowMs)),
+        ...(summary?.judges ?? []).map((slug) =>
+          judgeWork(team, { run: id, slug, trial: null }, nowMs)
+        ),
       ],
       deletes: [
         ...tombstone === null ? inserted : [],

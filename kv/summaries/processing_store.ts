@@ -161,7 +161,7 @@ function planJudging(
   return {
     slugs: [...slugs].sort(),
     sets: due.map(({ judge: { slug }, at }) =>
-      judgeWork(team, { run: id, slug }, Math.max(at, nowMs))
+      judgeWork(team, { run: id, slug, trial: null }, Math.max(at, nowMs))
     ),
   };
 }

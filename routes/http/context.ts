@@ -37,6 +37,7 @@ import type { RunGuard } from "../../kv/budgets/guard.ts";
 import type { CheckStatsStore } from "../../kv/checks/stats.ts";
 import type { RulePreviews } from "../../kv/alerts/preview.ts";
 import type { ObjectStores } from "../../kv/config/store.ts";
+import type { JudgeTrials } from "../../kv/judges/trials.ts";
 import type { CheckTrialStore } from "../../kv/checks/trial.ts";
 import type { MonitorStore } from "../../kv/monitors/store.ts";
 import type { RefusalStore } from "../../kv/refusals/refusal_store.ts";
@@ -157,6 +158,7 @@ export interface AppDeps {
     team: Pick<Principal["team"], "id">,
     slugs: readonly string[],
   ) => Promise<readonly JudgeAccount[]>;
+  readonly judgeTrials: JudgeTrials;
   /** Stores of configured objects. */
   readonly objects: ObjectStores;
   readonly rulePreviews: RulePreviews;

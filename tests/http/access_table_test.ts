@@ -34,6 +34,7 @@ const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: 
   "PUT /v1/rules/:slug": { body: RULE },
   "PUT /v1/checks/:slug": { body: CHECK },
   "PUT /v1/judges/:slug": { body: JUDGE },
+  "POST /v1/judges/try": { body: { judge: JUDGE, estimate: true } },
   "POST /v1/checks/try": { body: { check: CHECK } },
   "PUT /v1/channels/:slug": { body: CHANNEL },
   "PUT /v1/silences/:slug": { body: SILENCE },

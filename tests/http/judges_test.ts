@@ -246,6 +246,107 @@ Deno.test("judges: a process that ends during a call loses its answer, and count
   assertEquals(j.server.requests.length, 2);
 });
 
+/** Tries the judge; returns the response, and the results as `state reason`. */
+async function tryJudge(j: JudgeHarness, fields: object = {}, judge: object = {}) {
+  const body = { judge: { ...BODY, slug: "helpful", ...judge }, ...fields };
+  const { status, json, text } = await j.h.request("POST", "/v1/judges/try", { body });
+  assertEquals(status, 200, text);
+  await j.work();
+  const states = json.runs.map(({ state, reason }: Record<string, string>) => `${state} ${reason}`);
+  return { json, states };
+}
+
+/** Costs of the calls of a judge in the ledger. */
+async function paid(j: JudgeHarness, slug = "helpful"): Promise<number[]> {
+  const { runs } = await j.read(`/v1/runs?agent=judge%3A${slug}`);
+  return runs.map(({ cost_usd }: { cost_usd: number }) => cost_usd);
+}
+
+Deno.test("try: an estimate calls nobody; a trial pays, and leaves the runs as they are", async () => {
+  await using j = await JudgeHarness.open({ enabled: false });
+  const [first, second] = [await j.run(), await j.run()];
+  await j.run(null);
+  const estimate = await tryJudge(j, { estimate: true });
+  assertEquals(estimate.states, ["skipped no_output", "pending null", "pending null"]);
+  const { cost_max_usd, cost_usd, left_usd } = estimate.json;
+  assert(cost_max_usd > 0.002 && cost_max_usd < 0.1, cost_max_usd);
+  assertEquals([cost_usd, left_usd, j.server.requests.length], [0, 1, 0]);
+  // A run that would not be in the sample is tried.
+  const { json } = await tryJudge(j, { run_ids: [first] }, { sample: 1e-9 });
+  const [{ run_id, state, score, reasoning }] = json.runs;
+  assertEquals([run_id, state, score, reasoning], [first, "done", 1, "worth 5"]);
+  assertEquals([json.cost_usd, json.left_usd], [0.00012, 0.99988]);
+  const latest = await tryJudge(j, { last: 2 }, { statuses: ["success"] });
+  assertEquals(
+    latest.json.runs.map((run: { run_id: string }) => run.run_id).includes(second),
+    true,
+  );
+  assertEquals(await paid(j), [0.00012, 0.00012]);
+  const { scores, judge_results } = await j.read(`/v1/runs/${first}`);
+  assertEquals([scores, judge_results], [[], []]);
+  assertEquals(await rowsBelow(j.h, ["judge_job"]), []);
+  assertEquals((await verifyStore(j.h.store)).differences, []);
+});
+
+Deno.test("try: the cap of the stored judge holds, also for a judge that asks for more", async () => {
+  await using j = await JudgeHarness.open({ daily_usd: 0.003, max_output_tokens: 16 });
+  j.server.behavior = judged(5, null);
+  await j.run();
+  const { states, json } = await tryJudge(j, { last: 3 }, {
+    daily_usd: 100,
+    max_output_tokens: 16,
+  });
+  assertEquals([states, json.cost_usd], [["skipped budget"], 0]);
+  assertEquals(j.server.requests.length, 1);
+  const other = await tryJudge(j, {}, { slug: "other", max_output_tokens: 16 });
+  assertEquals(other.states, ["done null"]);
+  assertEquals(await paid(j, "other"), [other.json.cost_usd]);
+});
+
+Deno.test("try: a refused, a lost and a useless answer are shown and never repeated", async () => {
+  await using j = await JudgeHarness.open({ enabled: false }, {}, 50);
+  await j.run();
+  const cases = [
+    [answer(401), "failed http_401", 1],
+    [answer(429), "failed http_429", 1],
+    [SILENT, "failed timeout", 1],
+    [answer(200, {}, completion("no judgement")), "failed bad_json", 1],
+    // Only another form of the answer is asked for, as in earnest.
+    [answer(400), "failed http_400", 3],
+  ] as const;
+  for (const [behavior, state, requests] of cases) {
+    const before = j.server.requests.length;
+    j.server.behavior = behavior;
+    assertEquals((await tryJudge(j)).states, [state]);
+    assertEquals(j.server.requests.length - before, requests, state);
+  }
+  assertEquals((await j.read("/v1/judges/helpful")).blocked_reason, null);
+  assertEquals((await j.read("/v1/judges/helpful")).spent_usd, sum(await paid(j)));
+});
+
+Deno.test("try: a process that ends during a call pays for it once", async () => {
+  await using j = await JudgeHarness.open({ enabled: false });
+  await j.run();
+  j.dies = true;
+  const body = { judge: { ...BODY, slug: "helpful" } };
+  assertEquals((await j.h.request("POST", "/v1/judges/try", { body })).status, 500);
+  j.dies = false;
+  const { held_usd } = await j.read("/v1/judges/helpful");
+  assert(held_usd > 0.001);
+  assertEquals(await paid(j), []);
+  for (let look = 0; look < 3; look++) {
+    j.h.nowMs += 600_000;
+    await j.work();
+  }
+  assertEquals(await paid(j), [held_usd]);
+  assertEquals(await rowsBelow(j.h, ["judge_job"]), []);
+  assertEquals(await rowsBelow(j.h, ["work", "run"]), []);
+});
+
+function sum(costs: readonly number[]): number {
+  return Number(costs.reduce((total, cost) => total + cost, 0).toFixed(12));
+}
+
 async function rowsBelow({ store }: Harness, prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
   return (await listRows(store, { prefix })).map(({ key }) => key);
 }

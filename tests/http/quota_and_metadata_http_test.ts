@@ -57,6 +57,7 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/pauses/ops", ["GET", "HEAD", "PUT", "DELETE"]],
   ["/v1/judges", ["GET", "HEAD"]],
   ["/v1/judges/ops", ["GET", "HEAD", "PUT", "DELETE"]],
+  ["/v1/judges/try", ["GET", "HEAD", "PUT", "DELETE", "POST"]],
   ["/v1/rules", ["GET", "HEAD"]],
   ["/v1/rules/ops", ["GET", "HEAD", "PUT", "DELETE"]],
   ["/v1/silences", ["GET", "HEAD"]],

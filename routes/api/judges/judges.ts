@@ -4,6 +4,20 @@ import { heldOf, type JudgeAccount } from "../../../domain/judges/account.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { versionName } from "../../../domain/judges/job.ts";
 import type { JudgeSettings } from "../../../domain/judges/judge.ts";
+import {
+  JUDGE_TRIAL,
+  judgeTrialBody,
+  type JudgeTrialResult,
+  parseJudgeTrial,
+  TRIAL_ENDED,
+  type TriedRun,
+} from "../../../domain/judges/trial.ts";
+import type { Picodollars } from "../../../domain/pricing/money.ts";
+import { teamKey } from "../../http/access.ts";
+import { answer, fail } from "../../http/answer.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
+import { JUDGE_RESULT } from "../runs/run_json.ts";
+import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { objectEndpoints, settingsFields, type ShownObject } from "../objects.ts";
 import * as shape from "../../openapi/wire.ts";
 
@@ -34,8 +48,7 @@ const SENT = {
   description: "Answers that help",
 };
 
-/** Endpoints of `/v1/judges`. */
-export const JUDGE_ENDPOINTS = objectEndpoints<JudgeSettings, JudgeSettings, Spending>({
+const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, Spending>({
   of: JUDGES,
   tag: "Judges",
   name: "Judge",
@@ -69,3 +82,86 @@ export const JUDGE_ENDPOINTS = objectEndpoints<JudgeSettings, JudgeSettings, Spe
     more: { account: { day: "2026-11-21", spent: 0n, holds: [], blocked: null } },
   },
 });
+
+const triedRun = shape.objectValue<TriedRun>("TriedRun", {
+  run_id: shape.idValue("run")("run"),
+  ...JUDGE_RESULT,
+  cost_max_usd: shape.dollarsValue.orNull(
+    "costMax",
+    "The most that its call can cost; null for a run that is skipped.",
+  ),
+});
+
+/** Response of `POST /v1/judges/try`. */
+const trialValue = shape.objectValue<JudgeTrialResult>("JudgeTrial", {
+  runs: shape.listValue(triedRun)("runs", "The runs, newest first or as named."),
+  cost_max_usd: shape.dollarsValue(
+    ({ runs }) => sum(runs.map(({ costMax }) => costMax ?? 0n)),
+    "The most that all calls can cost.",
+  ),
+  cost_usd: shape.dollarsValue(
+    ({ runs }) => sum(runs.map(({ cost }) => cost)),
+    "Cost of the calls.",
+  ),
+  left_usd: shape.dollarsValue("left", "What the judge may still spend on this UTC day."),
+});
+
+function sum(amounts: readonly Picodollars[]): Picodollars {
+  return amounts.reduce((total, amount) => total + amount, 0n);
+}
+
+/** Endpoints of `/v1/judges`. */
+export const JUDGE_ENDPOINTS = [
+  ...OBJECTS,
+  ...endpoints("Judges", {
+    tryJudge: {
+      route: "POST /v1/judges/try",
+      access: teamKey("admin"),
+      handler: async (c, { judgeTrials }) => {
+        const trial = parseJudgeTrial(c.get("body"));
+        if (!trial.ok) return fail(c, trial.problem);
+        const result = await judgeTrials.try(c.get("principal").team, trial.value);
+        if (result === null) return fail(c, NO_SUCH_RUN);
+        if (!result.ok) return fail(c, result.problem);
+        return answer(c, 200, trialValue.write(result.value));
+      },
+      summary: "Try a judge",
+      description: "Judges stored runs and stores no result on them. The calls are paid from the " +
+        "judge's cap and are in the ledger. With `estimate` it calls no model. It takes " +
+        `${JUDGE_TRIAL.msMax / 1_000} s at most and repeats nothing: a call that has not ended ` +
+        `then is \`${TRIAL_ENDED}\` and costs its worst case.`,
+      body: judgeTrialBody.meta({ id: "JudgeTrialRequest" }),
+      answers: ok("The results.", trialValue),
+      errors: ["missing_field", "not_found"],
+      idempotency: "none",
+      example: {
+        body: { judge: SENT, last: 10, estimate: true },
+        answer: {
+          runs: [{
+            run_id: "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001",
+            judge: "try",
+            version: 0,
+            state: "pending",
+            reason: null,
+            value: null,
+            score: null,
+            passed: null,
+            reasoning: null,
+            model: "gpt-5-mini",
+            cost_usd: 0,
+            cost_estimated: false,
+            latency_ms: null,
+            attempts: 0,
+            at: null,
+            revision: 1,
+            cost_max_usd: 0.002547,
+          }],
+          cost_max_usd: 0.002547,
+          cost_usd: 0,
+          left_usd: 1,
+        },
+        needs: ["openRun", "appendEvents", "finishRun"],
+      },
+    },
+  }),
+];

@@ -234,7 +234,8 @@ const checkResult = shape.objectValue<CheckResult>("CheckResult", {
   revision: shape.countValue("revision", "Revision of the cost that was judged."),
 });
 
-const judgeResult = shape.objectValue<JudgeResult>("JudgeResult", {
+/** Fields of the result of a judge. */
+export const JUDGE_RESULT: shape.WireFields<JudgeResult> = {
   judge: shape.wire<string>(configSlug)("judge", "Slug of the judge."),
   version: shape.countValue.orNull("version", "Version of the judge; null before its first look."),
   state: shape.oneOfValue("JudgeState", JUDGE_STATES)(
@@ -259,7 +260,9 @@ const judgeResult = shape.objectValue<JudgeResult>("JudgeResult", {
   attempts: shape.countValue("tries", "Calls so far."),
   at: shape.instantValue.orNull("at", "Time of the end."),
   revision: shape.countValue.orNull("revision", "Revision of the cost that was judged."),
-});
+};
+
+const judgeResult = shape.objectValue("JudgeResult", JUDGE_RESULT);
 
 const runTrace = shape.objectValue<RunTrace>("RunTrace", {
   agent: shape.textValue.orNull("agent", "Name of its agent so far, also while the run has none."),

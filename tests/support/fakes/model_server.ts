@@ -3,7 +3,7 @@
  * answer.
  */
 import { parseConnections } from "../../../domain/judges/connection.ts";
-import type { ModelCalls } from "../../../kv/judges/judge_work.ts";
+import type { ModelCalls } from "../../../kv/judges/calls.ts";
 import { createModels } from "../../../outbound/models.ts";
 import { completion } from "../builders/judges.ts";
 import { answer, type Behavior, type ReceivedRequest, Receiver } from "./receiver.ts";

@@ -10,7 +10,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
 import { parseConnections } from "../../../domain/judges/connection.ts";
-import type { ModelCalls } from "../../../kv/judges/judge_work.ts";
+import type { ModelCalls } from "../../../kv/judges/calls.ts";
 import { sealKeysOf } from "../../../kv/channels/seal.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";

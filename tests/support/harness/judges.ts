@@ -1,6 +1,6 @@
 /** A service with a judge, against a server of chat completions. */
 import { assert, assertEquals } from "@std/assert";
-import type { ModelCalls } from "../../../kv/judges/judge_work.ts";
+import type { ModelCalls } from "../../../kv/judges/calls.ts";
 import { runId } from "../builders/requests.ts";
 import { ModelServer } from "../fakes/model_server.ts";
 import { Harness } from "./harness.ts";
