@@ -53,23 +53,22 @@ export function mapSpans(spans: readonly Span[], options: MapOptions): MappedSpa
   const observations = spans.flatMap((span) => observe(span) ?? []);
   const homes = homesOf(observations);
   const closers = closersOf(spans, observations);
-  const runs = new Map<RunId, { readonly events: RunEvent[]; facts: TraceFacts }>();
+  const runs = new Map<RunId, { readonly events: RunEvent[]; readonly facts: TraceFacts[] }>();
   for (const said of observations) {
     const attached = attachedRunOf(said);
     const trace = homes.get(said.span) ?? said.span.traceId;
     const id = attached ?? `run_${options.region}_${trace}` as RunId;
     const isOwn = attached === null && trace === said.span.traceId;
-    const run = runs.get(id) ?? { events: [], facts: {} };
+    const run = runs.get(id) ?? { events: [], facts: [] };
     runs.set(id, run);
     run.events.push(...eventsOf(said, isOwn, options));
-    const facts = isOwn ? factsOf(said, options.agent) : attachedFactsOf(said);
-    run.facts = joinFacts(
-      run.facts,
-      isOwn && closers.has(said) ? { ...facts, isClosed: true } : facts,
-    );
+    run.facts.push(isOwn ? factsOf(said, options.agent) : attachedFactsOf(said));
+    if (isOwn && closers.has(said)) run.facts.push({ isClosed: true });
   }
   return {
-    runs: Array.from(runs, ([run, { events, facts }]) => ({ run, events, facts })),
+    runs: Array.from(runs, ([run, { events, facts }]) => {
+      return { run, events, facts: joinFacts(facts) };
+    }),
     dropped: spans.length - observations.length,
   };
 }
@@ -82,7 +81,15 @@ export function mapSpans(spans: readonly Span[], options: MapOptions): MappedSpa
  */
 function homesOf(observations: readonly Observation[]): ReadonlyMap<Span, string> {
   const homes = new Map<Span, string>();
-  const byProcess = Map.groupBy(observations, ({ span }) => processOf(span));
+  const scopes = new Set(observations.map(({ kind, span }) => kind === "llm" ? span.scope : null));
+  scopes.delete(null);
+  if (scopes.size < 2) return homes;
+  const processes = new Map<Attributes, string>();
+  const byProcess = Map.groupBy(observations, ({ span: { resource } }) => {
+    const process = processes.get(resource) ?? processOf(resource);
+    processes.set(resource, process);
+    return process;
+  });
   for (const said of byProcess.values()) {
     const calls = new Map<string, Observation>();
     for (const one of said) {
@@ -112,8 +119,8 @@ function homesOf(observations: readonly Observation[]): ReadonlyMap<Span, string
   return homes;
 }
 
-/** Returns what identifies the process that sent a span. */
-function processOf({ resource }: Span): string {
+/** Returns what identifies a process. */
+function processOf(resource: Attributes): string {
   return textOf(resource, ["service.instance.id"]) ?? JSON.stringify([...resource].sort());
 }
 
@@ -130,6 +137,8 @@ function closersOf(
   spans: readonly Span[],
   observations: readonly Observation[],
 ): ReadonlySet<Observation> {
+  const inner = observations.filter((said) => isApplication(said) && said.span.parentId !== null);
+  if (inner.length === 0) return new Set();
   const bySpan = new Map(spans.map((span) => [`${span.traceId} ${span.spanId}`, span]));
   const working = new Set(observations.map(({ span }) => `${span.traceId} ${span.spanId}`));
   const isEnclosed = ({ span }: Observation): boolean => {
@@ -145,7 +154,7 @@ function closersOf(
     }
     return true;
   };
-  return new Set(observations.filter((said) => isApplication(said) && isEnclosed(said)));
+  return new Set(inner.filter(isEnclosed));
 }
 
 /** Returns whether a span may be all of an application's AI work: an agent, or a graph's chain. */
@@ -234,9 +243,11 @@ function callData(said: Observation, usage: SpanUsage | null, isOwn: boolean): J
 }
 
 function withoutNulls(data: JsonFields): JsonFields {
-  return Object.fromEntries(
-    Object.entries(data).filter(([, value]) => value !== null && value !== undefined),
-  );
+  const fields: Record<string, unknown> = {};
+  for (const name in data) {
+    if (data[name] !== null && data[name] !== undefined) fields[name] = data[name];
+  }
+  return fields;
 }
 
 /** Returns the place of a span in its tree; the trace is named if the run has another. */

@@ -7,7 +7,7 @@ import { AGENT_CHARS_MAX } from "../core/limits.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { cutText, printable } from "../core/text.ts";
 import type { FinishStatus } from "../runs/run.ts";
-import { sortedMetadata, type TextCandidate, type TraceFacts } from "../runs/trace_facts.ts";
+import type { TextCandidate, TraceFacts } from "../runs/trace_facts.ts";
 import { KIND_KEYS } from "./keys.ts";
 import {
   customerOf,
@@ -125,7 +125,7 @@ function metadataFact(said: Observation): Pick<TraceFacts, "metadata"> {
     metadataOf(said),
     ([key, value]) => [key, { rank: 0, at, id, value }] as const,
   );
-  return labels.length === 0 ? {} : { metadata: sortedMetadata(labels) };
+  return labels.length === 0 ? {} : { metadata: labels };
 }
 
 /** Returns the run that a span is attached to; null if its trace is its run. */

@@ -7,7 +7,7 @@
  */
 import type { JsonFields } from "../core/body.ts";
 import { readLlmCall } from "../pricing/llm_call.ts";
-import { type AppLabels, countOf, objectOf, parsed, plainText, textOf } from "./attributes.ts";
+import { type AppLabels, countOf, objectOf, plainText, textOf } from "./attributes.ts";
 import { MODEL_KEYS, PROVIDER_KEYS } from "./keys.ts";
 import type { Attributes, Span } from "./span.ts";
 
@@ -154,7 +154,8 @@ function providerOf(span: Span, labels: AppLabels): string | null {
 
 /** Langfuse passes on a provider's own usage, or counts its parts apart; null without any. */
 function langfuseTokens(attributes: Attributes): SpanTokens | null {
-  const details = objectOf(attributes.get("langfuse.observation.usage_details"));
+  const sent = attributes.get("langfuse.observation.usage_details");
+  const details = sent === undefined ? {} : objectOf(sent);
   if (Object.keys(details).length === 0) return null;
   const provided = providerTokens(details);
   if (provided !== null) return provided;
@@ -235,9 +236,8 @@ function mlflowTokens(attributes: Attributes): SpanTokens | null {
 /** Caches that only a copy of the provider's usage tells. */
 function cachesElsewhere(attributes: Attributes): Pick<SpanTokens, "cached" | "written"> {
   for (const key of ["gen_ai.usage.raw", "langsmith.metadata.usage_metadata"]) {
-    const value = attributes.get(key);
-    const usage = typeof value === "string" ? parsed(value) : value;
-    const tokens = providerTokens(objectOf(usage));
+    const usage = attributes.get(key);
+    const tokens = usage === undefined ? null : providerTokens(objectOf(usage));
     if (tokens !== null) return tokens;
   }
   // LiteLLM sends the representation of a Python object, which is no JSON.

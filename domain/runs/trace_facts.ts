@@ -91,20 +91,27 @@ export function sortedMetadata(labels: readonly MetadataLabel[]): readonly Metad
     .slice(0, METADATA_KEYS_MAX);
 }
 
-/** Joins what two sets of spans say. */
-export function joinFacts(a: TraceFacts, b: TraceFacts): TraceFacts {
-  const joined = {
-    begin: earliest(a.begin, b.begin),
-    end: latest(a.end, b.end),
-    status: latest(a.status, b.status),
-    agent: earliest(a.agent, b.agent),
-    customer: earliest(a.customer, b.customer),
-    feature: earliest(a.feature, b.feature),
-    parent: earliest(a.parent, b.parent),
-    metadata: joinMetadata(a.metadata, b.metadata),
-    isClosed: a.isClosed ?? b.isClosed,
-    scopes: joinScopes(a.scopes, b.scopes),
-  };
+/** Joins what sets of spans say. */
+export function joinFacts(all: readonly TraceFacts[]): TraceFacts {
+  const joined: { -readonly [Name in keyof TraceFacts]?: TraceFacts[Name] | undefined } = {};
+  const metadata = new Map<string, MetadataCandidate>();
+  const scopes = new Set<string>();
+  for (const facts of all) {
+    joined.begin = earliest(joined.begin, facts.begin);
+    joined.end = latest(joined.end, facts.end);
+    joined.status = latest(joined.status, facts.status);
+    joined.agent = earliest(joined.agent, facts.agent);
+    joined.customer = earliest(joined.customer, facts.customer);
+    joined.feature = earliest(joined.feature, facts.feature);
+    joined.parent = earliest(joined.parent, facts.parent);
+    joined.isClosed ??= facts.isClosed;
+    for (const [key, label] of facts.metadata ?? []) {
+      metadata.set(key, earliest(metadata.get(key), label) ?? label);
+    }
+    for (const scope of facts.scopes ?? []) scopes.add(scope);
+  }
+  if (metadata.size > 0) joined.metadata = sortedMetadata([...metadata]);
+  if (scopes.size > 0) joined.scopes = [...scopes].sort().slice(0, SCOPES_MAX);
   return Object.fromEntries(
     Object.entries(joined).filter(([, fact]) => fact !== undefined),
   ) as TraceFacts;
@@ -129,24 +136,6 @@ function pick<C extends Candidate>(
   // A span that is sent twice with other values: the greater text, whichever came first.
   const isFirst = order !== 0 ? order < 0 : JSON.stringify(a) <= JSON.stringify(b);
   return isFirst ? a : b;
-}
-
-function joinMetadata(
-  a: TraceFacts["metadata"] = [],
-  b: TraceFacts["metadata"] = [],
-): TraceFacts["metadata"] {
-  if (a.length === 0 && b.length === 0) return undefined;
-  const joined = new Map(a);
-  for (const [key, label] of b) joined.set(key, earliest(joined.get(key), label) ?? label);
-  return sortedMetadata([...joined]);
-}
-
-function joinScopes(
-  a: TraceFacts["scopes"] = [],
-  b: TraceFacts["scopes"] = [],
-): TraceFacts["scopes"] {
-  const scopes = [...new Set([...a, ...b])].sort().slice(0, SCOPES_MAX);
-  return scopes.length === 0 ? undefined : scopes;
 }
 
 /** Part of a trace that a run's ledger keeps. */
@@ -199,7 +188,7 @@ export function addFacts(
   receivedAt: number,
   metadataKeysMax: number,
 ): StoredTrace {
-  const joined = joinFacts(before ?? {}, facts);
+  const joined = joinFacts([before ?? {}, facts]);
   const { metadata = [] } = joined;
   const closedAt = before?.closedAt ?? (joined.isClosed ? receivedAt : undefined);
   return {

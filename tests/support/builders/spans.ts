@@ -102,7 +102,7 @@ export function collect(
   for (const { run, events, facts } of request) {
     const known = runs.get(run) ?? { facts: {}, events: new Map() };
     runs.set(run, known);
-    known.facts = joinFacts(known.facts, facts);
+    known.facts = joinFacts([known.facts, facts]);
     for (const event of events) {
       if (!known.events.has(event.id)) known.events.set(event.id, event);
     }
