@@ -5,7 +5,7 @@ import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import type { RouteRule } from "../../routes/http/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
 
 const MONITOR = { schedule: { every_seconds: 86_400 } };
@@ -155,8 +155,7 @@ function codeOf({ text }: Refusal): string {
   return /"error":"(\w+)"/.exec(text)?.[1] ?? text.split(" ", 1)[0] ?? "";
 }
 
-Deno.test("every route refuses unknown credentials with the same bytes, and admits those its row names", async () => {
-  await using h = await openWithOperator();
+operator.test("every route refuses unknown credentials with the same bytes, and admits those its row names", async (h) => {
   const names = await nameThings(h);
   const revoked = (await h.post("/v1/keys", { kind: "api_key", name: "revoked" })).json;
   await h.request("DELETE", `/v1/keys/${revoked.id}`);
@@ -200,8 +199,7 @@ Deno.test("every route refuses unknown credentials with the same bytes, and admi
   }
 });
 
-Deno.test("every route with a name in its path answers for another team's name as for an unknown one", async () => {
-  await using h = await openWithOperator();
+operator.test("every route with a name in its path answers for another team's name as for an unknown one", async (h) => {
   const names = await nameThings(h);
   const [, team = ""] = names["/v1/teams/"] ?? [];
   // The caller's own objects may have the same names.
@@ -223,8 +221,7 @@ Deno.test("every route with a name in its path answers for another team's name a
   assertEquals(await theirRows(), before);
 });
 
-Deno.test("without an operator key its routes are refused for everyone, whatever is sent", async () => {
-  await using h = await Harness.open();
+Harness.test("without an operator key its routes are refused for everyone, whatever is sent", async (h) => {
   const names = { "/v1/teams/": ["0".repeat(26), h.team.id] } as const;
   for (const route of guarded().filter(({ access }) => access.scope === null)) {
     const nobody = await requestRoute(h, route, null, names);

@@ -33,8 +33,7 @@ async function isExact(h: Harness): Promise<void> {
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
 }
 
-Deno.test("agents: a new name keeps the slug and all history, and can be reverted", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: a new name keeps the slug and all history, and can be reverted", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
   const before = (await h.get("/v1/agents/nightly")).json;
@@ -57,8 +56,7 @@ Deno.test("agents: a new name keeps the slug and all history, and can be reverte
   await isExact(h);
 });
 
-Deno.test("agents: notes at the limit are kept, beyond it refused", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: notes at the limit are kept, beyond it refused", async (h) => {
   await beat(h, "a");
   await h.worker.idle();
   const notes = "ü".repeat(AGENT_NOTES_CHARS_MAX);
@@ -94,8 +92,7 @@ Deno.test("agents: an archived agent is hidden from the list, frees its slot, an
   await isExact(h);
 });
 
-Deno.test("agents: pages that include archived agents contain each once, in byte order", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: pages that include archived agents contain each once, in byte order", async (h) => {
   const order = ["Z", "a", "a b", "b", "\u00e9", "\uff5e", "🦉", "🦉a"];
   for (const agent of order) {
     await beat(h, agent);
@@ -157,8 +154,7 @@ Deno.test("agents: an archived agent that sends again is restored with its name 
   await isExact(h);
 });
 
-Deno.test("agents: retries and calls that name no agent restore none", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: retries and calls that name no agent restore none", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await patch(h, "researcher", { archived: true });
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);

@@ -25,8 +25,7 @@ async function pagesOf(h: Harness, query: string): Promise<string[][]> {
   return pages;
 }
 
-Deno.test("agents: every status has its count, and a run that ends moves to its final status", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: every status has its count, and a run that ends moves to its final status", async (h) => {
   const send = (n: number, fields: Record<string, unknown>) =>
     h.post("/v1/heartbeats", aHeartbeat(n, fields));
   for (const [i, status] of ["ok", "ok", "ok", "fail", "fail", "timeout", "start"].entries()) {
@@ -46,8 +45,7 @@ Deno.test("agents: every status has its count, and a run that ends moves to its 
   assertEquals([after.runs, after.failed, after.running], [8, 3, 0]);
 });
 
-Deno.test("agents: late events, new prices, retries and late labels count no run twice", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: late events, new prices, retries and late labels count no run twice", async (h) => {
   const path = `/v1/runs/${runId(1)}`;
   const call = (n: number) => {
     const data = { provider: "acme", model: "atlas", input_tokens: 10, output_tokens: n };
@@ -75,8 +73,7 @@ Deno.test("agents: late events, new prices, retries and late labels count no run
   assertEquals(await agentOf(h, "researcher"), counted);
 });
 
-Deno.test("agents: the last run is the one that started last, then the one with the greatest id", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: the last run is the one that started last, then the one with the greatest id", async (h) => {
   const last = async () => {
     const { last_run_id, last_status, last_started_at } = await agentOf(h, "nightly");
     return [last_run_id, last_status, last_started_at];
@@ -96,8 +93,7 @@ Deno.test("agents: the last run is the one that started last, then the one with 
   assertEquals(await last(), [runId(1), "success", at(1)]);
 });
 
-Deno.test("agents: first seen is the first arrival, last seen the latest opening or close", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: first seen is the first arrival, last seen the latest opening or close", async (h) => {
   const times = async () => {
     const { first_seen, last_seen } = await agentOf(h, "researcher");
     return [first_seen, last_seen];
@@ -116,8 +112,7 @@ Deno.test("agents: first seen is the first arrival, last seen the latest opening
   assertEquals(await times(), [at(), at(2_000)]);
 });
 
-Deno.test("agents: any slug can be requested in percent-encoded UTF-8", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: any slug can be requested in percent-encoded UTF-8", async (h) => {
   const slugs = ["a/b", "a b", "a+b", "a%2Fb", "a%b", "100%", "naïve 🦉", "?#&=", "/", "A", "a"];
   slugs.push("%41", "...", "a.", "__proto__", "字".repeat(128), "🦉".repeat(128), ":slug", "*");
   for (const agent of slugs) assertEquals((await h.post("/v1/heartbeats", { agent })).status, 202);
@@ -132,8 +127,7 @@ Deno.test("agents: any slug can be requested in percent-encoded UTF-8", async ()
   assertEquals((await pagesOf(h, "limit=1000"))[0]?.toSorted(), slugs.toSorted());
 });
 
-Deno.test("agents: each team has its own agents, also under one slug, and after a restart", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: each team has its own agents, also under one slug, and after a restart", async (h) => {
   const other = await h.addTeam("free");
   for (const n of [1, 2]) await h.post("/v1/heartbeats", aHeartbeat(n));
   h.nowMs += 5;
@@ -159,8 +153,7 @@ Deno.test("agents: each team has its own agents, also under one slug, and after 
   assertEquals((await agentOf(h, "nightly")).runs, 3);
 });
 
-Deno.test("agents: sorted by last seen or by slug, pages of any size contain each once", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: sorted by last seen or by slug, pages of any size contain each once", async (h) => {
   assertEquals(await pagesOf(h, ""), [[]]);
   // Two are seen at the same time: the slug decides. Slugs sort by their bytes, like keys.
   const arrivals: [string, number][] = [["b", 30], ["é", 10], ["a b", 20], ["a", 30], ["Z", 40]];

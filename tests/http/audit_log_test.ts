@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
-import { aTeam, openWithOperator, operate } from "../support/harness/operator.ts";
+import { aTeam, operate, operator } from "../support/harness/operator.ts";
 import { PRICE, put, remove } from "../support/builders/rate_cards.ts";
 
 const API_KEY = { kind: "api_key", name: "ci", scopes: ["read"] };
@@ -24,8 +24,7 @@ async function actionsOf(h: Harness, key = h.key): Promise<string[]> {
   return (await entriesOf(h, "", key)).map(({ action }) => action);
 }
 
-Deno.test("every kind of change is in the log once, newest first, with its credential", async () => {
-  await using h = await Harness.open();
+Harness.test("every kind of change is in the log once, newest first, with its credential", async (h) => {
   const [started] = await entriesOf(h);
   const key = (await h.post("/v1/keys", { ...API_KEY, scopes: ["admin"] })).json;
   const as = { key: key.secret };
@@ -65,8 +64,7 @@ Deno.test("every kind of change is in the log once, newest first, with its crede
   ]);
 });
 
-Deno.test("the details show the old and new values, and no secret", async () => {
-  await using h = await Harness.open();
+Harness.test("the details show the old and new values, and no secret", async (h) => {
   const first = await put(h, PRICE);
   const second = (await put(h, { ...PRICE, input_usd_per_million: 3 })).json;
   const [changed] = await entriesOf(h);
@@ -94,8 +92,7 @@ Deno.test("the details show the old and new values, and no secret", async () => 
   }
 });
 
-Deno.test("refused calls and calls that change nothing are not in the log", async () => {
-  await using h = await Harness.open();
+Harness.test("refused calls and calls that change nothing are not in the log", async (h) => {
   const { id } = (await h.post("/v1/keys", API_KEY)).json;
   await h.request("DELETE", `/v1/keys/${id}`);
   const before = await entriesOf(h);
@@ -107,8 +104,7 @@ Deno.test("refused calls and calls that change nothing are not in the log", asyn
   assertEquals(await entriesOf(h), before);
 });
 
-Deno.test("pages of the log continue where they ended, whatever happens meanwhile", async () => {
-  await using h = await Harness.open();
+Harness.test("pages of the log continue where they ended, whatever happens meanwhile", async (h) => {
   const created: string[] = [];
   // Several in one millisecond keep their order.
   for (let n = 0; n < 7; n++) {
@@ -129,8 +125,7 @@ Deno.test("pages of the log continue where they ended, whatever happens meanwhil
   assertEquals(seen.length, 9);
 });
 
-Deno.test("from and to bound the log, from inclusive and to exclusive", async () => {
-  await using h = await Harness.open();
+Harness.test("from and to bound the log, from inclusive and to exclusive", async (h) => {
   const ids: string[] = [];
   for (let n = 0; n < 3; n++) {
     h.nowMs += 1_000;
@@ -148,8 +143,7 @@ Deno.test("from and to bound the log, from inclusive and to exclusive", async ()
   }
 });
 
-Deno.test("the operator's changes are in the team's log and in the operator's, which omits the team's own changes", async () => {
-  await using h = await openWithOperator();
+operator.test("the operator's changes are in the team's log and in the operator's, which omits the team's own changes", async (h) => {
   const { id, key } = await aTeam(h);
   await h.post("/v1/keys", API_KEY, { key: key.secret });
   h.nowMs += 1;
@@ -175,8 +169,7 @@ Deno.test("the operator's changes are in the team's log and in the operator's, w
   assertEquals(theirs.length, own.length + 1);
 });
 
-Deno.test("decision 32: a team reads only its own log", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 32: a team reads only its own log", async (h) => {
   const other = await h.addTeam("team");
   await h.post("/v1/keys", API_KEY);
   const theirs = await entriesOf(h, "", other.key);
@@ -185,8 +178,7 @@ Deno.test("decision 32: a team reads only its own log", async () => {
   ]);
 });
 
-Deno.test("erasing a customer removes its id from every entry of the log", async () => {
-  await using h = await Harness.open();
+Harness.test("erasing a customer removes its id from every entry of the log", async (h) => {
   await h.post("/v1/runs", aRun(1, { customer_id: "a-person" }));
   const { id } = (await h.request("DELETE", "/v1/customers/a-person")).json;
   const [entry] = await entriesOf(h);

@@ -38,8 +38,7 @@ Deno.test("R12: a call in a batch costs half at OpenAI, Anthropic and Google", a
   }
 });
 
-Deno.test("R12: the lines of a batch call use its batch rates", async () => {
-  await using h = await Harness.open();
+Harness.test("R12: the lines of a batch call use its batch rates", async (h) => {
   const { lines } = await storeCall(h, { model: "gpt-4o", mode: "batch" });
   assertEquals(lines, [
     { kind: "input", tokens: 1_000, usd_per_million: 1.25, cost_usd: 0.00125 },
@@ -47,16 +46,14 @@ Deno.test("R12: the lines of a batch call use its batch rates", async () => {
   ]);
 });
 
-Deno.test("R12: without a batch rate a call pays the full rate, and its run is flagged", async () => {
-  await using h = await Harness.open();
+Harness.test("R12: without a batch rate a call pays the full rate, and its run is flagged", async (h) => {
   await put(h, {});
   const full = await storeCall(h, { model: "atlas-70b", mode: "batch" });
   assertEquals([full.cost, full.flags, full.isBatch], [0.004, ["batch_rate_missing"], false]);
   assertEquals((await h.get("/v1/runs")).json.runs[0].flags, ["batch_rate_missing"]);
 });
 
-Deno.test("R12: repricing uses the row's current batch rate", async () => {
-  await using h = await Harness.open();
+Harness.test("R12: repricing uses the row's current batch rate", async (h) => {
   await put(h, {});
   await storeCall(h, { model: "atlas-70b", mode: "batch" });
   assertEquals((await put(h, { batch_percent: 25 })).json.batch_percent, 25);
@@ -71,8 +68,7 @@ Deno.test("R12: repricing uses the row's current batch rate", async () => {
   assertEquals([plain.cost, plain.flags], [0.001, ["batch_rate_missing"]]);
 });
 
-Deno.test("R12: a batch rate gives integer picodollars, tiers included, and replays", async () => {
-  await using h = await Harness.open();
+Harness.test("R12: a batch rate gives integer picodollars, tiers included, and replays", async (h) => {
   const tiers = [{ above_input_tokens: 10, ...ATLAS, model: undefined, input_usd_per_million: 1 }];
   for (const status of [202, 200]) {
     assertEquals((await put(h, { batch_percent: 50, tiers })).status, status);
@@ -88,8 +84,7 @@ Deno.test("R12: a batch rate gives integer picodollars, tiers included, and repl
   }
 });
 
-Deno.test("R12: the card shows the batch rates of default rows", async () => {
-  await using h = await Harness.open();
+Harness.test("R12: the card shows the batch rates of default rows", async (h) => {
   const of = async (model: string) =>
     (await h.get(`/v1/rate-card/match?model=${model}`)).json.row.batch_percent;
   assertEquals(await of("gpt-4o"), 50);

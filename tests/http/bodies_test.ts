@@ -115,8 +115,7 @@ ofInstance(
   },
 );
 
-Deno.test("a form has its own limit", async () => {
-  await using h = await Harness.open();
+Harness.test("a form has its own limit", async (h) => {
   const send = (bytes: number) =>
     h.post("/dashboard/sign-in", "x".repeat(bytes), {
       key: null,

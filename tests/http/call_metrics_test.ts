@@ -19,8 +19,7 @@ async function storeCalls(h: Harness, ...datas: Record<string, unknown>[]) {
   return (await h.get(RUN)).json;
 }
 
-Deno.test("R3: an unreadable metric is ignored, and named on the event and the run", async () => {
-  await using h = await Harness.open();
+Harness.test("R3: an unreadable metric is ignored, and named on the event and the run", async (h) => {
   const data = { ...GPT, input_tokens: "1000", output_tokens: -1, latency_ms: "soon" };
   const run = await storeCalls(h, data, { ...GPT, input_tokens: 1, output_tokens: 1 });
   const [event, other] = run.events;
@@ -32,16 +31,14 @@ Deno.test("R3: an unreadable metric is ignored, and named on the event and the r
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R3: data of any other event type may contain anything", async () => {
-  await using h = await Harness.open();
+Harness.test("R3: data of any other event type may contain anything", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const events = [anEvent(1, { data: { message: 7 } }), anEvent(2, { data: { message: {} } })];
   assertEquals((await h.post(`${RUN}/events`, { events })).status, 202);
   assertEquals((await h.get(RUN)).json.flags, []);
 });
 
-Deno.test("R5: a call without token counts is flagged and explained, and not unpriced", async () => {
-  await using h = await Harness.open();
+Harness.test("R5: a call without token counts is flagged and explained, and not unpriced", async (h) => {
   const run = await storeCalls(h, { model: "nobody-knows", latency_ms: 5 });
   assertEquals([run.flags, run.cost.unpriced_models], [["no_tokens"], []]);
   assertEquals([run.cost_usd, run.usage.llm_calls], [0, 1]);
@@ -55,8 +52,7 @@ Deno.test("R5: a call without token counts is flagged and explained, and not unp
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R8: a long model name is cut, and the run is flagged", async () => {
-  await using h = await Harness.open();
+Harness.test("R8: a long model name is cut, and the run is flagged", async (h) => {
   const data = { model: "m".repeat(300), provider: 7, input_tokens: 1, output_tokens: 1 };
   const run = await storeCalls(h, data);
   assertEquals([run.events[0].data, run.flags], [data, ["truncated"]]);
@@ -65,8 +61,7 @@ Deno.test("R8: a long model name is cut, and the run is flagged", async () => {
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R4: fields missing from the contract's names are read from the provider's response", async () => {
-  await using h = await Harness.open();
+Harness.test("R4: fields missing from the contract's names are read from the provider's response", async (h) => {
   const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
   const run = await storeCalls(
     h,

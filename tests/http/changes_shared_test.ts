@@ -55,8 +55,7 @@ async function change(services: readonly Harness[], n: number): Promise<void> {
 }
 
 for (const instances of [1, 2]) {
-  Deno.test(`changes: followers of ${instances} on a shared KV that loses answers see each state once`, async () => {
-    await using server = await KvServer.start();
+  KvServer.test(`changes: followers of ${instances} on a shared KV that loses answers see each state once`, async (server) => {
     await using opened = new AsyncDisposableStack();
     const services: Harness[] = [];
     while (services.length < instances) {

@@ -22,8 +22,7 @@ async function readAll(h: Harness, limit: number, after?: string): Promise<Shown
 
 const idsOf = (changes: Shown[]) => changes.map(({ run, deleted }) => (run ?? deleted).id);
 
-Deno.test("changes: each run once, as in lists, in order of its last change", async () => {
-  await using h = await Harness.open();
+Harness.test("changes: each run once, as in lists, in order of its last change", async (h) => {
   for (const n of [1, 2, 3]) await h.post("/v1/runs", aRun(n));
   await h.worker.idle();
   await h.post(`/v1/runs/${runId(2)}/finish`, aFinish());
@@ -36,8 +35,7 @@ Deno.test("changes: each run once, as in lists, in order of its last change", as
   assertEquals(all[2].run.cost.state, "final");
 });
 
-Deno.test("changes: a cursor is followed by later changes only, also after a restart", async () => {
-  await using h = await Harness.open();
+Harness.test("changes: a cursor is followed by later changes only, also after a restart", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
   const { next_cursor } = (await h.get("/v1/changes")).json;
@@ -53,8 +51,7 @@ Deno.test("changes: a cursor is followed by later changes only, also after a res
   assertEquals(idsOf(await readAll(h, 10)), [runId(1), runId(2)]);
 });
 
-Deno.test("changes: a deleted run is listed as deleted", async () => {
-  await using h = await Harness.open();
+Harness.test("changes: a deleted run is listed as deleted", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
   const { next_cursor } = (await h.get("/v1/changes")).json;
@@ -64,8 +61,7 @@ Deno.test("changes: a deleted run is listed as deleted", async () => {
   assertEquals(idsOf(await readAll(h, 10)), [runId(1)]);
 });
 
-Deno.test("changes: the feed has nothing of another team, whose cursors are not valid in it", async () => {
-  await using h = await Harness.open();
+Harness.test("changes: the feed has nothing of another team, whose cursors are not valid in it", async (h) => {
   const { key } = await h.addTeam("team");
   for (const n of [1, 2, 3]) await h.post("/v1/runs", aRun(n));
   await h.worker.idle();
@@ -75,8 +71,7 @@ Deno.test("changes: the feed has nothing of another team, whose cursors are not 
   assertEquals((await h.get(`/v1/changes?after=${next_cursor}`, { key })).json.field, "after");
 });
 
-Deno.test("changes: wait answers with the first change, immediately if there is one", async () => {
-  await using h = await Harness.open();
+Harness.test("changes: wait answers with the first change, immediately if there is one", async (h) => {
   const { next_cursor } = (await h.get("/v1/changes")).json;
   const waiting = h.get(`/v1/changes?after=${next_cursor}&wait=30`);
   await h.post("/v1/runs", aRun(1));
@@ -85,8 +80,7 @@ Deno.test("changes: wait answers with the first change, immediately if there is 
   assertEquals((await h.get(`/v1/changes?after=${next_cursor}&wait=30`)).json, first);
 });
 
-Deno.test("changes: a wait without a change times out with an empty page", async () => {
-  await using h = await Harness.open();
+Harness.test("changes: a wait without a change times out with an empty page", async (h) => {
   const startMs = performance.now();
   const { json } = await h.get("/v1/changes?wait=1");
   assertEquals([json.changes, json.has_more], [[], false]);
@@ -105,8 +99,7 @@ Deno.test("changes: where a response may not be silent for long, a wait ends bef
   assert(performance.now() - startMs < 3_000);
 });
 
-Deno.test("changes: waiting requests are answered when the service stops", async () => {
-  await using h = await Harness.open();
+Harness.test("changes: waiting requests are answered when the service stops", async (h) => {
   const waiting = h.get("/v1/changes?wait=30");
   // Another request of the same connection would wait for the first.
   await h.get("/healthz", { key: null });

@@ -17,8 +17,7 @@ function put(h: Harness, slug: string, body: unknown, key = h.key): Promise<Answ
   return h.request("PUT", `/v1/channels/${slug}`, { key, body });
 }
 
-Deno.test("channels: a webhook's secret is generated and shown once, and stays until it is rotated", async () => {
-  await using h = await Harness.open();
+Harness.test("channels: a webhook's secret is generated and shown once, and stays until it is rotated", async (h) => {
   const first = await put(h, "ops", HOOK);
   assertEquals([first.status, first.headers.get("cache-control")], [202, "no-store"]);
   const { secret, id, updated_by, ...rest } = first.json;
@@ -70,8 +69,7 @@ Deno.test("channels: a webhook's secret is generated and shown once, and stays u
   }
 });
 
-Deno.test("channels: each type has its fields, and settings that are sent again change nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("channels: each type has its fields, and settings that are sent again change nothing", async (h) => {
   const sent = [
     { type: "email", to: ["ops@example.org", "chef@example.org"], include_error: false },
     { type: "slack", url: "https://hooks.example.org/T0/B0/xyz1" },

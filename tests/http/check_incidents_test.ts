@@ -32,8 +32,7 @@ async function incidents(h: Harness, state: string): Promise<any[]> {
 const SLOW = "longest_repeat.times < 3 && cost_usd < 0.5";
 
 for (const [when, expression] of [["at once", "cost_usd < 0.5"], ["later", SLOW]] as const) {
-  Deno.test(`a check that fails ${when} opens an incident, and one that passes ends it`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`a check that fails ${when} opens an incident, and one that passes ends it`, async (h) => {
     await putCheck(h, "cheap", expression);
     await report(h, 0.1);
     assertEquals(await incidents(h, "unresolved"), []);
@@ -59,8 +58,7 @@ for (const [when, expression] of [["at once", "cost_usd < 0.5"], ["later", SLOW]
   });
 }
 
-Deno.test("a rule of a check that is disabled, deleted or absent never fires", async () => {
-  await using h = await Harness.open();
+Harness.test("a rule of a check that is disabled, deleted or absent never fires", async (h) => {
   await putCheck(h, "disabled", "cost_usd < 0.5", { enabled: false });
   await putCheck(h, "deleted", "cost_usd < 0.5");
   assertEquals((await h.request("DELETE", "/v1/checks/deleted")).status, 200);

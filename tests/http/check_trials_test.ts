@@ -37,8 +37,7 @@ async function storeRuns(h: Harness, key = h.key): Promise<void> {
   await h.worker.idle();
 }
 
-Deno.test("trial: says what storing the check would have said, and stores nothing", async () => {
-  await using tried = await Harness.open();
+Harness.test("trial: says what storing the check would have said, and stores nothing", async (tried) => {
   await using stored = await Harness.open();
   await storeRuns(tried);
   for (const [i, expression] of EXPRESSIONS.entries()) {
@@ -64,8 +63,7 @@ Deno.test("trial: says what storing the check would have said, and stores nothin
   assertEquals(await tried.dump(), before);
 });
 
-Deno.test("trial: the latest runs that the check applies to, those that did not pass first", async () => {
-  await using h = await Harness.open();
+Harness.test("trial: the latest runs that the check applies to, those that did not pass first", async (h) => {
   for (let n = 1; n <= 30; n++) {
     const agent = n % 2 === 0 ? "even" : "odd";
     await h.post("/v1/runs", aRun(n, { agent, started_at: at(n) }));
@@ -87,8 +85,7 @@ Deno.test("trial: the latest runs that the check applies to, those that did not 
   assertEquals([failed.runs, failed.cut], [0, false]);
 });
 
-Deno.test("trial: one run; a run of another team is unknown", async () => {
-  await using h = await Harness.open();
+Harness.test("trial: one run; a run of another team is unknown", async (h) => {
   const { key } = await h.addTeam("team");
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/runs", aRun(2), { key });
@@ -105,8 +102,7 @@ Deno.test("trial: one run; a run of another team is unknown", async () => {
   assertEquals(latest.examples.map(({ run_id }: { run_id: string }) => run_id), [runId(1)]);
 });
 
-Deno.test("trial: a sample needs a slug, and is that of the stored check", async () => {
-  await using h = await Harness.open();
+Harness.test("trial: a sample needs a slug, and is that of the stored check", async (h) => {
   const check = { expression: "usage.events == 0", sample: 0.5 };
   await h.request("PUT", "/v1/checks/half", { body: check });
   for (let n = 1; n <= 12; n++) {

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 const CHECK = {
   expression: "usage.errors == 0 && cost_usd < 0.5",
@@ -33,8 +33,7 @@ async function closeRuns(h: Harness, events: readonly number[], from = 1, key = 
   await h.worker.idle();
 }
 
-Deno.test("checks: 202 for a new version, 200 when nothing differs, 409 for another version", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: 202 for a new version, 200 when nothing differs, 409 for another version", async (h) => {
   const first = await put(h, "cheap", CHECK);
   assertEquals([first.status, first.headers.get("idempotent-replayed")], [202, null], first.text);
   const { slug, id, version, created_at, updated_at, updated_by, ...rest } = first.json;
@@ -57,8 +56,7 @@ Deno.test("checks: 202 for a new version, 200 when nothing differs, 409 for anot
   assertEquals((await h.get("/v1/checks/cheap")).text, next.text);
 });
 
-Deno.test("checks: what is not sent has a default; repeated names count once", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: what is not sent has a default; repeated names count once", async (h) => {
   const defaults = {
     agents: ["*"],
     kinds: ["run", "heartbeat"],
@@ -82,8 +80,7 @@ Deno.test("checks: what is not sent has a default; repeated names count once", a
   assertEquals([agents, statuses], [["b", "a"], ["failed", "timeout"]]);
 });
 
-Deno.test("checks: listed by slug in pages, deleted once, each change in the audit log", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: listed by slug in pages, deleted once, each change in the audit log", async (h) => {
   for (const slug of ["b", "a", "c"]) await put(h, slug, { expression: "cost_usd < 1.0" });
   const page = (await h.get("/v1/checks?limit=2")).json;
   const slugs = (checks: { slug: string }[]) => checks.map(({ slug }) => slug);
@@ -114,8 +111,7 @@ Deno.test("checks: listed by slug in pages, deleted once, each change in the aud
   assertEquals(creation.after.expression, "cost_usd < 1.0");
 });
 
-Deno.test("checks: a misspelt name is refused with its place, and nothing is stored", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: a misspelt name is refused with its place, and nothing is stored", async (h) => {
   const { status, json } = await put(h, "a", { expression: "cost_usd < 1.0 && cost_us < 2.0" });
   assertEquals([status, json.error, json.field], [400, "invalid_field", "expression"]);
   assertStringIncludes(json.message, "cost_us");
@@ -123,8 +119,7 @@ Deno.test("checks: a misspelt name is refused with its place, and nothing is sto
   assertEquals((await h.get("/v1/checks")).json, { checks: [], cursor: null });
 });
 
-Deno.test("checks: the 101st is refused; a change of one of the 100 is not", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: the 101st is refused; a change of one of the 100 is not", async (h) => {
   for (let n = 0; n < CHECKS_MAX; n++) await put(h, `c${n}`, { expression: "cost_usd < 1.0" });
   const { status, json } = await put(h, "more", { expression: "cost_usd < 1.0" });
   assertEquals([status, json.error], [403, "object_cap_reached"]);
@@ -132,8 +127,7 @@ Deno.test("checks: the 101st is refused; a change of one of the 100 is not", asy
   assertEquals((await put(h, "c0", { expression: "cost_usd < 2.0" })).status, 202);
 });
 
-Deno.test("checks: the record, the list, the statistics and the metrics have the results", async () => {
-  await using h = await openWithOperator();
+operator.test("checks: the record, the list, the statistics and the metrics have the results", async (h) => {
   const expression = "usage.events < 2";
   const { id } = (await put(h, "few-events", { expression })).json;
   await put(h, "noted", { expression, severity: "info" });
@@ -167,8 +161,7 @@ Deno.test("checks: the record, the list, the statistics and the metrics have the
   assertMatch(metrics, /^runledger_checks_total\{status="pass"\} 2$/m);
 });
 
-Deno.test("checks: a late event makes a run fail; its statistics follow by the difference", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: a late event makes a run fail; its statistics follow by the difference", async (h) => {
   await put(h, "few-events", { expression: "usage.events < 2" });
   await closeRuns(h, [1]);
   h.nowMs += 1_000;
@@ -189,8 +182,7 @@ Deno.test("checks: a late event makes a run fail; its statistics follow by the d
   assertEquals([none, left], [[], []]);
 });
 
-Deno.test("checks: statistics say since when a check fails", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: statistics say since when a check fails", async (h) => {
   await put(h, "few-events", { expression: "usage.events < 2" });
   const since = async () => (await h.get("/v1/checks/few-events/stats")).json.failing_since;
   assertEquals(await since(), null);
@@ -206,8 +198,7 @@ Deno.test("checks: statistics say since when a check fails", async () => {
   assertEquals(await since(), at(2_000));
 });
 
-Deno.test("checks: statistics are paged by day and agent, within the range", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: statistics are paged by day and agent, within the range", async (h) => {
   await put(h, "few-events", { expression: "usage.events < 2" });
   const DAY_MS = 86_400_000;
   for (let n = 1; n <= 4; n++) {
@@ -236,8 +227,7 @@ Deno.test("checks: statistics are paged by day and agent, within the range", asy
   assertEquals(range.days.map(({ day }: { day: string }) => day), [before, before]);
 });
 
-Deno.test("checks: an output that is not stored as sent cannot be decided", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: an output that is not stored as sent cannot be decided", async (h) => {
   await put(h, "no-error", { expression: "!has(output.error)" });
   await h.post("/v1/runs", aRun(1));
   const output = { text: "x".repeat(600_000), error: "lost" };

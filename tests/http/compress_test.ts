@@ -92,8 +92,7 @@ Deno.test("small responses, refusals and all responses to ingest calls are never
   assertEquals([ping.status, ping.headers.vary], [200, "Authorization, X-AgentPing-Key"]);
 });
 
-Deno.test("the ETag of compressed bytes is weak, and both name the record", async () => {
-  await using h = await Harness.open();
+Harness.test("the ETag of compressed bytes is weak, and both name the record", async (h) => {
   const plain = await wire(h, "/openapi.json", {});
   const small = await wire(h, "/openapi.json", { "Accept-Encoding": "gzip" });
   assertEquals(small.headers.etag, `W/${plain.headers.etag}`);
@@ -106,8 +105,7 @@ Deno.test("the ETag of compressed bytes is weak, and both name the record", asyn
   }
 });
 
-Deno.test("a response that is the same for everyone is compressed once, not per request", async () => {
-  await using h = await Harness.open();
+Harness.test("a response that is the same for everyone is compressed once, not per request", async (h) => {
   /** Measures the milliseconds of the process for a number of responses. */
   const time = async (coding: string) => {
     const before = cpuUsage();

@@ -29,8 +29,7 @@ async function makeKey(h: Harness): Promise<{ id: string; secret: string }> {
   return (await h.post("/v1/keys", body)).json;
 }
 
-Deno.test("decision 4: in the same process the next request is refused", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 4: in the same process the next request is refused", async (h) => {
   const { id, secret } = await makeKey(h);
   assertEquals((await h.post("/v1/runs", aRun(1), { key: secret })).status, 202);
   assertEquals((await h.request("DELETE", `/v1/keys/${id}`)).status, 200);
@@ -40,8 +39,7 @@ Deno.test("decision 4: in the same process the next request is refused", async (
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("decision 4: requests racing with the revocation cannot restore the key", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 4: requests racing with the revocation cannot restore the key", async (h) => {
   const { id, secret } = await makeKey(h);
   const racing = Array.from(
     { length: 20 },
@@ -56,8 +54,7 @@ Deno.test("decision 4: requests racing with the revocation cannot restore the ke
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 401);
 });
 
-Deno.test("decision 4: another instance refuses a revoked key within 10 s", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 4: another instance refuses a revoked key within 10 s", async (h) => {
   const { id, secret } = await makeKey(h);
   // This request puts the key into the serving instance's cache.
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
@@ -68,8 +65,7 @@ Deno.test("decision 4: another instance refuses a revoked key within 10 s", asyn
   assertEquals([after.status, after.json.error], [401, "invalid_credential"]);
 });
 
-Deno.test("decision 4: using a key does not extend its time in the cache", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 4: using a key does not extend its time in the cache", async (h) => {
   const { id, secret } = await makeKey(h);
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
   await anotherInstance(h).revoke(h.team, id, "test");
@@ -81,15 +77,13 @@ Deno.test("decision 4: using a key does not extend its time in the cache", async
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 401);
 });
 
-Deno.test("decision 4: a key created by another instance works here immediately", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 4: a key created by another instance works here immediately", async (h) => {
   const spec = { name: "new", grant: { kind: "api_key", scopes: ["read"] } } as const;
   const { secret } = await anotherInstance(h).create(h.team, spec, "test");
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
 });
 
-Deno.test("decision 4: a key refused as unknown works once it exists", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 4: a key refused as unknown works once it exists", async (h) => {
   const missing = `apk_eu_${"9".repeat(32)}`;
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: missing })).status, 401);
   const { id, secret } = await makeKey(h);

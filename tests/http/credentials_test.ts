@@ -85,8 +85,7 @@ Deno.test("decision 1: the message of a mismatch names both regions", async () =
   assertEquals((await h.get("/v1/keys")).status, 200);
 });
 
-Deno.test("contract 8: a ping token cannot report for another agent", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 8: a ping token cannot report for another agent", async (h) => {
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const before = await h.dump();
   // The id is bad too: the credential is checked before the fields (decisions, section 2).
@@ -99,8 +98,7 @@ Deno.test("contract 8: a ping token cannot report for another agent", async () =
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 2: a ping's agent defaults to the token's, a heartbeat's does not", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 2: a ping's agent defaults to the token's, a heartbeat's does not", async (h) => {
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const ping = await h.get(`/v1/ping?id=${runId(3)}`, { key: token });
   assertEquals([ping.status, ping.text], [200, "OK\n"]);

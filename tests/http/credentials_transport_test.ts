@@ -8,8 +8,7 @@ import { ofFile } from "../support/harness/test_kv.ts";
 
 const basic = (user: string, password = "") => `Basic ${btoa(`${user}:${password}`)}`;
 
-Deno.test("decision 3: Bearer and Basic work in any case, and so does the alias header", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 3: Bearer and Basic work in any case, and so does the alias header", async (h) => {
   const accepted: Record<string, string>[] = [
     { Authorization: `Bearer ${KEY}` },
     { Authorization: `bearer ${KEY}` },
@@ -28,8 +27,7 @@ Deno.test("decision 3: Bearer and Basic work in any case, and so does the alias 
   assertEquals(await h.usage(), accepted.length);
 });
 
-Deno.test("decision 3: ?key= works only on GET /v1/ping", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 3: ?key= works only on GET /v1/ping", async (h) => {
   const ping = await h.get(`/v1/ping?agent=nightly&key=${KEY}&id=${runId(1)}`, { key: null });
   assertEquals([ping.status, ping.text], [200, "OK\n"]);
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).json.agent, "nightly");
@@ -49,8 +47,7 @@ Deno.test("decision 3: ?key= works only on GET /v1/ping", async () => {
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 3: no transport puts a secret into the log or a response", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 3: no transport puts a secret into the log or a response", async (h) => {
   const unknown = `apk_eu_${"d".repeat(32)}`;
   const foreign = `apk_us_${"c".repeat(32)}`;
   const malformed = `apk_eu_${"B".repeat(32)}`;

@@ -58,8 +58,7 @@ async function spendOf(h: Harness, customer: string): Promise<Record<string, Ans
   return answers;
 }
 
-Deno.test("DELETE a customer: 200 with a receipt that can be read later, and a new one the next time", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a customer: 200 with a receipt that can be read later, and a new one the next time", async (h) => {
   for (const n of [1, 2, 3]) await store(h, n, "acme");
   await store(h, 4, "globex");
   const answer = await remove(h, "acme");
@@ -87,8 +86,7 @@ Deno.test("DELETE a customer: 200 with a receipt that can be read later, and a n
   assertEquals([next.status, next.json.runs, next.json.id === id], [200, 0, false]);
 });
 
-Deno.test("DELETE a customer: names are used as sent, and impossible names are refused", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a customer: names are used as sent, and impossible names are refused", async (h) => {
   const names = ["a/b", "ä ö?#%", "😀".repeat(256), '"', "(unattributed)", "%41"];
   for (const [n, name] of names.entries()) {
     await store(h, n, name);
@@ -140,8 +138,7 @@ Deno.test("DELETE a customer: its spend is removed from every grouping, also for
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a customer: 250 runs while some of them receive calls, and all is exact", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a customer: 250 runs while some of them receive calls, and all is exact", async (h) => {
   await Promise.all(Array.from({ length: 250 }, (_, n) => store(h, n, "acme")));
   await store(h, 900, "globex");
   let done = false;
@@ -162,8 +159,7 @@ Deno.test("DELETE a customer: 250 runs while some of them receive calls, and all
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a customer: two equal concurrent requests are one job, which survives a restart", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a customer: two equal concurrent requests are one job, which survives a restart", async (h) => {
   await Promise.all(Array.from({ length: 60 }, (_, n) => store(h, n, "acme")));
   await h.worker.idle();
   // A mark that is never acknowledged: the job waits for it as for pending runs.
@@ -187,8 +183,7 @@ Deno.test("DELETE a customer: two equal concurrent requests are one job, which s
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a customer: its receipt is kept for 30 days", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a customer: its receipt is kept for 30 days", async (h) => {
   const { id } = (await remove(h, "acme")).json;
   h.nowMs += 30 * DAY_MS;
   await h.sweep.sweepNow();
@@ -198,8 +193,7 @@ Deno.test("DELETE a customer: its receipt is kept for 30 days", async () => {
   assertEquals((await h.get(`/v1/deletions/${id}`)).status, 404);
 });
 
-Deno.test("DELETE a customer: a team has at most 10 such jobs in progress", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a customer: a team has at most 10 such jobs in progress", async (h) => {
   const other = await h.addTeam("team");
   await Promise.all([h.worker.stop(), h.work.stop()]);
   const ids = Array.from({ length: ACTIVE_JOBS_MAX }, () => newRowName());

@@ -41,8 +41,7 @@ const CALLS: Record<string, (h: Harness) => Promise<Answer>> = {
   "a heartbeat": (h) => h.post("/v1/heartbeats", aHeartbeat(1)),
 };
 
-Deno.test("DELETE a run: 200 with a receipt, the same receipt as a replay, and then the run is not found", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a run: 200 with a receipt, the same receipt as a replay, and then the run is not found", async (h) => {
   await store(h);
   const first = await remove(h, 1);
   assertEquals([first.status, first.headers.get("Idempotent-Replayed")], [200, null]);
@@ -85,8 +84,7 @@ Deno.test("DELETE a run: an unknown, a foreign and a swept id get the same bytes
   }
 });
 
-Deno.test("DELETE a run: every later call is 409 id_conflict on id and stores nothing, warm or cold", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a run: every later call is 409 id_conflict on id and stores nothing, warm or cold", async (h) => {
   await store(h);
   await remove(h, 1);
   const before = await h.dump();
@@ -105,8 +103,7 @@ Deno.test("DELETE a run: every later call is 409 id_conflict on id and stores no
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("DELETE a run: a cached heartbeat start closes nothing after it", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a run: a cached heartbeat start closes nothing after it", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   assertEquals((await remove(h, 1)).json.events, 0);
   const closing = await h.post("/v1/heartbeats", aHeartbeat(1));
@@ -114,8 +111,7 @@ Deno.test("DELETE a run: a cached heartbeat start closes nothing after it", asyn
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("DELETE a run: it is removed from spend and its agent's counts, and stays in usage", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a run: it is removed from spend and its agent's counts, and stays in usage", async (h) => {
   await store(h, 1);
   await store(h, 2);
   const usage = (await h.getSettled("/v1/usage")).json;
@@ -142,8 +138,7 @@ Deno.test("DELETE a run: after 30 days and a sweep its id is free for a new run"
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a run: racing calls are stored and deleted, or refused; nothing is left over", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE a run: racing calls are stored and deleted, or refused; nothing is left over", async (h) => {
   const statuses = new Set<number>();
   let [counted, event] = [0, 1];
   const check = ({ status, text, json }: Answer) => {

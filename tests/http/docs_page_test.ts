@@ -6,8 +6,7 @@ import { Harness } from "../support/harness/harness.ts";
 /** Maximum bytes of the page with all that it loads, compressed. */
 const BYTES_MAX = 1_500_000;
 
-Deno.test("the page loads one script of this service, which has the library", async (t) => {
-  await using h = await Harness.open();
+Harness.test("the page loads one script of this service, which has the library", async (h, t) => {
   const page = await h.get("/docs", { key: null });
   assertEquals(page.headers.get("content-type"), "text/html; charset=UTF-8");
   const policy = page.headers.get("content-security-policy") ?? "";
@@ -27,8 +26,7 @@ Deno.test("the page loads one script of this service, which has the library", as
   await t.step(`${bytes} bytes compressed`, () => assert(bytes < BYTES_MAX));
 });
 
-Deno.test("the script is compressed, and 304 while unchanged", async () => {
-  await using h = await Harness.open();
+Harness.test("the script is compressed, and 304 while unchanged", async (h) => {
   const get = (headers: Record<string, string>) =>
     h.get("/docs/reference.js", { key: null, headers });
   const first = await get({ "Accept-Encoding": "gzip" });

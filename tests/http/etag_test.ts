@@ -16,8 +16,7 @@ const RECORDS: Readonly<Record<string, (h: Harness) => Promise<unknown>>> = {
 };
 
 for (const [path, change] of Object.entries(RECORDS)) {
-  Deno.test(`ETag: ${path} is 304 until it changes`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`ETag: ${path} is 304 until it changes`, async (h) => {
     await h.post("/v1/runs", aRun(1));
     const first = await h.getSettled(path);
     const tag = first.headers.get("etag") ?? "";
@@ -42,8 +41,7 @@ for (const [path, change] of Object.entries(RECORDS)) {
   });
 }
 
-Deno.test("ETag: HEAD has the tag of GET, and a page of events its own", async () => {
-  await using h = await Harness.open();
+Harness.test("ETag: HEAD has the tag of GET, and a page of events its own", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`${RUN}/events`, { events: [anEvent(1), anEvent(2)] });
   await h.worker.idle();
@@ -53,8 +51,7 @@ Deno.test("ETag: HEAD has the tag of GET, and a page of events its own", async (
   assertNotEquals(await tagOf("GET", "?events_limit=1"), await tagOf("GET"));
 });
 
-Deno.test("ETag: a refusal has none, and knowing a tag gives no access", async () => {
-  await using h = await Harness.open();
+Harness.test("ETag: a refusal has none, and knowing a tag gives no access", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const tag = (await h.getSettled(RUN)).headers.get("etag") ?? "";
   const other = await h.addTeam("business");

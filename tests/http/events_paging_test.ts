@@ -65,8 +65,7 @@ function inOrder(sent: readonly Sent[]): string[] {
     .map(({ id }) => id);
 }
 
-Deno.test("section 6: 1,203 events sent out of order are read in order, whatever the page size", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: 1,203 events sent out of order are read in order, whatever the page size", async (h) => {
   await h.post("/v1/runs", aRun(1));
   // Seven events share each instant, and batches overlap in time.
   const sentEvents = shuffled(1_203).map((n) => anEvent(n, { ts: at(Math.floor(n / 7) * 10) }));
@@ -84,8 +83,7 @@ Deno.test("section 6: 1,203 events sent out of order are read in order, whatever
   assertEquals((await h.get(PATH)).json.usage.events, 1_203);
 });
 
-Deno.test("section 6: pages of one event return ties in the order of arrival", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: pages of one event return ties in the order of arrival", async (h) => {
   const sentEvents = [5, 3, 9, 1, 7].map((n) => anEvent(n, { ts: at() }));
   const halves = [sentEvents.slice(0, 2), sentEvents.slice(2)];
   for (const half of halves) await h.post(`${PATH}/events`, { events: half });
@@ -93,14 +91,12 @@ Deno.test("section 6: pages of one event return ties in the order of arrival", a
   assertEquals(read, [5, 3, 9, 1, 7].map((n) => [eventId(n)]));
 });
 
-Deno.test("section 6: a run without events has an empty page and a null cursor", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: a run without events has an empty page and a null cursor", async (h) => {
   await h.post("/v1/runs", aRun(1));
   assertEquals(await page(h, 10, null), { ids: [], cursor: null });
 });
 
-Deno.test("section 6: a cursor keeps its position while events arrive before and after it", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: a cursor keeps its position while events arrive before and after it", async (h) => {
   const original = shuffled(300).map((n) => anEvent(n, { ts: at(1_000 + n * 10) }));
   await sendInBatches(h, original);
   const expected = inOrder(original);
@@ -122,8 +118,7 @@ Deno.test("section 6: a cursor keeps its position while events arrive before and
   assertEquals(complete, inOrder([...original, ...behind, same, ...before]));
 });
 
-Deno.test("section 6: paging while events are appended misses none and repeats none", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: paging while events are appended misses none and repeats none", async (h) => {
   await sendInBatches(h, events(0, 199));
   const read: string[] = [];
   let cursor: string | null = null;
@@ -139,8 +134,7 @@ Deno.test("section 6: paging while events are appended misses none and repeats n
   assertEquals(read, stored);
 });
 
-Deno.test("section 6: events across the range of instants keep their order", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: events across the range of instants keep their order", async (h) => {
   const instants = [
     "9999-12-31T23:59:59.999Z",
     "1970-01-01T00:00:00Z",
@@ -152,8 +146,7 @@ Deno.test("section 6: events across the range of instants keep their order", asy
   assertEquals((await pages(h, 1)).flat(), inOrder(sentEvents));
 });
 
-Deno.test("section 6: a text that is not a cursor is refused, and a cursor reveals no other run", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: a text that is not a cursor is refused, and a cursor reveals no other run", async (h) => {
   await h.post(`${PATH}/events`, { events: events(1, 3) });
   const { cursor } = await page(h, 2, null);
   assert(cursor !== null);

@@ -31,8 +31,7 @@ function withOutput(body: unknown, output: string): string {
   return `${JSON.stringify(body).slice(0, -1)},"output":${output}}`;
 }
 
-Deno.test("payloads of every event type are kept as the exact text sent", async () => {
-  await using h = await Harness.open();
+Harness.test("payloads of every event type are kept as the exact text sent", async (h) => {
   const sentEvents = Object.values(PAYLOADS).flatMap((data) =>
     ["log", "tool_call", "llm_call", "custom"].map((type) => ({ type, data }))
   );
@@ -50,8 +49,7 @@ Deno.test("payloads of every event type are kept as the exact text sent", async 
   }
 });
 
-Deno.test("output is kept as the exact text sent, in the response and in reads", async () => {
-  await using h = await Harness.open();
+Harness.test("output is kept as the exact text sent, in the response and in reads", async (h) => {
   for (const [n, output] of Object.values(PAYLOADS).entries()) {
     const path = `/v1/runs/${runId(n)}`;
     const body = withOutput(aFinish(), output);
@@ -71,8 +69,7 @@ Deno.test("output is kept as the exact text sent, in the response and in reads",
   }
 });
 
-Deno.test("of a repeated member around a payload the last one counts", async () => {
-  await using h = await Harness.open();
+Harness.test("of a repeated member around a payload the last one counts", async (h) => {
   const event = eventWith(1, "log", '{"first":1.0}').slice(0, -1);
   const twice = `${event},"data":{"last":2.0},"\\u0074ype":"custom"}`;
   const body = `{"events":[${eventWith(9, "log", "{}")}],"\\u0065vents":[${twice}]}`;
@@ -82,8 +79,7 @@ Deno.test("of a repeated member around a payload the last one counts", async () 
   assertStringIncludes(text, '"data":{"last":2.0}');
 });
 
-Deno.test("pricing rule 4: the cost reported by an llm_call is not its cost", async () => {
-  await using h = await Harness.open();
+Harness.test("pricing rule 4: the cost reported by an llm_call is not its cost", async (h) => {
   const data = { model: "no-such-model", provider: "p", input_tokens: 10, cost_usd: 99 };
   await h.post(`${PATH}/events`, { events: [anEvent(1, { type: "llm_call", data })] });
   const run = (await h.get(PATH)).json;
@@ -91,8 +87,7 @@ Deno.test("pricing rule 4: the cost reported by an llm_call is not its cost", as
   assertEquals(run.cost.unpriced_models, ["no-such-model"]);
 });
 
-Deno.test("section 6: usage adds up the llm_calls and counts failures", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: usage adds up the llm_calls and counts failures", async (h) => {
   const call = (n: number, data: Record<string, unknown>) => anEvent(n, { type: "llm_call", data });
   const batch = [
     call(1, { model: "m", input_tokens: 100, output_tokens: 10, cached_input_tokens: 40 }),
@@ -117,8 +112,7 @@ Deno.test("section 6: usage adds up the llm_calls and counts failures", async ()
   });
 });
 
-Deno.test("R3: llm_call tokens that are not integers from 0 to 2^53-1 are not counted", async () => {
-  await using h = await Harness.open();
+Harness.test("R3: llm_call tokens that are not integers from 0 to 2^53-1 are not counted", async (h) => {
   const send = (n: number, input_tokens: unknown) =>
     h.post(`${PATH}/events`, {
       events: [anEvent(n, { type: "llm_call", data: { input_tokens } })],

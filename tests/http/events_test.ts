@@ -23,8 +23,7 @@ async function idsOf(h: Harness, n = 1): Promise<string[]> {
   return run.events.map(({ id }: { id: string }) => id);
 }
 
-Deno.test("contract 3: a batch is 202 with its counts and is read back completely", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 3: a batch is 202 with its counts and is read back completely", async (h) => {
   await h.post("/v1/runs", aRun(1));
   h.nowMs += 400;
   const input = [
@@ -47,8 +46,7 @@ Deno.test("contract 3: a batch is 202 with its counts and is read back completel
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("decision 20: an empty batch is 202 with zeros and stores nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 20: an empty batch is 202 with zeros and stores nothing", async (h) => {
   const before = await h.dump();
   const answer = await send(h, []);
   assertEquals([answer.status, answer.json], [202, { accepted: 0, duplicates: 0 }]);
@@ -56,8 +54,7 @@ Deno.test("decision 20: an empty batch is 202 with zeros and stores nothing", as
   assertEquals((await h.get(PATH)).status, 404);
 });
 
-Deno.test("decision 20: one bad event anywhere refuses the whole batch", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 20: one bad event anywhere refuses the whole batch", async (h) => {
   await send(h, events(1, 2));
   const before = await h.dump();
   for (const position of [0, 25, 49]) {
@@ -70,8 +67,7 @@ Deno.test("decision 20: one bad event anywhere refuses the whole batch", async (
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("decision 20: repeats inside a batch count as duplicates, the first is stored", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 20: repeats inside a batch count as duplicates, the first is stored", async (h) => {
   const batch = [anEvent(1), anEvent(2), anEvent(1, { data: { message: "second" } }), anEvent(1)];
   assertEquals((await send(h, batch)).json, { accepted: 2, duplicates: 2 });
   const run = (await h.get(PATH)).json;
@@ -82,8 +78,7 @@ Deno.test("decision 20: repeats inside a batch count as duplicates, the first is
   assertEquals([run.usage.events, await h.usage()], [2, 2]);
 });
 
-Deno.test("decision 21: repeats in later batches are dropped and counted, whatever their content", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 21: repeats in later batches are dropped and counted, whatever their content", async (h) => {
   await send(h, events(1, 3));
   const before = await h.dump();
   const changed = [anEvent(2, { ts: at(99), type: "error", data: { changed: true } })];
@@ -99,8 +94,7 @@ Deno.test("decision 21: repeats in later batches are dropped and counted, whatev
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("decision 21: repeats are detected among a thousand ids, also after a restart", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 21: repeats are detected among a thousand ids, also after a restart", async (h) => {
   for (let from = 0; from < 1_000; from += 50) await send(h, events(from, from + 49));
   await h.restart();
   const every40th = Array.from({ length: 25 }, (_, i) => anEvent(i * 40));
@@ -109,8 +103,7 @@ Deno.test("decision 21: repeats are detected among a thousand ids, also after a 
   assertEquals([(await h.get(PATH)).json.usage.events, await h.usage()], [1_005, 1_005]);
 });
 
-Deno.test("decision 19: an event id is unique only within its run", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 19: an event id is unique only within its run", async (h) => {
   const other = await h.addTeam("team");
   for (const [n, key] of [[1, h.key], [2, h.key], [1, other.key]] as const) {
     assertEquals((await send(h, events(1, 2), n, key)).json, { accepted: 2, duplicates: 0 });
@@ -122,8 +115,7 @@ Deno.test("decision 19: an event id is unique only within its run", async () => 
   assertEquals([await h.usage(), await h.usage(other.team)], [5, 2]);
 });
 
-Deno.test("decision 19: external_id replaces an absent id, and id wins", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 19: external_id replaces an absent id, and id wins", async (h) => {
   const batch = [
     anEvent(1, { id: undefined, external_id: eventId(1) }),
     anEvent(2, { id: null, external_id: eventId(2) }),
@@ -136,8 +128,7 @@ Deno.test("decision 19: external_id replaces an absent id, and id wins", async (
   assertEquals([bad.status, bad.json.error, bad.json.field], [400, "invalid_id", "id"]);
 });
 
-Deno.test("contract 3: events before their run are held and join it", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 3: events before their run are held and join it", async (h) => {
   assertEquals((await send(h, events(1, 2))).json, { accepted: 2, duplicates: 0 });
   const opened = await h.post("/v1/runs", aRun(1));
   assertEquals([opened.status, opened.json.status], [202, "running"]);
@@ -147,8 +138,7 @@ Deno.test("contract 3: events before their run are held and join it", async () =
   assertEquals(await h.usage(), 4);
 });
 
-Deno.test("decision 17: events after the finish are stored, each batch a revision of the cost", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 17: events after the finish are stored, each batch a revision of the cost", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await send(h, events(1, 2));
   h.nowMs += 1_000;

@@ -20,8 +20,7 @@ function exact(usd: string): bigint {
   return BigInt(whole + decimals.padEnd(12, "0"));
 }
 
-Deno.test("R16: groups of spend add up to the total, to the last digit", async () => {
-  await using h = await Harness.open();
+Harness.test("R16: groups of spend add up to the total, to the last digit", async (h) => {
   // Each is exact as a number, but their sum is not.
   const costs = [999_999.123456789, 999_998.000000001, 0.1, 1e-7 + 1];
   for (const [n, cost_usd] of costs.entries()) {
@@ -38,8 +37,7 @@ Deno.test("R16: groups of spend add up to the total, to the last digit", async (
   ]);
 });
 
-Deno.test("R16: tokens and the cost of a run are exact beyond 2^53, in each response", async () => {
-  await using h = await Harness.open();
+Harness.test("R16: tokens and the cost of a run are exact beyond 2^53, in each response", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const data = { model: "gpt-4o", input_tokens: MAX, output_tokens: MAX };
   const events = [1, 2, 3].map((n) => anEvent(n, { type: "llm_call", data, ts: at(n) }));

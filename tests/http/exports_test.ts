@@ -26,8 +26,7 @@ function linesOf(text: string): Record<string, unknown>[] {
   return text.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-Deno.test("exports: real runs in both formats, newest first, as in the list", async () => {
-  await using h = await Harness.open();
+Harness.test("exports: real runs in both formats, newest first, as in the list", async (h) => {
   await h.post("/v1/runs", aRun(1, { customer_id: "=cmd|'/c calc'!A1", feature: "a,b" }));
   await h.post(`/v1/runs/${runId(1)}/events`, { events: events(1, 3) });
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
@@ -52,8 +51,7 @@ Deno.test("exports: real runs in both formats, newest first, as in the list", as
   assertEquals([last?.["events"], last?.["duration_ms"]], ["3", "5000"]);
 });
 
-Deno.test("exports: the filters of the list, without its default window", async () => {
-  await using h = await Harness.open();
+Harness.test("exports: the filters of the list, without its default window", async (h) => {
   const old = new Date(NOON - 3 * 86_400_000).toISOString();
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "a", cost_usd: 2, started_at: old }));
   await h.post("/v1/heartbeats", aHeartbeat(2, { agent: "b", cost_usd: 3, started_at: at() }));

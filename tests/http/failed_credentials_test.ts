@@ -122,8 +122,7 @@ ofInstance("another address does not wait for the lookups of a flooding address"
   assertEquals(new Set((await Promise.all(flood)).map(({ status }) => status)), new Set([401]));
 });
 
-Deno.test("a valid key is looked up again in its team's queue, not after its address", async () => {
-  await using h = await Harness.open();
+Harness.test("a valid key is looked up again in its team's queue, not after its address", async (h) => {
   const find = (key: string, from: string) => Promise.resolve(h.credentials.find(key, () => from));
   assert(await find(h.key, "flooded") !== null);
   // As after several seconds: its cache entry is stale.
@@ -142,8 +141,7 @@ Deno.test("a valid key is looked up again in its team's queue, not after its add
   assertEquals((await Promise.all(flood)).filter((each) => each !== null), []);
 });
 
-Deno.test("a valid credential without permission keeps its own error", async () => {
-  await using h = await Harness.open();
+Harness.test("a valid credential without permission keeps its own error", async (h) => {
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
   const scope = await h.get("/v1/keys", { key: token });
   assertEquals([scope.status, scope.json.error], [401, "scope_violation"]);

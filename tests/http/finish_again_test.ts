@@ -14,8 +14,7 @@ const INVALID: readonly (readonly [Record<string, unknown>, error: string])[] = 
   [{ ...aFinish(), status: 7 }, "invalid_field"],
 ];
 
-Deno.test("R35: after a finish each object is 200 with the record of the first", async () => {
-  await using h = await Harness.open();
+Harness.test("R35: after a finish each object is 200 with the record of the first", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const first = await h.post(PATH, aFinish({ output: { answer: 42 }, scores: { quality: 1 } }));
   assertEquals(first.status, 202);
@@ -34,8 +33,7 @@ Deno.test("R35: after a finish each object is 200 with the record of the first",
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("R35: so it is for a finish before the opening and for the close of a heartbeat", async () => {
-  await using h = await Harness.open();
+Harness.test("R35: so it is for a finish before the opening and for the close of a heartbeat", async (h) => {
   const first = await h.post(PATH, aFinish({ status: "cancelled" }));
   assertEquals((await h.post(PATH, {})).text, first.text);
   const other = `/v1/runs/${runId(2)}/finish`;
@@ -44,8 +42,7 @@ Deno.test("R35: so it is for a finish before the opening and for the close of a 
   assertEquals([status, json.status], [200, "timeout"]);
 });
 
-Deno.test("R35: without a finish the object is checked, also of a run that was idle", async () => {
-  await using h = await Harness.open();
+Harness.test("R35: without a finish the object is checked, also of a run that was idle", async (h) => {
   const assertRefused = async () => {
     for (const [body, error] of INVALID) {
       const { status, json } = await h.post(PATH, body);

@@ -34,8 +34,7 @@ function assertConflict({ status, json }: Answer, field: string): void {
 }
 
 for (const status of ["start", "fail"]) {
-  Deno.test(`R34: POST /v1/runs changes nothing of a run that a heartbeat opened: ${status}`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`R34: POST /v1/runs changes nothing of a run that a heartbeat opened: ${status}`, async (h) => {
     const old = { customer_id: "c-old", metadata: { a: 1 }, cost_usd: 4 };
     await beat(h, { status, started_at: at(), ...old });
     await call(h);
@@ -81,8 +80,7 @@ Deno.test("R34: a heartbeat without started_at has its arrival as its start", as
   }
 });
 
-Deno.test("R26, R34: a start that follows from the duration is compared like a sent one", async () => {
-  await using h = await Harness.open();
+Harness.test("R26, R34: a start that follows from the duration is compared like a sent one", async (h) => {
   const first = await beat(h, { duration_ms: 60_000 });
   assertEquals(first.json.started_at, at(-60_000));
   assertConflict(await open(h), "started_at");
@@ -93,8 +91,7 @@ Deno.test("R26, R34: a start that follows from the duration is compared like a s
   assertEquals(again.text, first.text);
 });
 
-Deno.test("R34: a heartbeat closes an opened run without its cost, and the answer names that", async () => {
-  await using h = await Harness.open();
+Harness.test("R34: a heartbeat closes an opened run without its cost, and the answer names that", async (h) => {
   await open(h);
   await call(h);
   const tokens = { input_tokens: 5, output_tokens: 0, cached_input_tokens: 0 };
@@ -117,8 +114,7 @@ Deno.test("R34: a heartbeat closes an opened run without its cost, and the answe
   assertEquals([usage.llm_calls, await h.usage()], [1, 3]);
 });
 
-Deno.test("R34: so does a ping, in the words of its answers", async () => {
-  await using h = await Harness.open();
+Harness.test("R34: so does a ping, in the words of its answers", async (h) => {
   const ping = (run: number, more: string, init = {}) =>
     h.get(`/v1/ping?id=${runId(run)}&agent=researcher&cost_usd=9${more}`, init);
   for (const run of [1, 2]) {
@@ -136,8 +132,7 @@ Deno.test("R34: so does a ping, in the words of its answers", async () => {
   assertEquals([own.json.cost_usd, own.headers.get("runledger-dropped")], [9, null]);
 });
 
-Deno.test("R34: a heartbeat's tokens are the cost of its run, and without them its calls are", async () => {
-  await using h = await Harness.open();
+Harness.test("R34: a heartbeat's tokens are the cost of its run, and without them its calls are", async (h) => {
   const priced = { provider: "openai", model: "gpt-4o", input_tokens: 2_000, output_tokens: 0 };
   const costs = [{ cost_usd: 2 }, priced, { model: "gpt-4o" }, { input_tokens: 2_000 }, {}];
   for (const [i, fields] of costs.entries()) {

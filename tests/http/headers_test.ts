@@ -18,8 +18,7 @@ async function headersOf(
   return answer;
 }
 
-Deno.test("every response has its caching policy and nosniff", async () => {
-  await using h = await Harness.open();
+Harness.test("every response has its caching policy and nosniff", async (h) => {
   for (const n of [1, 2]) await h.post("/v1/runs", aRun(n));
   const seen = new Map<number, number>();
   const check = async (method: string, path: string, headers: Record<string, string>) => {

@@ -10,8 +10,7 @@ async function runOf(h: Harness, n: number): Promise<Answer["json"]> {
   return (await h.getSettled(`/v1/runs/${runId(n)}`)).json;
 }
 
-Deno.test("R26: duration_ms without started_at sets the start: a long job counts for the day it began", async () => {
-  await using h = await Harness.open();
+Harness.test("R26: duration_ms without started_at sets the start: a long job counts for the day it began", async (h) => {
   h.nowMs = Date.UTC(2026, 10, 21, 0, 5);
   const beat = { agent: "nightly", duration_ms: HOURS_3_MS, cost_usd: 1 };
   const first = await h.post("/v1/heartbeats", { id: runId(1), ...beat });
@@ -30,8 +29,7 @@ Deno.test("R26: duration_ms without started_at sets the start: a long job counts
   assertEquals(groups.map((day: Answer["json"]) => day.runs), [3, 0]);
 });
 
-Deno.test("R26, decision 24: a retry without started_at is a replay, whenever it arrives", async () => {
-  await using h = await Harness.open();
+Harness.test("R26, decision 24: a retry without started_at is a replay, whenever it arrives", async (h) => {
   const beat = { id: runId(1), agent: "nightly", duration_ms: HOURS_3_MS };
   const first = await h.post("/v1/heartbeats", beat);
   h.nowMs += 60_000;
@@ -45,8 +43,7 @@ Deno.test("R26, decision 24: a retry without started_at is a replay, whenever it
   assertEquals([other.status, other.json.field], [409, "started_at"]);
 });
 
-Deno.test("R26: a start that is known wins over the duration, and so does the arrival over one of more than 31 days", async () => {
-  await using h = await Harness.open();
+Harness.test("R26: a start that is known wins over the duration, and so does the arrival over one of more than 31 days", async (h) => {
   const beat = { agent: "nightly", duration_ms: HOURS_3_MS };
   await h.post("/v1/heartbeats", { id: runId(1), ...beat, status: "start" });
   await h.post("/v1/runs", aRun(2, { agent: "nightly" }));

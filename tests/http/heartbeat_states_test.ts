@@ -22,8 +22,7 @@ function finish(h: Harness, fields: Record<string, unknown> = {}): Promise<Answe
 }
 
 for (const [word, stored] of Object.entries(CLOSES)) {
-  Deno.test(`decision 25: ${word} closes a start and takes its duration from it`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 25: ${word} closes a start and takes its duration from it`, async (h) => {
     const started = (await beat(h, { status: "start" })).json.started_at;
     h.nowMs += 90_000;
     const closed = await beat(h, { status: word });
@@ -44,8 +43,7 @@ for (const [word, stored] of Object.entries(CLOSES)) {
   });
 }
 
-Deno.test("decision 25: a sent duration or end wins over the span since the start", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 25: a sent duration or end wins over the span since the start", async (h) => {
   await beat(h, { status: "start" });
   h.nowMs += 90_000;
   const closed = await beat(h, { finished_at: at(30_000), started_at: at() });
@@ -55,8 +53,7 @@ Deno.test("decision 25: a sent duration or end wins over the span since the star
   assertEquals([measured.status, measured.json.duration_ms], [202, 5]);
 });
 
-Deno.test("decision 25: the close's fields win, field by field", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 25: the close's fields win, field by field", async (h) => {
   await beat(h, {
     status: "start",
     cost_usd: 1,
@@ -84,8 +81,7 @@ Deno.test("decision 25: the close's fields win, field by field", async () => {
   assertEquals([run.metadata.stage, run.metadata.job], ["close", "a"]);
 });
 
-Deno.test("decision 25: fields absent from the close keep the start's values", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 25: fields absent from the close keep the start's values", async (h) => {
   const metadata = { job: "a" };
   await beat(h, { status: "start", cost_usd: 1.5, input_tokens: 10, metadata, feature: "f" });
   const closed = await beat(h, { cost_usd: null, metadata: null });
@@ -95,15 +91,13 @@ Deno.test("decision 25: fields absent from the close keep the start's values", a
   assertEquals([run.metadata, run.feature], [metadata, "f"]);
 });
 
-Deno.test("decision 25: the start's model and the close's tokens are priced together", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 25: the start's model and the close's tokens are priced together", async (h) => {
   await beat(h, { status: "start", model: "m-1" });
   await beat(h, { input_tokens: 3 });
   assertEquals((await recordOf(h)).cost.unpriced_models, ["m-1"]);
 });
 
-Deno.test("decision 26: after the close nothing reopens it and no other close changes it", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 26: after the close nothing reopens it and no other close changes it", async (h) => {
   const first = await beat(h, { status: "fail", cost_usd: 3 });
   const stored = await h.dump();
   h.nowMs += 10_000;
@@ -116,8 +110,7 @@ Deno.test("decision 26: after the close nothing reopens it and no other close ch
   assertEquals((await recordOf(h)).status, "failed");
 });
 
-Deno.test("decision 26: a start repeated after its close returns the closed record", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 26: a start repeated after its close returns the closed record", async (h) => {
   const started = await beat(h, { status: "start" });
   assertEquals((await beat(h, { status: "start" })).text, started.text);
   const closed = await beat(h, { status: "ok" });
@@ -127,8 +120,7 @@ Deno.test("decision 26: a start repeated after its close returns the closed reco
 });
 
 for (const [word, stored] of Object.entries(CLOSES)) {
-  Deno.test(`decision 27: heartbeat ${word} closes a run that POST /v1/runs opened`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 27: heartbeat ${word} closes a run that POST /v1/runs opened`, async (h) => {
     await open(h);
     h.nowMs += 4_000;
     const closed = await beat(h, { status: word });
@@ -145,8 +137,7 @@ for (const [word, stored] of Object.entries(CLOSES)) {
 const ANSWERED = { success: "ok", failed: "fail", timeout: "timeout", cancelled: "fail" };
 
 for (const [status, answered] of Object.entries(ANSWERED)) {
-  Deno.test(`decisions 27 and 28, R37: finish ${status} closes a start, read as ${answered}`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decisions 27 and 28, R37: finish ${status} closes a start, read as ${answered}`, async (h) => {
     await beat(h, { status: "start" });
     assertEquals((await finish(h, { status })).status, 202);
     const late = await beat(h, { status: "timeout" });
@@ -160,8 +151,7 @@ for (const [status, answered] of Object.entries(ANSWERED)) {
   });
 }
 
-Deno.test("decision 27: start on a run that is open is a replay of it", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 27: start on a run that is open is a replay of it", async (h) => {
   await open(h);
   const stored = await h.dump();
   const start = await beat(h, { status: "start", started_at: at() });
@@ -169,8 +159,7 @@ Deno.test("decision 27: start on a run that is open is a replay of it", async ()
   assertEquals(await h.dump(), stored);
 });
 
-Deno.test("decision 27: only agent and started_at conflict, whichever call came first", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 27: only agent and started_at conflict, whichever call came first", async (h) => {
   await open(h);
   for (const fields of [{ agent: "other" }, { started_at: at(1) }]) {
     const [field] = Object.keys(fields);
@@ -192,8 +181,7 @@ Deno.test("decision 27: only agent and started_at conflict, whichever call came 
   }
 });
 
-Deno.test("decisions 16 and 27: a heartbeat opens a run whose finish came first", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions 16 and 27: a heartbeat opens a run whose finish came first", async (h) => {
   await finish(h, { status: "cancelled", finished_at: at(2_000) });
   const response = await beat(h, { status: "ok", cost_usd: 4 });
   const { status, finished_at, duration_ms } = response.json;
@@ -205,8 +193,7 @@ Deno.test("decisions 16 and 27: a heartbeat opens a run whose finish came first"
 });
 
 for (const path of ["/v1/runs", "/v1/heartbeats"]) {
-  Deno.test(`decision 16: ${path} after the finish answers alike for new and known agents`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 16: ${path} after the finish answers alike for new and known agents`, async (h) => {
     const answers: string[] = [];
     for (const n of [1, 2]) {
       await h.post(`/v1/runs/${runId(n)}/finish`, aFinish());
@@ -220,8 +207,7 @@ for (const path of ["/v1/runs", "/v1/heartbeats"]) {
   });
 }
 
-Deno.test("decisions 17 and 27: events join a heartbeat's run and leave its stated cost", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions 17 and 27: events join a heartbeat's run and leave its stated cost", async (h) => {
   await beat(h, { cost_usd: 2 });
   const data = { model: "m-1", input_tokens: 1 };
   const events = [anEvent(1), anEvent(2, { type: "llm_call", data })];

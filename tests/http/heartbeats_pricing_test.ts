@@ -10,8 +10,7 @@ async function recordOf(h: Harness) {
 }
 
 for (const cost_usd of [0, 0.1, 12.34, 1e-12, 0.000001234567, 1e6, 1e-7]) {
-  Deno.test(`pricing rule 1: cost_usd ${cost_usd} is the cost, whatever the tokens`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`pricing rule 1: cost_usd ${cost_usd} is the cost, whatever the tokens`, async (h) => {
     const response = await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd, ...TOKENS }));
     assertEquals([response.status, response.json.cost_usd], [202, cost_usd]);
     const run = await recordOf(h);
@@ -20,8 +19,7 @@ for (const cost_usd of [0, 0.1, 12.34, 1e-12, 0.000001234567, 1e6, 1e-7]) {
   });
 }
 
-Deno.test("pricing rules 2 and 3: a model that is on no card costs 0 and is listed as unpriced", async () => {
-  await using h = await Harness.open();
+Harness.test("pricing rules 2 and 3: a model that is on no card costs 0 and is listed as unpriced", async (h) => {
   const response = await h.post(
     "/v1/heartbeats",
     aHeartbeat(1, { ...TOKENS, cached_input_tokens: 40 }),
@@ -34,15 +32,13 @@ Deno.test("pricing rules 2 and 3: a model that is on no card costs 0 and is list
 });
 
 for (const name of ["input_tokens", "output_tokens", "cached_input_tokens"]) {
-  Deno.test(`pricing rule 3: ${name} alone, also 0, makes the model a priced one`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`pricing rule 3: ${name} alone, also 0, makes the model a priced one`, async (h) => {
     await h.post("/v1/heartbeats", aHeartbeat(1, { model: "m-1", [name]: 0 }));
     assertEquals((await recordOf(h)).cost.unpriced_models, ["m-1"]);
   });
 }
 
-Deno.test("pricing rule 2: a model without tokens, and tokens without a model, price nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("pricing rule 2: a model without tokens, and tokens without a model, price nothing", async (h) => {
   for (const [n, fields] of [[1, { model: "m-1" }], [2, { input_tokens: 5 }]] as const) {
     const response = await h.post("/v1/heartbeats", aHeartbeat(n, fields));
     assertEquals([response.status, response.json.cost_usd], [202, 0]);
@@ -51,15 +47,13 @@ Deno.test("pricing rule 2: a model without tokens, and tokens without a model, p
   }
 });
 
-Deno.test("decisions, section 5: more cached than input tokens are accepted and flagged", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 5: more cached than input tokens are accepted and flagged", async (h) => {
   const tokens = { model: "m-1", input_tokens: 1, cached_input_tokens: 2 };
   assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1, tokens))).status, 202);
   assertEquals((await recordOf(h)).cost.flags, ["cached_exceeds_input"]);
 });
 
-Deno.test("pricing rule 4: a run ignores the cost_usd of the heartbeat that closes it", async () => {
-  await using h = await Harness.open();
+Harness.test("pricing rule 4: a run ignores the cost_usd of the heartbeat that closes it", async (h) => {
   await h.post("/v1/runs", aRun(1, { cost_usd: 3 }));
   const data = { model: "m-2", input_tokens: 7, cost_usd: 4 };
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1, { type: "llm_call", data })] });
@@ -71,15 +65,13 @@ Deno.test("pricing rule 4: a run ignores the cost_usd of the heartbeat that clos
   assertEquals(run.usage.input_tokens, 7);
 });
 
-Deno.test("pricing rule 4: cost_usd of a finish is ignored, the start's stays", async () => {
-  await using h = await Harness.open();
+Harness.test("pricing rule 4: cost_usd of a finish is ignored, the start's stays", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start", cost_usd: 2 }));
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ cost_usd: 9 }));
   assertEquals((await recordOf(h)).cost_usd, 2);
 });
 
-Deno.test("decision 34: the largest values are kept to the last unit", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 34: the largest values are kept to the last unit", async (h) => {
   const most = Number.MAX_SAFE_INTEGER;
   const response = await h.post(
     "/v1/heartbeats",
@@ -103,8 +95,7 @@ Deno.test("decision 34: the largest values are kept to the last unit", async () 
   assertEquals(duration_ms, most);
 });
 
-Deno.test("R38: a heartbeat's tokens are one model call and no event in the record, in spend and in each group", async () => {
-  await using h = await Harness.open();
+Harness.test("R38: a heartbeat's tokens are one model call and no event in the record, in spend and in each group", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...TOKENS, status: "start" }));
   const log = anEvent(1, { type: "log", data: { message: "hello" } });
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [log] });

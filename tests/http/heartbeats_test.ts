@@ -3,8 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
-Deno.test("contract 5: only agent is required; the server sets every default", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 5: only agent is required; the server sets every default", async (h) => {
   const response = await h.post("/v1/heartbeats", { agent: "nightly" });
   assertEquals(response.status, 202);
   assertMatch(response.headers.get("content-type") ?? "", /^application\/json/);
@@ -38,16 +37,14 @@ for (const region of ["eu", "us"] as const) {
   });
 }
 
-Deno.test("decision 5: a heartbeat's id may carry the other region", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 5: a heartbeat's id may carry the other region", async (h) => {
   const response = await h.post("/v1/heartbeats", aHeartbeat(1, { id: runId(1, "us") }));
   assertEquals([response.status, response.json.id], [202, runId(1, "us")]);
   assertEquals((await h.get(`/v1/runs/${runId(1, "us")}`)).status, 200);
 });
 
 for (const [word, stored] of [["ok", "success"], ["fail", "failed"], ["timeout", "timeout"]]) {
-  Deno.test(`decision 28: heartbeat ${word} answers ${word} and reads as ${stored}`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 28: heartbeat ${word} answers ${word} and reads as ${stored}`, async (h) => {
     const response = await h.post("/v1/heartbeats", aHeartbeat(1, { status: word }));
     assertEquals([response.status, response.json.status], [202, word]);
     const run = (await h.getSettled(`/v1/runs/${runId(1)}`)).json;
@@ -55,8 +52,7 @@ for (const [word, stored] of [["ok", "success"], ["fail", "failed"], ["timeout",
   });
 }
 
-Deno.test("decisions 28 and 29: start reads as running and has no end, span or cost", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions 28 and 29: start reads as running and has no end, span or cost", async (h) => {
   const response = await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start", cost_usd: 2 }));
   assertEquals([response.status, response.json], [202, {
     id: runId(1),
@@ -73,8 +69,7 @@ Deno.test("decisions 28 and 29: start reads as running and has no end, span or c
   assertEquals(run.cost.state, "pending");
 });
 
-Deno.test("decision 8: null in every optional field counts as absent", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 8: null in every optional field counts as absent", async (h) => {
   const optional = [
     ..."id status started_at finished_at cost_usd model provider input_tokens".split(" "),
     ..."output_tokens cached_input_tokens duration_ms metadata customer_id feature".split(" "),
@@ -109,8 +104,7 @@ const DURATIONS = [
 ];
 
 for (const { name, fields, ms, flags } of DURATIONS) {
-  Deno.test(`decision 30, duration of a heartbeat: ${name}`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 30, duration of a heartbeat: ${name}`, async (h) => {
     const response = await h.post("/v1/heartbeats", aHeartbeat(1, fields));
     assertEquals([response.status, response.json.duration_ms], [202, ms]);
     const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
@@ -133,16 +127,14 @@ const SKEWS = [
 ];
 
 for (const { name, fields, skew } of SKEWS) {
-  Deno.test(`decision 31, clock skew of a heartbeat: ${name}`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 31, clock skew of a heartbeat: ${name}`, async (h) => {
     assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1, fields))).status, 202);
     const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
     assertEquals(run.clock_skew_ms, skew);
   });
 }
 
-Deno.test("decision 12: instants are returned in one format, whatever format was sent", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 12: instants are returned in one format, whatever format was sent", async (h) => {
   const response = await h.post(
     "/v1/heartbeats",
     aHeartbeat(1, { started_at: "2026-11-21T11:59:59+00:00", finished_at: "2026-11-21T12:00:00Z" }),
@@ -156,8 +148,7 @@ Deno.test("decision 12: instants are returned in one format, whatever format was
   assertEquals([again.status, again.text], [200, response.text]);
 });
 
-Deno.test("decision 24: a heartbeat retry without started_at is a replay of the first", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 24: a heartbeat retry without started_at is a replay of the first", async (h) => {
   const first = await h.post("/v1/heartbeats", aHeartbeat(1));
   assertEquals(first.headers.get("idempotent-replayed"), null);
   const stored = await h.dump();
@@ -173,8 +164,7 @@ Deno.test("decision 24: a heartbeat retry without started_at is a replay of the 
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("decision 24: a retry after a restart of the service is still a replay", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 24: a retry after a restart of the service is still a replay", async (h) => {
   const first = await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 0.1 }));
   await h.restart();
   const again = await h.post("/v1/heartbeats", aHeartbeat(1));

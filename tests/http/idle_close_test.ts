@@ -54,8 +54,7 @@ async function assertIntact(h: Harness): Promise<void> {
   assertEquals(differences, []);
 }
 
-Deno.test("idle: a run without a call for its timeout is closed, at the deadline", async () => {
-  await using h = await Harness.open();
+Harness.test("idle: a run without a call for its timeout is closed, at the deadline", async (h) => {
   await open(h, 1);
   await advance(h, 60_000 + LATE_MS - 1);
   assertEquals(await stateOf(h, 1), ["running", null, null, "pending", 0]);
@@ -77,8 +76,7 @@ Deno.test("idle: a run without a call for its timeout is closed, at the deadline
   await assertIntact(h);
 });
 
-Deno.test("idle: events postpone the close, and reopen the run after it", async () => {
-  await using h = await Harness.open();
+Harness.test("idle: events postpone the close, and reopen the run after it", async (h) => {
   await open(h, 1, { idle_timeout_status: "success" });
   await advance(h, 50_000);
   await send(h, 1, 7);
@@ -95,8 +93,7 @@ Deno.test("idle: events postpone the close, and reopen the run after it", async 
   await assertIntact(h);
 });
 
-Deno.test("idle: a finish and a heartbeat replace the close, and are stored", async () => {
-  await using h = await Harness.open();
+Harness.test("idle: a finish and a heartbeat replace the close, and are stored", async (h) => {
   await open(h, 1);
   await open(h, 2);
   await advance(h, 60_000 + LATE_MS);
@@ -116,8 +113,7 @@ Deno.test("idle: a finish and a heartbeat replace the close, and are stored", as
   await assertIntact(h);
 });
 
-Deno.test("idle: only `POST /v1/runs` sets a timeout, and a close before it ends the wait", async () => {
-  await using h = await Harness.open();
+Harness.test("idle: only `POST /v1/runs` sets a timeout, and a close before it ends the wait", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "researcher", status: "start" }));
   await open(h, 2);
   await open(h, 3, { idle_timeout_seconds: undefined });
@@ -138,8 +134,7 @@ Deno.test("idle: only `POST /v1/runs` sets a timeout, and a close before it ends
   assertEquals((await stateOf(h, 1)).slice(0, 2), ["running", null]);
 });
 
-Deno.test("idle: a deadline while the service was down is judged later", async () => {
-  await using h = await Harness.open();
+Harness.test("idle: a deadline while the service was down is judged later", async (h) => {
   await open(h, 1);
   await h.work.idle();
   await h.restart(() => {
@@ -154,8 +149,7 @@ Deno.test("idle: a deadline while the service was down is judged later", async (
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).json.updated_at, at(1_200_000));
 });
 
-Deno.test("idle: events after an absence set a deadline before the postponed one", async () => {
-  await using h = await Harness.open();
+Harness.test("idle: events after an absence set a deadline before the postponed one", async (h) => {
   await open(h, 1);
   await h.work.idle();
   await h.restart(() => {
@@ -168,8 +162,7 @@ Deno.test("idle: events after an absence set a deadline before the postponed one
   assertEquals(await stateOf(h, 1), ["timeout", "idle", 7, "final", 1]);
 });
 
-Deno.test("idle: each close and each reopening is a change of the feed and of live streams", async () => {
-  await using h = await Harness.open();
+Harness.test("idle: each close and each reopening is a change of the feed and of live streams", async (h) => {
   await using listener = await follow(h);
   await open(h, 1);
   const events = await listener.events(1);
@@ -192,8 +185,7 @@ Deno.test("idle: each close and each reopening is a change of the feed and of li
   );
 });
 
-Deno.test("idle: a deletion removes the close, and the due row of an open run", async () => {
-  await using h = await Harness.open();
+Harness.test("idle: a deletion removes the close, and the due row of an open run", async (h) => {
   await open(h, 1, { customer_id: "acme" });
   await advance(h, 60_000 + LATE_MS);
   await open(h, 2, { customer_id: "acme" });

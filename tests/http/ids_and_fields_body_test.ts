@@ -28,8 +28,7 @@ const STORED = [202, undefined] as const;
 const TOO_LARGE = [413, "payload_too_large"] as const;
 const NOT_JSON = [400, "invalid_json"] as const;
 
-Deno.test("R10: a body of exactly 2 MiB is stored, one byte more is 413", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: a body of exactly 2 MiB is stored, one byte more is 413", async (h) => {
   const most = aRunOfBytes(1, BODY_BYTES_MAX);
   assertEquals([encoder.encode(most).length, BODY_BYTES_MAX], [2_097_152, 2_097_152]);
   assertEquals(code(await h.post("/v1/runs", most)), [...STORED]);
@@ -40,8 +39,7 @@ Deno.test("R10: a body of exactly 2 MiB is stored, one byte more is 413", async 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("R10: the limit counts bytes, not characters", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: the limit counts bytes, not characters", async (h) => {
   const open = `${JSON.stringify(aRun(1)).slice(0, -1)},"pad":"`;
   const room = BODY_BYTES_MAX - open.length - 2;
   const three = "€".repeat(Math.floor(room / 3));
@@ -51,8 +49,7 @@ Deno.test("R10: the limit counts bytes, not characters", async () => {
   assertEquals(code(await h.post("/v1/runs", `${most.slice(0, -2)}x"}`)), [...TOO_LARGE]);
 });
 
-Deno.test("R10: a body of unannounced length has the same limit", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: a body of unannounced length has the same limit", async (h) => {
   for (
     const [n, bytes, status] of [[1, BODY_BYTES_MAX, 202], [2, BODY_BYTES_MAX + 1, 413]] as const
   ) {
@@ -71,8 +68,7 @@ Deno.test("R10: a body of unannounced length has the same limit", async () => {
   }
 });
 
-Deno.test("decision 10: Content-Type is ignored", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 10: Content-Type is ignored", async (h) => {
   const types = [
     "text/plain",
     "application/x-www-form-urlencoded",
@@ -87,8 +83,7 @@ Deno.test("decision 10: Content-Type is ignored", async () => {
   assertEquals(code(await h.post("/v1/runs", bytes)), [...STORED]);
 });
 
-Deno.test("decision 10: identity and gzip in any case are read, everything else is 415", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 10: identity and gzip in any case are read, everything else is 415", async (h) => {
   for (const [n, encoding] of ["gzip", "GZIP", "Gzip"].entries()) {
     const headers = { "Content-Encoding": encoding };
     const answer = await h.post("/v1/runs", gzipSync(JSON.stringify(aRun(n))), { headers });
@@ -106,8 +101,7 @@ Deno.test("decision 10: identity and gzip in any case are read, everything else 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 10: gzip is inflated up to the limit of the body", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 10: gzip is inflated up to the limit of the body", async (h) => {
   const send = (body: Uint8Array) => h.post("/v1/runs", body, { headers: GZIP });
   assertEquals(code(await send(gzipSync(aRunOfBytes(1, BODY_BYTES_MAX)))), [...STORED]);
   const before = await h.dump();
@@ -118,8 +112,7 @@ Deno.test("decision 10: gzip is inflated up to the limit of the body", async () 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 10: members of a gzip stream count together", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 10: members of a gzip stream count together", async (h) => {
   const halves = (text: string) => {
     const middle = text.length >> 1;
     const [a, b] = [gzipSync(text.slice(0, middle)), gzipSync(text.slice(middle))];
@@ -134,8 +127,7 @@ Deno.test("decision 10: members of a gzip stream count together", async () => {
   assertEquals(code(await h.post("/v1/runs", over, { headers: GZIP })), [...TOO_LARGE]);
 });
 
-Deno.test("decision 10: broken gzip is invalid_json", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 10: broken gzip is invalid_json", async (h) => {
   const good = gzipSync(JSON.stringify(aRun(1)));
   const flipped = good.slice();
   flipped[20] = (flipped[20] ?? 0) ^ 255;
@@ -152,8 +144,7 @@ Deno.test("decision 10: broken gzip is invalid_json", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
 });
 
-Deno.test("R7: a field that is not read may nest to any depth", async () => {
-  await using h = await Harness.open();
+Harness.test("R7: a field that is not read may nest to any depth", async (h) => {
   for (const [n, depth] of [[1, JSON_DEPTH_MAX], [2, JSON_DEPTH_MAX + 1], [3, 500_000]] as const) {
     const answer = await h.post("/v1/runs", aRunOfDepth(n, depth));
     assertEquals(code(answer), [...STORED], `depth ${depth}`);
@@ -165,8 +156,7 @@ Deno.test("R7: a field that is not read may nest to any depth", async () => {
   assertEquals(code(await h.post("/v1/keys", key)), [...TOO_LARGE]);
 });
 
-Deno.test("R7: a payload of 64 levels is kept, a deeper one is truncated", async () => {
-  await using h = await Harness.open();
+Harness.test("R7: a payload of 64 levels is kept, a deeper one is truncated", async (h) => {
   const nest = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
   const event = (n: number, data: string) =>
     `{"events":[${JSON.stringify(anEvent(n, { data: "D" })).replace('"D"', data)}]}`;
@@ -211,8 +201,7 @@ Deno.test("R7: nesting in other fields is only a malformed field", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json.metadata, { a: 1, c: 2 });
 });
 
-Deno.test("decision 11: brackets inside texts do not nest", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11: brackets inside texts do not nest", async (h) => {
   const text = `{["\\\\"{[`.repeat(100);
   const body = aRun(1, { goal: text, [text]: text });
   assertEquals(code(await h.post("/v1/runs", body)), [...STORED]);

@@ -46,8 +46,7 @@ function withOutput(body: unknown, output: string): string {
 /** The payload of an event, as text. */
 const dataOf = (event: string) => event.slice(event.indexOf('"data":'), -1);
 
-Deno.test("R7: an event of exactly 256 KiB is kept, of one byte more the payload is truncated", async () => {
-  await using h = await Harness.open();
+Harness.test("R7: an event of exactly 256 KiB is kept, of one byte more the payload is truncated", async (h) => {
   const most = anEventOfBytes(1, EVENT_BYTES_MAX);
   assertEquals([encoder.encode(most).length, EVENT_BYTES_MAX], [262_144, 262_144]);
   const kept = await h.post(`${PATH}/events`, `{"events":[${most}]}`);
@@ -67,8 +66,7 @@ Deno.test("R7: an event of exactly 256 KiB is kept, of one byte more the payload
   });
 });
 
-Deno.test("R7: an output of exactly 512 KiB is kept, one byte more is truncated", async () => {
-  await using h = await Harness.open();
+Harness.test("R7: an output of exactly 512 KiB is kept, one byte more is truncated", async (h) => {
   const most = objectOfBytes(OUTPUT_BYTES_MAX);
   const over = objectOfBytes(OUTPUT_BYTES_MAX + 1);
   assertEquals([encoder.encode(most).length, OUTPUT_BYTES_MAX], [524_288, 524_288]);
@@ -94,8 +92,7 @@ Deno.test("R7: an output of exactly 512 KiB is kept, one byte more is truncated"
   }
 });
 
-Deno.test("decision 11: an incompressible batch of 1 MiB is stored and read completely", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11: an incompressible batch of 1 MiB is stored and read completely", async (h) => {
   const input: string[] = [];
   const shapes = [[4, 262_000], [50, 20_900]] as const;
   for (const [count, bytes] of shapes) {
@@ -117,8 +114,7 @@ Deno.test("decision 11: an incompressible batch of 1 MiB is stored and read comp
   assertEquals(again.json, { accepted: 0, duplicates: 4 });
 });
 
-Deno.test("decision 11: two concurrent batches of 1 MiB on one run are both stored completely", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11: two concurrent batches of 1 MiB on one run are both stored completely", async (h) => {
   const batches = [0, 4].map((from) =>
     Array.from({ length: 4 }, (_, i) => anEventOfBytes(from + i, 262_000))
   );
@@ -130,8 +126,7 @@ Deno.test("decision 11: two concurrent batches of 1 MiB on one run are both stor
   for (const event of batches.flat()) assert(text.includes(dataOf(event)));
 });
 
-Deno.test("decision 11: the largest possible finish is stored and read completely", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11: the largest possible finish is stored and read completely", async (h) => {
   const name = (n: number) => `${String.fromCodePoint(0x20000 + n).repeat(124)}${1_000 + n}`;
   const scores = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [name(n), n / 7]));
   const output = objectOfBytes(OUTPUT_BYTES_MAX);
@@ -143,8 +138,7 @@ Deno.test("decision 11: the largest possible finish is stored and read completel
   assertEquals(Object.fromEntries(read), scores);
 });
 
-Deno.test("decision 11: the longest texts of a run are stored and read completely", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11: the longest texts of a run are stored and read completely", async (h) => {
   const wide = (length: number) => "\u{1f600}".repeat(length);
   const fields = {
     agent: wide(128),
@@ -199,8 +193,7 @@ Deno.test("decision 38: such metadata and the largest output together fit one cl
   }
 });
 
-Deno.test("decision 11: neither long model names nor many batches outgrow the event ledger", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11: neither long model names nor many batches outgrow the event ledger", async (h) => {
   const call = (n: number) =>
     anEvent(n, {
       type: "llm_call",

@@ -9,8 +9,7 @@ function refusal({ status, json }: Answer): [number, string, string | undefined]
   return [status, json.error, json.field];
 }
 
-Deno.test("decision 5: ids of the other region are stored and read at this endpoint", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 5: ids of the other region are stored and read at this endpoint", async (h) => {
   const id = runId(1, "us");
   assertEquals((await h.post("/v1/runs", aRun(1, { id }))).status, 202);
   const event = anEvent(1, { id: `evt_us_${HEX}` });
@@ -50,8 +49,7 @@ const TABLES = {
   ],
 } as const;
 
-Deno.test("decisions, section 2: the first bad field in the order of the tables is named", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 2: the first bad field in the order of the tables is named", async (h) => {
   for (const [path, fields] of Object.entries(TABLES)) {
     // Sent in reverse, so that the table's order decides and not the body's.
     const input = new Map<string, unknown>(fields.toReversed().map(([name, bad]) => [name, bad]));
@@ -66,8 +64,7 @@ Deno.test("decisions, section 2: the first bad field in the order of the tables 
   }
 });
 
-Deno.test("decision 8: null counts as absent in an optional field and missing in a required one", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 8: null counts as absent in an optional field and missing in a required one", async (h) => {
   const required: Record<string, readonly string[]> = {
     "/v1/runs": ["id", "agent", "started_at"],
     [`/v1/runs/${runId(1)}/finish`]: ["status", "finished_at"],
@@ -92,8 +89,7 @@ Deno.test("decision 8: null counts as absent in an optional field and missing in
   assertEquals([scores, links.parent], [[], null]);
 });
 
-Deno.test("decision 9: unknown fields are ignored, whatever their names", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 9: unknown fields are ignored, whatever their names", async (h) => {
   const extra = `"__proto__":{"agent":"x"},"constructor":1,"toString":null,"":[],"sdk":{"v":"1"}`;
   const body = `{${extra},${JSON.stringify(aRun(1)).slice(1)}`;
   assertEquals((await h.post("/v1/runs", body)).status, 202);

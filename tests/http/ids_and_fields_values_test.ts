@@ -18,8 +18,7 @@ const GOOD_INSTANTS: readonly (readonly [sent: string, echoed: string])[] = [
   ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
 ];
 
-Deno.test("decision 12: every format of an instant is echoed and read to the millisecond", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 12: every format of an instant is echoed and read to the millisecond", async (h) => {
   for (const [n, [sent, echoed]] of GOOD_INSTANTS.entries()) {
     const opened = await h.post("/v1/runs", aRun(n, { started_at: sent }));
     assertEquals([opened.status, opened.json.started_at], [202, echoed], sent);
@@ -35,8 +34,7 @@ Deno.test("decision 12: every format of an instant is echoed and read to the mil
   }
 });
 
-Deno.test("decision 12: retries compare instants, never their text", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 12: retries compare instants, never their text", async (h) => {
   const first = "2026-11-21T12:00:00.1204Z";
   assertEquals((await h.post("/v1/runs", aRun(1, { started_at: first }))).status, 202);
   for (const same of ["2026-11-21T12:00:00.12Z", "2026-11-21T12:00:00.120999+00:00"]) {
@@ -63,8 +61,7 @@ const GOOD_AGENTS: readonly string[] = [
   "zero\u200bwidth",
 ];
 
-Deno.test("decision 13: an agent slug is stored and returned as sent", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 13: an agent slug is stored and returned as sent", async (h) => {
   for (const [n, agent] of GOOD_AGENTS.entries()) {
     const opened = await h.post("/v1/runs", aRun(n, { agent }));
     assertEquals([opened.status, opened.json.agent], [202, agent]);
@@ -77,8 +74,7 @@ Deno.test("decision 13: an agent slug is stored and returned as sent", async () 
   assertEquals(value, new Deno.KvU64(BigInt(GOOD_AGENTS.length)));
 });
 
-Deno.test("decision 13: agents that differ in case are two agents, and a retry must name the same one", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 13: agents that differ in case are two agents, and a retry must name the same one", async (h) => {
   assertEquals((await h.post("/v1/runs", aRun(1, { agent: "Nightly" }))).status, 202);
   const other = await h.post("/v1/runs", aRun(1, { agent: "nightly" }));
   assertEquals([other.status, other.json.field], [409, "agent"]);
@@ -86,8 +82,7 @@ Deno.test("decision 13: agents that differ in case are two agents, and a retry m
   assertEquals((await h.store.reader.get(["agent_count", h.team.id])).value, new Deno.KvU64(2n));
 });
 
-Deno.test("decision 11, R7: lone surrogates are refused in names, replaced in labels and kept in payloads", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11, R7: lone surrogates are refused in names, replaced in labels and kept in payloads", async (h) => {
   const lone = "a\\ud83db";
   const run = JSON.stringify(aRun(1)).slice(0, -1);
   let n = 1;

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { at } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** Ends runs of an agent, each a second after the previous one; returns their ids. */
 async function beat(h: Harness, agent: string, status: string, times = 1): Promise<string[]> {
@@ -23,8 +23,7 @@ async function listed(h: Harness, query = ""): Promise<string[]> {
   );
 }
 
-Deno.test("three failures in a row open one incident, which its runs name, and a success ends it", async () => {
-  await using h = await Harness.open();
+Harness.test("three failures in a row open one incident, which its runs name, and a success ends it", async (h) => {
   const runs = await beat(h, "nightly", "fail", 3);
   const { incidents: [incident], cursor } = (await h.get("/v1/incidents")).json;
   assertEquals(incident, {
@@ -62,8 +61,7 @@ Deno.test("three failures in a row open one incident, which its runs name, and a
   assertEquals((await h.get(`/v1/runs/${success}`)).json.incidents, []);
 });
 
-Deno.test("lists of incidents: filters, pages, latest first, and no other team's", async () => {
-  await using h = await openWithOperator();
+operator.test("lists of incidents: filters, pages, latest first, and no other team's", async (h) => {
   const other = await h.addTeam("business");
   for (const agent of ["a", "b", "c"]) await beat(h, agent, "fail", 3);
   await beat(h, "b", "ok");
@@ -106,8 +104,7 @@ Deno.test("lists of incidents: filters, pages, latest first, and no other team's
   assertEquals(await metricsOf(OPERATOR_KEY), counts(2));
 });
 
-Deno.test("acknowledge and resolve by hand: once, with the note, and in the audit log", async () => {
-  await using h = await Harness.open();
+Harness.test("acknowledge and resolve by hand: once, with the note, and in the audit log", async (h) => {
   await beat(h, "nightly", "fail", 3);
   const { incidents: [{ id }] } = (await h.get("/v1/incidents")).json;
   h.nowMs = NOON + 60_000;

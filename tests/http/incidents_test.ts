@@ -78,8 +78,7 @@ Deno.test("GET an incident: its facts, and each kind of entry of its timeline", 
   });
 });
 
-Deno.test("incidents: a run that one names shows alerts as done, also if it is about a price", async () => {
-  await using h = await Harness.open();
+Harness.test("incidents: a run that one names shows alerts as done, also if it is about a price", async (h) => {
   const path = `/v1/runs/${runId(1)}`;
   await h.post("/v1/runs", aRun(1));
   const data = { model: "no-such-model", input_tokens: 10, output_tokens: 1 };

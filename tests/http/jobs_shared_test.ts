@@ -7,8 +7,7 @@ import { KvServer } from "../support/fakes/kv_server.ts";
 /** Milliseconds that a deletion waits for its job; the answer is then 202. */
 const WAIT_MS = 5_000;
 
-Deno.test("jobs: each of two services on a shared KV answers once the deletion is done", async () => {
-  await using server = await KvServer.start();
+KvServer.test("jobs: each of two services on a shared KV answers once the deletion is done", async (server) => {
   await using first = await Harness.open({ kv: server.url() });
   await using second = await Harness.open({ kv: server.url() });
   for (const [n, service] of [first, second].entries()) {

@@ -7,8 +7,7 @@ const API_KEY = { kind: "api_key", name: "ci server", scopes: ["ingest", "read"]
 const PING_TOKEN = { kind: "ping_token", name: "backup host", agent: "nightly" };
 const NOT_ENDED = { revoked_at: null, ends_at: null, replaced_by: null, replaces: null };
 
-Deno.test("POST /v1/keys: an api_key is 201 with its secret and works immediately", async () => {
-  await using h = await Harness.open();
+Harness.test("POST /v1/keys: an api_key is 201 with its secret and works immediately", async (h) => {
   const answer = await h.post("/v1/keys", API_KEY);
   assertEquals(answer.status, 201);
   assertEquals(answer.headers.get("content-type"), "application/json");
@@ -21,8 +20,7 @@ Deno.test("POST /v1/keys: an api_key is 201 with its secret and works immediatel
   assertEquals((await h.get("/v1/keys", { key: secret })).status, 403);
 });
 
-Deno.test("POST /v1/keys: a ping_token is 201, belongs to its agent and pings", async () => {
-  await using h = await Harness.open();
+Harness.test("POST /v1/keys: a ping_token is 201, belongs to its agent and pings", async (h) => {
   const answer = await h.post("/v1/keys", PING_TOKEN);
   assertEquals(answer.status, 201);
   const { id, secret, ...fields } = answer.json;
@@ -33,8 +31,7 @@ Deno.test("POST /v1/keys: a ping_token is 201, belongs to its agent and pings", 
   assertEquals((await h.post("/v1/heartbeats", other, { key: secret })).status, 401);
 });
 
-Deno.test("POST /v1/keys: without scopes a key may only ingest; repeated scopes count once", async () => {
-  await using h = await Harness.open();
+Harness.test("POST /v1/keys: without scopes a key may only ingest; repeated scopes count once", async (h) => {
   const plain = (await h.post("/v1/keys", { kind: "api_key", name: "k" })).json;
   assertEquals(plain.scopes, ["ingest"]);
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: plain.secret })).status, 403);
@@ -44,8 +41,7 @@ Deno.test("POST /v1/keys: without scopes a key may only ingest; repeated scopes 
   assertEquals((await h.post("/v1/keys", twice)).json.scopes, ["read"]);
 });
 
-Deno.test("GET /v1/keys lists all credentials, oldest first, without any secret", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/keys lists all credentials, oldest first, without any secret", async (h) => {
   const created = [];
   for (const [i, body] of [API_KEY, PING_TOKEN].entries()) {
     h.nowMs += 1_000 * (i + 1);
@@ -63,8 +59,7 @@ Deno.test("GET /v1/keys lists all credentials, oldest first, without any secret"
   }
 });
 
-Deno.test("GET /v1/keys lists more keys than one read of the store returns", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/keys lists more keys than one read of the store returns", async (h) => {
   const ids: string[] = [];
   for (let n = 0; n < 25; n++) {
     h.nowMs += 1;
@@ -74,8 +69,7 @@ Deno.test("GET /v1/keys lists more keys than one read of the store returns", asy
   assertEquals(keys.slice(1).map(({ id }: { id: string }) => id), ids);
 });
 
-Deno.test("DELETE /v1/keys/{id} revokes, and a repeat returns the first revocation", async () => {
-  await using h = await Harness.open();
+Harness.test("DELETE /v1/keys/{id} revokes, and a repeat returns the first revocation", async (h) => {
   const { id, secret } = (await h.post("/v1/keys", API_KEY)).json;
   h.nowMs += 5_000;
   const first = await h.request("DELETE", `/v1/keys/${id}`);
@@ -89,8 +83,7 @@ Deno.test("DELETE /v1/keys/{id} revokes, and a repeat returns the first revocati
   assertEquals((await h.post("/v1/runs", aRun(1), { key: secret })).status, 401);
 });
 
-Deno.test("decision 35: key management does not count as events", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 35: key management does not count as events", async (h) => {
   const { id } = (await h.post("/v1/keys", API_KEY)).json;
   await h.get("/v1/keys");
   await h.request("DELETE", `/v1/keys/${id}`);

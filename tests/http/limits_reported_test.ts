@@ -18,8 +18,7 @@ import { Harness } from "../support/harness/harness.ts";
 const RUN = `/v1/runs/${runId(1)}`;
 const faces = (count: number) => "\u{1f600}".repeat(count);
 
-Deno.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either one dropped and reported", async () => {
-  await using h = await Harness.open();
+Harness.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either one dropped and reported", async (h) => {
   const key = faces(limits.METADATA_KEY_CHARS_MAX), value = faces(limits.METADATA_VALUE_CHARS_MAX);
   const most = { [key]: value };
   const accepted = await h.post("/v1/runs", aRun(1, { metadata: most }));
@@ -33,8 +32,7 @@ Deno.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either
   }
 });
 
-Deno.test("NOTE_CHARS_MAX: R7: a ping's note at the limit is kept, beyond it cut and reported", async () => {
-  await using h = await Harness.open();
+Harness.test("NOTE_CHARS_MAX: R7: a ping's note at the limit is kept, beyond it cut and reported", async (h) => {
   const ping = (n: number, metadata: string) =>
     h.get(`/v1/ping?${new URLSearchParams({ agent: "a", id: runId(n), metadata })}`);
   const most = faces(limits.NOTE_CHARS_MAX);
@@ -46,8 +44,7 @@ Deno.test("NOTE_CHARS_MAX: R7: a ping's note at the limit is kept, beyond it cut
   assertEquals([cut.note, cut.flags], [most, ["truncated"]]);
 });
 
-Deno.test("LABEL_CHARS_MAX, GOAL_CHARS_MAX: R7: a text at its limit is kept, beyond it cut and reported", async () => {
-  await using h = await Harness.open();
+Harness.test("LABEL_CHARS_MAX, GOAL_CHARS_MAX: R7: a text at its limit is kept, beyond it cut and reported", async (h) => {
   const label = faces(limits.LABEL_CHARS_MAX), goal = faces(limits.GOAL_CHARS_MAX);
   const most = { customer_id: label, feature: label, goal };
   const accepted = await h.post("/v1/runs", aRun(1, most));
@@ -63,8 +60,7 @@ Deno.test("LABEL_CHARS_MAX, GOAL_CHARS_MAX: R7: a text at its limit is kept, bey
   }
 });
 
-Deno.test("SCORES_MAX, SCORE_NAME_CHARS_MAX: R6: the first scores with names that fit are kept", async () => {
-  await using h = await Harness.open();
+Harness.test("SCORES_MAX, SCORE_NAME_CHARS_MAX: R6: the first scores with names that fit are kept", async (h) => {
   const name = faces(limits.SCORE_NAME_CHARS_MAX);
   const many = Array.from({ length: limits.SCORES_MAX }, (_, n) => [`score ${n}`, n]);
   const input = { [`${name}x`]: 1, [name]: true, ...Object.fromEntries(many) };
@@ -76,8 +72,7 @@ Deno.test("SCORES_MAX, SCORE_NAME_CHARS_MAX: R6: the first scores with names tha
   assertEquals(flags, ["dropped_fields", "no_opening"]);
 });
 
-Deno.test("IDLE_TIMEOUT_SECONDS: R9: a value at either bound is accepted, beyond it dropped and reported", async () => {
-  await using h = await Harness.open();
+Harness.test("IDLE_TIMEOUT_SECONDS: R9: a value at either bound is accepted, beyond it dropped and reported", async (h) => {
   const { min, max } = limits.IDLE_TIMEOUT_SECONDS;
   for (const [n, seconds] of [min, max, min - 1, max + 1].entries()) {
     const answer = await h.post("/v1/runs", aRun(n, { idle_timeout_seconds: seconds }));
@@ -86,8 +81,7 @@ Deno.test("IDLE_TIMEOUT_SECONDS: R9: a value at either bound is accepted, beyond
   }
 });
 
-Deno.test("KEY_NAME_CHARS_MAX: a key's name at the limit is listed, beyond it refused", async () => {
-  await using h = await Harness.open();
+Harness.test("KEY_NAME_CHARS_MAX: a key's name at the limit is listed, beyond it refused", async (h) => {
   const name = faces(limits.KEY_NAME_CHARS_MAX);
   const before = await h.dump();
   const refused = await h.post("/v1/keys", { kind: "api_key", name: `${name}x` });
@@ -99,8 +93,7 @@ Deno.test("KEY_NAME_CHARS_MAX: a key's name at the limit is listed, beyond it re
   assert(listed.some((key) => key.name === name));
 });
 
-Deno.test("CLOCK_SKEW_MS_MAX: decision 31: a clock off by 60 s is not flagged, by a millisecond more it is", async () => {
-  await using h = await Harness.open();
+Harness.test("CLOCK_SKEW_MS_MAX: decision 31: a clock off by 60 s is not flagged, by a millisecond more it is", async (h) => {
   const skews = [limits.CLOCK_SKEW_MS_MAX, limits.CLOCK_SKEW_MS_MAX + 1];
   for (const [i, skew] of skews.flatMap((ms) => [ms, -ms]).entries()) {
     assertEquals((await h.post("/v1/runs", aRun(1 + i, { started_at: at(skew) }))).status, 202);
@@ -109,8 +102,7 @@ Deno.test("CLOCK_SKEW_MS_MAX: decision 31: a clock off by 60 s is not flagged, b
   }
 });
 
-Deno.test("RUN_MODELS_MAX: the maximum of models is named, and one more is merged with the remainder", async () => {
-  await using h = await Harness.open();
+Harness.test("RUN_MODELS_MAX: the maximum of models is named, and one more is merged with the remainder", async (h) => {
   const call = (n: number) => {
     const model = `model ${String(n).padStart(3, "0")}`;
     return anEvent(n, { type: "llm_call", data: { model, input_tokens: 1 } });
@@ -126,8 +118,7 @@ Deno.test("RUN_MODELS_MAX: the maximum of models is named, and one more is merge
   assertEquals(usage.input_tokens, most.length + 1);
 });
 
-Deno.test("EVENTS_PER_PAGE: 50 events by default, 1,000 on request, and further pages by cursor", async () => {
-  await using h = await Harness.open();
+Harness.test("EVENTS_PER_PAGE: 50 events by default, 1,000 on request, and further pages by cursor", async (h) => {
   const { default: usual, max } = limits.EVENTS_PER_PAGE;
   assertEquals([usual, max], [50, 1_000]);
   const most = limits.EVENTS_PER_BATCH_MAX;
@@ -147,8 +138,7 @@ Deno.test("EVENTS_PER_PAGE: 50 events by default, 1,000 on request, and further 
   }
 });
 
-Deno.test("EVENTS_PAGE_BYTES_MAX: a page of large events ends early, and the cursor returns all events once", async () => {
-  await using h = await Harness.open();
+Harness.test("EVENTS_PAGE_BYTES_MAX: a page of large events ends early, and the cursor returns all events once", async (h) => {
   // Three bytes per character: a limit in characters would allow three times as much.
   const large = "€".repeat((limits.EVENT_BYTES_MAX - 1_000) / 3);
   const count = Math.ceil(3 * limits.EVENTS_PAGE_BYTES_MAX / limits.EVENT_BYTES_MAX);

@@ -161,8 +161,7 @@ function refusalOf({ status, headers, text }: Answer, field: string | undefined)
 
 for (const edge of EDGES) {
   const { limit, what, send, most, beyond, error, field, read, shown = most } = edge;
-  Deno.test(`${limit}: ${what} at the limit is stored, beyond it refused`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`${limit}: ${what} at the limit is stored, beyond it refused`, async (h) => {
     const before = await h.dump();
     const [method, path, body] = send(beyond);
     const refused = await h.request(method, path, { body });
@@ -180,8 +179,7 @@ for (const edge of EDGES) {
   });
 }
 
-Deno.test("decision 34: integers from 0 to 2^53 - 1 are tokens and durations, however written", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 34: integers from 0 to 2^53 - 1 are tokens and durations, however written", async (h) => {
   const most = String(Number.MAX_SAFE_INTEGER);
   const fields = ["input_tokens", "output_tokens", "cached_input_tokens", "duration_ms"];
   let n = 0;

@@ -48,8 +48,7 @@ async function read(h: Harness, n: number, key = h.key) {
 
 const ids = (...numbers: number[]) => numbers.map((n) => runId(n));
 
-Deno.test("links: children are listed on their parent, latest start first, in any order of arrival", async () => {
-  await using h = await Harness.open();
+Harness.test("links: children are listed on their parent, latest start first, in any order of arrival", async (h) => {
   await start(h, 2, 1);
   await start(h, 3, 1);
   await h.worker.idle();
@@ -61,8 +60,7 @@ Deno.test("links: children are listed on their parent, latest start first, in an
   await assertClean(h.store);
 });
 
-Deno.test("links: a run has its own cost, and a cost including its descendants", async () => {
-  await using h = await Harness.open();
+Harness.test("links: a run has its own cost, and a cost including its descendants", async (h) => {
   await price(h);
   // 1 → 2 → 4 → 5, and 1 → 3.
   for (const [n, parent] of [[5, 4], [4, 2], [3, 1], [2, 1], [1, null]] as const) {
@@ -87,8 +85,7 @@ Deno.test("links: a run has its own cost, and a cost including its descendants",
   await assertClean(h.store);
 });
 
-Deno.test("links: self-references and cycles count each run once", async () => {
-  await using h = await Harness.open();
+Harness.test("links: self-references and cycles count each run once", async (h) => {
   await price(h);
   for (const [n, parent] of [[1, 3], [2, 1], [3, 2], [7, 7]] as const) {
     await start(h, n, parent);
@@ -100,8 +97,7 @@ Deno.test("links: self-references and cycles count each run once", async () => {
   assertEquals(cost_with_children_usd, 7);
 });
 
-Deno.test("links: a parent of another team is answered like an unknown id", async () => {
-  await using h = await Harness.open();
+Harness.test("links: a parent of another team is answered like an unknown id", async (h) => {
   await price(h);
   const other = await h.addTeam("business");
   await start(h, 1, null, other.key);
@@ -142,8 +138,7 @@ Deno.test("links: of very many children the latest are listed, and the omission 
   assertEquals([cut.links.cost_cut, cut.cost_with_children_usd], [true, DESCENDANTS.max]);
 });
 
-Deno.test("links: generations beyond the limit are reported as omitted", async () => {
-  await using h = await Harness.open();
+Harness.test("links: generations beyond the limit are reported as omitted", async (h) => {
   await price(h);
   const last = 1 + DESCENDANTS.generations;
   for (let n = 1; n <= last; n++) {
@@ -158,8 +153,7 @@ Deno.test("links: generations beyond the limit are reported as omitted", async (
   assertEquals([cut.links.cost_cut, cut.cost_with_children_usd], [true, last]);
 });
 
-Deno.test("links: a valid traceparent is stored with the opening, an invalid one is ignored", async () => {
-  await using h = await Harness.open();
+Harness.test("links: a valid traceparent is stored with the opening, an invalid one is ignored", async (h) => {
   const linkOf = async (n: number) => (await read(h, n)).links;
   const traced = { parent: null, children: [], trace_id: TRACE, parent_span_id: SPAN };
   await h.post("/v1/runs", aRun(1), TRACED);

@@ -5,8 +5,7 @@ import { Harness } from "../support/harness/harness.ts";
 import { KvServer } from "../support/fakes/kv_server.ts";
 import { briefly, follow } from "../support/harness/live.ts";
 
-Deno.test("shared KV: streams and long polls see calls to another service", async () => {
-  await using server = await KvServer.start();
+KvServer.test("shared KV: streams and long polls see calls to another service", async (server) => {
   await using writing = await Harness.open({ kv: server.url() });
   await using reading = await Harness.open({ kv: server.url() });
   await using listener = await follow(reading);

@@ -3,12 +3,11 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { aTeam, openWithOperator, operate } from "../support/harness/operator.ts";
+import { aTeam, operate, operator } from "../support/harness/operator.ts";
 import { briefly, follow, type Listener, type StreamEvent } from "../support/harness/live.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
-Deno.test("live: a run is sent when it opens, ends and gets its cost, each time as in lists", async () => {
-  await using h = await Harness.open();
+Harness.test("live: a run is sent when it opens, ends and gets its cost, each time as in lists", async (h) => {
   await using listener = await follow(h);
   await h.post("/v1/runs", aRun(1));
   const [opened] = await listener.events(1);
@@ -27,8 +26,7 @@ Deno.test("live: a run is sent when it opens, ends and gets its cost, each time 
   assertEquals([again?.event, again?.data.cost.revision], ["run.cost_final", 2]);
 });
 
-Deno.test("live: a run is sent when its checks judge it, at once or later", async () => {
-  await using h = await Harness.open();
+Harness.test("live: a run is sent when its checks judge it, at once or later", async (h) => {
   const put = (slug: string, expression: string) =>
     h.request("PUT", `/v1/checks/${slug}`, { key: h.key, body: { expression } });
   await put("cheap", "cost_usd < 1");
@@ -47,8 +45,7 @@ Deno.test("live: a run is sent when its checks judge it, at once or later", asyn
   assertEquals((await h.get("/v1/runs?has=failed_check")).json.runs, [later[2]?.data]);
 });
 
-Deno.test("live: it starts with the present, and its event ids are cursors of the feed", async () => {
-  await using h = await Harness.open();
+Harness.test("live: it starts with the present, and its event ids are cursors of the feed", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
   const { next_cursor } = (await h.get("/v1/changes")).json;
@@ -62,8 +59,7 @@ Deno.test("live: it starts with the present, and its event ids are cursors of th
   assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json.next_cursor, events[2]?.id);
 });
 
-Deno.test("live: a client that reconnects with its last event id misses and repeats nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("live: a client that reconnects with its last event id misses and repeats nothing", async (h) => {
   const received: string[] = [];
   let position: string | undefined;
   for (let round = 0; round < 3; round++) {
@@ -97,8 +93,7 @@ async function beginning(h: Harness): Promise<string> {
   return (await h.get("/v1/changes", { key })).json.next_cursor;
 }
 
-Deno.test("live: filters leave out other runs, and other teams' runs are never sent", async () => {
-  await using h = await Harness.open();
+Harness.test("live: filters leave out other runs, and other teams' runs are never sent", async (h) => {
   const { key } = await h.addTeam("business");
   await using failed = await follow(h, { query: "?status=failed" });
   await using acme = await follow(h, { query: "?customer_id=acme&kind=heartbeat" });
@@ -116,8 +111,7 @@ Deno.test("live: filters leave out other runs, and other teams' runs are never s
   assertEquals(await finished(nobody, 1), ["run.finished 4"]);
 });
 
-Deno.test("live: a stream ends within about a second when its credential is revoked", async () => {
-  await using h = await Harness.open();
+Harness.test("live: a stream ends within about a second when its credential is revoked", async (h) => {
   const created = (await h.post("/v1/keys", { kind: "api_key", name: "l", scopes: ["read"] })).json;
   await using listener = await follow(h, { key: created.secret });
   await using other = await follow(h);
@@ -127,8 +121,7 @@ Deno.test("live: a stream ends within about a second when its credential is revo
   assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);
 });
 
-Deno.test("live: a stream ends within about a second when its team is suspended, others continue", async () => {
-  await using h = await openWithOperator();
+operator.test("live: a stream ends within about a second when its team is suspended, others continue", async (h) => {
   const { id, key } = await aTeam(h);
   await using listener = await follow(h, { key: key.secret });
   await using other = await follow(h);
@@ -139,8 +132,7 @@ Deno.test("live: a stream ends within about a second when its team is suspended,
   assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);
 });
 
-Deno.test("live: stopping the service ends every stream immediately and completely", async () => {
-  await using h = await Harness.open();
+Harness.test("live: stopping the service ends every stream immediately and completely", async (h) => {
   const listeners = await Promise.all(Array.from({ length: 20 }, () => follow(h)));
   await h.post("/v1/runs", aRun(1));
   for (const listener of listeners) await listener.events(1);
@@ -178,8 +170,7 @@ ofInstance(
   },
 );
 
-Deno.test("live: HEAD returns the headers and opens nothing; a stream's start is logged", async () => {
-  await using h = await Harness.open();
+Harness.test("live: HEAD returns the headers and opens nothing; a stream's start is logged", async (h) => {
   h.log.length = 0;
   const head = await h.request("HEAD", "/v1/live");
   assertEquals([head.status, head.headers.get("content-type")], [200, "text/event-stream"]);

@@ -33,8 +33,7 @@ async function until(isSo: () => boolean, what: () => string): Promise<void> {
   }
 }
 
-Deno.test("long responses: the same bytes with length and tag, complete or compressed, or none", async () => {
-  await using h = await Harness.open();
+Harness.test("long responses: the same bytes with length and tag, complete or compressed, or none", async (h) => {
   await storeLong(h, 409_600);
   const plain = await h.get(RUN);
   assertEquals(

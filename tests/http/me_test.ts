@@ -1,10 +1,9 @@
 /** `GET /v1/me`, and what an unknown path is answered with. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
-Deno.test("GET /v1/me names the team, the plan and the credential of the request", async () => {
-  await using h = await openWithOperator();
+operator.test("GET /v1/me names the team, the plan and the credential of the request", async (h) => {
   const reader = (await h.post("/v1/keys", { kind: "api_key", name: "reader", scopes: ["read"] }))
     .json;
   const token = (await h.post("/v1/keys", { kind: "ping_token", name: "host", agent: "nightly" }))
@@ -29,8 +28,7 @@ Deno.test("GET /v1/me names the team, the plan and the credential of the request
   assertEquals((await h.get("/v1/me?team=x")).status, 400);
 });
 
-Deno.test("an unknown path is 404 and says what may have been meant", async () => {
-  await using h = await Harness.open();
+Harness.test("an unknown path is 404 and says what may have been meant", async (h) => {
   for (
     const [path, hint] of [
       ["/v1/runs/", "No such path: leave out the slash at its end"],

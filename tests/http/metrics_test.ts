@@ -94,8 +94,7 @@ ofInstance(
   },
 );
 
-Deno.test("metrics: the scope read is required, and a read takes a token of the control bucket", async () => {
-  await using h = await Harness.open();
+Harness.test("metrics: the scope read is required, and a read takes a token of the control bucket", async (h) => {
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
   const statuses = [];

@@ -3,8 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 
-Deno.test("agent names that no path can contain are refused on every call", async () => {
-  await using h = await Harness.open();
+Harness.test("agent names that no path can contain are refused on every call", async (h) => {
   const calls = { "/v1/runs": aRun(1), "/v1/heartbeats": aHeartbeat(1) };
   for (const [path, body] of Object.entries(calls)) {
     for (const agent of ["", ".", ".."]) {
@@ -26,8 +25,7 @@ Deno.test("agent names that no path can contain are refused on every call", asyn
   assertEquals(await h.usage(), 3);
 });
 
-Deno.test("R8: a customer name that no path can contain is dropped and reported, and the call is stored", async () => {
-  await using h = await Harness.open();
+Harness.test("R8: a customer name that no path can contain is dropped and reported, and the call is stored", async (h) => {
   let n = 0;
   for (const [path, bodyOf] of [["/v1/runs", aRun], ["/v1/heartbeats", aHeartbeat]] as const) {
     for (const customer_id of ["", ".", ".."]) {

@@ -4,7 +4,7 @@ import { Deadlines, TIMERS } from "../../runtime/deadlines.ts";
 import { prefersJson } from "../../routes/http/compress.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { ask, head, RawSocket } from "../support/harness/raw_socket.ts";
 
 const CREDENTIAL = `Authorization: Bearer ${KEY}`;
@@ -18,8 +18,7 @@ async function headOf(h: Harness, path: string, ...headers: string[]) {
   return answer;
 }
 
-Deno.test("HEAD announces the same length as GET, plain and compressed", async () => {
-  await using h = await Harness.open();
+Harness.test("HEAD announces the same length as GET, plain and compressed", async (h) => {
   await h.post("/v1/runs", aRun(1, { goal: "a page of text ".repeat(3_000) }));
   const run = `/v1/runs/${runId(1)}`;
   const paths = [run, "/healthz", "/openapi.json", "/v1/runs/x", "/v1/none", "/dashboard/sign-in"];
@@ -36,16 +35,14 @@ Deno.test("HEAD announces the same length as GET, plain and compressed", async (
   }
 });
 
-Deno.test("HEAD of a stream announces no length", async () => {
-  await using h = await Harness.open();
+Harness.test("HEAD of a stream announces no length", async (h) => {
   for (const path of ["/v1/runs.ndjson", "/v1/runs.csv", "/v1/live"]) {
     const { status, headers } = await headOf(h, path);
     assertEquals([status, headers.get("content-length")], [200, null], path);
   }
 });
 
-Deno.test("a record has one tag per client, on 200 and on 304, small or large", async () => {
-  await using h = await Harness.open();
+Harness.test("a record has one tag per client, on 200 and on 304, small or large", async (h) => {
   await h.post("/v1/runs", aRun(1, { goal: "a page of text ".repeat(300) }));
   for (const path of ["/v1/usage", `/v1/runs/${runId(1)}`]) {
     for (const [coding, isWeak] of [["identity", false], ["gzip", true]] as const) {
@@ -60,8 +57,7 @@ Deno.test("a record has one tag per client, on 200 and on 304, small or large", 
   }
 });
 
-Deno.test("a ping responds in JSON if the client prefers it", async () => {
-  await using h = await Harness.open();
+Harness.test("a ping responds in JSON if the client prefers it", async (h) => {
   const cases: [string, string][] = [
     ["application/json", "application/json"],
     ["Application/JSON", "application/json"],
@@ -82,8 +78,7 @@ Deno.test("a ping responds in JSON if the client prefers it", async () => {
   assert(!prefersJson(null) && !prefersJson("") && !prefersJson("application/json;q=x"));
 });
 
-Deno.test("only health checks are answered without a Host", async () => {
-  await using h = await Harness.open();
+Harness.test("only health checks are answered without a Host", async (h) => {
   for (const [path, status] of [["/healthz", 200], ["/readyz", 200], ["/docs", 400]] as const) {
     const answer = await ask(h.url, head(`GET ${path} HTTP/1.0`));
     assertEquals(answer?.status, status, path);
@@ -92,8 +87,7 @@ Deno.test("only health checks are answered without a Host", async () => {
   assertEquals(wrong?.status, 400);
 });
 
-Deno.test("Allow lists each method of the path, whichever route handles it", async () => {
-  await using h = await Harness.open();
+Harness.test("Allow lists each method of the path, whichever route handles it", async (h) => {
   for (const path of ["/v1/rate-card/match", "/v1/rate-card/reprice"]) {
     const { status, headers } = await h.request("PATCH", path);
     const allow = headers.get("allow")?.split(", ") ?? [];
@@ -103,8 +97,7 @@ Deno.test("Allow lists each method of the path, whichever route handles it", asy
   }
 });
 
-Deno.test("x-gzip is accepted as a content encoding, and a refusal of another lists the supported ones", async () => {
-  await using h = await Harness.open();
+Harness.test("x-gzip is accepted as a content encoding, and a refusal of another lists the supported ones", async (h) => {
   const packed = new Blob([JSON.stringify(aRun(1))]).stream()
     .pipeThrough(new CompressionStream("gzip"));
   const body = await new Response(packed).bytes();
@@ -133,8 +126,7 @@ Deno.test("a body that misses its deadline closes its connection, and says so on
   }
 });
 
-Deno.test("a path that is not UTF-8 is 400 everywhere, after the credential", async () => {
-  await using h = await openWithOperator();
+operator.test("a path that is not UTF-8 is 400 everywhere, after the credential", async (h) => {
   const paths = [
     ...["GET /v1/agents/%ff", "PATCH /v1/agents/%ff", "DELETE /v1/keys/%ff"],
     ...["POST /v1/keys/%ff/rotate", "DELETE /v1/rate-card/%ff", "GET /v1/rate-card/reprice/%ff"],
@@ -152,14 +144,12 @@ Deno.test("a path that is not UTF-8 is 400 everywhere, after the credential", as
   }
 });
 
-Deno.test("a parameter whose name is not UTF-8 is named as sent", async () => {
-  await using h = await Harness.open();
+Harness.test("a parameter whose name is not UTF-8 is named as sent", async (h) => {
   const { status, json } = await h.get("/v1/runs?%ffagent=a");
   assertEquals([status, json.error, json.field], [400, "invalid_field", "%ffagent"]);
 });
 
-Deno.test("only rotating a credential accepts an empty body", async () => {
-  await using h = await Harness.open();
+Harness.test("only rotating a credential accepts an empty body", async (h) => {
   const created = await h.post("/v1/keys", { kind: "ping_token", name: "host", agent: "a" });
   const rotated = await h.request("POST", `/v1/keys/${created.json.id}/rotate`);
   assertEquals([rotated.status, rotated.json.replaces], [201, created.json.id]);

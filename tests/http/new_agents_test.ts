@@ -31,8 +31,7 @@ async function assertExact(h: Harness): Promise<void> {
   assertEquals(differences, []);
 }
 
-Deno.test("shared KV: after a start the first calls of all agents are in time over 90 ms", async () => {
-  await using server = await KvServer.start();
+KvServer.test("shared KV: after a start the first calls of all agents are in time over 90 ms", async (server) => {
   await using h = await Harness.open({ kv: server.url(), tier: "team" });
   await callAll(h, names(15));
   await h.restart();
@@ -65,8 +64,7 @@ for (const [name, denokv] of [["the engine from npm", null], ["denokv", DENOKV]]
   });
 }
 
-Deno.test("shared KV: two instances never exceed the cap on agents together", async () => {
-  await using server = await KvServer.start();
+KvServer.test("shared KV: two instances never exceed the cap on agents together", async (server) => {
   await using one = await Harness.open({ kv: server.url(), tier: "free" });
   await using other = await Harness.open({ kv: server.url(), tier: "free" });
   const answers = (await Promise.all([
@@ -78,8 +76,7 @@ Deno.test("shared KV: two instances never exceed the cap on agents together", as
   await assertExact(one);
 });
 
-Deno.test("shared KV: two instances count an agent once that both see first", async () => {
-  await using server = await KvServer.start();
+KvServer.test("shared KV: two instances count an agent once that both see first", async (server) => {
   await using one = await Harness.open({ kv: server.url(), tier: "free" });
   await using other = await Harness.open({ kv: server.url(), tier: "free" });
   const answers = (await Promise.all([callAll(one, names(10)), callAll(other, names(10))])).flat();

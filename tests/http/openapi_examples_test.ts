@@ -11,7 +11,7 @@ import type { Endpoint, Example } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { Scenario, urlOf } from "../support/builders/examples.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
 
 const document = describedApi();
@@ -63,26 +63,28 @@ function schemaOf({ method, path }: Endpoint, status: number, type: string): str
   return [...responses, String(status), "content", type, "schema"];
 }
 
-Deno.test("every example returns the shown response, and every field of the response is described", async (t) => {
-  await using h = await openWithOperator();
-  for (const operation of ENDPOINTS) {
-    await t.step(operation.id, async () => {
-      const { key } = await h.addTeam("business");
-      if (operation.example.endless) return await assertBegins(h, key, operation);
-      const status = statusOf(operation);
-      const { answer: shown } = operation.example;
-      const answer = await storyOf(h, key).send(operation);
-      const type = answer.headers.get("content-type")?.split(";")[0] ?? "";
-      const real = type === "application/json" ? answer.json : answer.text;
-      assertEquals(judgeClosed(schemaOf(operation, status, type), real), null);
-      if (operation.id !== "getDescription") {
-        assertEquals(judgeClosed(schemaOf(operation, status, type), shown), null, "as shown");
-      }
-      assertEquals(difference(shown, real), null);
-      assertHeaders(operation, answer);
-    });
-  }
-});
+operator.test(
+  "every example returns the shown response, and every field of the response is described",
+  async (h, t) => {
+    for (const operation of ENDPOINTS) {
+      await t.step(operation.id, async () => {
+        const { key } = await h.addTeam("business");
+        if (operation.example.endless) return await assertBegins(h, key, operation);
+        const status = statusOf(operation);
+        const { answer: shown } = operation.example;
+        const answer = await storyOf(h, key).send(operation);
+        const type = answer.headers.get("content-type")?.split(";")[0] ?? "";
+        const real = type === "application/json" ? answer.json : answer.text;
+        assertEquals(judgeClosed(schemaOf(operation, status, type), real), null);
+        if (operation.id !== "getDescription") {
+          assertEquals(judgeClosed(schemaOf(operation, status, type), shown), null, "as shown");
+        }
+        assertEquals(difference(shown, real), null);
+        assertHeaders(operation, answer);
+      });
+    }
+  },
+);
 
 /** Fails unless a stream begins as described; disconnects immediately. */
 async function assertBegins(
@@ -151,8 +153,7 @@ function assertHeaders(operation: Endpoint, { headers, status }: Answer): void {
   assert(headers.has("x-request-id"), operation.id);
 }
 
-Deno.test("a ping that requests JSON gets the described response", async () => {
-  await using h = await openWithOperator();
+operator.test("a ping that requests JSON gets the described response", async (h) => {
   const headers = { Accept: "application/json" };
   const at = schemaOf(operationOf("ping"), 200, "application/json");
   for (const query of ["agent=nightly", "agent=nightly&model=gpt-4o&input_tokens=9"]) {
@@ -162,8 +163,7 @@ Deno.test("a ping that requests JSON gets the described response", async () => {
   }
 });
 
-Deno.test("a repeated example is answered as its retry class says", async (t) => {
-  await using h = await openWithOperator();
+operator.test("a repeated example is answered as its retry class says", async (h, t) => {
   for (const operation of ENDPOINTS.filter(({ method }) => method !== "GET")) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
@@ -224,8 +224,7 @@ const PROVOKED = [
   "unsupported_encoding",
 ];
 
-Deno.test("refusals match their descriptions: credential, scope, path, body", async (t) => {
-  await using h = await openWithOperator();
+operator.test("refusals match their descriptions: credential, scope, path, body", async (h, t) => {
   const noScope = await h.addKey({ kind: "api_key", scopes: [] });
   const token = await h.addKey({ kind: "ping_token", agent: "another" });
   const tries: RequestOptions[] = [
@@ -268,37 +267,39 @@ const LENIENT: ReadonlySet<string> = new Set([
 ]);
 const INGEST: ReadonlySet<string> = new Set(["openRun", "finishRun", "sendHeartbeat"]);
 
-Deno.test("a body that the server accepts matches its schema, except for payload that it repairs", async (t) => {
-  await using h = await openWithOperator();
-  const odd = [null, true, -1, 0, 1.5, 2 ** 60, "", "x", "x".repeat(300), [], ["ingest"], {}];
-  for (const operation of ENDPOINTS.filter(({ body }) => body !== undefined)) {
-    await t.step(operation.id, async () => {
-      const { call, path, method } = callOf(operation);
-      const schema = ["requestBody", "content", "application/json", "schema"];
-      const at = ["paths", path, method.toLowerCase(), ...schema];
-      const { example } = operation;
-      assertEquals(judge(at, example.body), null);
-      const described = resolved(
-        document,
-        call.requestBody?.content["application/json"]?.schema ?? {},
-      );
-      const ways = described.oneOf?.map((way) => resolved(document, way)) ?? [described];
-      const names = new Set(ways.flatMap((way) => Object.keys(way.properties ?? {})));
-      assert(names.size > 0);
-      for (const name of names) {
-        await Promise.all(odd.map(async (value) => {
-          const key = keyFor(operation, (await h.addTeam("enterprise")).key);
-          const body = { ...example.body as object, [name]: value };
-          const answer = await h.request(operation.method, urlOf(operation), { key, body });
-          const wrong = judge(at, body);
-          const isMended = INGEST.has(operation.id) && LENIENT.has(name);
-          const actual = `${name} ${value}: ${wrong}`;
-          assert(answer.status >= 400 || isMended || wrong === null, actual);
-          // A value that matches the schema is stored as sent.
-          const isLost = answer.headers.has("runledger-dropped");
-          assert(answer.status >= 400 || wrong !== null || !isLost, actual);
-        }));
-      }
-    });
-  }
-});
+operator.test(
+  "a body that the server accepts matches its schema, except for payload that it repairs",
+  async (h, t) => {
+    const odd = [null, true, -1, 0, 1.5, 2 ** 60, "", "x", "x".repeat(300), [], ["ingest"], {}];
+    for (const operation of ENDPOINTS.filter(({ body }) => body !== undefined)) {
+      await t.step(operation.id, async () => {
+        const { call, path, method } = callOf(operation);
+        const schema = ["requestBody", "content", "application/json", "schema"];
+        const at = ["paths", path, method.toLowerCase(), ...schema];
+        const { example } = operation;
+        assertEquals(judge(at, example.body), null);
+        const described = resolved(
+          document,
+          call.requestBody?.content["application/json"]?.schema ?? {},
+        );
+        const ways = described.oneOf?.map((way) => resolved(document, way)) ?? [described];
+        const names = new Set(ways.flatMap((way) => Object.keys(way.properties ?? {})));
+        assert(names.size > 0);
+        for (const name of names) {
+          await Promise.all(odd.map(async (value) => {
+            const key = keyFor(operation, (await h.addTeam("enterprise")).key);
+            const body = { ...example.body as object, [name]: value };
+            const answer = await h.request(operation.method, urlOf(operation), { key, body });
+            const wrong = judge(at, body);
+            const isMended = INGEST.has(operation.id) && LENIENT.has(name);
+            const actual = `${name} ${value}: ${wrong}`;
+            assert(answer.status >= 400 || isMended || wrong === null, actual);
+            // A value that matches the schema is stored as sent.
+            const isLost = answer.headers.has("runledger-dropped");
+            assert(answer.status >= 400 || wrong !== null || !isLost, actual);
+          }));
+        }
+      });
+    }
+  },
+);

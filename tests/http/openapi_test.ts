@@ -90,8 +90,7 @@ Deno.test("the document is the same text each time, also across restarts", async
   assertEquals(before.json, describedApi());
 });
 
-Deno.test("the document needs no credential, may be cached, and is 304 while unchanged", async () => {
-  await using h = await Harness.open();
+Harness.test("the document needs no credential, may be cached, and is 304 while unchanged", async (h) => {
   for (const path of ["/openapi.json", "/docs"]) {
     const first = await h.get(path, { key: null });
     assertEquals(first.status, 200);

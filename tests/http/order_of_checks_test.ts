@@ -61,8 +61,7 @@ const BAD_HOST = "Host: example.com/v1/runs?x=";
 const GOOD_HOST = "Host: example.com";
 const EVENTS = `/v1/runs/${runId(1)}/events`;
 
-Deno.test("section 2: host before route", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: host before route", async (h) => {
   for (const line of ["GET /v1/nowhere HTTP/1.1", "PUT /v1/runs HTTP/1.1"]) {
     assertEquals(await raw(h, [line, BAD_HOST]), [400, "invalid_field"]);
   }
@@ -70,23 +69,20 @@ Deno.test("section 2: host before route", async () => {
   assertEquals(await raw(h, ["PUT /v1/runs HTTP/1.1", GOOD_HOST]), [405, "method_not_allowed"]);
 });
 
-Deno.test("section 2: host before shutting down and credential", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: host before shutting down and credential", async (h) => {
   h.draining = true;
   assertEquals(await raw(h, ["GET /v1/ping HTTP/1.1", BAD_HOST]), [400, "invalid_field"]);
   assertEquals(await raw(h, ["GET /v1/ping HTTP/1.1", GOOD_HOST]), [503, "shutting_down"]);
 });
 
-Deno.test("section 2: route before shutting down", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: route before shutting down", async (h) => {
   h.draining = true;
   assertEquals(refusal(await h.get("/v1/nowhere")), [404, "not_found"]);
   assertEquals(refusal(await h.request("PUT", "/v1/runs")), [405, "method_not_allowed"]);
   assertEquals(refusal(await h.post("/v1/runs", aRun(1))), [503, "shutting_down"]);
 });
 
-Deno.test("section 2: shutting down before credential", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: shutting down before credential", async (h) => {
   h.draining = true;
   const options = { key: null };
   assertEquals(refusal(await h.post("/v1/runs", aRun(1), options)), [503, "shutting_down"]);
@@ -94,16 +90,14 @@ Deno.test("section 2: shutting down before credential", async () => {
   assertEquals(refusal(await h.post("/v1/runs", aRun(1), options)), [401, "invalid_credential"]);
 });
 
-Deno.test("section 2: credential before body size, which is judged by the announced length", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: credential before body size, which is judged by the announced length", async (h) => {
   const lines = ["POST /v1/runs HTTP/1.1", GOOD_HOST, `Content-Length: ${BODY_BYTES_MAX + 1}`];
   assertEquals(await raw(h, lines), [401, "invalid_credential"]);
   const keyed = [...lines, `Authorization: Bearer ${h.key}`];
   assertEquals(await raw(h, keyed), [413, "payload_too_large"]);
 });
 
-Deno.test("section 2: every kind of refused credential before the body", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: every kind of refused credential before the body", async (h) => {
   const keys: readonly (readonly [string | null, Refused])[] = [
     [null, [401, "invalid_credential"]],
     [`apk_eu_${"0".repeat(32)}`, [401, "invalid_credential"]],
@@ -122,8 +116,7 @@ function tooLarge(): Uint8Array {
   return new Uint8Array(EVENTS_BODY_BYTES_MAX + 1).fill(0xff);
 }
 
-Deno.test("section 2: body size before UTF-8, UTF-8 and JSON before the id in the path", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: body size before UTF-8, UTF-8 and JSON before the id in the path", async (h) => {
   const path = "/v1/runs/nonsense/events";
   assertEquals(refusal(await h.post(path, tooLarge())), [413, "payload_too_large"]);
   assertEquals(refusal(await h.post(path, tooLarge().slice(1))), [400, "invalid_json"]);
@@ -132,8 +125,7 @@ Deno.test("section 2: body size before UTF-8, UTF-8 and JSON before the id in th
   assertEquals(refusal(await h.post(path, "{}")), [400, "invalid_id"]);
 });
 
-Deno.test("section 2: the id in the path before the fields of the body", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: the id in the path before the fields of the body", async (h) => {
   for (const call of ["events", "finish"]) {
     const other = runId(1, "xx");
     assertEquals(refusal(await h.post(`/v1/runs/nonsense/${call}`, {})), [400, "invalid_id"]);
@@ -159,8 +151,7 @@ const TABLES: readonly (readonly [path: string, good: Record<string, unknown>])[
 ];
 
 for (const [path, good] of TABLES) {
-  Deno.test(`section 2: fields of ${path.split("/").at(-1)} in the order of the table`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`section 2: fields of ${path.split("/").at(-1)} in the order of the table`, async (h) => {
     const names = Object.keys(good);
     // Sent last to first, so that the order of the body cannot decide.
     const body = Object.fromEntries(names.toReversed().map((name) => [name, ["wrong"] as unknown]));
@@ -173,8 +164,7 @@ for (const [path, good] of TABLES) {
   });
 }
 
-Deno.test("section 2: fields of an event in the order of the table, event by event", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: fields of an event in the order of the table, event by event", async (h) => {
   const good = { id: `evt_eu_${"1".repeat(32)}`, type: "log", ts: at(), data: {} };
   const body: Record<string, unknown> = { data: 1, ts: 1, type: 1, id: 1 };
   for (const [name, value] of Object.entries(good)) {
@@ -186,8 +176,7 @@ Deno.test("section 2: fields of an event in the order of the table, event by eve
   assertEquals([second.json.field, second.json.message.includes("events[1].id")], ["id", true]);
 });
 
-Deno.test("section 2: fields before the id conflict", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: fields before the id conflict", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const both = aRun(1, { agent: "other", metadata: 7 });
   assertEquals(refusal(await h.post("/v1/runs", both)), [400, "invalid_field"]);
@@ -195,8 +184,7 @@ Deno.test("section 2: fields before the id conflict", async () => {
   assertEquals(refusal(await h.post("/v1/runs", conflict)), [409, "id_conflict"]);
 });
 
-Deno.test("section 2: a ping token's agent is part of the credential, before the fields", async () => {
-  await using h = await Harness.open();
+Harness.test("section 2: a ping token's agent is part of the credential, before the fields", async (h) => {
   const options: RequestOptions = { key: await h.addKey({ kind: "ping_token", agent: "a" }) };
   const both = await h.post("/v1/heartbeats", { id: 7, agent: "b", status: 7 }, options);
   assertEquals(refusal(both), [401, "scope_violation"]);

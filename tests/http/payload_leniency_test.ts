@@ -25,8 +25,7 @@ const ignored = ({ headers }: Answer) => headers.get("runledger-ignored");
 /** Headers of an official SDK. */
 const SDK = { headers: { "User-Agent": "agentping-laravel/0.1.0" } };
 
-Deno.test("R1: PHP's empty arrays are stored as empty objects, from any client", async () => {
-  await using h = await Harness.open();
+Harness.test("R1: PHP's empty arrays are stored as empty objects, from any client", async (h) => {
   for (const [n, options] of [[1, SDK], [2, {}]] as const) {
     const path = `/v1/runs/${runId(n)}`;
     const { id, ...event } = anEvent(n, { type: "checkpoint", data: [] });
@@ -44,8 +43,7 @@ Deno.test("R1: PHP's empty arrays are stored as empty objects, from any client",
   }
 });
 
-Deno.test("R2: any JSON value is an output, returned, read and listed on the page as sent", async () => {
-  await using h = await Harness.open();
+Harness.test("R2: any JSON value is an output, returned, read and listed on the page as sent", async (h) => {
   const values = [["a", "b"], "it is done", 7, 1.5, false, true, [[]], { a: [] }, "", 0];
   for (const [n, output] of values.entries()) {
     const finish = await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ output }));
@@ -58,8 +56,7 @@ Deno.test("R2: any JSON value is an output, returned, read and listed on the pag
   }
 });
 
-Deno.test("R3: a log's message of any type is stored as sent, and invalid turns are dropped", async () => {
-  await using h = await Harness.open();
+Harness.test("R3: a log's message of any type is stored as sent, and invalid turns are dropped", async (h) => {
   const messages = [{ a: 1 }, 5, null, ["x"], true];
   const input = messages.map((message, n) => anEvent(n, { data: { message }, turn: n - 1 }));
   const answer = await h.post(`${RUN}/events`, { events: input });
@@ -69,8 +66,7 @@ Deno.test("R3: a log's message of any type is stored as sent, and invalid turns 
   assertEquals(events.map(({ turn = null }) => turn), [null, null, 1, 2, 3]);
 });
 
-Deno.test("R6: a finish with an invalid score closes its run", async () => {
-  await using h = await Harness.open();
+Harness.test("R6: a finish with an invalid score closes its run", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const scores = { quality: 0.5, missing: null, text: "high", good: true };
   const answer = await h.post(`${RUN}/finish`, aFinish({ scores }), SDK);
@@ -84,8 +80,7 @@ Deno.test("R6: a finish with an invalid score closes its run", async () => {
   assertEquals([again.status, dropped(again)], [200, "scores=2"]);
 });
 
-Deno.test("R8, R9: an opening with odd labels and links is stored and priced for its customer", async () => {
-  await using h = await Harness.open();
+Harness.test("R8, R9: an opening with odd labels and links is stored and priced for its customer", async (h) => {
   const odd = { customer_id: 12345, feature: true, parent_run_id: "", idle_timeout_seconds: 30 };
   const headers = { traceparent: "00-nonsense" };
   const answer = await h.post("/v1/runs", aRun(1, odd), { headers });
@@ -97,8 +92,7 @@ Deno.test("R8, R9: an opening with odd labels and links is stored and priced for
   assertEquals((await h.get("/v1/runs?customer_id=12345")).json.runs.length, 1);
 });
 
-Deno.test("R11, R25: unknown fields of every ingest call are reported, flagged and not stored", async () => {
-  await using h = await Harness.open();
+Harness.test("R11, R25: unknown fields of every ingest call are reported, flagged and not stored", async (h) => {
   const answers = [
     await h.post("/v1/runs", aRun(1, { statuss: "x", goal: "g" })),
     await h.post(`${RUN}/events`, { events: [anEvent(1, { turns: 1 })], sdk: 1 }),
@@ -128,8 +122,7 @@ Deno.test("R11, R25: unknown fields of every ingest call are reported, flagged a
   );
 });
 
-Deno.test("R11: the field names of the official SDKs are known", async () => {
-  await using h = await Harness.open();
+Harness.test("R11: the field names of the official SDKs are known", async (h) => {
   const { id, ...event } = anEvent(1, { turn: 1 });
   const answers = [
     await h.post("/v1/runs", aRun(1, { goal: "g", idle_timeout_seconds: 900, feature: "f" }), SDK),
@@ -141,8 +134,7 @@ Deno.test("R11: the field names of the official SDKs are known", async () => {
   assertEquals(answers.map(({ status }) => status), [202, 202, 202, 202]);
 });
 
-Deno.test("R14: a run that starts far in the future is flagged and listed by its arrival", async () => {
-  await using h = await Harness.open();
+Harness.test("R14: a run that starts far in the future is flagged and listed by its arrival", async (h) => {
   const future = at(400 * DAY_MS);
   await h.post("/v1/runs", aRun(1, { started_at: future }));
   h.nowMs += 1_000;
@@ -174,8 +166,7 @@ Deno.test("R14: a run that starts far in the future is flagged and listed by its
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R17: score events are scores of the run, stored and counted once", async () => {
-  await using h = await Harness.open();
+Harness.test("R17: score events are scores of the run, stored and counted once", async (h) => {
   const score = (n: number, data: unknown) => anEvent(n, { type: "score", data });
   const batch = [
     score(1, { name: "quality", value: 0.9 }),
@@ -205,8 +196,7 @@ Deno.test("R17: score events are scores of the run, stored and counted once", as
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R17: scores beyond a run's limit stay events, and are reported and flagged", async () => {
-  await using h = await Harness.open();
+Harness.test("R17: scores beyond a run's limit stay events, and are reported and flagged", async (h) => {
   const batch = (from: number, count: number) =>
     Array.from(
       { length: count },
@@ -223,8 +213,7 @@ Deno.test("R17: scores beyond a run's limit stay events, and are reported and fl
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R17: a batch is stored with its scores or not at all, with any concurrent repeats", async () => {
-  await using h = await Harness.open();
+Harness.test("R17: a batch is stored with its scores or not at all, with any concurrent repeats", async (h) => {
   const events = Array.from(
     { length: 20 },
     (_, n) => anEvent(n, { type: "score", data: { name: "s", value: n } }),
@@ -239,8 +228,7 @@ Deno.test("R17: a batch is stored with its scores or not at all, with any concur
   assertEquals(new Set(run.scores.map(({ id }: { id: string }) => id)).size, 17);
 });
 
-Deno.test("R19: instants with offsets are stored and returned in UTC", async () => {
-  await using h = await Harness.open();
+Harness.test("R19: instants with offsets are stored and returned in UTC", async (h) => {
   const input = new Date(NOON + 5.5 * 3_600_000).toISOString().replace("Z", "+05:30");
   const opened = await h.post("/v1/runs", aRun(1, { started_at: input }));
   assertEquals([opened.status, opened.json.started_at], [202, at()]);
@@ -254,8 +242,7 @@ Deno.test("R19: instants with offsets are stored and returned in UTC", async () 
   assertEquals((await h.get(`/v1/runs?from=${from}`)).json.runs.length, 2);
 });
 
-Deno.test("R19: an instant in a query may have lower-case letters as well", async () => {
-  await using h = await Harness.open();
+Harness.test("R19: an instant in a query may have lower-case letters as well", async (h) => {
   await h.post("/v1/runs", aRun(1));
   for (const path of ["/v1/runs", "/v1/spend"]) {
     const from = encodeURIComponent(at(-1).toLowerCase());

@@ -14,8 +14,7 @@ async function shell(line: string, env: Record<string, string>) {
 const LINE = 'curl -sS --fail-with-body -m 10 --retry 3 -u "$TOKEN:" "$URL/v1/ping?exit_code=$rc"';
 const EXITS = { 0: "success", 1: "failed", 2: "failed", 124: "timeout", 255: "failed" };
 
-Deno.test("section 3: the documented curl line reports the exit code of a job", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: the documented curl line reports the exit code of a job", async (h) => {
   const TOKEN = await h.addKey({ kind: "ping_token", agent: "cron" });
   for (const [rc, status] of Object.entries(EXITS)) {
     const result = await shell(`${LINE} -D -`, { TOKEN, URL: h.url, rc });
@@ -28,16 +27,14 @@ Deno.test("section 3: the documented curl line reports the exit code of a job", 
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("section 3: the line works after a real job, with the job's own exit code", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: the line works after a real job, with the job's own exit code", async (h) => {
   const TOKEN = await h.addKey({ kind: "ping_token", agent: "cron" });
   const result = await shell(`sh -c "exit 3"; rc=$?; ${LINE}`, { TOKEN, URL: h.url });
   assertEquals([result.code, result.stdout], [0, "OK\n"]);
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("section 3: curl exits with 22 on a refusal and prints its reason", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: curl exits with 22 on a refusal and prints its reason", async (h) => {
   const wrong = { TOKEN: `ping_eu_${"0".repeat(32)}`, URL: h.url, rc: "0" };
   const result = await shell(LINE, wrong);
   assertEquals(result.code, 22);
@@ -46,8 +43,7 @@ Deno.test("section 3: curl exits with 22 on a refusal and prints its reason", as
   assertEquals(await h.usage(), 0);
 });
 
-Deno.test("decision 43: curl -I is a ping too", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 43: curl -I is a ping too", async (h) => {
   const line = 'curl -fsS -I -m 10 "$URL/v1/ping?agent=a&key=$TOKEN"';
   const result = await shell(line, { TOKEN: h.key, URL: h.url });
   assertEquals(result.code, 0);
@@ -56,8 +52,7 @@ Deno.test("decision 43: curl -I is a ping too", async () => {
   assert(!h.log.some((logged) => logged.includes(h.key)), "the key is in the request log");
 });
 
-Deno.test("decision 42: curl --retry retries after 503 and the ping counts once", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 42: curl --retry retries after 503 and the ping counts once", async (h) => {
   h.draining = true;
   // The service recovers after its first refusal: curl waits for Retry-After.
   const push = h.log.push.bind(h.log);

@@ -41,14 +41,12 @@ for (
   });
 }
 
-Deno.test("decision 3: a broken parameter does not discard the key of the same query", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 3: a broken parameter does not discard the key of the same query", async (h) => {
   const response = await h.get(`/v1/ping?key=${KEY}&agent=cron&metadata=100%`, { key: null });
   checkRefusal(response, 400, "invalid_field");
 });
 
-Deno.test("section 3: a URL of 60 KiB gets the line of text; a longer one is refused by the runtime", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: a URL of 60 KiB gets the line of text; a longer one is refused by the runtime", async (h) => {
   const before = await h.dump();
   for (const method of ["GET", "HEAD"]) {
     const long = await h.request(method, `/v1/ping?agent=${"x".repeat(60 * 1024)}`);

@@ -2,8 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 
-Deno.test("R24: an unknown parameter is named in the answer, on the run and its page, and is counted", async () => {
-  await using h = await Harness.open();
+Harness.test("R24: an unknown parameter is named in the answer, on the run and its page, and is counted", async (h) => {
   const sent = await h.get("/v1/ping?agent=cron&exitcode=1");
   assertEquals([sent.status, sent.text], [200, "OK ignored exitcode, did you mean exit_code?\n"]);
   assertEquals(sent.headers.get("runledger-ignored"), "exitcode");
@@ -28,8 +27,7 @@ Deno.test("R24: an unknown parameter is named in the answer, on the run and its 
   assertEquals([known.text, known.headers.get("runledger-ignored")], ["OK\n", null]);
 });
 
-Deno.test("R24: an ignored parameter and a wrong monitor are one line each; values are never shown", async () => {
-  await using h = await Harness.open();
+Harness.test("R24: an ignored parameter and a wrong monitor are one line each; values are never shown", async (h) => {
   const secret = `apk_eu_${"b".repeat(32)}`;
   const sent = await h.get(`/v1/ping?agent=cron&exitcode=hunter2&${secret}&every=1w`);
   const [first, second, ...others] = sent.text.split("\n");
@@ -43,8 +41,7 @@ Deno.test("R24: an ignored parameter and a wrong monitor are one line each; valu
   assertEquals([rows.includes("hunter2"), rows.includes("b".repeat(32))], [false, false]);
 });
 
-Deno.test("R24: of many unknown parameters ten are named, each by 40 characters", async () => {
-  await using h = await Harness.open();
+Harness.test("R24: of many unknown parameters ten are named, each by 40 characters", async (h) => {
   const names = Array.from({ length: 30 }, (_, n) => `${n}${"x".repeat(60)}`);
   const sent = await h.get(`/v1/ping?agent=cron&${names.join("&")}`);
   const id = sent.headers.get("x-run-id");

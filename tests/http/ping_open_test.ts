@@ -23,8 +23,7 @@ async function statusesOf(h: Harness, agent: string): Promise<string[]> {
   return runs.map(({ status }: Answer["json"]) => status).sort();
 }
 
-Deno.test("R23: the end closes the newest open start of its agent, and counts from it", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: the end closes the newest open start of its agent, and counts from it", async (h) => {
   const first = await ping(h, "agent=a&status=start&metadata=begun");
   h.nowMs += 60_000;
   const second = await ping(h, "agent=a&status=start");
@@ -44,8 +43,7 @@ Deno.test("R23: the end closes the newest open start of its agent, and counts fr
   assertEquals(await h.usage(), 6);
 });
 
-Deno.test("R23: only a start within 24 hours, without an id, and not ended otherwise is closed", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: only a start within 24 hours, without an id, and not ended otherwise is closed", async (h) => {
   const old = await ping(h, "agent=old&status=start");
   h.nowMs += 24 * HOUR_MS + 1;
   assertNotEquals(await ping(h, "agent=old"), old);
@@ -74,8 +72,7 @@ Deno.test("R23: only a start within 24 hours, without an id, and not ended other
   assertEquals([row?.includes('"ended"'), row?.includes("run_"), others.length], [true, false, 1]);
 });
 
-Deno.test("R23: an end closes the open run with any start of its own, and the run keeps its start", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: an end closes the open run with any start of its own, and the run keeps its start", async (h) => {
   const started = await ping(h, `agent=a&status=start&started_at=${at(-9_000)}`);
   assertEquals(await ping(h, `agent=a&started_at=${at(-8_000)}&exit_code=1`), started);
   assertEquals((await runOf(h, started)).duration_ms, 9_000);
@@ -83,8 +80,7 @@ Deno.test("R23: an end closes the open run with any start of its own, and the ru
   assertEquals((await runOf(h, alone)).duration_ms, 8_000);
 });
 
-Deno.test("R23: 60 jobs of one agent that start and end together are 60 runs", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: 60 jobs of one agent that start and end together are 60 runs", async (h) => {
   const all = (query: string) =>
     Promise.all(Array.from({ length: 60 }, () => ping(h, `agent=a&${query}`)));
   const starts = await all("status=start");
@@ -93,8 +89,7 @@ Deno.test("R23: 60 jobs of one agent that start and end together are 60 runs", a
   assertEquals(await h.usage(), 120);
 });
 
-Deno.test("R23: starts of one rid that race open one run, and ends that race close it once", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: starts of one rid that race open one run, and ends that race close it once", async (h) => {
   const race = async (query: string) =>
     new Set(await Promise.all(Array.from({ length: 10 }, () => ping(h, `agent=a&rid=1&${query}`))));
   const starts = await race("status=start");
@@ -104,8 +99,7 @@ Deno.test("R23: starts of one rid that race open one run, and ends that race clo
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("R23: a retry of a complete run with rid is a repetition, for 24 hours", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: a retry of a complete run with rid is a repetition, for 24 hours", async (h) => {
   const sent = await ping(h, "agent=a&rid=1&exit_code=1");
   h.nowMs += 24 * HOUR_MS;
   const again = await h.get("/v1/ping?agent=a&rid=1&exit_code=1");
@@ -116,8 +110,7 @@ Deno.test("R23: a retry of a complete run with rid is a repetition, for 24 hours
   assertNotEquals(await ping(h, "agent=a&rid=1&exit_code=1"), sent);
 });
 
-Deno.test("R23: an open start is found behind many that ended otherwise, and stays one of 100", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: an open start is found behind many that ended otherwise, and stays one of 100", async (h) => {
   const ids = [];
   for (let n = 0; n < 13; n++) ids.push(await ping(h, "agent=a&status=start"));
   const [open, ...ended] = ids;
@@ -139,8 +132,7 @@ Deno.test("R23: an open start is found behind many that ended otherwise, and sta
   assertNotEquals(await ping(h, "agent=b"), oldest);
 });
 
-Deno.test("R23: with rid the end closes the start of the same rid, and both can be repeated", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: with rid the end closes the start of the same rid, and both can be repeated", async (h) => {
   const start = async (rid: string) => {
     h.nowMs++;
     return await ping(h, `agent=a&status=start&rid=${rid}`);
@@ -160,8 +152,7 @@ Deno.test("R23: with rid the end closes the start of the same rid, and both can 
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("R23: a rid that is used again never hides an outcome", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: a rid that is used again never hides an outcome", async (h) => {
   const first = await ping(h, "agent=a&status=start&rid=host");
   await ping(h, "agent=a&exit_code=0&rid=host");
   // Its start was lost: the failure is a run of its own, not a repetition of the success.
@@ -175,8 +166,7 @@ Deno.test("R23: a rid that is used again never hides an outcome", async () => {
   assertEquals(await statusesOf(h, "a"), ["failed", "failed", "failed", "success"]);
 });
 
-Deno.test("R23: of ends that race for one start, one closes it and the others are runs", async () => {
-  await using h = await Harness.open();
+Harness.test("R23: of ends that race for one start, one closes it and the others are runs", async (h) => {
   // The agent is new, too: the starts wait for its first commit.
   const starts = await Promise.all(
     Array.from({ length: 3 }, () => ping(h, "agent=a&status=start")),
@@ -188,8 +178,7 @@ Deno.test("R23: of ends that race for one start, one closes it and the others ar
   assertEquals(await h.usage(), 11);
 });
 
-Deno.test("R23: an instance closes what another one opened, and a restart forgets nothing", async () => {
-  await using server = await KvServer.start();
+KvServer.test("R23: an instance closes what another one opened, and a restart forgets nothing", async (server) => {
   await using one = await Harness.open({ kv: server.url() });
   await using two = await Harness.open({ kv: server.url() });
   const started = await ping(one, "agent=a&status=start");

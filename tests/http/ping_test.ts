@@ -14,8 +14,7 @@ async function recordOf(h: Harness, sent: Answer) {
   return (await h.get(`/v1/runs/${sent.headers.get("x-run-id")}`)).json;
 }
 
-Deno.test("section 3: a ping returns 200 OK in text, never cached, and names its run", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: a ping returns 200 OK in text, never cached, and names its run", async (h) => {
   const response = await ping(h, "agent=cron");
   assertEquals([response.status, response.text], [200, "OK\n"]);
   assertMatch(response.headers.get("content-type") ?? "", /^text\/plain/);
@@ -27,8 +26,7 @@ Deno.test("section 3: a ping returns 200 OK in text, never cached, and names its
   assertEquals([run.note, run.metadata, await h.usage()], [null, null, 1]);
 });
 
-Deno.test("section 3: with Accept application/json a ping returns its record", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: with Accept application/json a ping returns its record", async (h) => {
   for (const accept of ["application/json", "application/json, text/plain;q=0.5"]) {
     const response = await ping(h, "agent=cron&status=fail", { headers: { Accept: accept } });
     assertMatch(response.headers.get("content-type") ?? "", /^application\/json/);
@@ -44,8 +42,7 @@ Deno.test("section 3: with Accept application/json a ping returns its record", a
   }
 });
 
-Deno.test("section 3: every parameter of a ping reaches the record", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: every parameter of a ping reaches the record", async (h) => {
   const query = new URLSearchParams({
     agent: "nightly backup",
     status: "timeout",
@@ -74,8 +71,7 @@ Deno.test("section 3: every parameter of a ping reaches the record", async () =>
   assertEquals([run.note, run.metadata], ["ü = 100 % & more", null]);
 });
 
-Deno.test("section 3: model and tokens of a ping are priced like a heartbeat's", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: model and tokens of a ping are priced like a heartbeat's", async (h) => {
   const response = await ping(h, "agent=cron&model=m-1&provider=p&input_tokens=5");
   const run = await recordOf(h, response);
   assertEquals([run.cost_usd, run.cost.unpriced_models], [0, ["m-1"]]);
@@ -97,16 +93,14 @@ const EXITS: readonly (readonly [query: string, status: string])[] = [
 ];
 
 for (const [query, status] of EXITS) {
-  Deno.test(`section 3: ${query} is stored as ${status}`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`section 3: ${query} is stored as ${status}`, async (h) => {
     const response = await ping(h, `agent=cron&${query}`);
     assertEquals(response.status, 200);
     assertEquals((await recordOf(h, response)).status, status);
   });
 }
 
-Deno.test("section 3: an empty value means absent, for every parameter", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: an empty value means absent, for every parameter", async (h) => {
   const names =
     "status id cost_usd duration_ms started_at finished_at model provider input_tokens " +
     "output_tokens cached_input_tokens metadata rid";
@@ -119,14 +113,12 @@ Deno.test("section 3: an empty value means absent, for every parameter", async (
   assertEquals([missing.status, missing.text.split(" ")[0]], [400, "missing_field"]);
 });
 
-Deno.test("section 3: of repeated names the first that has a value counts", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: of repeated names the first that has a value counts", async (h) => {
   const response = await ping(h, "agent=&agent=one&agent=two&status=fail", JSON_WANTED);
   assertEquals([response.status, response.json.agent, response.json.status], [200, "one", "fail"]);
 });
 
-Deno.test("section 3: names and values are percent-decoded, plus is a space", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: names and values are percent-decoded, plus is a space", async (h) => {
   const query = "%61gent=na%C3%AFve+%F0%9F%A6%89%2B%26%3D&metadata=a=b=c";
   const response = await ping(h, query);
   assertEquals(response.status, 200);
@@ -134,8 +126,7 @@ Deno.test("section 3: names and values are percent-decoded, plus is a space", as
   assertEquals([run.agent, run.note], ["naïve 🦉+&=", "a=b=c"]);
 });
 
-Deno.test("section 3: a note may have 256 characters; R7: a longer one is cut and reported", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: a note may have 256 characters; R7: a longer one is cut and reported", async (h) => {
   const most = "🦉".repeat(256);
   const accepted = await ping(h, `agent=cron&metadata=${encodeURIComponent(most)}`);
   assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [200, null]);
@@ -166,8 +157,7 @@ for (
   });
 }
 
-Deno.test("section 3: a replay answers like the first write, and is marked as a replay", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: a replay answers like the first write, and is marked as a replay", async (h) => {
   const query = `agent=cron&id=${runId(1)}`;
   const first = await ping(h, query, JSON_WANTED);
   h.nowMs += 60_000;
@@ -179,8 +169,7 @@ Deno.test("section 3: a replay answers like the first write, and is marked as a 
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("section 3: a start and the ping that closes it are one run", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: a start and the ping that closes it are one run", async (h) => {
   const id = runId(1);
   await ping(h, `agent=cron&id=${id}&status=start&metadata=begun`);
   h.nowMs += 30_000;
@@ -191,16 +180,14 @@ Deno.test("section 3: a start and the ping that closes it are one run", async ()
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("section 3: a ping and a heartbeat are interchangeable", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: a ping and a heartbeat are interchangeable", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   assertEquals((await ping(h, `agent=nightly&id=${runId(1)}`)).status, 200);
   const late = await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail" }));
   assertEquals([late.status, late.json.status], [200, "ok"]);
 });
 
-Deno.test("section 3: a ping token needs no agent; naming its own is the same", async () => {
-  await using h = await Harness.open();
+Harness.test("section 3: a ping token needs no agent; naming its own is the same", async (h) => {
   const key = await h.addKey({ kind: "ping_token", agent: "cron" });
   for (const query of ["", "agent=", "agent=cron"]) {
     const response = await ping(h, query, { key, ...JSON_WANTED });

@@ -18,8 +18,7 @@ function aCall(n: number, data: Record<string, unknown>, ts = at(n)) {
   return anEvent(n, { type: "llm_call", ts, data: { ...GPT, ...data } });
 }
 
-Deno.test("pricing rule 4: each call of a run carries its cost and the row that priced it", async () => {
-  await using h = await Harness.open();
+Harness.test("pricing rule 4: each call of a run carries its cost and the row that priced it", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const events = [
     aCall(1, TOKENS),
@@ -39,8 +38,7 @@ Deno.test("pricing rule 4: each call of a run carries its cost and the row that 
   assertEquals([run.cost.state, run.cost.revision], ["final", 1]);
 });
 
-Deno.test("pricing rule 2: a heartbeat and a ping with tokens return their cost immediately", async () => {
-  await using h = await Harness.open();
+Harness.test("pricing rule 2: a heartbeat and a ping with tokens return their cost immediately", async (h) => {
   const beat = aHeartbeat(1, { ...GPT, ...TOKENS });
   for (const status of [202, 200]) {
     const response = await h.post("/v1/heartbeats", beat);
@@ -55,8 +53,7 @@ Deno.test("pricing rule 2: a heartbeat and a ping with tokens return their cost 
   for (const n of [1, 2]) assertEquals((await recordOf(h, n)).cost_usd, COST);
 });
 
-Deno.test("decision 25: a start and its close are priced by their combined reports", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 25: a start and its close are priced by their combined reports", async (h) => {
   const start = await h.post("/v1/heartbeats", aHeartbeat(1, { ...GPT, status: "start" }));
   assertEquals(start.json.cost_usd, 0);
   const close = await h.post("/v1/heartbeats", aHeartbeat(1, TOKENS));
@@ -70,8 +67,7 @@ Deno.test("decision 25: a start and its close are priced by their combined repor
   for (const n of [1, 2, 3]) assertEquals((await recordOf(h, n)).cost_usd, COST, `run ${n}`);
 });
 
-Deno.test("decisions, section 5: an event is priced by the row in force at its ts", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 5: an event is priced by the row in force at its ts", async (h) => {
   const put = (effective_from: string, usd: number) =>
     h.request("PUT", "/v1/rate-card", {
       body: {
@@ -90,8 +86,7 @@ Deno.test("decisions, section 5: an event is priced by the row in force at its t
   assertEquals(costs, [2.5, 1, 2]);
 });
 
-Deno.test("decisions, section 5: a heartbeat is priced by the row in force at its start", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 5: a heartbeat is priced by the row in force at its start", async (h) => {
   for (const [effective_from, usd] of [[at(0), 1], [at(10), 2]] as const) {
     const rates = { input_usd_per_million: usd, output_usd_per_million: usd };
     await h.request("PUT", "/v1/rate-card", { body: { ...GPT, effective_from, ...rates } });
@@ -106,8 +101,7 @@ Deno.test("decisions, section 5: a heartbeat is priced by the row in force at it
   assertEquals(costs, [2.5, 1, 2]);
 });
 
-Deno.test("a changed card prices later calls, and no stored call", async () => {
-  await using h = await Harness.open();
+Harness.test("a changed card prices later calls, and no stored call", async (h) => {
   const send = (n: number) => h.post(`/v1/runs/${runId(1)}/events`, { events: [aCall(n, TOKENS)] });
   await send(1);
   const body = { ...GPT, input_usd_per_million: 0, output_usd_per_million: 1 };
@@ -120,8 +114,7 @@ Deno.test("a changed card prices later calls, and no stored call", async () => {
   assertEquals([costs, run.cost_usd], [[COST, 0.0001], 0.0036]);
 });
 
-Deno.test("decision 17: a late call is priced, and the cost becomes final again", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 17: a late call is priced, and the cost becomes final again", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
   assertEquals((await recordOf(h)).cost, {

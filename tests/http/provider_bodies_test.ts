@@ -88,8 +88,7 @@ const BODIES: Readonly<Record<string, Priced>> = {
 };
 
 for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES)) {
-  Deno.test(`R4: the response of ${name} is priced exactly`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`R4: the response of ${name} is priced exactly`, async (h) => {
     await h.post("/v1/runs", aRun(1));
     const events = [anEvent(1, { type: "llm_call", data: body })];
     const answer = await h.post(`/v1/runs/${runId(1)}/events`, { events });
@@ -113,8 +112,7 @@ for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES))
   });
 }
 
-Deno.test("R4: an Anthropic response costs half in a batch", async () => {
-  await using h = await Harness.open();
+Harness.test("R4: an Anthropic response costs half in a batch", async (h) => {
   const usage = { ...ANTHROPIC_MESSAGES.usage, service_tier: "batch" };
   const data = { ...ANTHROPIC_MESSAGES, usage };
   const events = [anEvent(1, { type: "llm_call", data })];

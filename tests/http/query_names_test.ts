@@ -52,8 +52,7 @@ Deno.test("R20: every read refuses a parameter without a value", async () => {
   }
 });
 
-Deno.test("R11: the refusal names the nearest parameter, and all known ones", async () => {
-  await using h = await Harness.open();
+Harness.test("R11: the refusal names the nearest parameter, and all known ones", async (h) => {
   const cases = [
     ["/v1/runs?statuss=failed", "statuss", 'Did you mean "status"?'],
     ["/v1/runs?customer=acme", "customer", 'Did you mean "customer_id"?'],
@@ -73,8 +72,7 @@ Deno.test("R11: the refusal names the nearest parameter, and all known ones", as
   assert(json.message.length < 500, json.message);
 });
 
-Deno.test("R11: the first invalid parameter is named, whatever precedes it", async () => {
-  await using h = await Harness.open();
+Harness.test("R11: the first invalid parameter is named, whatever precedes it", async (h) => {
   const { json } = await h.get("/v1/runs?limit=5&&status=&agnet=x");
   assertEquals(json.field, "status");
   assertEquals((await h.get("/v1/runs?limit=5&")).status, 200);
@@ -83,8 +81,7 @@ Deno.test("R11: the first invalid parameter is named, whatever precedes it", asy
   assertEquals((await h.request("HEAD", "/v1/runs?agnet=x")).status, 400);
 });
 
-Deno.test("R11: the credential is checked before the query", async () => {
-  await using h = await Harness.open();
+Harness.test("R11: the credential is checked before the query", async (h) => {
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   assertEquals((await h.get("/v1/runs?agnet=x", { key: null })).status, 401);
   assertEquals((await h.get("/v1/runs?agnet=x", { key: ingest })).status, 403);
@@ -93,8 +90,7 @@ Deno.test("R11: the credential is checked before the query", async () => {
   assertEquals((await h.get(`/v1/runs?key=${h.key}`)).status, 200);
 });
 
-Deno.test("R11: ingest calls and probes accept any parameter", async () => {
-  await using h = await Harness.open();
+Harness.test("R11: ingest calls and probes accept any parameter", async (h) => {
   assertEquals((await h.get("/v1/ping?agent=a&exit_code=0&nonsense=1&model=")).status, 200);
   assertEquals((await h.post("/v1/runs?nonsense=1", aRun(1))).status, 202);
   for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"]) {
@@ -102,8 +98,7 @@ Deno.test("R11: ingest calls and probes accept any parameter", async () => {
   }
 });
 
-Deno.test("R11: a refused query does not wait", async () => {
-  await using h = await Harness.open();
+Harness.test("R11: a refused query does not wait", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const wrong = [
     "events_limit=0",

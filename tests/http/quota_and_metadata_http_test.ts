@@ -107,8 +107,7 @@ function allowed(sent: Answer): string[] {
 }
 
 for (const [path, methods] of ROUTES) {
-  Deno.test(`decision 43: OPTIONS ${path} returns 204 and Allow, without a credential`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 43: OPTIONS ${path} returns 204 and Allow, without a credential`, async (h) => {
     for (const key of [null, h.key]) {
       const response = await h.request("OPTIONS", path, {
         key,
@@ -123,8 +122,7 @@ for (const [path, methods] of ROUTES) {
     }
   });
 
-  Deno.test(`decision 7: every other method on ${path} is 405 with Allow`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 7: every other method on ${path} is 405 with Allow`, async (h) => {
     const before = await h.dump();
     for (const method of METHODS.filter((method) => !methods.includes(method))) {
       const answer = await h.request(method, path, { key: null });
@@ -138,8 +136,7 @@ for (const [path, methods] of ROUTES) {
   });
 }
 
-Deno.test("decision 43: HEAD on ping is a ping, with X-Run-Id and no body", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 43: HEAD on ping is a ping, with X-Run-Id and no body", async (h) => {
   const response = await h.request("HEAD", "/v1/ping?agent=cron&status=fail");
   assertEquals([response.status, response.text, await h.usage()], [200, "", 1]);
   const run = (await h.get(`/v1/runs/${response.headers.get("x-run-id")}`)).json;
@@ -162,8 +159,7 @@ function codeOf(sent: Answer): string {
 }
 
 for (const [name, send] of CALLS) {
-  Deno.test(`decision 42: ${name} while shutting down is 503 with Retry-After 1 to 5`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 42: ${name} while shutting down is 503 with Retry-After 1 to 5`, async (h) => {
     const before = await h.dump();
     h.draining = true;
     const response = await send(h);
@@ -217,8 +213,7 @@ Deno.test("decision 42: a service that is not ready says so with Retry-After, an
   assertEquals(codes, ["storage_unavailable", "shutting_down"]);
 });
 
-Deno.test("decision 42: the delays are spread, so that clients do not return together", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 42: the delays are spread, so that clients do not return together", async (h) => {
   h.draining = true;
   const waits = new Set<string | null>();
   // Sixty responses with five equally likely delays are all equal once in 5^59.

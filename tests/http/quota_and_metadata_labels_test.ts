@@ -69,8 +69,7 @@ Deno.test("decision 38: labels that can never be stored do not count toward the 
   assertEquals(await stored(h), { one: 1, two: 2, three: 3 });
 });
 
-Deno.test("contract 14: a key has at most 20 characters and a value 50, both as code points", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 14: a key has at most 20 characters and a value 50, both as code points", async (h) => {
   const metadata = {
     ["🦉".repeat(20)]: "🦉".repeat(50),
     ["🦉".repeat(21)]: "x",
@@ -88,8 +87,7 @@ Deno.test("contract 14: a key has at most 20 characters and a value 50, both as 
   });
 });
 
-Deno.test("decision 38: numbers and booleans stay typed; numbers outside JSON's range are dropped", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 38: numbers and booleans stay typed; numbers outside JSON's range are dropped", async (h) => {
   const labels = '"int":7,"big":9007199254740991,"float":-0.25,"yes":true,"no":false,"text":"7"';
   const body = `{"id":"${runId(1)}","agent":"a","metadata":{${labels},"huge":1e999}}`;
   const response = await h.post("/v1/heartbeats", body);
@@ -97,8 +95,7 @@ Deno.test("decision 38: numbers and booleans stay typed; numbers outside JSON's 
   assertEquals(await storedText(h), `{${labels}}`);
 });
 
-Deno.test("decision 38: names of inherited object members are ordinary labels", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 38: names of inherited object members are ordinary labels", async (h) => {
   const labels = '{"__proto__":"a","constructor":"b","toString":"c"}';
   const body = `{"id":"${runId(1)}","agent":"a","metadata":${labels}}`;
   assertEquals((await h.post("/v1/heartbeats", body)).status, 202);
@@ -116,8 +113,7 @@ Deno.test("decision 38: a repeated label is one, with its last value", async () 
   assertEquals(await storedText(h), '{"a":3,"b":2,"c":4}');
 });
 
-Deno.test("decision 14: labels of a retry change nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 14: labels of a retry change nothing", async (h) => {
   await h.post("/v1/runs", aRun(1, { metadata: { a: 1 }, feature: "f", customer_id: "c" }));
   const before = await h.dump();
   const retry = aRun(1, { metadata: { b: 2 }, feature: "g", customer_id: "d" });

@@ -159,8 +159,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-Deno.test("decision 35: every stored item counts once, a refusal and a replay never", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 35: every stored item counts once, a refusal and a replay never", async (h) => {
   for (const { call, counts, status, send } of ROWS) {
     const before = await h.usage();
     assertEquals((await send(h)).status, status, call);
@@ -180,8 +179,7 @@ async function months(h: Harness): Promise<number[]> {
   return counted;
 }
 
-Deno.test("decision 35: the last millisecond of a month in UTC counts in it, the next does not", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 35: the last millisecond of a month in UTC counts in it, the next does not", async (h) => {
   h.nowMs = MONTH_ENDS - 1;
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/heartbeats", aHeartbeat(2, { status: "start" }));
@@ -193,8 +191,7 @@ Deno.test("decision 35: the last millisecond of a month in UTC counts in it, the
   assertEquals(await months(h), [2, 5]);
 });
 
-Deno.test("decision 35: the month follows the arrival, whatever the client's clock", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 35: the month follows the arrival, whatever the client's clock", async (h) => {
   h.nowMs = MONTH_ENDS;
   const longAgo = "2020-02-29T00:00:00Z";
   await h.post("/v1/runs", aRun(1, { started_at: longAgo }));
@@ -203,8 +200,7 @@ Deno.test("decision 35: the month follows the arrival, whatever the client's clo
   assertEquals(await months(h), [0, 3]);
 });
 
-Deno.test("decision 35: a replay in the next month counts in neither", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 35: a replay in the next month counts in neither", async (h) => {
   h.nowMs = MONTH_ENDS - 1;
   await h.post("/v1/heartbeats", aHeartbeat(1));
   h.nowMs = MONTH_ENDS;
@@ -212,8 +208,7 @@ Deno.test("decision 35: a replay in the next month counts in neither", async () 
   assertEquals(await months(h), [1, 0]);
 });
 
-Deno.test("decision 35: each team has its own count", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 35: each team has its own count", async (h) => {
   const other = await h.addTeam("free");
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/runs", aRun(1), { key: other.key });

@@ -33,8 +33,7 @@ function assertOneStored(answers: readonly Answer[]): void {
   }
 }
 
-Deno.test("50 identical concurrent opens: one 202, 49 replays, counted once", async () => {
-  await using h = await Harness.open();
+Harness.test("50 identical concurrent opens: one 202, 49 replays, counted once", async (h) => {
   // Also with a known agent, which takes another code path.
   for (const n of [1, 2]) {
     assertOneStored(await atOnce(50, () => h.post("/v1/runs", aRun(n))));
@@ -42,8 +41,7 @@ Deno.test("50 identical concurrent opens: one 202, 49 replays, counted once", as
   }
 });
 
-Deno.test("contract 6: opens of two agents on one id: one 202, the loser's are 409", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 6: opens of two agents on one id: one 202, the loser's are 409", async (h) => {
   for (const n of [1, 2, 3]) {
     const answers = await atOnce(40, (i) => h.post("/v1/runs", aRun(n, { agent: `a${i % 2}` })));
     assertEquals(tally(answers), "409x20 202x1 200x19");
@@ -56,8 +54,7 @@ Deno.test("contract 6: opens of two agents on one id: one 202, the loser's are 4
   }
 });
 
-Deno.test("contract 6: 20 different opens: one 202, all others 409", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 6: 20 different opens: one 202, all others 409", async (h) => {
   const answers = await atOnce(20, (i) => h.post("/v1/runs", aRun(1, { started_at: at(i) })));
   assertEquals(tally(answers), "409x19 202x1");
   const winner = answers.find(({ status }) => status === 202);
@@ -65,15 +62,13 @@ Deno.test("contract 6: 20 different opens: one 202, all others 409", async () =>
   assertEquals([run.started_at, await h.usage()], [winner?.json.started_at, 1]);
 });
 
-Deno.test("50 identical concurrent finishes: one 202, 49 replays, counted once", async () => {
-  await using h = await Harness.open();
+Harness.test("50 identical concurrent finishes: one 202, 49 replays, counted once", async (h) => {
   const finish = aFinish({ output: { n: 1 }, scores: { good: true } });
   assertOneStored(await atOnce(50, () => h.post(`/v1/runs/${runId(1)}/finish`, finish)));
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("decision 22: different finishes: the first wins and every response returns it", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 22: different finishes: the first wins and every response returns it", async (h) => {
   const answers = await atOnce(
     30,
     (i) => h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: at(i), output: { i } })),
@@ -83,8 +78,7 @@ Deno.test("decision 22: different finishes: the first wins and every response re
   assertEquals([run.output, await h.usage()], [answers[0]?.json.output, 1]);
 });
 
-Deno.test("50 identical concurrent heartbeats: one 202, 49 replays, counted once", async () => {
-  await using h = await Harness.open();
+Harness.test("50 identical concurrent heartbeats: one 202, 49 replays, counted once", async (h) => {
   for (const n of [1, 2]) {
     const beat = aHeartbeat(n, { cost_usd: 0.25 });
     assertOneStored(await atOnce(50, () => h.post("/v1/heartbeats", beat)));
@@ -92,16 +86,14 @@ Deno.test("50 identical concurrent heartbeats: one 202, 49 replays, counted once
   }
 });
 
-Deno.test("decision 33: 50 concurrent heartbeats without an id are 50 runs", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 33: 50 concurrent heartbeats without an id are 50 runs", async (h) => {
   const answers = await atOnce(50, () => h.post("/v1/heartbeats", { agent: "nightly" }));
   assertEquals(tally(answers), "202x50");
   assertEquals(new Set(answers.map(({ json }) => json.id)).size, 50);
   assertEquals(await h.usage(), 50);
 });
 
-Deno.test("50 overlapping concurrent batches on one run: every event is stored exactly once", async () => {
-  await using h = await Harness.open();
+Harness.test("50 overlapping concurrent batches on one run: every event is stored exactly once", async (h) => {
   // Batch n has events 5n to 5n+24: neighbors overlap, and one is repeated inside the batch.
   const input = (n: number) => [...events(5 * n, 5 * n + 24), anEvent(5 * n)];
   const answers = await atOnce(
@@ -119,8 +111,7 @@ Deno.test("50 overlapping concurrent batches on one run: every event is stored e
   assertEquals([run.usage.events, await h.usage()], [distinct, distinct]);
 });
 
-Deno.test("decisions 25 and 26: concurrent start and ok: closed once, never reopened", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions 25 and 26: concurrent start and ok: closed once, never reopened", async (h) => {
   let counted = 0;
   for (let n = 1; n <= 10; n++) {
     const answers = await atOnce(
@@ -137,8 +128,7 @@ Deno.test("decisions 25 and 26: concurrent start and ok: closed once, never reop
   }
 });
 
-Deno.test("decision 26: different concurrent ends: the first wins permanently", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 26: different concurrent ends: the first wins permanently", async (h) => {
   const words = ["ok", "fail", "timeout"] as const;
   const answers = await atOnce(
     30,
@@ -159,8 +149,7 @@ const CROSS: readonly ((h: Harness, n: number) => Promise<Answer>)[] = [
   (h, n) => h.post("/v1/heartbeats", aHeartbeat(n, { agent: "x", status: "start" })),
 ];
 
-Deno.test("decision 27: concurrent open, heartbeat, finish and start: one opening, one close", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 27: concurrent open, heartbeat, finish and start: one opening, one close", async (h) => {
   let counted = 0;
   for (let n = 1; n <= 12; n++) {
     const shift = n % CROSS.length;

@@ -16,8 +16,7 @@ import {
   remove,
 } from "../support/builders/rate_cards.ts";
 
-Deno.test("racing puts: of equal ones one is 202, different ones are all 202, and one row stays", async () => {
-  await using h = await Harness.open();
+Harness.test("racing puts: of equal ones one is 202, different ones are all 202, and one row stays", async (h) => {
   const equal = await Promise.all(Array.from({ length: 16 }, () => put(h)));
   const statuses = equal.map(({ status }) => status).sort();
   assertEquals(statuses, [...Array.from({ length: 15 }, () => 200), 202]);
@@ -32,8 +31,7 @@ Deno.test("racing puts: of equal ones one is 202, different ones are all 202, an
   assertEquals((await match(h, { model: MODEL })).row.id, rows[0]?.id);
 });
 
-Deno.test("RATE_ROWS_MAX: a row beyond the limit is refused, and a price on the card can still change", async () => {
-  await using h = await Harness.open();
+Harness.test("RATE_ROWS_MAX: a row beyond the limit is refused, and a price on the card can still change", async (h) => {
   await put(h);
   const key = ["rate", h.team.id];
   await h.store.writer.commit({ sets: [{ key, value: RATE_ROWS_MAX - 1 }] });
@@ -45,16 +43,14 @@ Deno.test("RATE_ROWS_MAX: a row beyond the limit is refused, and a price on the 
   assertEquals((await ownRows(h)).length, 2);
 });
 
-Deno.test("a restart keeps the card", async () => {
-  await using h = await Harness.open();
+Harness.test("a restart keeps the card", async (h) => {
   const row = (await put(h)).json;
   await h.restart();
   assertEquals(await ownRows(h), [row]);
   assertEquals((await match(h, { model: MODEL })).row.id, row.id);
 });
 
-Deno.test("a row put by another process prices here within 10 s", async () => {
-  await using h = await Harness.open();
+Harness.test("a row put by another process prices here within 10 s", async (h) => {
   // This request puts the card into the serving process's cache.
   assertEquals((await match(h, { model: MODEL })).row, null);
   const outcome = await cardsOf(h.store).put(h.team, aSpec(), "key_elsewhere");
@@ -63,8 +59,7 @@ Deno.test("a row put by another process prices here within 10 s", async () => {
   assertEquals((await match(h, { model: MODEL })).row.id, outcome.rate.row.id);
 });
 
-Deno.test("decision 35: managing the card does not count as events", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 35: managing the card does not count as events", async (h) => {
   const { id } = (await put(h)).json;
   await h.get(CARD);
   await remove(h, id);

@@ -5,8 +5,7 @@ import { RATES_PER_PAGE } from "../../domain/core/limits.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { CARD, put } from "../support/builders/rate_cards.ts";
 
-Deno.test("GET /v1/rate-card: all own rows, default rows in pages, each row once", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/rate-card: all own rows, default rows in pages, each row once", async (h) => {
   const own = [(await put(h)).json, (await put(h, { model: "b", provider: "x" })).json];
   const first = (await h.get(CARD)).json;
   assertEquals([first.own, first.default.length], [own, RATES_PER_PAGE.default]);
@@ -29,8 +28,7 @@ Deno.test("GET /v1/rate-card: all own rows, default rows in pages, each row once
   );
 });
 
-Deno.test("GET /v1/rate-card: a default row shows its rates as dollars per million", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/rate-card: a default row shows its rates as dollars per million", async (h) => {
   const row = DEFAULT_RATES.rows.find(({ tiers, rates }) => tiers.length > 0 && rates.cachedInput);
   assert(row);
   const query = new URLSearchParams({ provider: row.provider ?? "", model: row.model });
@@ -43,8 +41,7 @@ Deno.test("GET /v1/rate-card: a default row shows its rates as dollars per milli
   assertEquals(["created_at" in displayed, "note" in displayed], [false, false]);
 });
 
-Deno.test("GET /v1/rate-card: provider and a substring of the model filter own and default rows", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/rate-card: provider and a substring of the model filter own and default rows", async (h) => {
   await put(h, { provider: "OpenAI", model: "GPT-4o-ours" });
   await put(h, { provider: "anthropic", model: "gpt-4o-theirs" });
   await put(h);

@@ -7,8 +7,7 @@ import { match, MODEL, ownRows, PRICE, put, remove } from "../support/builders/r
 const { model: _, ...RATES } = PRICE;
 const ID = /^rate_[0-9A-HJKMNP-TV-Z]{26}$/;
 
-Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from then on", async () => {
-  await using h = await Harness.open();
+Harness.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from then on", async (h) => {
   assertEquals((await match(h, { model: MODEL })).row, null);
   const answer = await put(h, {
     provider: "azure",
@@ -52,8 +51,7 @@ Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from 
   });
 });
 
-Deno.test("PUT /v1/rate-card: a repeat is 200 with the first row, whichever key sends it", async () => {
-  await using h = await Harness.open();
+Harness.test("PUT /v1/rate-card: a repeat is 200 with the first row, whichever key sends it", async (h) => {
   const first = await put(h, { effective_from: "2026-03-01T00:00:00Z" });
   const other = await h.addKey({ kind: "api_key", scopes: ["admin"] });
   const before = await h.dump();
@@ -64,8 +62,7 @@ Deno.test("PUT /v1/rate-card: a repeat is 200 with the first row, whichever key 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("PUT /v1/rate-card: another price from the same date replaces the row with a new one", async () => {
-  await using h = await Harness.open();
+Harness.test("PUT /v1/rate-card: another price from the same date replaces the row with a new one", async (h) => {
   const first = (await put(h)).json;
   h.nowMs += 1_000;
   const answer = await put(h, { output_usd_per_million: 11 });
@@ -75,8 +72,7 @@ Deno.test("PUT /v1/rate-card: another price from the same date replaces the row 
   assertEquals((await match(h, { model: MODEL })).row.id, answer.json.id);
 });
 
-Deno.test("a row prices calls from its date on, and the earlier row until then", async () => {
-  await using h = await Harness.open();
+Harness.test("a row prices calls from its date on, and the earlier row until then", async (h) => {
   const always = (await put(h)).json.id;
   const later = (await put(h, { effective_from: at(), input_usd_per_million: 3 })).json.id;
   assertEquals((await match(h, { model: MODEL, at: at(-1) })).row.id, always);
@@ -86,8 +82,7 @@ Deno.test("a row prices calls from its date on, and the earlier row until then",
   assertEquals((await match(h, { model: MODEL })).row.id, always);
 });
 
-Deno.test("an own row overrides the default row, and DELETE restores the default", async () => {
-  await using h = await Harness.open();
+Harness.test("an own row overrides the default row, and DELETE restores the default", async (h) => {
   const query = { provider: "openai", model: "gpt-4o-mini" };
   const usual = (await match(h, query)).row;
   assertEquals([usual.source, usual.provider], ["default", "openai"]);
@@ -99,8 +94,7 @@ Deno.test("an own row overrides the default row, and DELETE restores the default
   assertEquals(await ownRows(h), []);
 });
 
-Deno.test("GET /v1/rate-card/match returns the step that found the row", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/rate-card/match returns the step that found the row", async (h) => {
   await put(h, { model: "atlas-4-5" });
   for (
     const [model, step] of [

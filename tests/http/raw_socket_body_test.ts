@@ -29,8 +29,7 @@ import {
   unharmed,
 } from "../support/harness/raw_socket.ts";
 
-Deno.test("a body with a broken chunk is refused or cut off, and nothing of it is stored", async () => {
-  await using h = await Harness.open();
+Harness.test("a body with a broken chunk is refused or cut off, and nothing of it is stored", async (h) => {
   const remainder = [BODY, "0", "", ""];
   await unharmed(h, async () => {
     for (const size of BAD_CHUNK_SIZES) {
@@ -49,8 +48,7 @@ Deno.test("a body with a broken chunk is refused or cut off, and nothing of it i
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("a body that ends early is invalid_json and stores nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("a body that ends early is invalid_json and stores nothing", async (h) => {
   await unharmed(h, async () => {
     const half = BODY.slice(0, BODY.length / 2);
     // A truncated body that happens to be valid JSON must not count as the announced body.
@@ -77,8 +75,7 @@ async function finalAnswer(url: string, bytes: string): Promise<RawAnswer | null
   return first?.status === 100 ? await socket.answer() : first;
 }
 
-Deno.test("Expect: 100-continue is answered before the body, or refused without it", async () => {
-  await using h = await Harness.open();
+Harness.test("Expect: 100-continue is answered before the body, or refused without it", async (h) => {
   const EXPECT = "Expect: 100-continue";
   await unharmed(h, async () => {
     const stranger = head("POST /v1/runs HTTP/1.1", "Host: x", LENGTH, EXPECT);
@@ -93,8 +90,7 @@ Deno.test("Expect: 100-continue is answered before the body, or refused without 
   assertEquals((await socket.answer())?.status, 202);
 });
 
-Deno.test("decision 11: 413 for an announced 100 MB is sent immediately, before or during the upload", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11: 413 for an announced 100 MB is sent immediately, before or during the upload", async (h) => {
   const announced = post(["Content-Length: 100000000"]);
   await unharmed(h, async () => {
     assertEquals(refusal(await ask(h.url, announced)), [413, "payload_too_large"]);
@@ -106,8 +102,7 @@ Deno.test("decision 11: 413 for an announced 100 MB is sent immediately, before 
   });
 });
 
-Deno.test("decision 11: a chunked body is 413 once it exceeds the limit, whatever follows", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 11: a chunked body is 413 once it exceeds the limit, whatever follows", async (h) => {
   await unharmed(h, async () => {
     using socket = await RawSocket.open(h.url);
     await socket.send(post(["Transfer-Encoding: chunked"]));

@@ -28,8 +28,7 @@ const MISLEADING = [
   "Referer: http://x/v1/keys",
 ];
 
-Deno.test("decisions, section 2: only Host affects routing, and only by refusing", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 2: only Host affects routing, and only by refusing", async (h) => {
   await unharmed(h, async () => {
     for (const header of MISLEADING) {
       const nowhere = await ask(h.url, get("/nope", "Host: x", AUTH, header));
@@ -90,8 +89,7 @@ function isStart(target: string): boolean {
   return /^http:\/\/[^/]*$/.test(target.split(/[?#]/, 1)[0] ?? "");
 }
 
-Deno.test("decisions, section 2: another spelling of a path is not that path", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 2: another spelling of a path is not that path", async (h) => {
   const complete = (target: string) =>
     head(`POST ${target} HTTP/1.1`, "Host: x", AUTH, LENGTH, "Connection: close") + BODY;
   await unharmed(h, async () => {
@@ -111,8 +109,7 @@ Deno.test("decisions, section 2: another spelling of a path is not that path", a
   });
 });
 
-Deno.test("an absolute-form target is routed by its path, whatever the authority and the query", async () => {
-  await using h = await Harness.open();
+Harness.test("an absolute-form target is routed by its path, whatever the authority and the query", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const path = `/v1/runs/${runId(1)}`;
   const targets = [

@@ -22,8 +22,7 @@ import {
   unharmed,
 } from "../support/harness/raw_socket.ts";
 
-Deno.test("decisions, section 2: a Host that is not a host and port cannot choose the route", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 2: a Host that is not a host and port cannot choose the route", async (h) => {
   const hosts = `x/healthz?y= x/healthz# x/healthz x?y x#y x\\healthz user@x user:pw@x @x http://x
     x: x:8a x:123456 x:-1 x:80:80 :80 [::1 ::1 [] [z] [::1]x [fe80::1%25eth0] x%2Fhealthz x,y * ${
     "a".repeat(254)
@@ -42,8 +41,7 @@ Deno.test("decisions, section 2: a Host that is not a host and port cannot choos
   }
 });
 
-Deno.test("decisions, section 2: a request without a Host or with two is refused", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 2: a request without a Host or with two is refused", async (h) => {
   await unharmed(h, async () => {
     assertEquals(refusal(await ask(h.url, get("/healthz", "Host:"))), [400, "invalid_field"]);
     const absent = await ask(h.url, get("/docs", "Accept: */*"));
@@ -53,8 +51,7 @@ Deno.test("decisions, section 2: a request without a Host or with two is refused
   });
 });
 
-Deno.test("an absolute target is routed by its path, any other form is not found", async () => {
-  await using h = await Harness.open();
+Harness.test("an absolute target is routed by its path, any other form is not found", async (h) => {
   const status = async (target: string, host = "x") => {
     const bytes = head(`GET ${target} HTTP/1.1`, `Host: ${host}`, "Connection: close");
     return (await ask(h.url, bytes))?.status;
@@ -74,15 +71,13 @@ Deno.test("an absolute target is routed by its path, any other form is not found
   });
 });
 
-Deno.test("a request with an ambiguous length is refused, and what follows is not executed", async () => {
-  await using h = await Harness.open();
+Harness.test("a request with an ambiguous length is refused, and what follows is not executed", async (h) => {
   await unharmed(h, async () => {
     for (const [name, form] of Object.entries(AMBIGUOUS)) await refused(h, name, form + SMUGGLED);
   });
 });
 
-Deno.test("an unusual but unambiguous message is one request: never 5xx, and stored at most once", async () => {
-  await using h = await Harness.open();
+Harness.test("an unusual but unambiguous message is one request: never 5xx, and stored at most once", async (h) => {
   const forms = [
     post([LENGTH, LENGTH]) + BODY,
     post([LENGTH, "Expect: 200-maybe"]) + BODY,
@@ -101,8 +96,7 @@ Deno.test("an unusual but unambiguous message is one request: never 5xx, and sto
   });
 });
 
-Deno.test("pipelined requests are answered in order, a refused body is not the next request", async () => {
-  await using h = await Harness.open();
+Harness.test("pipelined requests are answered in order, a refused body is not the next request", async (h) => {
   const hidden = get("/readyz", "Host: x");
   const inBody = [`Content-Length: ${hidden.length}`];
   const requests: [bytes: string, status: number, shows: string][] = [
@@ -126,8 +120,7 @@ Deno.test("pipelined requests are answered in order, a refused body is not the n
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("a message that is not HTTP/1.1 is refused or cut off, and the service continues", async () => {
-  await using h = await Harness.open();
+Harness.test("a message that is not HTTP/1.1 is refused or cut off, and the service continues", async (h) => {
   const headers = Array.from({ length: 1_000 }, (_, i) => `X-${i}: y`);
   await unharmed(h, async () => {
     await refused(h, "a TLS hello", "\x16\x03\x01\x02\0\x01\0\r\n\r\n");

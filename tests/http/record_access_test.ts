@@ -10,8 +10,7 @@ async function revisionOf(h: Harness): Promise<[string, number]> {
   return [cost.state, cost.revision];
 }
 
-Deno.test("decision 17: each batch after the close finalizes the cost again", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 17: each batch after the close finalizes the cost again", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/events`, { events: events(1, 2) });
   assertEquals(await revisionOf(h), ["pending", 0]);
@@ -31,8 +30,7 @@ Deno.test("decision 17: each batch after the close finalizes the cost again", as
   assertEquals([run.usage.events, run.updated_at, run.status], [4, at(3_000), "success"]);
 });
 
-Deno.test("decision 17: a batch in the same millisecond as the close, but after it, is late", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 17: a batch in the same millisecond as the close, but after it, is late", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish());
   assertEquals(await revisionOf(h), ["final", 1]);
@@ -47,15 +45,13 @@ for (
     ["more than 60 s behind", -60_001, -60_001],
   ] as const
 ) {
-  Deno.test(`decision 31: a run opened by a clock ${name} off`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`decision 31: a run opened by a clock ${name} off`, async (h) => {
     assertEquals((await h.post("/v1/runs", aRun(1, { started_at: at(ms) }))).status, 202);
     assertEquals((await h.get(PATH)).json.clock_skew_ms, skew);
   });
 }
 
-Deno.test("decision 30: a run that ended before it began has no duration and is flagged", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 30: a run that ended before it began has no duration and is flagged", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish({ finished_at: at(-1) }));
   const run = (await h.get(PATH)).json;

@@ -76,8 +76,7 @@ async function recordOf(h: Harness) {
   return (await h.getSettled(PATH)).json;
 }
 
-Deno.test("section 6: the record of an open run, field by field in the documented order", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: the record of an open run, field by field in the documented order", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const response = await h.get(PATH);
   assertEquals(response.status, 200);
@@ -86,8 +85,7 @@ Deno.test("section 6: the record of an open run, field by field in the documente
   assertEquals(Object.keys(response.json), Object.keys(OPEN));
 });
 
-Deno.test("section 6: the record of a run with every field", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: the record of a run with every field", async (h) => {
   await h.post(
     "/v1/runs",
     aRun(1, {
@@ -168,8 +166,7 @@ Deno.test("section 6: the record of a run with every field", async () => {
   } as unknown);
 });
 
-Deno.test("section 6: the record of a heartbeat and of a ping's note", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: the record of a heartbeat and of a ping's note", async (h) => {
   await h.post(
     "/v1/heartbeats",
     aHeartbeat(1, {
@@ -215,16 +212,14 @@ Deno.test("section 6: the record of a heartbeat and of a ping's note", async () 
   });
 });
 
-Deno.test("section 6: the record of a start without a close", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: the record of a start without a close", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   assertEquals(await recordOf(h), { ...OPEN, kind: "heartbeat", agent: "nightly" });
 });
 
 const ORPHAN = { ...OPEN, agent: null, started_at: null, flags: ["no_opening"] };
 
-Deno.test("decision 18: the record of events without an opening", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 18: the record of events without an opening", async (h) => {
   await h.post(`${PATH}/events`, { events: [anEvent(1)] });
   const run = await recordOf(h);
   const logged = { id: eventId(1), type: "log", ts: at(1), received_at: at() };
@@ -235,8 +230,7 @@ Deno.test("decision 18: the record of events without an opening", async () => {
   });
 });
 
-Deno.test("decisions 16 and 18: the record of a finish without an opening", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions 16 and 18: the record of a finish without an opening", async (h) => {
   await h.post(`${PATH}/finish`, aFinish({ scores: { a: 1 } }));
   assertEquals(await recordOf(h), {
     ...ORPHAN,
@@ -268,8 +262,7 @@ Deno.test("decision 1: whichever part arrives first, the joined record is the sa
   assertEquals(records.size, 1);
 });
 
-Deno.test("section 6: user text is returned with the exact same characters", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: user text is returned with the exact same characters", async (h) => {
   const output = '{"n":12345678901234567890,"x":1.0,"b":1,"1":2,"e":1E2,"s":"\\u00fc"}';
   const finish = `{"status":"success","finished_at":"${at()}","output":${output}}`;
   await h.post(`${PATH}/finish`, finish);
@@ -280,8 +273,7 @@ Deno.test("section 6: user text is returned with the exact same characters", asy
   assert(text.includes(`"data":${output}`), text);
 });
 
-Deno.test("section 6: the record names the incidents of the run, the oldest first", async () => {
-  await using h = await Harness.open();
+Harness.test("section 6: the record names the incidents of the run, the oldest first", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const key = keys.runIncidents(h.team.id, runId(1) as RunId);
   const ids = ["1", "2"].map((last) => `inc_eu_${last.padStart(32, "0")}`);

@@ -83,8 +83,7 @@ ofInstance("R13: each refused call of a team counts, whatever the reason", async
   ]);
 });
 
-Deno.test("R13: calls without loss do not count: successes, reads of unknown ids, unknown credentials", async () => {
-  await using h = await Harness.open();
+Harness.test("R13: calls without loss do not count: successes, reads of unknown ids, unknown credentials", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
   await h.post("/v1/heartbeats", aHeartbeat(2));
@@ -131,8 +130,7 @@ ofInstance("R13: a team sees only its own refusals", async () => {
   assertEquals((await h.get(PATH, { key: ingest })).status, 403);
 });
 
-Deno.test("R13: the response covers 7 UTC days", async () => {
-  await using h = await Harness.open();
+Harness.test("R13: the response covers 7 UTC days", async (h) => {
   for (const daysAgo of [7, 6, 1, 0]) {
     h.nowMs = NOON - daysAgo * DAY_MS;
     await h.post("/v1/runs", { id: `x${daysAgo}` });
@@ -178,8 +176,7 @@ ofInstance("R13: texts are cut and shown on one line", async () => {
   assert(latest[0].message.length <= 300);
 });
 
-Deno.test("R13: the sweep removes expired refusals of a team that is no longer refused", async () => {
-  await using h = await Harness.open();
+Harness.test("R13: the sweep removes expired refusals of a team that is no longer refused", async (h) => {
   await h.post("/v1/runs", { id: "x" });
   await h.refusals.flush();
   const rows = async () => (await h.dump()).filter((line) => line.startsWith('[ "refusal"')).length;

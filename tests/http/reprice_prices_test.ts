@@ -34,8 +34,7 @@ async function assertExact(h: Harness): Promise<void> {
   assertEquals((await verifyStore(h.store)).differences, []);
 }
 
-Deno.test("a dry run changes only the keys of its jobs", async () => {
-  await using h = await Harness.open();
+Harness.test("a dry run changes only the keys of its jobs", async (h) => {
   for (const n of [1, 2, 3]) await aClosedRun(h, n);
   await h.post("/v1/heartbeats", aHeartbeat(4, { ...ATLAS, input_tokens: 1_000 }));
   await putPrice(h);
@@ -47,8 +46,7 @@ Deno.test("a dry run changes only the keys of its jobs", async () => {
   assert(after.some(isJob));
 });
 
-Deno.test("new prices reach runs, their events, spend by day and model, and the unpriced list", async () => {
-  await using h = await Harness.open();
+Harness.test("new prices reach runs, their events, spend by day and model, and the unpriced list", async (h) => {
   await aClosedRun(h, 1);
   await aClosedRun(h, 2, [aModelCall(1), aModelCall(2, { model: "other-model" })]);
   assertEquals(await spent(h), [0, 3]);
@@ -74,8 +72,7 @@ Deno.test("new prices reach runs, their events, spend by day and model, and the 
   );
 });
 
-Deno.test("heartbeats and pings priced by tokens are repriced, those with a stated cost never", async () => {
-  await using h = await Harness.open();
+Harness.test("heartbeats and pings priced by tokens are repriced, those with a stated cost never", async (h) => {
   const tokens = { ...ATLAS, input_tokens: 1_000, output_tokens: 100 };
   await h.post("/v1/heartbeats", aHeartbeat(1, tokens));
   await h.post("/v1/heartbeats", aHeartbeat(2, { ...tokens, cost_usd: 0.5 }));
@@ -100,8 +97,7 @@ Deno.test("heartbeats and pings priced by tokens are repriced, those with a stat
   await assertExact(h);
 });
 
-Deno.test("tokens reported by a closing heartbeat are priced separately, also after its opening was repriced", async () => {
-  await using h = await Harness.open();
+Harness.test("tokens reported by a closing heartbeat are priced separately, also after its opening was repriced", async (h) => {
   const start = aHeartbeat(1, { ...ATLAS, status: "start", input_tokens: 1_000 });
   await h.post("/v1/heartbeats", start);
   await putPrice(h);
@@ -116,8 +112,7 @@ Deno.test("tokens reported by a closing heartbeat are priced separately, also af
   await assertExact(h);
 });
 
-Deno.test("a finish keeps the new price of a repriced heartbeat", async () => {
-  await using h = await Harness.open();
+Harness.test("a finish keeps the new price of a repriced heartbeat", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...ATLAS, status: "start", input_tokens: 1_000 }));
   await putPrice(h);
   await reprice(h);
@@ -126,8 +121,7 @@ Deno.test("a finish keeps the new price of a repriced heartbeat", async () => {
   await assertExact(h);
 });
 
-Deno.test("only runs that started at or after `from` and before `to` are repriced", async () => {
-  await using h = await Harness.open();
+Harness.test("only runs that started at or after `from` and before `to` are repriced", async (h) => {
   const starts = [daysAgo(3), daysAgo(2, -1), daysAgo(2), daysAgo(1), daysAgo(0, -1), daysAgo(0)];
   for (const [n, started_at] of starts.entries()) await aClosedRun(h, n, undefined, { started_at });
   await putPrice(h);
@@ -143,8 +137,7 @@ Deno.test("only runs that started at or after `from` and before `to` are reprice
   await assertExact(h);
 });
 
-Deno.test("a provider selects calls; without one each call of a run counts once", async () => {
-  await using h = await Harness.open();
+Harness.test("a provider selects calls; without one each call of a run counts once", async (h) => {
   const providers = ["in-house", "in-cloud", undefined];
   await aClosedRun(h, 1, providers.map((provider, n) => aModelCall(n, { provider })));
   await aClosedRun(h, 2, [aModelCall(1, { provider: "in-cloud" })]);
@@ -160,8 +153,7 @@ Deno.test("a provider selects calls; without one each call of a run counts once"
   await assertExact(h);
 });
 
-Deno.test("the model is matched exactly as calls named it, and other models of a run keep their price", async () => {
-  await using h = await Harness.open();
+Harness.test("the model is matched exactly as calls named it, and other models of a run keep their price", async (h) => {
   await putPrice(h, { model: "neighbour" });
   const names = ["atlas-70b", "ATLAS-70B", "atlas-70b-2026-01-01", "neighbour"];
   await aClosedRun(h, 1, names.map((model, n) => aModelCall(n, { model })));
@@ -176,8 +168,7 @@ Deno.test("the model is matched exactly as calls named it, and other models of a
   await assertExact(h);
 });
 
-Deno.test("each call is priced by the row in force at its own instant, and by its own tier", async () => {
-  await using h = await Harness.open();
+Harness.test("each call is priced by the row in force at its own instant, and by its own tier", async (h) => {
   const long = aModelCall(3, { input_tokens: 10_000, output_tokens: 0 }, { ts: daysAgo(0) });
   const before = aModelCall(1, {}, { ts: daysAgo(1, -1) });
   const from = aModelCall(2, {}, { ts: daysAgo(1) });
@@ -197,8 +188,7 @@ Deno.test("each call is priced by the row in force at its own instant, and by it
   await assertExact(h);
 });
 
-Deno.test("calls whose row was deleted become unpriced at no cost", async () => {
-  await using h = await Harness.open();
+Harness.test("calls whose row was deleted become unpriced at no cost", async (h) => {
   const id = await putPrice(h);
   await aClosedRun(h, 1);
   await h.post("/v1/heartbeats", aHeartbeat(2, { ...ATLAS, input_tokens: 1_000 }));
@@ -216,8 +206,7 @@ Deno.test("calls whose row was deleted become unpriced at no cost", async () => 
   await assertExact(h);
 });
 
-Deno.test("a run with more models than it lists is found, and its sum stays exact", async () => {
-  await using h = await Harness.open();
+Harness.test("a run with more models than it lists is found, and its sum stays exact", async (h) => {
   const models = Array.from({ length: RUN_MODELS_MAX + 4 }, (_, n) => `model-${10 + n}`);
   await aClosedRun(h, 1, models.map((model, n) => aModelCall(n, { model })));
   let paid = 0;
@@ -232,8 +221,7 @@ Deno.test("a run with more models than it lists is found, and its sum stays exac
   assertEquals(names.length, RUN_MODELS_MAX);
 });
 
-Deno.test("a run of more than 50 batches gets one more revision, and each of its pages has the new prices", async () => {
-  await using h = await Harness.open();
+Harness.test("a run of more than 50 batches gets one more revision, and each of its pages has the new prices", async (h) => {
   const batches = 120;
   await h.post("/v1/runs", aRun(1));
   for (let n = 0; n < batches; n++) await sendEvents(h, 1, aModelCall(n));
@@ -248,8 +236,7 @@ Deno.test("a run of more than 50 batches gets one more revision, and each of its
   await assertExact(h);
 });
 
-Deno.test("a run whose calls are all in its last batches counts as changed", async () => {
-  await using h = await Harness.open();
+Harness.test("a run whose calls are all in its last batches counts as changed", async (h) => {
   await h.post("/v1/runs", aRun(1));
   for (let n = 0; n < 60; n++) await sendEvents(h, 1, aModelCall(n, { model: "another" }));
   await sendEvents(
@@ -261,8 +248,7 @@ Deno.test("a run whose calls are all in its last batches counts as changed", asy
   assertEquals(resultOf(await reprice(h)), [50, 1, 1, 0, 0.15]);
 });
 
-Deno.test("a later batch is priced by the new row, and not again by the next job", async () => {
-  await using h = await Harness.open();
+Harness.test("a later batch is priced by the new row, and not again by the next job", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, 1, aModelCall(1));
   await putPrice(h);
@@ -276,8 +262,7 @@ Deno.test("a later batch is priced by the new row, and not again by the next job
   await assertExact(h);
 });
 
-Deno.test("calls that arrive while the job is running leave an exact sum", async () => {
-  await using h = await Harness.open();
+Harness.test("calls that arrive while the job is running leave an exact sum", async (h) => {
   const runs = 60;
   for (let n = 0; n < runs; n++) await aClosedRun(h, n);
   await putPrice(h);

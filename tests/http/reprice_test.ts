@@ -28,8 +28,7 @@ async function spent(h: Harness): Promise<[number, number]> {
   return [totals.cost_usd, totals.unpriced.llm_calls];
 }
 
-Deno.test("a new price changes nothing until calls are repriced, and a dry run only reports", async () => {
-  await using h = await Harness.open();
+Harness.test("a new price changes nothing until calls are repriced, and a dry run only reports", async (h) => {
   for (const n of [1, 2]) await aClosedRun(h, n);
   assertEquals(await costOf(h, 1), [0, "final", 1, ["atlas-70b"], 0]);
   assertEquals(await spent(h), [0, 2]);
@@ -54,8 +53,7 @@ Deno.test("a new price changes nothing until calls are repriced, and a dry run o
   assertEquals(await costOf(h, 1), [0.003, "final", 2, [], 0.003]);
 });
 
-Deno.test("R34: of a run with a heartbeat that has tokens, the tokens are repriced and no other call", async () => {
-  await using h = await Harness.open();
+Harness.test("R34: of a run with a heartbeat that has tokens, the tokens are repriced and no other call", async (h) => {
   const tokens = { ...ATLAS, input_tokens: 2_000 };
   await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(0), ...tokens }));
   await h.worker.idle();

@@ -147,16 +147,14 @@ async function check(h: Harness, item: Case): Promise<void> {
   assert(typeof ms === "number" && ms >= 0 && ms < 60_000);
 }
 
-Deno.test("decision 3: every response has one line with id, team, route, status and time, and no request text but the address of a 401", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 3: every response has one line with id, team, route, status and time, and no request text but the address of a 401", async (h) => {
   for (const item of [...SUCCESSES, ...REFUSALS]) await check(h, item);
   assertNothingSent(h, (await h.post("/v1/keys", { kind: "api_key", name: "x" })).json.secret);
   const ids = h.log.map((line) => JSON.parse(line).id);
   assertEquals(new Set(ids).size, ids.length);
 });
 
-Deno.test("a refused ping token and a refused narrow key are logged with their team and without their text", async () => {
-  await using h = await Harness.open();
+Harness.test("a refused ping token and a refused narrow key are logged with their team and without their text", async (h) => {
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const narrow = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const { team, key } = await h.addTeam("free");
@@ -176,8 +174,7 @@ Deno.test("a refused ping token and a refused narrow key are logged with their t
   assertNothingSent(h, token, narrow, key);
 });
 
-Deno.test("a Host that is refused is not in its line", async () => {
-  await using h = await Harness.open();
+Harness.test("a Host that is refused is not in its line", async (h) => {
   await ask(h.url, get(`/${PLANTED}`, `Host: ${PLANTED}/x`));
   const [line = "", ...more] = h.log;
   const { status, route, error } = JSON.parse(line);
@@ -254,8 +251,7 @@ Deno.test("a write that loses every attempt is logged without the run's id", asy
   assertNothingSent(h);
 });
 
-Deno.test("a request during shutdown has its line", async () => {
-  await using h = await Harness.open();
+Harness.test("a request during shutdown has its line", async (h) => {
   h.draining = true;
   await check(h, ["POST /v1/runs", 503, "shutting_down", { body: full, stranger: true }]);
   await check(h, ["GET /readyz", 503, "shutting_down", stranger]);

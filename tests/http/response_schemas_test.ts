@@ -9,7 +9,7 @@ import { aFinish, anEvent, runId } from "../support/builders/requests.ts";
 import type { Harness } from "../support/harness/harness.ts";
 import { Listener } from "../support/harness/live.ts";
 import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { openWithOperator, operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { putPrice, reprice } from "../support/builders/reprice.ts";
 import { storeShapes } from "../support/builders/run_shapes.ts";
 
@@ -199,8 +199,7 @@ const TIER = { input_usd_per_million: 1, output_usd_per_million: 2 };
 /** Shapes without an opening, which expire completely. */
 const SWEPT = ["without an opening", "a finish alone", "a score alone"];
 
-Deno.test("a live stream's events match the OpenAPI document", async () => {
-  await using h = await openWithOperator();
+operator.test("a live stream's events match the OpenAPI document", async (h) => {
   await using listener = await Listener.open(h.url, h.key);
   const parts = [...at("/v1/live", 200, "text/event-stream"), "x-parts"];
   const [opened, ...others] = LIVE_EVENTS;

@@ -37,8 +37,7 @@ async function listed(h: Harness, id: string): Promise<Record<string, unknown>> 
   return keys.find((key: { id: string }) => key.id === id);
 }
 
-Deno.test("decision 4: a rotated key works along with its successor for a day, and then no longer", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 4: a rotated key works along with its successor for a day, and then no longer", async (h) => {
   const old = await makeKey(h);
   assertEquals(await statusOf(h, old.secret), 404);
   const answer = await rotate(h, old.id);
@@ -64,8 +63,7 @@ Deno.test("decision 4: a rotated key works along with its successor for a day, a
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
-Deno.test("decision 4: with an overlap of 0 the old secret stops with the response", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 4: with an overlap of 0 the old secret stops with the response", async (h) => {
   const old = await makeKey(h);
   assertEquals(await statusOf(h, old.secret), 404);
   const { secret } = (await rotate(h, old.id, { overlap_hours: 0 })).json;
@@ -86,8 +84,7 @@ async function marked(h: Harness, secret: string): Promise<void> {
 
 const keyOf = (secret: string) => keys.credential(hashOf(secret));
 
-Deno.test("an expired rotated key stays expired when the clock is set back", async () => {
-  await using h = await Harness.open();
+Harness.test("an expired rotated key stays expired when the clock is set back", async (h) => {
   await sweepOnce(h);
   const old = await makeKey(h);
   const { secret } = (await rotate(h, old.id, { overlap_hours: 1 })).json;
@@ -106,8 +103,7 @@ Deno.test("an expired rotated key stays expired when the clock is set back", asy
   assertEquals([record.revoked_at, record.ends_at], [null, at(HOUR_MS)]);
 });
 
-Deno.test("the end of a rotated key is stored with one write, however often it is refused", async () => {
-  await using h = await Harness.open();
+Harness.test("the end of a rotated key is stored with one write, however often it is refused", async (h) => {
   await sweepOnce(h);
   const old = await makeKey(h);
   await rotate(h, old.id, { overlap_hours: 1 });
@@ -122,8 +118,7 @@ Deno.test("the end of a rotated key is stored with one write, however often it i
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("a clock far ahead for a minute refuses a rotated key, but does not end it permanently", async () => {
-  await using h = await Harness.open();
+Harness.test("a clock far ahead for a minute refuses a rotated key, but does not end it permanently", async (h) => {
   await sweepOnce(h);
   const old = await makeKey(h);
   await rotate(h, old.id, { overlap_hours: 168 });
@@ -135,8 +130,7 @@ Deno.test("a clock far ahead for a minute refuses a rotated key, but does not en
   assertEquals(await statusOf(h, old.secret), 404);
 });
 
-Deno.test("a key that rotates itself does not end immediately: a lost response would leave no working secret", async () => {
-  await using h = await Harness.open();
+Harness.test("a key that rotates itself does not end immediately: a lost response would leave no working secret", async (h) => {
   const own = await makeKey(h, { scopes: ["admin"] });
   const rotateOwn = (overlap_hours: number, key = own.secret) =>
     h.post(`/v1/keys/${own.id}/rotate`, { overlap_hours }, { key });
@@ -162,8 +156,7 @@ Deno.test("a key that rotates itself does not end immediately: a lost response w
   assertEquals((await h.get("/v1/keys", { key: secret })).status, 200);
 });
 
-Deno.test("a repeated rotation creates no other secret and names the existing key", async () => {
-  await using h = await Harness.open();
+Harness.test("a repeated rotation creates no other secret and names the existing key", async (h) => {
   const old = await makeKey(h);
   const first = (await rotate(h, old.id)).json;
   const before = await h.dump();
@@ -177,8 +170,7 @@ Deno.test("a repeated rotation creates no other secret and names the existing ke
   assertEquals(await statusOf(h, first.secret), 401);
 });
 
-Deno.test("of many concurrent rotations of one key one creates a secret", async () => {
-  await using h = await Harness.open();
+Harness.test("of many concurrent rotations of one key one creates a secret", async (h) => {
   const old = await makeKey(h);
   const answers = await Promise.all(Array.from({ length: 10 }, () => rotate(h, old.id)));
   const statuses = answers.map(({ status }) => status).sort();
@@ -186,8 +178,7 @@ Deno.test("of many concurrent rotations of one key one creates a secret", async 
   assertEquals((await h.get("/v1/keys")).json.keys.length, 3);
 });
 
-Deno.test("a revoked key is not rotated, and a rotated one can still be revoked immediately", async () => {
-  await using h = await Harness.open();
+Harness.test("a revoked key is not rotated, and a rotated one can still be revoked immediately", async (h) => {
   const [gone, old] = [await makeKey(h), await makeKey(h)];
   await h.request("DELETE", `/v1/keys/${gone.id}`);
   assertEquals((await rotate(h, gone.id)).json.error, "credential_ended");
@@ -196,8 +187,7 @@ Deno.test("a revoked key is not rotated, and a rotated one can still be revoked 
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
 });
 
-Deno.test("a rotated ping token keeps its agent", async () => {
-  await using h = await Harness.open();
+Harness.test("a rotated ping token keeps its agent", async (h) => {
   const created = await makeKey(h, { kind: "ping_token", agent: "nightly" });
   const { secret, agent } = (await rotate(h, created.id)).json;
   assertMatch(secret, /^ping_eu_/);
@@ -207,8 +197,7 @@ Deno.test("a rotated ping token keeps its agent", async () => {
   }
 });
 
-Deno.test("GET /v1/keys lists the tokens of one agent, page by page, each once", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/keys lists the tokens of one agent, page by page, each once", async (h) => {
   const ids: string[] = [];
   for (let n = 0; n < 7; n++) {
     h.nowMs += 1;
@@ -250,8 +239,7 @@ ofInstance("last_used_at shows a use without a write for it", async () => {
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("last_used_at is written once an hour per key, survives a restart, and never moves back", async () => {
-  await using h = await Harness.open();
+Harness.test("last_used_at is written once an hour per key, survives a restart, and never moves back", async (h) => {
   const { id, secret } = await makeKey(h);
   const rows = async () =>
     (await h.dump()).filter((line) => line.includes("credential_use") && line.includes(id));

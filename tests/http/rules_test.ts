@@ -27,8 +27,7 @@ async function auditOf(h: Harness): Promise<unknown[][]> {
     .map(({ action, target, details }: Record<string, unknown>) => [action, target, details]);
 }
 
-Deno.test("rules: 202 for a new version, 200 when nothing differs, 409 for another version", async () => {
-  await using h = await Harness.open();
+Harness.test("rules: 202 for a new version, 200 when nothing differs, 409 for another version", async (h) => {
   const first = await put(h, "rules/dear.runs", RULE);
   assertEquals([first.status, first.headers.get("idempotent-replayed")], [202, null]);
   const {
@@ -67,8 +66,7 @@ Deno.test("rules: 202 for a new version, 200 when nothing differs, 409 for anoth
   assertEquals((await h.get("/v1/rules/dear.runs")).text, next.text);
 });
 
-Deno.test("rules: the default ones are listed, replaced, deleted and brought back", async () => {
-  await using h = await Harness.open();
+Harness.test("rules: the default ones are listed, replaced, deleted and brought back", async (h) => {
   const slugs = async (query = "") =>
     (await h.get(`/v1/rules${query}`)).json.rules.map(({ slug }: { slug: string }) => slug);
   assertEquals(await slugs(), DEFAULTS);
@@ -90,8 +88,7 @@ Deno.test("rules: the default ones are listed, replaced, deleted and brought bac
   assertEquals(await slugs(`?limit=4&cursor=${first.cursor}`), DEFAULTS.slice(4));
 });
 
-Deno.test("silences: stored, listed, shortened and deleted", async () => {
-  await using h = await Harness.open();
+Harness.test("silences: stored, listed, shortened and deleted", async (h) => {
   const match = { rules: ["failures"], agents: ["nightly*"], customers: [] };
   const first = await put(h, "silences/night", { match, until: at(3_600_000) });
   assertEquals([first.status, first.json.match, first.json.from, first.json.until], [
@@ -110,8 +107,7 @@ Deno.test("silences: stored, listed, shortened and deleted", async () => {
   assertEquals((await h.get("/v1/silences/night")).status, 404);
 });
 
-Deno.test("rules and silences: another team sees none of them, and the audit log has each change", async () => {
-  await using h = await Harness.open();
+Harness.test("rules and silences: another team sees none of them, and the audit log has each change", async (h) => {
   const { key: other } = await h.addTeam("business");
   await put(h, "rules/mine", RULE);
   await put(h, "silences/mine", { match: {}, until: at(60_000) });

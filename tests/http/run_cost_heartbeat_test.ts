@@ -12,8 +12,7 @@ import {
   sendEvents,
 } from "../support/oracles/run_cost.ts";
 
-Deno.test("cost of a heartbeat: its tokens are a separate call, on the first page only", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a heartbeat: its tokens are a separate call, on the first page only", async (h) => {
   const row = await putPrice(h, ATLAS);
   const tokens = { model: "atlas", input_tokens: 10, output_tokens: 20, cached_input_tokens: 4 };
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 8 }), aCall(2, { model: "x" }));
@@ -44,8 +43,7 @@ Deno.test("cost of a heartbeat: its tokens are a separate call, on the first pag
   assertEquals((await assertAddsUp(h, 1)).length, 3);
 });
 
-Deno.test("cost of a heartbeat: a stated cost replaces all others, also the run's calls", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a heartbeat: a stated cost replaces all others, also the run's calls", async (h) => {
   await putPrice(h, ATLAS);
   const tokens = { model: "atlas", input_tokens: 1, cached_input_tokens: 2 };
   await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 1.25, ...tokens }));
@@ -64,8 +62,7 @@ Deno.test("cost of a heartbeat: a stated cost replaces all others, also the run'
   await assertAddsUp(h);
 });
 
-Deno.test("R34: calls that the tokens of a heartbeat cover are priced, with a model or without", async () => {
-  await using h = await Harness.open();
+Harness.test("R34: calls that the tokens of a heartbeat cover are priced, with a model or without", async (h) => {
   await putPrice(h, ATLAS);
   await h.post("/v1/heartbeats", aHeartbeat(1, { model: "atlas", input_tokens: 10 }));
   await sendEvents(h, aCall(1, { model: "x", input_tokens: 8 }), aCall(2, { input_tokens: 5 }));
@@ -77,8 +74,7 @@ Deno.test("R34: calls that the tokens of a heartbeat cover are priced, with a mo
   assertEquals((await assertAddsUp(h)).length, 3);
 });
 
-Deno.test("cost of a heartbeat: a cost stated without a model belongs to none", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a heartbeat: a cost stated without a model belongs to none", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 0.000000000001, input_tokens: 3 }));
   const { json } = await h.get(PATH);
   assertEquals(json.by_model, [{
@@ -95,8 +91,7 @@ Deno.test("cost of a heartbeat: a cost stated without a model belongs to none", 
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a heartbeat: a model without a price is unpriced, one without tokens is not a call", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a heartbeat: a model without a price is unpriced, one without tokens is not a call", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { model: "nobody-knows", input_tokens: 9 }));
   const call = await onlyCall(h);
   assertEquals([call.unpriced, call.cost_usd, call.lines, call.row], [true, 0, [], null]);

@@ -21,8 +21,7 @@ import {
   TIERED,
 } from "../support/oracles/run_cost.ts";
 
-Deno.test("cost of a run: each kind of token is a line at the rate of the row that priced it", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a run: each kind of token is a line at the rate of the row that priced it", async (h) => {
   const row = await putPrice(h, ATLAS);
   await h.post("/v1/runs", aRun(1));
   const data = {
@@ -79,8 +78,7 @@ Deno.test("cost of a run: each kind of token is a line at the rate of the row th
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a run: a call beyond a tier names the tier whose rates apply", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a run: a call beyond a tier names the tier whose rates apply", async (h) => {
   const row = await putPrice(h, TIERED);
   await sendEvents(
     h,
@@ -106,8 +104,7 @@ Deno.test("cost of a run: a call beyond a tier names the tier whose rates apply"
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a run: a default row and the step that found it are named", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a run: a default row and the step that found it are named", async (h) => {
   const data = { model: "openai/gpt-4o-mini", input_tokens: 1_000_000 };
   await sendEvents(h, aCall(1, data));
   const call = await onlyCall(h);
@@ -117,8 +114,7 @@ Deno.test("cost of a run: a default row and the step that found it are named", a
   assert(call.cost_usd > 0);
 });
 
-Deno.test("cost of a run: a later price change does not alter the explanation of stored calls", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a run: a later price change does not alter the explanation of stored calls", async (h) => {
   const row = await putPrice(h, ATLAS);
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 1_000 }));
   const before = await onlyCall(h);
@@ -127,8 +123,7 @@ Deno.test("cost of a run: a later price change does not alter the explanation of
   assertEquals(before.row.id, row);
 });
 
-Deno.test("cost of a run: repriced calls are explained by their current row", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a run: repriced calls are explained by their current row", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 4 }), aCall(2, { model: "x" }));
   await h.post("/v1/heartbeats", aHeartbeat(2, { model: "atlas", input_tokens: 6 }));
@@ -151,8 +146,7 @@ Deno.test("cost of a run: repriced calls are explained by their current row", as
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a run: unpriced calls are named, calls without model or tokens have nothing to price", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a run: unpriced calls are named, calls without model or tokens have nothing to price", async (h) => {
   await putPrice(h, ATLAS);
   await sendEvents(
     h,
@@ -184,8 +178,7 @@ Deno.test("cost of a run: unpriced calls are named, calls without model or token
   await assertAddsUp(h);
 });
 
-Deno.test("cost of a run: its pages match those of the run, and their calls add up", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a run: its pages match those of the run, and their calls add up", async (h) => {
   await putPrice(h, ATLAS);
   await putPrice(h, TIERED);
   const events = Array.from({ length: 40 }, (_, n) =>
@@ -212,8 +205,7 @@ Deno.test("cost of a run: its pages match those of the run, and their calls add 
   assertEquals(more.calls[0].event_id, eventId(4));
 });
 
-Deno.test("cost of a run: tokens reported by the heartbeat that closes a full run are not a call", async () => {
-  await using h = await Harness.open();
+Harness.test("cost of a run: tokens reported by the heartbeat that closes a full run are not a call", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "researcher", cost_usd: 5 }));
   const { json } = await h.get(PATH);

@@ -22,8 +22,7 @@ async function store(
   await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ finished_at: at(), ...finish }));
 }
 
-Deno.test("run filters: of several values a run has one, of unwanted ones none", async () => {
-  await using h = await Harness.open();
+Harness.test("run filters: of several values a run has one, of unwanted ones none", async (h) => {
   await store(h, 1, { agent: "a", customer_id: "acme" });
   await store(h, 2, { agent: "b", customer_id: "globex" }, { status: "failed" });
   await store(h, 3, { agent: "c" }, { status: "timeout" });
@@ -37,8 +36,7 @@ Deno.test("run filters: of several values a run has one, of unwanted ones none",
   assertEquals(await found(h, "agent=a&not_agent=a"), []);
 });
 
-Deno.test("run filters: models, several of them or none of them", async () => {
-  await using h = await Harness.open();
+Harness.test("run filters: models, several of them or none of them", async (h) => {
   for (const [n, model] of [[1, "atlas"], [2, "nova"], [3, "ion"]] as const) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { model, input_tokens: 1, started_at: at(-n) }));
   }
@@ -47,8 +45,7 @@ Deno.test("run filters: models, several of them or none of them", async () => {
   assertEquals(await found(h, "not_model=atlas"), [2, 3]);
 });
 
-Deno.test("run filters: duration, labels and scores, also those added later", async () => {
-  await using h = await Harness.open();
+Harness.test("run filters: duration, labels and scores, also those added later", async (h) => {
   const scored = { scores: { helpful: 0.4, safe: true } };
   await store(h, 1, { metadata: { env: "production", tries: 2 } }, scored);
   await store(h, 5, { metadata: { env: "staging" } }, { scores: { helpful: 0.9 } });
@@ -71,8 +68,7 @@ Deno.test("run filters: duration, labels and scores, also those added later", as
   assertEquals(await found(h, "min_score=safe=1"), [1]);
 });
 
-Deno.test("run filters: texts are found in goal, output and error, whatever their case", async () => {
-  await using h = await Harness.open();
+Harness.test("run filters: texts are found in goal, output and error, whatever their case", async (h) => {
   await store(h, 1, { goal: "Where is my REFUND?" });
   await store(h, 2, {}, { output: { answer: "refund „sent“", code: "\u00e9" } });
   const ledger = { output: { error: { message: "502 from the ledger" } } };
@@ -87,8 +83,7 @@ Deno.test("run filters: texts are found in goal, output and error, whatever thei
   assertEquals(await found(h, "text=00000003"), [3]);
 });
 
-Deno.test("run filters: root runs have no parent, or one that is not stored", async () => {
-  await using h = await Harness.open();
+Harness.test("run filters: root runs have no parent, or one that is not stored", async (h) => {
   await store(h, 1, {});
   await store(h, 2, { parent_run_id: runId(1) });
   await store(h, 3, { parent_run_id: runId(99) });
@@ -97,8 +92,7 @@ Deno.test("run filters: root runs have no parent, or one that is not stored", as
   assertEquals(await found(h, "root=false"), [1, 2, 3]);
 });
 
-Deno.test("run filters: a run is unusual from twice the median of its agent's runs", async () => {
-  await using h = await Harness.open();
+Harness.test("run filters: a run is unusual from twice the median of its agent's runs", async (h) => {
   for (const n of [1, 2, 3, 4, 5]) await store(h, 10 * n, { agent: "a" });
   await store(h, 61, { agent: "a" });
   await store(h, 600, { agent: "seldom" });
@@ -111,8 +105,7 @@ Deno.test("run filters: a run is unusual from twice the median of its agent's ru
   assertEquals(await found(h, "unusual=expensive"), []);
 });
 
-Deno.test("run filters: a period ends now, and a start replaces it", async () => {
-  await using h = await Harness.open();
+Harness.test("run filters: a period ends now, and a start replaces it", async (h) => {
   const hours = (n: number) => at(-n * 3_600_000);
   for (const n of [0, 2, 30]) {
     await h.post(
@@ -126,8 +119,7 @@ Deno.test("run filters: a period ends now, and a start replaces it", async () =>
   assertEquals(await found(h, "since=1h&from=2026-01-01"), [1, 3, 31]);
 });
 
-Deno.test("run filters: pages of a search have each run once, and exports have the same runs", async () => {
-  await using h = await Harness.open();
+Harness.test("run filters: pages of a search have each run once, and exports have the same runs", async (h) => {
   for (let n = 1; n <= 25; n++) await store(h, n, { goal: n % 2 === 0 ? "even" : "odd" });
   await h.worker.idle();
   const listed: string[] = [];

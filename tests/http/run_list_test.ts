@@ -17,8 +17,7 @@ function aCall(n: number, model: string, input_tokens: number) {
   return anEvent(n, { type: "llm_call", data: { provider: "acme", model, input_tokens } });
 }
 
-Deno.test("run list: a row agrees with the run's record and its filterable fields", async () => {
-  await using h = await Harness.open();
+Harness.test("run list: a row agrees with the run's record and its filterable fields", async (h) => {
   await put(h, {
     provider: "acme",
     model: "atlas",
@@ -64,8 +63,7 @@ Deno.test("run list: a row agrees with the run's record and its filterable field
   });
 });
 
-Deno.test("run list: each filter finds its runs, and filters combine", async () => {
-  await using h = await Harness.open();
+Harness.test("run list: each filter finds its runs, and filters combine", async (h) => {
   await put(h, {
     provider: "acme",
     model: "atlas",
@@ -127,8 +125,7 @@ Deno.test("run list: each filter finds its runs, and filters combine", async () 
   for (const [query, numbers] of expected) assertEquals(await numbersOf(h, query), numbers, query);
 });
 
-Deno.test("run list: pages continue where the previous one ended, and a default window stays fixed", async () => {
-  await using h = await Harness.open();
+Harness.test("run list: pages continue where the previous one ended, and a default window stays fixed", async (h) => {
   for (let n = 1; n <= 7; n++) {
     await h.post("/v1/runs", aRun(n, { started_at: at(n < 3 ? 0 : n) }));
   }
@@ -152,8 +149,7 @@ Deno.test("run list: pages continue where the previous one ended, and a default 
   ]);
 });
 
-Deno.test("run list: runs named by their ids are sorted and paged like others", async () => {
-  await using h = await Harness.open();
+Harness.test("run list: runs named by their ids are sorted and paged like others", async (h) => {
   const other = await h.addTeam("free");
   for (let n = 1; n <= 5; n++) await h.post("/v1/runs", aRun(n, { started_at: at(n) }));
   await h.post("/v1/runs", aRun(6), { key: other.key });

@@ -8,8 +8,7 @@ const PATH = `/v1/runs/${runId(1)}`;
 
 const replayed = (answer: Answer) => answer.headers.get("idempotent-replayed");
 
-Deno.test("contract 6: the first POST /v1/runs is 202, running, with its agent created", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 6: the first POST /v1/runs is 202, running, with its agent created", async (h) => {
   h.nowMs += 250;
   const answer = await h.post("/v1/runs", aRun(1));
   assertEquals([answer.status, replayed(answer)], [202, null]);
@@ -29,8 +28,7 @@ Deno.test("contract 6: the first POST /v1/runs is 202, running, with its agent c
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("contract 6: a repeated opening is 200, marked as a replay, and changes nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 6: a repeated opening is 200, marked as a replay, and changes nothing", async (h) => {
   const first = await h.post("/v1/runs", aRun(1));
   const before = await h.dump();
   h.nowMs += 1_000;
@@ -45,8 +43,7 @@ Deno.test("contract 6: a repeated opening is 200, marked as a replay, and change
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("decision 14: other fields may differ on a retry; the first ones are kept", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 14: other fields may differ on a retry; the first ones are kept", async (h) => {
   const first = { customer_id: "acme", feature: "search", metadata: { a: 1 }, goal: "win" };
   await h.post("/v1/runs", aRun(1, first));
   const other = { customer_id: "corp", feature: "chat", metadata: { b: 2 }, goal: "lose" };
@@ -58,8 +55,7 @@ Deno.test("decision 14: other fields may differ on a retry; the first ones are k
   assertEquals({ customer_id, feature, metadata, goal }, first);
 });
 
-Deno.test("decision 15: after a finish the opening's retry returns the run's status", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 15: after a finish the opening's retry returns the run's status", async (h) => {
   for (const [n, status] of FINISH_STATUSES.entries()) {
     const first = (await h.post("/v1/runs", aRun(n))).json;
     await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ status }));
@@ -69,8 +65,7 @@ Deno.test("decision 15: after a finish the opening's retry returns the run's sta
   }
 });
 
-Deno.test("decision 22: the first finish is 202 and returns the stored record", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 22: the first finish is 202 and returns the stored record", async (h) => {
   for (const [n, status] of FINISH_STATUSES.entries()) {
     await h.post("/v1/runs", aRun(n));
     h.nowMs += 10;
@@ -90,16 +85,14 @@ Deno.test("decision 22: the first finish is 202 and returns the stored record", 
   assertEquals(await h.usage(), 8);
 });
 
-Deno.test("decision 22: a finish without output and scores returns them as null", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 22: a finish without output and scores returns them as null", async (h) => {
   const answer = await h.post(`${PATH}/finish`, aFinish());
   const { id, status, finished_at, received_at, output, scores, ...rest } = answer.json;
   assertEquals([id, status, finished_at, received_at], [runId(1), "success", at(5_000), at()]);
   assertEquals([output, scores, rest], [null, null, {}]);
 });
 
-Deno.test("contract 6: finishing again is 200 with the first record, whatever is sent", async () => {
-  await using h = await Harness.open();
+Harness.test("contract 6: finishing again is 200 with the first record, whatever is sent", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const input = aFinish({ output: { kept: true }, scores: { quality: 1 } });
   const first = await h.post(`${PATH}/finish`, input);
@@ -125,8 +118,7 @@ Deno.test("contract 6: finishing again is 200 with the first record, whatever is
   assertEquals((await h.get(PATH)).json.status, "success");
 });
 
-Deno.test("decision 16: a finish may arrive first; the opening joins it", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 16: a finish may arrive first; the opening joins it", async (h) => {
   const finish = await h.post(`${PATH}/finish`, aFinish({ status: "failed" }));
   assertEquals([finish.status, finish.json.status], [202, "failed"]);
   const alone = (await h.get(PATH)).json;
@@ -142,8 +134,7 @@ Deno.test("decision 16: a finish may arrive first; the opening joins it", async 
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("decision 18: parts without an opening are readable", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 18: parts without an opening are readable", async (h) => {
   await h.post(`${PATH}/events`, { events: [anEvent(1)] });
   const run = (await h.get(PATH)).json;
   assertEquals([run.status, run.agent, run.events.length], ["running", null, 1]);
@@ -152,8 +143,7 @@ Deno.test("decision 18: parts without an opening are readable", async () => {
   assertEquals((await h.get(PATH)).json.flags, []);
 });
 
-Deno.test("decisions, section 4: parent and goal of a run are stored and read", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 4: parent and goal of a run are stored and read", async (h) => {
   const fields = {
     parent_run_id: runId(9),
     goal: "find it",

@@ -14,8 +14,7 @@ function append(h: Harness, ...events: unknown[]): Promise<Answer> {
   return h.post(`${PATH}/events`, { events });
 }
 
-Deno.test("section 4: a run keeps its parent, goal, customer and feature", async () => {
-  await using h = await Harness.open();
+Harness.test("section 4: a run keeps its parent, goal, customer and feature", async (h) => {
   const response = await h.post(
     "/v1/runs",
     aRun(1, {
@@ -38,16 +37,14 @@ Deno.test("section 4: a run keeps its parent, goal, customer and feature", async
 });
 
 for (const seconds of [60, 61, 86_399, 86_400]) {
-  Deno.test(`section 4: idle_timeout_seconds ${seconds} is accepted`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`section 4: idle_timeout_seconds ${seconds} is accepted`, async (h) => {
     const response = await h.post("/v1/runs", aRun(1, { idle_timeout_seconds: seconds }));
     assertEquals(response.status, 202);
   });
 }
 
 for (const seconds of [0, 59, 86_401, -60, 60.5, "60", true]) {
-  Deno.test(`R9: idle_timeout_seconds ${JSON.stringify(seconds)} is dropped and reported`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`R9: idle_timeout_seconds ${JSON.stringify(seconds)} is dropped and reported`, async (h) => {
     const answer = await h.post("/v1/runs", aRun(1, { idle_timeout_seconds: seconds }));
     const actual = answer.headers.get("runledger-dropped");
     assertEquals([answer.status, actual], [202, "idle_timeout_seconds=1"]);
@@ -55,16 +52,14 @@ for (const seconds of [0, 59, 86_401, -60, 60.5, "60", true]) {
   });
 }
 
-Deno.test("section 4: labels of a finish join those of the run, the later ones winning", async () => {
-  await using h = await Harness.open();
+Harness.test("section 4: labels of a finish join those of the run, the later ones winning", async (h) => {
   await h.post("/v1/runs", aRun(1, { metadata: { env: "test", step: 1 } }));
   const response = await h.post(`${PATH}/finish`, aFinish({ metadata: { step: 2, done: true } }));
   assertEquals(response.status, 202);
   assertEquals((await recordOf(h)).metadata, { env: "test", step: 2, done: true });
 });
 
-Deno.test("section 4: a heartbeat keeps customer, feature and output", async () => {
-  await using h = await Harness.open();
+Harness.test("section 4: a heartbeat keeps customer, feature and output", async (h) => {
   const output = { rows: 12, note: "ü", nested: { deep: [1, null] } };
   const body = aHeartbeat(1, { customer_id: "acme", feature: "backup", output });
   assertEquals((await h.post("/v1/heartbeats", body)).status, 202);
@@ -72,8 +67,7 @@ Deno.test("section 4: a heartbeat keeps customer, feature and output", async () 
   assertEquals([run.customer_id, run.feature, run.output], ["acme", "backup", output]);
 });
 
-Deno.test("section 4: an event keeps its turn, and one without a turn has none", async () => {
-  await using h = await Harness.open();
+Harness.test("section 4: an event keeps its turn, and one without a turn has none", async (h) => {
   await append(h, anEvent(1, { turn: 1 }), anEvent(2, { turn: 40 }), anEvent(3, { turn: null }));
   const turns = (await recordOf(h)).events.map((event: { turn?: number }) => event.turn);
   assertEquals(turns, [1, 40, undefined]);
@@ -81,8 +75,7 @@ Deno.test("section 4: an event keeps its turn, and one without a turn has none",
   assertEquals([bad.status, bad.headers.get("runledger-dropped")], [202, "turn=1"]);
 });
 
-Deno.test("section 4: further fields of an llm_call are kept as sent and its errors counted", async () => {
-  await using h = await Harness.open();
+Harness.test("section 4: further fields of an llm_call are kept as sent and its errors counted", async (h) => {
   const data = {
     provider: "acme",
     model: "m-1",
@@ -112,8 +105,7 @@ Deno.test("section 4: further fields of an llm_call are kept as sent and its err
 });
 
 for (const field of ["cache_creation_input_tokens", "reasoning_tokens"]) {
-  Deno.test(`R3: ${field} of an llm_call is a count, or named as unreadable`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`R3: ${field} of an llm_call is a count, or named as unreadable`, async (h) => {
     const values = [-1, 0.5, "one", 2 ** 53, 0, "1"];
     for (const [n, value] of values.entries()) {
       const data = { input_tokens: 5, [field]: value };
@@ -125,8 +117,7 @@ for (const field of ["cache_creation_input_tokens", "reasoning_tokens"]) {
   });
 }
 
-Deno.test("section 4: an SDK's failed is a heartbeat's fail, its error a finish's failed", async () => {
-  await using h = await Harness.open();
+Harness.test("section 4: an SDK's failed is a heartbeat's fail, its error a finish's failed", async (h) => {
   const beat = await h.post("/v1/heartbeats", aHeartbeat(1, { status: "failed" }), SDK);
   assertEquals([beat.status, beat.json.status], [202, "fail"]);
   assertEquals((await recordOf(h)).status, "failed");
@@ -137,8 +128,7 @@ Deno.test("section 4: an SDK's failed is a heartbeat's fail, its error a finish'
 });
 
 for (const agent of ["curl/8.5.0", "my-agentping-python/1", "AgentPing-python/1", "agentping"]) {
-  Deno.test(`section 4: for User-Agent ${agent} the words are strict`, async () => {
-    await using h = await Harness.open();
+  Harness.test(`section 4: for User-Agent ${agent} the words are strict`, async (h) => {
     const options = { headers: { "User-Agent": agent } };
     const before = await h.dump();
     const beat = await h.post("/v1/heartbeats", aHeartbeat(1, { status: "failed" }), options);

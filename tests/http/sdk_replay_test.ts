@@ -68,8 +68,7 @@ const CALL = {
   latency_ms: 812,
 };
 
-Deno.test("SDK: the first example of the TypeScript SDK is stored and priced", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: the first example of the TypeScript SDK is stored and priced", async (h) => {
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
   await sdk.events(1, [event(1, "llm_call", CALL), event(2, "log", { message: "done" })]);
@@ -82,8 +81,7 @@ Deno.test("SDK: the first example of the TypeScript SDK is stored and priced", a
   assertEquals(run.scores[0].value, 0.93);
 });
 
-Deno.test("SDK: a run that was closed because it was idle is opened again with 200, and finishes", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: a run that was closed because it was idle is opened again with 200, and finishes", async (h) => {
   for (const [n, headers] of [[1, TYPESCRIPT], [2, LARAVEL]] as const) {
     const sdk = new Sdk(h, headers);
     const options = { idle_timeout_seconds: 60, started_at: new Date(h.nowMs).toISOString() };
@@ -104,8 +102,7 @@ Deno.test("SDK: a run that was closed because it was idle is opened again with 2
   }
 });
 
-Deno.test("SDK: a run with all options, six events in turns and a failure is complete", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: a run with all options, six events in turns and a failure is complete", async (h) => {
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(9);
   await sdk.open(1, {
@@ -142,8 +139,7 @@ Deno.test("SDK: a run with all options, six events in turns and a failure is com
   assertEquals(run.output, { reason: "no answer" });
 });
 
-Deno.test("SDK: heartbeats of both SDKs keep their words, durations and costs", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: heartbeats of both SDKs keep their words, durations and costs", async (h) => {
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.heartbeat(1);
   await sdk.heartbeat(2, {
@@ -171,8 +167,7 @@ Deno.test("SDK: heartbeats of both SDKs keep their words, durations and costs", 
   );
 });
 
-Deno.test("SDK: a conversation opens its run in each process, and continues after its end", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: a conversation opens its run in each process, and continues after its end", async (h) => {
   const sdk = new Sdk(h, TYPESCRIPT);
   for (const turn of [1, 2, 3]) {
     const opened = await sdk.open(1);
@@ -188,8 +183,7 @@ Deno.test("SDK: a conversation opens its run in each process, and continues afte
   assertEquals([run.status, run.usage.llm_calls, run.cost_usd], ["success", 4, 0.031008]);
 });
 
-Deno.test("SDK: a script's 230 events are sent in batches and stored in order", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: a script's 230 events are sent in batches and stored in order", async (h) => {
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
   let sentCount = 0;
@@ -209,8 +203,7 @@ Deno.test("SDK: a script's 230 events are sent in batches and stored in order", 
   );
 });
 
-Deno.test("SDK: PHP's empty arrays are empty objects, and an output is any JSON", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: PHP's empty arrays are empty objects, and an output is any JSON", async (h) => {
   const sdk = new Sdk(h, LARAVEL);
   await sdk.open(1, { metadata: [] });
   await sdk.events(1, [event(1, "checkpoint", [])]);
@@ -226,8 +219,7 @@ Deno.test("SDK: PHP's empty arrays are empty objects, and an output is any JSON"
   }
 });
 
-Deno.test("SDK: Laravel's status word and the old name of an event's id are understood", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: Laravel's status word and the old name of an event's id are understood", async (h) => {
   const sdk = new Sdk(h, LARAVEL);
   await sdk.open(1);
   await sdk.events(1, [{ id: eventId(1), type: "log", ts: at(1), data: { message: "x" } }]);
@@ -236,8 +228,7 @@ Deno.test("SDK: Laravel's status word and the old name of an event's id are unde
   assertEquals([run.status, run.events.length], ["failed", 1]);
 });
 
-Deno.test("SDK: odd details of a payload lose no event of the batch", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: odd details of a payload lose no event of the batch", async (h) => {
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
   const odd: [string, unknown, Fields?][] = [
@@ -263,8 +254,7 @@ Deno.test("SDK: odd details of a payload lose no event of the batch", async () =
   assert(run.flags.includes("no_tokens"), run.flags.join());
 });
 
-Deno.test("SDK: no odd detail loses an opening or leaves a run open", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: no odd detail loses an opening or leaves a run open", async (h) => {
   const sdk = new Sdk(h, TYPESCRIPT);
   const openings: Fields[] = [
     { goal: "g".repeat(20_000) },
@@ -294,8 +284,7 @@ Deno.test("SDK: no odd detail loses an opening or leaves a run open", async () =
   assertEquals([truncated.output.truncated, truncated.output.bytes], [true, 600_011]);
 });
 
-Deno.test("SDK: a batch of large events is stored, and an event that is too large affects no other", async () => {
-  await using h = await Harness.open();
+Harness.test("SDK: a batch of large events is stored, and an event that is too large affects no other", async (h) => {
   const sdk = new Sdk(h, TYPESCRIPT);
   await sdk.open(1);
   const large = (n: number) => event(n, "tool_call", { tool: "t", output: "x".repeat(30_000) });

@@ -19,8 +19,7 @@ function costs(json: any): [string, number][] {
   return json.groups.map((group: { key: string; cost_usd: number }) => [group.key, group.cost_usd]);
 }
 
-Deno.test("GET /v1/spend: the default is the last 30 days by day, including zeros", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/spend: the default is the last 30 days by day, including zeros", async (h) => {
   await storeSpend(h, [aContribution(), aContribution({ day: "2026-10-23" })]);
   await storeSpend(h, [aContribution({ day: "2026-10-22" }), aContribution({ day: "2026-11-22" })]);
   const answer = await h.get("/v1/spend");
@@ -47,8 +46,7 @@ Deno.test("GET /v1/spend: the default is the last 30 days by day, including zero
   assertEquals([totals.runs, totals.cost_usd, totals.input_tokens], [2, 2, 2_000]);
 });
 
-Deno.test("GET /v1/spend: a range includes its first and last day, across months and leap days", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/spend: a range includes its first and last day, across months and leap days", async (h) => {
   const days = ["2024-02-27", "2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02"];
   await storeSpend(h, days.map((day) => aContribution({ day })));
   for (
@@ -72,8 +70,7 @@ Deno.test("GET /v1/spend: a range includes its first and last day, across months
   assertEquals(none.totals, NOTHING);
 });
 
-Deno.test("GET /v1/spend: each grouping lists its groups by falling cost, and they add up", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/spend: each grouping lists its groups by falling cost, and they add up", async (h) => {
   const cheap = { ...LINE, model: "mini", provider: null, cost: 1n };
   await storeSpend(h, [
     aContribution({ labels: { agent: "a", customer: "acme", feature: "search" } }),
@@ -97,8 +94,7 @@ Deno.test("GET /v1/spend: each grouping lists its groups by falling cost, and th
   }
 });
 
-Deno.test("GET /v1/spend: by model names provider and model, and cost without a model has no runs", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/spend: by model names provider and model, and cost without a model has no runs", async (h) => {
   const heartbeat = aContribution({ models: [], cost: 5n * DOLLAR, events: 1 });
   await storeSpend(h, [aContribution({ models: [LINE, UNPRICED] }), heartbeat]);
   const { totals, groups } = (await h.get("/v1/spend?group_by=model")).json;
@@ -128,8 +124,7 @@ Deno.test("GET /v1/spend: by model names provider and model, and cost without a 
   assertEquals(totals.unpriced, tokens);
 });
 
-Deno.test("GET /v1/spend: filters combine, and are echoed by the names they were sent by", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/spend: filters combine, and are echoed by the names they were sent by", async (h) => {
   const other = { ...LINE, provider: null, model: "gpt-4o", cost: 10n * DOLLAR };
   await storeSpend(h, [
     aContribution({ labels: { agent: "a", customer: "acme" } }),
@@ -171,8 +166,7 @@ Deno.test("GET /v1/spend: filters combine, and are echoed by the names they were
   });
 });
 
-Deno.test("GET /v1/spend: sums beyond a number's precision are exact", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/spend: sums beyond a number's precision are exact", async (h) => {
   const huge = { ...LINE, inputTokens: 2n ** 53n - 1n, cost: 999_999n * DOLLAR + 1n };
   await storeSpend(h, Array.from({ length: 3 }, () => aContribution({ models: [huge] })));
   const { totals } = (await h.get("/v1/spend")).json;

@@ -116,8 +116,7 @@ Deno.test("GET /v1/spend/unpriced: cached tokens are priced as input without a r
   assertEquals(estimate_total_usd, 0.00303);
 });
 
-Deno.test("GET /v1/spend/unpriced: beyond the model limit those with the fewest tokens are left out", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/spend/unpriced: beyond the model limit those with the fewest tokens are left out", async (h) => {
   const runs = Array.from(
     { length: 1_003 },
     (_, i) => aContribution({ models: [{ ...UNPRICED, model: `m${i}`, inputTokens: BigInt(i) }] }),
@@ -131,8 +130,7 @@ Deno.test("GET /v1/spend/unpriced: beyond the model limit those with the fewest 
   assertEquals([spend.groups.at(-1).folded, spend.groups.at(-1).provider], [5, null]);
 });
 
-Deno.test("R27: calls without tokens are listed by their model, through repricing and deletion", async () => {
-  await using h = await Harness.open();
+Harness.test("R27: calls without tokens are listed by their model, through repricing and deletion", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const call = (n: number, data: object) => anEvent(n, { type: "llm_call", data });
   const events = [

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { createTeamStore } from "../../kv/teams/teams.ts";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
-import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { aTeam, operate, operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { monotonicClockAheadBy, NOTICED_WITHIN_MS } from "../support/builders/rate_cards.ts";
 
 const TEAM_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -12,8 +12,7 @@ function change(h: Harness, id: string, fields: unknown): Promise<Answer> {
   return operate(h, "PATCH", `/v1/teams/${id}`, fields);
 }
 
-Deno.test("POST /v1/teams creates a team whose first key works immediately and is shown only once", async () => {
-  await using h = await openWithOperator();
+operator.test("POST /v1/teams creates a team whose first key works immediately and is shown only once", async (h) => {
   const answer = await operate(h, "POST", "/v1/teams", {
     name: "Acme",
     tier: "team",
@@ -39,8 +38,7 @@ Deno.test("POST /v1/teams creates a team whose first key works immediately and i
   assert(!read.text.includes("apk_"));
 });
 
-Deno.test("a team's id reveals nothing about another's", async () => {
-  await using h = await openWithOperator();
+operator.test("a team's id reveals nothing about another's", async (h) => {
   const ids: string[] = [];
   for (let n = 0; n < 20; n++) ids.push((await aTeam(h)).id);
   // Time-ordered names begin alike; these use at least half of all leading digits.
@@ -48,8 +46,7 @@ Deno.test("a team's id reveals nothing about another's", async () => {
   assert(new Set(ids.map((id) => id.slice(0, 4))).size === ids.length);
 });
 
-Deno.test("GET /v1/teams lists every team once, also when teams are created between pages", async () => {
-  await using h = await openWithOperator();
+operator.test("GET /v1/teams lists every team once, also when teams are created between pages", async (h) => {
   const made = new Set([h.team.id as string]);
   for (let n = 0; n < 6; n++) made.add((await aTeam(h, { name: `team ${n}` })).id);
   const seen: string[] = [];
@@ -69,8 +66,7 @@ Deno.test("GET /v1/teams lists every team once, also when teams are created betw
   }
 });
 
-Deno.test("PATCH /v1/teams/{id} changes only the fields sent", async () => {
-  await using h = await openWithOperator();
+operator.test("PATCH /v1/teams/{id} changes only the fields sent", async (h) => {
   const { id, key: _, ...team } = await aTeam(h, { owner_email: "a@example.com" });
   const moved = await change(h, id, { tier: "enterprise", rate: { sustained: 3, burst: 7 } });
   const expected = { id, ...team, tier: "enterprise", rate: { sustained: 3, burst: 7 } };
@@ -86,8 +82,7 @@ Deno.test("PATCH /v1/teams/{id} changes only the fields sent", async () => {
   assertEquals((await change(h, id, { tier: "enterprise" })).json.limits, null);
 });
 
-Deno.test("the maximum of each team setting is in the table of limits", async () => {
-  await using h = await openWithOperator();
+operator.test("the maximum of each team setting is in the table of limits", async (h) => {
   const { id } = await aTeam(h, { tier: "enterprise" });
   const rate = (n: number) => ({ rate: { sustained: n, burst: n } });
   const days = (n: number) => ({ limits: { payload_days: n, record_days: n } });
@@ -101,8 +96,7 @@ Deno.test("the maximum of each team setting is in the table of limits", async ()
   assertEquals((await operate(h, "GET", "/v1/teams?limit=500")).status, 200);
 });
 
-Deno.test("a team's own limits apply: agents, metadata and the month's events", async () => {
-  await using h = await openWithOperator();
+operator.test("a team's own limits apply: agents, metadata and the month's events", async (h) => {
   const { id, key: { secret: key } } = await aTeam(h, { tier: "enterprise" });
   const metadata = { a: 1, b: 2, c: 3 };
   const limits = { agents_max: 1, metadata_keys_max: 2, events_per_month: 10 };
@@ -117,16 +111,14 @@ Deno.test("a team's own limits apply: agents, metadata and the month's events", 
   assertEquals((await h.get("/v1/usage", { key })).json.included, null);
 });
 
-Deno.test("a team's own rate is reported on its next request", async () => {
-  await using h = await openWithOperator();
+operator.test("a team's own rate is reported on its next request", async (h) => {
   const { id, key: { secret: key } } = await aTeam(h);
   await change(h, id, { rate: { sustained: 3, burst: 6 } });
   const actual = (await h.post("/v1/runs", aRun(1), { key })).headers.get("ratelimit-policy");
   assertEquals(actual, '"ingest";q=6;w=2');
 });
 
-Deno.test("every call of a suspended team is refused and stores nothing; its data is kept", async () => {
-  await using h = await openWithOperator();
+operator.test("every call of a suspended team is refused and stores nothing; its data is kept", async (h) => {
   const { id, key: { secret: key } } = await aTeam(h);
   const token = (await h.post("/v1/keys", { kind: "ping_token", name: "t", agent: "nightly" }, {
     key,
@@ -158,8 +150,7 @@ Deno.test("every call of a suspended team is refused and stores nothing; its dat
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key })).status, 200);
 });
 
-Deno.test("a suspension by another instance takes effect within 10 s", async () => {
-  await using h = await openWithOperator();
+operator.test("a suspension by another instance takes effect within 10 s", async (h) => {
   const { id, key: { secret: key } } = await aTeam(h);
   assertEquals((await h.post("/v1/runs", aRun(1), { key })).status, 202);
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
@@ -169,8 +160,7 @@ Deno.test("a suspension by another instance takes effect within 10 s", async () 
   assertEquals((await h.post("/v1/runs", aRun(2), { key })).status, 403);
 });
 
-Deno.test("of many concurrent changes of a team none is lost", async () => {
-  await using h = await openWithOperator();
+operator.test("of many concurrent changes of a team none is lost", async (h) => {
   const { id } = await aTeam(h);
   const changes = [{ name: "B" }, { tier: "business" }, { owner_email: "b@example.com" }, {
     rate: { sustained: 5, burst: 5 },
@@ -192,8 +182,7 @@ Deno.test("of many concurrent changes of a team none is lost", async () => {
   ]);
 });
 
-Deno.test("POST /v1/teams/{id}/keys restores access for a team that lost every key", async () => {
-  await using h = await openWithOperator();
+operator.test("POST /v1/teams/{id}/keys restores access for a team that lost every key", async (h) => {
   const { id, key } = await aTeam(h);
   await h.request("DELETE", `/v1/keys/${key.id}`, { key: key.secret });
   assertEquals((await h.get("/v1/keys", { key: key.secret })).status, 401);
@@ -206,8 +195,7 @@ Deno.test("POST /v1/teams/{id}/keys restores access for a team that lost every k
   assertEquals(keys.map(({ name }: { name: string }) => name), ["first key", "way back"]);
 });
 
-Deno.test("the operator's key is never in the log, and its requests' lines name no team", async () => {
-  await using h = await openWithOperator();
+operator.test("the operator's key is never in the log, and its requests' lines name no team", async (h) => {
   await aTeam(h);
   await h.get(`/v1/ping?key=${OPERATOR_KEY}`, { key: null });
   const lines = h.log.join("\n");
@@ -215,8 +203,7 @@ Deno.test("the operator's key is never in the log, and its requests' lines name 
   assertStringIncludes(lines, '"team":"operator","route":"POST /v1/teams"');
 });
 
-Deno.test("teams: an owner's address has the maximum length that mail servers accept", async () => {
-  await using h = await openWithOperator();
+operator.test("teams: an owner's address has the maximum length that mail servers accept", async (h) => {
   const address = (local: number, all: number) =>
     `${"a".repeat(local)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.`
       .padEnd(all, "e");

@@ -3,15 +3,14 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { runId } from "../support/builders/requests.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** Control calls with a body. */
 const WRITES = ENDPOINTS.filter(({ access, body }) =>
   body !== undefined && access !== null && access.scope !== "ingest"
 );
 
-Deno.test("R25: a control write with an unknown field stores nothing and names the field", async () => {
-  await using h = await openWithOperator();
+operator.test("R25: a control write with an unknown field stores nothing and names the field", async (h) => {
   const before = await h.dump();
   assert(WRITES.length > 12);
   for (const { method, path, access, example } of WRITES) {
@@ -30,8 +29,7 @@ Deno.test("R25: a control write with an unknown field stores nothing and names t
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("R25: the nearest name is found by its spelling, its meaning and at any depth", async () => {
-  await using h = await openWithOperator();
+operator.test("R25: the nearest name is found by its spelling, its meaning and at any depth", async (h) => {
   const key = { kind: "api_key", name: "reader" };
   const price = { model: "m", input_usd_per_million: 1, output_usd_per_million: 1 };
   const tier = { ...price, model: undefined, above_input_tokens: 1 };

@@ -51,8 +51,7 @@ Deno.test("GET /v1/usage: the state changes at exactly 80 % and 100 %, and the p
   }
 });
 
-Deno.test("GET /v1/usage: each plan has its own included events, Enterprise has no limit", async () => {
-  await using h = await Harness.open();
+Harness.test("GET /v1/usage: each plan has its own included events, Enterprise has no limit", async (h) => {
   const plans = {
     free: 100_000,
     starter: 2_000_000,

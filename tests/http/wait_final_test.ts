@@ -10,8 +10,7 @@ import { ofInstance } from "../support/harness/test_kv.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
-Deno.test("wait=final: the response is sent once the cost is final, with everything a read returns", async () => {
-  await using h = await Harness.open();
+Harness.test("wait=final: the response is sent once the cost is final, with everything a read returns", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const waiting = h.get(`${PATH}?wait=final&timeout=60`);
   await h.post(`${PATH}/events`, { events: [anEvent(1)] });
@@ -31,8 +30,7 @@ Deno.test("wait=final: where no bell rings, the worker finds a finish by itself"
   assertEquals((await h.get(`${PATH}?wait=final&timeout=10`)).json.cost.state, "final");
 });
 
-Deno.test("wait=final: a completed run and an unknown one are answered immediately", async () => {
-  await using h = await Harness.open();
+Harness.test("wait=final: a completed run and an unknown one are answered immediately", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
   const startMs = performance.now();
@@ -41,8 +39,7 @@ Deno.test("wait=final: a completed run and an unknown one are answered immediate
   assert(performance.now() - startMs < 1_000);
 });
 
-Deno.test("wait=final: after its timeout it returns the current record", async () => {
-  await using h = await Harness.open();
+Harness.test("wait=final: after its timeout it returns the current record", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const startMs = performance.now();
   const { status, json } = await h.get(`${PATH}?wait=final&timeout=1`);
@@ -50,8 +47,7 @@ Deno.test("wait=final: after its timeout it returns the current record", async (
   assert(performance.now() - startMs >= 990);
 });
 
-Deno.test("wait=final: waiting requests are answered when the service stops", async () => {
-  await using h = await Harness.open();
+Harness.test("wait=final: waiting requests are answered when the service stops", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const waiting = h.get(`${PATH}?wait=final&timeout=60`);
   await h.get("/healthz", { key: null });

@@ -83,8 +83,7 @@ async function assertAlike(
   for (const [n, answer] of answers.entries()) assertEquals(answer, first, names[n]);
 }
 
-Deno.test("decision 32: another team's run, agent or label reads like one that never existed", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 32: another team's run, agent or label reads like one that never existed", async (h) => {
   await fillOther(h);
   for (const method of ["GET", "HEAD"]) {
     for (const path of ["", "/cost", "?events_limit=1", "/cost?events_limit=1000"]) {
@@ -101,8 +100,7 @@ Deno.test("decision 32: another team's run, agent or label reads like one that n
   }
 });
 
-Deno.test("decision 32: writes to another team's run id behave as for one that never existed", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 32: writes to another team's run id behave as for one that never existed", async (h) => {
   await fillOther(h);
   const body = (fields: object) => ({ method: "POST", body: fields });
   const event = anEvent(1);
@@ -120,8 +118,7 @@ Deno.test("decision 32: writes to another team's run id behave as for one that n
   await assertAlike(h, 404, AGENTS, (agent) => [`/v1/agents/${agent}`, patch]);
 });
 
-Deno.test("decision 32: another team's credential, rate and job are like nonexistent ones", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 32: another team's credential, rate and job are like nonexistent ones", async (h) => {
   const key = await fillOther(h);
   const { id: theirs } = (await h.post("/v1/keys", { kind: "api_key", name: "k" }, { key })).json;
   const token = { kind: "ping_token", name: "t", agent: AGENTS[1] };

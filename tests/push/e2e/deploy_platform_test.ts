@@ -29,8 +29,7 @@ function assertKeptSecrets({ output }: Platform): void {
   for (const secret of [KEY, KV_TOKEN]) assert(!output.includes(secret), output);
 }
 
-Deno.test("platform: a cron drains what was left while no worker ran; its instance writes no file and ends in time", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("platform: a cron drains what was left while no worker ran; its instance writes no file and ends in time", async (kv) => {
   await using front = await Instance.start(kv.url(), { isIdle: true });
   const numbers = Array.from({ length: 80 }, (_, n) => n);
   for (const group of groupsOf(numbers, 10)) {

@@ -36,8 +36,7 @@ function get(url: string, key: string, client?: Deno.HttpClient): Promise<number
   });
 }
 
-Deno.test("Deno Deploy: the attached KV is the ledger, and no log line has a secret", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("Deno Deploy: the attached KV is the ledger, and no log line has a secret", async (kv) => {
   await using service = await Process.start(appWith(kv));
   assertEquals(await get(`${service.url}/v1/ping?agent=hello`, KEY), 200);
   for (const region of ["us", "eu"] as const) {
@@ -57,8 +56,7 @@ Deno.test("Deno Deploy: the attached KV is the ledger, and no log line has a sec
   }
 });
 
-Deno.test("Deno Deploy: the service listens where the platform says, also on a socket without addresses", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("Deno Deploy: the service listens where the platform says, also on a socket without addresses", async (kv) => {
   await withFolder(async (folder) => {
     const path = `${folder}/serve.sock`;
     const settings = { ...appWith(kv), DENO_SERVE_ADDRESS: `unix:${path}`, PORT: "9" };
@@ -80,8 +78,7 @@ Deno.test("Deno Deploy: without an attached KV it does not start, and says what 
   }
 });
 
-Deno.test("Deno Deploy: while the KV answers no commit it does not start, and names the KV, not a disk", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("Deno Deploy: while the KV answers no commit it does not start, and names the KV, not a disk", async (kv) => {
   kv.knobs.answer = () => "unavailable";
   const { code, stdout, stderr } = await runToEnd(appWith(kv));
   assertEquals([code, stdout], [EXIT_RETRY, ""], stderr);
@@ -99,16 +96,14 @@ Deno.test("Deno Deploy: a ledger that an instance would lose and a missing regio
   assertEquals(more, []);
 });
 
-Deno.test("Deno Deploy: a KV of one's own works with its token, whatever the platform adds to paths", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("Deno Deploy: a KV of one's own works with its token, whatever the platform adds to paths", async (kv) => {
   const settings = { RUNLEDGER_KV: kv.url(), RUNLEDGER_KV_TOKEN: KV_TOKEN };
   const prefix = { DENO_KV_PATH_PREFIX: "./apps/1/" };
   await using service = await Process.start({ ...PLATFORM, ...prefix, ...OWN, ...settings });
   assertEquals(await get(`${service.url}/v1/runs`, KEY), 200);
 });
 
-Deno.test("Deno Deploy: an instance ends before the platform kills it, also while the KV hangs", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("Deno Deploy: an instance ends before the platform kills it, also while the KV hangs", async (kv) => {
   const region = { RUNLEDGER_REGION: "eu", RUNLEDGER_KEY: KEY.replace("us", "eu") };
   await using other = await Process.start({ ...appWith(kv), ...region });
   const { ms: freeMs } = await other.stop("SIGINT");

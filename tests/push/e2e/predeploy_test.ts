@@ -38,8 +38,7 @@ function cacheOf(): Record<string, string> {
   return folder === undefined ? {} : { DENO_DIR: folder };
 }
 
-Deno.test("predeploy: it stores the first key once, with which the service then starts", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("predeploy: it stores the first key once, with which the service then starts", async (kv) => {
   const own = { RUNLEDGER_REGION: "us", RUNLEDGER_KEY: KEY };
   const ready = { code: 0, out: "", err: "Ready to deploy: region us, ledger the attached KV\n" };
   const first = await predeploy({ ...platformWith(kv), ...own });
@@ -57,8 +56,7 @@ Deno.test("predeploy: it stores the first key once, with which the service then 
   assertEquals(status, 200);
 });
 
-Deno.test("predeploy: settings, KV or key that do not suffice stop the rollout with the reason", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("predeploy: settings, KV or key that do not suffice stop the rollout with the reason", async (kv) => {
   const region = await predeploy({ ...platformWith(kv), RUNLEDGER_KEY: KEY });
   assertEquals(region.code, 2);
   assertMatch(region.err, /\n {2}RUNLEDGER_REGION must be set [^\n]+\n$/);
@@ -71,8 +69,7 @@ Deno.test("predeploy: settings, KV or key that do not suffice stop the rollout w
   assertMatch(detached.err, /^No KV database is attached to this app[^\n]+\n$/);
 });
 
-Deno.test("a platform's service without its predeploy step stores the first key itself", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("a platform's service without its predeploy step stores the first key itself", async (kv) => {
   const settings = { ...platformWith(kv), RUNLEDGER_REGION: "us" };
   assertEquals((await runToEnd(settings)).code, 2);
   await using service = await Process.start({ ...settings, RUNLEDGER_KEY: KEY });

@@ -44,8 +44,7 @@ Deno.test("shared KV: each tool has the permissions to open a URL", async () => 
   }
 });
 
-Deno.test("shared KV: tools open it with the token, and name the setting of a wrong one", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("shared KV: tools open it with the token, and name the setting of a wrong one", async (kv) => {
   const run = (token: string, ...tool: string[]) =>
     runTaskWith({ RUNLEDGER_KV: kv.url(), RUNLEDGER_KV_TOKEN: token }, ...tool);
   {
@@ -65,8 +64,7 @@ Deno.test("shared KV: tools open it with the token, and name the setting of a wr
   }
 });
 
-Deno.test("shared KV: the service opens it with the token, and never shows the token", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("shared KV: the service opens it with the token, and never shows the token", async (kv) => {
   await using service = await Process.start(settingsOf(kv));
   const { status, body } = await fetch(`${service.url}/v1/runs`, { headers: HEADERS });
   await body?.cancel();
@@ -95,8 +93,7 @@ async function becomesFinal({ url }: Process, n: number, ms: number): Promise<vo
   }
 }
 
-Deno.test("shared KV: one instance does the background work; if it is killed, another takes over", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("shared KV: one instance does the background work; if it is killed, another takes over", async (kv) => {
   await using holder = await Process.start(settingsOf(kv));
   await beat(holder, 1);
   await becomesFinal(holder, 1, FINAL_MS_MAX);
@@ -109,8 +106,7 @@ Deno.test("shared KV: one instance does the background work; if it is killed, an
   await becomesFinal(other, 3, LEASE_MS_MAX);
 });
 
-Deno.test("shared KV: an instance that stops hands the background work over", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("shared KV: an instance that stops hands the background work over", async (kv) => {
   await using holder = await Process.start(settingsOf(kv));
   await beat(holder, 1);
   await becomesFinal(holder, 1, FINAL_MS_MAX);
@@ -125,8 +121,7 @@ Deno.test("shared KV: an instance that stops hands the background work over", as
   await becomesFinal(other, 2, FINAL_MS_MAX);
 });
 
-Deno.test("shared KV: a start without a key on an empty one ends with 2 and prints no key", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("shared KV: a start without a key on an empty one ends with 2 and prints no key", async (kv) => {
   const settings = { RUNLEDGER_KV: kv.url(), RUNLEDGER_KV_TOKEN: KV_TOKEN };
   const { code, stdout, stderr } = await runToEnd(settings);
   assertEquals([code, stdout], [EXIT_SETTINGS, ""], stderr);
@@ -135,8 +130,7 @@ Deno.test("shared KV: a start without a key on an empty one ends with 2 and prin
   assertEquals(kv.counts.commits, 0);
 });
 
-Deno.test("shared KV: an instance ends with 3 when a newer version changes the format, and writes no more", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("shared KV: an instance ends with 3 when a newer version changes the format, and writes no more", async (kv) => {
   await using service = await Process.start(settingsOf(kv));
   await beat(service, 1);
   await becomesFinal(service, 1, FINAL_MS_MAX);

@@ -9,7 +9,7 @@ import { SCOPES } from "../../../domain/teams/credentials.ts";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
 import { type Answer, Harness } from "../../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../../support/harness/operator.ts";
 import { CARD, PRICE } from "../../support/builders/rate_cards.ts";
 import { REPRICE } from "../../support/builders/reprice.ts";
 import { bodyOf, type CredentialName, readRows, type Row } from "../../http/bad_requests/rows.ts";
@@ -159,24 +159,26 @@ function neglected({ log }: Harness): string[] {
     .filter((route) => (refused.get(route)?.length ?? 0) < ROWS_OF_ROUTE_MIN);
 }
 
-Deno.test("decisions, section 2: every bad request is refused as named and changes no byte of the store", async (t) => {
-  await using h = await openWithOperator();
-  const secrets = await seed(h);
-  h.log.length = 0;
-  for (const [file, rows] of readRows()) {
-    await t.step(file, async () => assertEquals(await deviations(h, secrets, rows), []));
-  }
-  await t.step("every route is covered", () => assertEquals(neglected(h), []));
-  await t.step("credentials", async () => {
-    assertEquals(await deviations(h, secrets, credentialRows()), []);
-  });
-  await t.step("the same service still accepts good requests", async () => {
-    assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
-    assertEquals((await h.post("/v1/runs", aRun(100))).status, 202);
-    assertEquals((await h.get("/v1/ping?agent=nightly", { key: secrets.token })).status, 200);
-    assertEquals((await h.get(`/v1/runs/${runId(100)}`)).json.status, "running");
-  });
-});
+operator.test(
+  "decisions, section 2: every bad request is refused as named and changes no byte of the store",
+  async (h, t) => {
+    const secrets = await seed(h);
+    h.log.length = 0;
+    for (const [file, rows] of readRows()) {
+      await t.step(file, async () => assertEquals(await deviations(h, secrets, rows), []));
+    }
+    await t.step("every route is covered", () => assertEquals(neglected(h), []));
+    await t.step("credentials", async () => {
+      assertEquals(await deviations(h, secrets, credentialRows()), []);
+    });
+    await t.step("the same service still accepts good requests", async () => {
+      assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
+      assertEquals((await h.post("/v1/runs", aRun(100))).status, 202);
+      assertEquals((await h.get("/v1/ping?agent=nightly", { key: secrets.token })).status, 200);
+      assertEquals((await h.get(`/v1/runs/${runId(100)}`)).json.status, "running");
+    });
+  },
+);
 
 Deno.test("there are many rows of bad requests, each with a unique name", () => {
   const names = [...readRows().values()].flat().map(({ name }) => name);
@@ -184,8 +186,7 @@ Deno.test("there are many rows of bad requests, each with a unique name", () => 
   assertEquals(names.length, new Set(names).size);
 });
 
-Deno.test("a row differs from a good request only as named: the good requests are accepted", async () => {
-  await using h = await Harness.open();
+Harness.test("a row differs from a good request only as named: the good requests are accepted", async (h) => {
   await seed(h);
   const good: [path: string, body: unknown][] = [
     ["/v1/runs", aRun(100)],

@@ -51,8 +51,7 @@ async function storeTarget(h: Harness, key: string, n: number): Promise<void> {
   );
 }
 
-Deno.test("checks: none of 1,000 hostile definitions holds the event loop for 50 ms", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: none of 1,000 hostile definitions holds the event loop for 50 ms", async (h) => {
   const { key } = await h.addTeam("free");
   await storeTarget(h, key, 1);
   await h.worker.idle();
@@ -108,8 +107,7 @@ Deno.test("checks: none of 1,000 hostile definitions holds the event loop for 50
   assert(median < 2 * HELD_MS_MAX, `an open of another team takes ${median} ms`);
 });
 
-Deno.test("checks: 100 dry runs at once of a free team do not delay the calls of another team", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: 100 dry runs at once of a free team do not delay the calls of another team", async (h) => {
   const { key } = await h.addTeam("free");
   for (let n = 1; n <= 20; n++) await storeTarget(h, key, n);
   await h.worker.idle();

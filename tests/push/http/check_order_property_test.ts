@@ -112,8 +112,7 @@ async function resultsOf(h: Harness, run: number) {
   });
 }
 
-Deno.test("checks: any order and repetition of a run's parts, and new prices, give the same results and statistics", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: any order and repetition of a run's parts, and new prices, give the same results and statistics", async (h) => {
   await putChecks(h);
   const kinds: string[] = [];
   const play = async (

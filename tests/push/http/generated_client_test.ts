@@ -98,52 +98,54 @@ async function deno(...args: string[]) {
   return { code, out, err };
 }
 
-Deno.test("a generated TypeScript client compiles strictly, and performs the README's steps", async (t) => {
-  await using h = await Harness.open();
-  const folder = await Deno.makeTempDir({ prefix: "runledger-client-" });
-  const write = async (name: string, text: string) => {
-    await Deno.writeTextFile(`${folder}/${name}`, text);
-    return `${folder}/${name}`;
-  };
-  const config = [
-    "--frozen",
-    `--config=${ROOT}deno.json`,
-    `--lock=${ROOT}tests/packages/development.lock`,
-  ];
-  try {
-    const { json } = await h.get("/openapi.json", { key: null });
-    await write("api.ts", astToString(await openapiTS(json)));
+Harness.test(
+  "a generated TypeScript client compiles strictly, and performs the README's steps",
+  async (h, t) => {
+    const folder = await Deno.makeTempDir({ prefix: "runledger-client-" });
+    const write = async (name: string, text: string) => {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
+      return `${folder}/${name}`;
+    };
+    const config = [
+      "--frozen",
+      `--config=${ROOT}deno.json`,
+      `--lock=${ROOT}tests/packages/development.lock`,
+    ];
+    try {
+      const { json } = await h.get("/openapi.json", { key: null });
+      await write("api.ts", astToString(await openapiTS(json)));
 
-    await t.step("the steps", async () => {
-      const program = await write("readme.ts", README_STEPS);
-      const { out, err, code } = await deno(
-        ...["run", ...config, "--check", "--no-prompt", "--allow-net=127.0.0.1", program],
-        ...[h.url, h.key, runId(1)],
-      );
-      assertEquals(code, 0, err);
-      assertEquals(JSON.parse(out), {
-        statuses: ["running", "success", "success"],
-        accepted: 1,
-        output: { answer: 42 },
-        metadata: { env: "prod" },
-        cost: 0.0064,
-        model: "gpt-4o",
-        listed: [runId(1)],
-        code: "invalid_id",
+      await t.step("the steps", async () => {
+        const program = await write("readme.ts", README_STEPS);
+        const { out, err, code } = await deno(
+          ...["run", ...config, "--check", "--no-prompt", "--allow-net=127.0.0.1", program],
+          ...[h.url, h.key, runId(1)],
+        );
+        assertEquals(code, 0, err);
+        assertEquals(JSON.parse(out), {
+          statuses: ["running", "success", "success"],
+          accepted: 1,
+          output: { answer: 42 },
+          metadata: { env: "prod" },
+          cost: 0.0064,
+          model: "gpt-4o",
+          listed: [runId(1)],
+          code: "invalid_id",
+        });
       });
-    });
 
-    await t.step("wrong types are rejected", async () => {
-      const files = await Promise.all(
-        Object.entries(WRONG).map(([name, text]) => {
-          const wrong = `import type { components } from "./api.ts";\n${text}\n`;
-          return write(`${name.replaceAll(" ", "_")}.ts`, wrong);
-        }),
-      );
-      const { err } = await deno("check", ...config, ...files);
-      for (const file of files) assert(err.includes(`${file}:`), `${file}: ${err}`);
-    });
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+      await t.step("wrong types are rejected", async () => {
+        const files = await Promise.all(
+          Object.entries(WRONG).map(([name, text]) => {
+            const wrong = `import type { components } from "./api.ts";\n${text}\n`;
+            return write(`${name.replaceAll(" ", "_")}.ts`, wrong);
+          }),
+        );
+        const { err } = await deno("check", ...config, ...files);
+        for (const file of files) assert(err.includes(`${file}:`), `${file}: ${err}`);
+      });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);

@@ -68,8 +68,7 @@ async function readEvents(h: Harness): Promise<{ ids: string[]; text: string }> 
   }
 }
 
-Deno.test("R10: 50 incompressible events of 256 KiB are stored completely, and once", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: 50 incompressible events of 256 KiB are stored completely, and once", async (h) => {
   const events = largeEvents(EVENTS_PER_BATCH_MAX, EVENT_BYTES_MAX);
   const body = `{"events":[${events}]}`;
   assert(body.length > 13_000_000 && body.length < EVENTS_BODY_BYTES_MAX);
@@ -85,16 +84,14 @@ Deno.test("R10: 50 incompressible events of 256 KiB are stored completely, and o
   for (const event of events) assert(text.includes(event.slice(event.indexOf('"data":'), -1)));
 });
 
-Deno.test("R10: a large batch adds the events that are not stored yet", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: a large batch adds the events that are not stored yet", async (h) => {
   const events = largeEvents(12, EVENT_BYTES_MAX);
   assertEquals((await h.post(`${PATH}/events`, `{"events":[${events.slice(0, 5)}]}`)).status, 202);
   const answer = await h.post(`${PATH}/events`, `{"events":[${events},${events[0]}]}`);
   assertEquals(answer.json, { accepted: 7, duplicates: 6 });
 });
 
-Deno.test("R10: one bad event refuses a large batch, and nothing of it is stored", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: one bad event refuses a large batch, and nothing of it is stored", async (h) => {
   const events = largeEvents(20, 100_000);
   const before = await h.dump();
   const bad: [string, string][] = [
@@ -116,8 +113,7 @@ Deno.test("R10: one bad event refuses a large batch, and nothing of it is stored
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("R7: an event of 16 MiB is stored with its price, and repriced from the stored part", async () => {
-  await using h = await Harness.open();
+Harness.test("R7: an event of 16 MiB is stored with its price, and repriced from the stored part", async (h) => {
   const call = { model: "gpt-4o", provider: "openai", input_tokens: 1_000, output_tokens: 100 };
   const small = anEvent(1, { type: "llm_call", data: call });
   const event = JSON.stringify(anEvent(2, { type: "llm_call", data: call }));
@@ -166,8 +162,7 @@ Deno.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output t
   assertEquals([scores[0]?.value, cost_usd], [1, 0.5]);
 });
 
-Deno.test("R10: a body with 2 MiB of other fields opens the run, and dropped fields are reported", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: a body with 2 MiB of other fields opens the run, and dropped fields are reported", async (h) => {
   const remainder = JSON.stringify(aRun(1)).slice(0, -1);
   const opened = await h.post("/v1/runs", `${remainder},"more":${wide(2_000_000)}}`);
   assertEquals([opened.status, opened.headers.get("runledger-ignored")], [202, "more"]);
@@ -186,8 +181,7 @@ Deno.test("R10: a body with 2 MiB of other fields opens the run, and dropped fie
   assertEquals(pairs, [["b", 0.5], ["1", true]]);
 });
 
-Deno.test("R1, R10: empty lists are empty objects in a large body too", async () => {
-  await using h = await Harness.open();
+Harness.test("R1, R10: empty lists are empty objects in a large body too", async (h) => {
   const more = `,"metadata":[ \n],"output":[],"more":${wide(2_000_000)}}`;
   const answer = await h.post("/v1/heartbeats", JSON.stringify(aHeartbeat(1)).slice(0, -1) + more);
   assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, null]);
@@ -195,8 +189,7 @@ Deno.test("R1, R10: empty lists are empty objects in a large body too", async ()
   assertEquals([metadata, output], [{}, {}]);
 });
 
-Deno.test("R10: a dropped field is reported once, and refused if it is required", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: a dropped field is reported once, and refused if it is required", async (h) => {
   const deep = "[".repeat(70) + "]".repeat(70);
   const large = wide(WHOLE_BODY_BYTES_MAX);
   const names = ["goal", "feature", "customer_id", "parent_run_id", "idle_timeout_seconds"];
@@ -223,15 +216,13 @@ Deno.test("R10: a dropped field is reported once, and refused if it is required"
   }
 });
 
-Deno.test("R10: the control API's body limit is unchanged", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: the control API's body limit is unchanged", async (h) => {
   const key = (bytes: number) => JSON.stringify({ kind: "api_key", name: "a" }).padEnd(bytes);
   assertEquals((await h.post("/v1/keys", key(WHOLE_BODY_BYTES_MAX))).status, 201);
   assertEquals((await h.post("/v1/keys", key(WHOLE_BODY_BYTES_MAX + 1))).status, 413);
 });
 
-Deno.test("R10: a large batch of too much structure is refused, whatever its events are", async () => {
-  await using h = await Harness.open();
+Harness.test("R10: a large batch of too much structure is refused, whatever its events are", async (h) => {
   const before = await h.dump();
   const full = EVENTS_BODY_BYTES_MAX - 400;
   const bodies = [
@@ -251,8 +242,7 @@ Deno.test("R10: a large batch of too much structure is refused, whatever its eve
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("R7: an output of any type may be too large", async () => {
-  await using h = await Harness.open();
+Harness.test("R7: an output of any type may be too large", async (h) => {
   const outputs = [`"${"é".repeat(OUTPUT_BYTES_MAX)}"`, `[${"1,".repeat(OUTPUT_BYTES_MAX)}1]`];
   for (const [n, output] of outputs.entries()) {
     const body = `${JSON.stringify(aHeartbeat(n)).slice(0, -1)},"output":${output}}`;

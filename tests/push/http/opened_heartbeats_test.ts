@@ -59,8 +59,7 @@ async function send(h: Harness, run: number, names: readonly string[], isPaced =
   }
 }
 
-Deno.test("R34: any order of opening, heartbeats and finish gives the record of the first opening", async () => {
-  await using h = await Harness.open();
+Harness.test("R34: any order of opening, heartbeats and finish gives the record of the first opening", async (h) => {
   const records = await recordsByKind(h);
   let [run, cost, tokens] = [2, 7.0035, 3_000];
   const more = fc.array(fc.constantFrom(...NAMES), { maxLength: 4 });
@@ -92,8 +91,7 @@ Deno.test("R34: any order of opening, heartbeats and finish gives the record of 
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("R34: of concurrent calls one opens the run, and the record is that of its kind", async () => {
-  await using h = await Harness.open();
+Harness.test("R34: of concurrent calls one opens the run, and the record is that of its kind", async (h) => {
   const records = await recordsByKind(h);
   for (let run = 2; run <= 20; run++) {
     const order = [...NAMES, ...NAMES].sort((a, b) => a.length * run % 7 - b.length * run % 7);

@@ -89,8 +89,7 @@ function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
 
-Deno.test("decisions, section 1: all 120 orders of a run's five calls give one record and usage", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 1: all 120 orders of a run's five calls give one record and usage", async (h) => {
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
   assertEquals([record.status, record.usage.events, record.usage.llm_calls], ["success", 5, 2]);
@@ -109,8 +108,7 @@ Deno.test("decisions, section 1: all 120 orders of a run's five calls give one r
   }
 });
 
-Deno.test("decisions, section 1: any order with any duplicates gives the same record and usage", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 1: any order with any duplicates gives the same record and usage", async (h) => {
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
   let run = 1;
@@ -125,8 +123,7 @@ Deno.test("decisions, section 1: any order with any duplicates gives the same re
   await fc.assert(property, { seed: SEED, numRuns: 60 });
 });
 
-Deno.test("decisions, section 1: concurrent calls give the same record", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 1: concurrent calls give the same record", async (h) => {
   await sendAll(h, 0, CALLS);
   const { record } = await finalRecord(h, 0);
   let run = 1;
@@ -144,16 +141,14 @@ Deno.test("decisions, section 1: concurrent calls give the same record", async (
   await fc.assert(property, { seed: SEED, numRuns: 30 });
 });
 
-Deno.test("decision 17: events after the finish revise the cost once per batch", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 17: events after the finish revise the cost once per batch", async (h) => {
   // Batches that arrive faster than the worker runs are one revision; here it runs after each.
   await sendAll(h, 1, [FINISH, ...EVENTS, ...EVENTS, OPEN], () => h.worker.idle());
   const { revision, record } = await finalRecord(h, 1);
   assertEquals([revision, record.cost.state], [1 + EVENTS.length, "final"]);
 });
 
-Deno.test("decision 17: concurrent events after the finish revise the cost at least once", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 17: concurrent events after the finish revise the cost at least once", async (h) => {
   await sendAll(h, 1, [OPEN, FINISH], () => h.worker.idle());
   await Promise.all(EVENTS.map((batch) => batch.send(h, 1)));
   const { revision, record } = await finalRecord(h, 1);
@@ -177,8 +172,7 @@ const invalidBodies = fc.oneof(
   fc.constant({ ...aRun(1), started_at: at(1) }),
 );
 
-Deno.test("decisions, section 2: a 4xx changes no byte of the store", async () => {
-  await using h = await Harness.open();
+Harness.test("decisions, section 2: a 4xx changes no byte of the store", async (h) => {
   await sendAll(h, 1, CALLS);
   const before = await h.dump();
   const paths = fc.constantFrom(

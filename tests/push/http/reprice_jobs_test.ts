@@ -29,8 +29,7 @@ async function blocked(h: Harness): Promise<() => Promise<void>> {
   return async () => void await h.store.writer.commit({ deletes: [key] });
 }
 
-Deno.test("a job reports its request, its state and its result", async () => {
-  await using h = await Harness.open();
+Harness.test("a job reports its request, its state and its result", async (h) => {
   await aClosedRun(h, 1);
   await putPrice(h);
   const { id, created_by, ...job } = await reprice(h, {
@@ -60,8 +59,7 @@ Deno.test("a job reports its request, its state and its result", async () => {
   assertEquals((await h.get(`${REPRICE}/${id}`)).json, { id, created_by, ...job });
 });
 
-Deno.test("the same request returns the running job, and a new one once that is done", async () => {
-  await using h = await Harness.open();
+Harness.test("the same request returns the running job, and a new one once that is done", async (h) => {
   await aClosedRun(h, 1);
   await putPrice(h);
   const unblock = await blocked(h);
@@ -93,8 +91,7 @@ Deno.test("the same request returns the running job, and a new one once that is 
   assert(!ids.has(again.id));
 });
 
-Deno.test("a job waits until every run stored before it is aggregated, and then includes them all", async () => {
-  await using h = await Harness.open();
+Harness.test("a job waits until every run stored before it is aggregated, and then includes them all", async (h) => {
   const unblock = await blocked(h);
   for (let n = 0; n < 30; n++) await aClosedRun(h, n);
   await putPrice(h);
@@ -112,8 +109,7 @@ Deno.test("a job waits until every run stored before it is aggregated, and then 
   ]);
 });
 
-Deno.test("jobs are listed newest first, and the latest 100 finished jobs are kept", async () => {
-  await using h = await Harness.open();
+Harness.test("jobs are listed newest first, and the latest 100 finished jobs are kept", async (h) => {
   const ids: string[] = [];
   for (let n = 0; n < 103; n++) ids.push((await reprice(h, { model: `m${n}` })).id);
   const { jobs } = (await h.get(REPRICE)).json;
@@ -122,8 +118,7 @@ Deno.test("jobs are listed newest first, and the latest 100 finished jobs are ke
   assertEquals((await h.get(`${REPRICE}/${ids[0]}`)).status, 404);
 });
 
-Deno.test("repricing does not count as events", async () => {
-  await using h = await Harness.open();
+Harness.test("repricing does not count as events", async (h) => {
   await aClosedRun(h, 1);
   const before = await h.usage();
   await putPrice(h);
@@ -131,8 +126,7 @@ Deno.test("repricing does not count as events", async () => {
   assertEquals(await h.usage(), before);
 });
 
-Deno.test("a model of more than 1,000 providers is refused, unless the job names one", async () => {
-  await using h = await Harness.open();
+Harness.test("a model of more than 1,000 providers is refused, unless the job names one", async (h) => {
   const rows = Array.from({ length: JOB_NAMES_MAX + 1 }, (_, n) => {
     const name = modelPart({ provider: `p${n}`, model: "m" });
     return {
@@ -152,8 +146,7 @@ Deno.test("a model of more than 1,000 providers is refused, unless the job names
   assertEquals((await h.post(REPRICE, { model: "m", provider: "p7" })).status, 202);
 });
 
-Deno.test("a team has at most 10 running jobs, and other teams have their own limit", async () => {
-  await using h = await Harness.open();
+Harness.test("a team has at most 10 running jobs, and other teams have their own limit", async (h) => {
   const other = await h.addTeam("team");
   const unblock = await blocked(h);
   await h.store.writer.commit(activeJobs(h));

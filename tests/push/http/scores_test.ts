@@ -25,8 +25,7 @@ function storedScore(n: number, fields: Record<string, unknown> = {}) {
   return { name, value, source: "api", id, received_at: at(), ...fields };
 }
 
-Deno.test("scores: a source at the limit is kept, beyond it refused", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: a source at the limit is kept, beyond it refused", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const source = "s".repeat(SCORE_SOURCE_CHARS_MAX);
   const refused = await h.post(PATH, aScore(1, { source: source + "s" }));
@@ -35,8 +34,7 @@ Deno.test("scores: a source at the limit is kept, beyond it refused", async () =
   assertEquals([accepted.status, accepted.json.source], [202, source]);
 });
 
-Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 with other content", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: 202 first, 200 and the same bytes on a retry, 409 with other content", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const before = await h.usage();
   const first = await h.post(PATH, aScore(1, { source: "review" }));
@@ -58,8 +56,7 @@ Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 with other 
   assertEquals(await h.usage(), before, "a score counts toward nothing");
 });
 
-Deno.test("scores: every order of a run's parts gives one record, its own scores first", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: every order of a run's parts gives one record, its own scores first", async (h) => {
   const calls: [path: string, body: unknown][] = [
     ["", aRun(1)],
     ["/events", { events: [anEvent(1)] }],
@@ -89,8 +86,7 @@ Deno.test("scores: every order of a run's parts gives one record, its own scores
   await assertClean(h.store);
 });
 
-Deno.test("scores: a score changes no cost and makes none pending, but updates updated_at", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: a score changes no cost and makes none pending, but updates updated_at", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`${RUN}/finish`, aFinish());
   const before = (await h.getSettled(RUN)).json;
@@ -104,8 +100,7 @@ Deno.test("scores: a score changes no cost and makes none pending, but updates u
   assertEquals((await h.getSettled("/v1/runs?has=late")).json.runs, []);
 });
 
-Deno.test("scores: a score alone is a run that is not open yet, and expires after 7 days", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: a score alone is a run that is not open yet, and expires after 7 days", async (h) => {
   await h.post(PATH, aScore(1));
   await h.worker.idle();
   const { status, flags, scores, received_at } = (await h.get(RUN)).json;
@@ -142,8 +137,7 @@ Deno.test("scores: they stay when payloads expire, and are removed with the reco
   await assertClean(h.store);
 });
 
-Deno.test("scores: a deleted run refuses them, and none of them is left", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: a deleted run refuses them, and none of them is left", async (h) => {
   await h.post("/v1/runs", aRun(1));
   for (let n = 1; n <= 3; n++) await h.post(PATH, aScore(n));
   await h.worker.idle();
@@ -157,8 +151,7 @@ Deno.test("scores: a deleted run refuses them, and none of them is left", async 
   await assertClean(h.store);
 });
 
-Deno.test("scores: of many concurrent scores and events of a run, none is lost and the limit holds", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: of many concurrent scores and events of a run, none is lost and the limit holds", async (h) => {
   const numbers = Array.from({ length: ADDED_SCORES_MAX + 20 }, (_, n) => n + 1);
   const answers: Answer[] = [];
   for (let at = 0; at < numbers.length; at += 22) {
@@ -183,8 +176,7 @@ Deno.test("scores: of many concurrent scores and events of a run, none is lost a
   await assertClean(h.store);
 });
 
-Deno.test("scores: verify finds a lost score and an uncounted one", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: verify finds a lost score and an uncounted one", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(PATH, aScore(1));
   await h.post(PATH, aScore(2));
@@ -202,8 +194,7 @@ Deno.test("scores: verify finds a lost score and an uncounted one", async () => 
   assertEquals(await differences(), [`scores of ${runId(1)} scores 3`]);
 });
 
-Deno.test("scores: one id names a different score in each run and each team", async () => {
-  await using h = await Harness.open();
+Harness.test("scores: one id names a different score in each run and each team", async (h) => {
   const other = await h.addTeam("team");
   const post = (n: number, value: number, key = h.key) =>
     h.post(`/v1/runs/${runId(n)}/scores`, aScore(1, { value }), { key });

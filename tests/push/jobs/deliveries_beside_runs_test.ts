@@ -6,8 +6,7 @@ import { createWorkStore, workSet } from "../../../kv/work/store.ts";
 import { DeliveriesHarness } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
-Deno.test("deliveries: 100,000 runs whose work is due do not hold up a message", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: 100,000 runs whose work is due do not hold up a message", async (h) => {
   const rows = Array.from(
     { length: 100_000 },
     (_, n) => workSet({ at: NOON - n % 1_000, kind: "run", team: h.team.id, name: `run_${n}` }),

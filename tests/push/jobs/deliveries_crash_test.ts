@@ -45,8 +45,7 @@ async function endsAt(h: DeliveriesHarness, step: Step): Promise<AsyncDisposable
 
 for (const step of ["claimed", "received", "stored"] as const) {
   for (const type of ["webhook", "email"] as const) {
-    Deno.test(`deliveries: a process that ends when a try is ${step} leaves a ${type} to the next`, async () => {
-      await using h = await DeliveriesHarness.open();
+    DeliveriesHarness.test(`deliveries: a process that ends when a try is ${step} leaves a ${type} to the next`, async (h) => {
       await h.put("ops", type, { host: "ops" } as never);
       const deliveries = ["inc_1", "inc_2"].map((incident) =>
         h.delivery("ops", incident, "incident.opened", type)
@@ -70,8 +69,7 @@ for (const step of ["claimed", "received", "stored"] as const) {
   }
 }
 
-Deno.test("deliveries: a repeat with a message that came after the crash has another id", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a repeat with a message that came after the crash has another id", async (h) => {
   await h.put("mail", "email", { host: "mail" } as never);
   const id = await h.send("mail", "inc_1", "incident.opened", "email");
   h.nowMs = NOON + 10 * SECOND;
@@ -87,8 +85,7 @@ Deno.test("deliveries: a repeat with a message that came after the crash has ano
   assertEquals([first?.id, second?.id === id], [id, false]);
 });
 
-Deno.test("deliveries: a result that cannot be stored at first is stored later, without a repeat", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a result that cannot be stored at first is stored later, without a repeat", async (h) => {
   await h.put("ops");
   let failures = 0;
   const { writer } = h.store;
@@ -108,8 +105,7 @@ Deno.test("deliveries: a result that cannot be stored at first is stored later, 
   assertEquals([h.sent.length, await h.states()], [1, { delivered: 1 }]);
 });
 
-Deno.test("deliveries: a stop ends tries within 2 s, and the next process repeats them at once", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a stop ends tries within 2 s, and the next process repeats them at once", async (h) => {
   await h.put("ops");
   h.receivers.set(
     "ops",
@@ -135,8 +131,7 @@ Deno.test("deliveries: a stop ends tries within 2 s, and the next process repeat
   assertEquals(h.sent.map((sent) => sent.id), [id, id]);
 });
 
-Deno.test("deliveries: a claim from before the clock was set back does not hold the channel", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a claim from before the clock was set back does not hold the channel", async (h) => {
   await h.put("ops");
   await h.send("ops", "inc_1");
   h.nowMs = NOON + 3_600 * SECOND;

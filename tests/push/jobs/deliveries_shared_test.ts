@@ -67,8 +67,7 @@ async function assertSentOnce(url: string): Promise<void> {
   assertEquals((health.value as { claim: unknown }).claim, null);
 }
 
-Deno.test("deliveries over a shared KV: two processes send each message once, with lost answers", async () => {
-  await using server = await KvServer.start();
+KvServer.test("deliveries over a shared KV: two processes send each message once, with lost answers", async (server) => {
   await asKvClient(async () => (await openStore(server.url(), new Memory())).close());
   server.knobs.answer = () => server.counts.commits % 5 === 0 ? "lost" : "sent";
   await assertSentOnce(server.url());

@@ -14,8 +14,7 @@ import { createUsageStore } from "../../../kv/teams/usage.ts";
 import { quotaSet } from "../../../kv/teams/quota_work.ts";
 import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 
-Deno.test("notices: a mail server that refuses is retried with backoff, eight times in total", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: a mail server that refuses is retried with backoff, eight times in total", async (b) => {
   await b.count(80_000);
   for (const behaviour of ["refuse recipient", "refuse text"] as const) {
     b.sink.behaviour = behaviour;
@@ -43,8 +42,7 @@ Deno.test("notices: a mail server that refuses is retried with backoff, eight ti
 });
 
 for (const behaviour of ["silent greeting", "silent recipient"] as const) {
-  Deno.test(`notices: a mail server with a ${behaviour} did not accept the e-mail, and is retried`, async () => {
-    await using b = await NoticesHarness.open();
+  NoticesHarness.test(`notices: a mail server with a ${behaviour} did not accept the e-mail, and is retried`, async (b) => {
     await b.count(80_000);
     b.sink.behaviour = behaviour;
     await b.check(b.loop(createMailer(b.sink.url, SENDER, 150)));
@@ -56,8 +54,7 @@ for (const behaviour of ["silent greeting", "silent recipient"] as const) {
   });
 }
 
-Deno.test("notices: an e-mail that was sent in full but not answered is never sent again", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: an e-mail that was sent in full but not answered is never sent again", async (b) => {
   await b.count(80_000);
   b.sink.behaviour = "silent text";
   const mailer = createMailer(b.sink.url, SENDER);
@@ -74,8 +71,7 @@ Deno.test("notices: an e-mail that was sent in full but not answered is never se
   assertEquals([b.sink.received.length, b.sink.connections], [1, 1]);
 });
 
-Deno.test("notices: a mail server that drips delays the loop by at most one attempt", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: a mail server that drips delays the loop by at most one attempt", async (b) => {
   await b.count(80_000);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const dripped = drip(listener);
@@ -88,8 +84,7 @@ Deno.test("notices: a mail server that drips delays the loop by at most one atte
   assertEquals(await b.states(), [[80, "pending"]]);
 });
 
-Deno.test("notices: a loop that stops does not wait for a mail server", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: a loop that stops does not wait for a mail server", async (b) => {
   await b.count(80_000);
   b.sink.behaviour = "silent recipient";
   const loop = b.loop();

@@ -40,9 +40,7 @@ function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
 
-Deno.test("agents: all 120 orders of a run's five calls, aggregated after each, give the same row", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("agents: all 120 orders of a run's five calls, aggregated after each, give the same row", async ({ store }) => {
   const runs = runsOf(store);
   const pipeline = processingStoreOf(store);
   const batch = (n: number) => (team: typeof TEAM) =>
@@ -83,9 +81,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 25 },
 );
 
-Deno.test("agents: any calls in any order, with two concurrent projectors, match their runs", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("agents: any calls in any order, with two concurrent projectors, match their runs", async ({ store }) => {
   const runs = runsOf(store);
   let teams = 0;
   const ids = [0, 1, 2, 3].map(run);
@@ -160,9 +156,7 @@ Deno.test("agents: a commit of unknown outcome is retried and counted once", asy
   }
 });
 
-Deno.test("agents: runs of many agents, aggregated in several commits by two projectors, count once each", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("agents: runs of many agents, aggregated in several commits by two projectors, count once each", async ({ store }) => {
   const pipeline = processingStoreOf(store);
   const runs = runsOf(store);
   const team = { ...TEAM, tier: "enterprise" } as const;
@@ -220,8 +214,7 @@ function changed(change: (row: AgentActivity) => unknown) {
   };
 }
 
-Deno.test("verify: damage to an agent's counts is found, in the affected team", async (t) => {
-  await using h = await Harness.open();
+Harness.test("verify: damage to an agent's counts is found, in the affected team", async (h, t) => {
   await fill(h);
   assertEquals((await verifyStore(h.store)).differences, []);
   for (const [name, { says, make }] of Object.entries(DAMAGES)) {
@@ -234,8 +227,7 @@ Deno.test("verify: damage to an agent's counts is found, in the affected team", 
   assertEquals((await verifyStore(h.store)).differences, []);
 });
 
-Deno.test("agents: an agent without aggregated runs exists, with zeros and nulls", async () => {
-  await using h = await Harness.open();
+Harness.test("agents: an agent without aggregated runs exists, with zeros and nulls", async (h) => {
   await h.worker.stop();
   await h.post("/v1/runs", aRun(1));
   const expected = {

@@ -111,9 +111,7 @@ Deno.test("delete a customer: spend in every grouping is as if the customer neve
   );
 });
 
-Deno.test("delete a customer: for older runs any number of label combinations is one day of spend", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a customer: for older runs any number of label combinations is one day of spend", async (archive) => {
   const team = await archive.addTeam("free");
   // As many as one step handles, and one more or less.
   const counts = [1, 29, 30, 31, 60, 61];
@@ -132,17 +130,16 @@ Deno.test("delete a customer: for older runs any number of label combinations is
   for (const count of counts) {
     const receipt = await deleteCustomer(archive, team, `c${count}`);
     assertEquals(sumsOf(receipt), [0, 0, 1, 0], `${count} combinations`);
-    await assertClean(temp.store);
+    await assertClean(archive.store);
   }
-  const remaining = await temp.keysBelow(["rollup", team.id]);
+  const remaining = await archive.keysBelow(["rollup", team.id]);
   assertEquals(new Set(remaining.map((key) => key[3])), new Set(["2026-11-21"]));
   assertEquals(sumsOf(await deleteCustomer(archive, team, "globex")), [0, 0, 1, 0]);
-  assertEquals(await temp.keysBelow(["rollup"]), []);
-  assertEquals(await temp.keysBelow(["removed_rollup"]), []);
+  assertEquals(await archive.keysBelow(["rollup"]), []);
+  assertEquals(await archive.keysBelow(["removed_rollup"]), []);
 });
 
-Deno.test("delete a customer: each row of a day's models is read about once, however many belong to the customer", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("delete a customer: each row of a day's models is read about once, however many belong to the customer", async (temp) => {
   let rows = 0;
   const reader = new Proxy(temp.store.reader, {
     get(target, name) {
@@ -177,9 +174,7 @@ Deno.test("delete a customer: each row of a day's models is read about once, how
   await assertClean(temp.store);
 });
 
-Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer's name", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a customer: 0, 1 and 250 runs, whatever the customer's name", async (archive) => {
   const team = await archive.addTeam("business");
   const names = { nobody: 0, one: 1, "a/b c?%&#ü": 1, ["😀".repeat(128)]: 1, many: 250 };
   let n = 0;
@@ -196,14 +191,12 @@ Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer's name", 
     assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [runs, runs, 0, 0]);
     assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [0, 0, 0, 0]);
   }
-  await assertClean(temp.store);
+  await assertClean(archive.store);
   assertEquals((await readRun(archive.runs, team, run(n), null, 1))?.events.length, 1);
-  assertEquals((await temp.keysBelow(["run_by", team.id, "customer"])).length, 1);
+  assertEquals((await archive.keysBelow(["run_by", team.id, "customer"])).length, 1);
 });
 
-Deno.test("delete a customer: the job waits for pending runs, then deletes them", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a customer: the job waits for pending runs, then deletes them", async (archive) => {
   const team = await archive.addTeam("business");
   for (let n = 0; n < 3; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   const { kind, job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
@@ -218,13 +211,11 @@ Deno.test("delete a customer: the job waits for pending runs, then deletes them"
   await archive.deleteAll();
   const done = await archive.deletions.get(team, job.id);
   assertEquals(done && [done.state, ...sumsOf(done)], ["done", 3, 3, 0, 0]);
-  assertEquals(await temp.keysBelow(keys.work("back")), []);
-  await assertClean(temp.store);
+  assertEquals(await archive.keysBelow(keys.work("back")), []);
+  await assertClean(archive.store);
 });
 
-Deno.test("delete a customer: runs stored after the request stay, and the job still ends", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a customer: runs stored after the request stay, and the job still ends", async (archive) => {
   const team = await archive.addTeam("business");
   for (let n = 0; n < 100; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.work();
@@ -240,12 +231,10 @@ Deno.test("delete a customer: runs stored after the request stay, and the job st
   for (let n = 100; n < next; n++) {
     assert(await readRun(archive.runs, team, run(n), null, 1), `run ${n} of ${next}`);
   }
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });
 
-Deno.test("delete a customer: an unreadable run is counted and kept, every other run is deleted", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a customer: an unreadable run is counted and kept, every other run is deleted", async (archive) => {
   const team = await archive.addTeam("business");
   for (let n = 0; n < 90; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.work();
@@ -253,15 +242,14 @@ Deno.test("delete a customer: an unreadable run is counted and kept, every other
     key: keys.closing(team.id, run(n)),
     value: Uint8Array.of(1, 0, 9, 9),
   }));
-  await temp.store.writer.commit({ sets });
+  await archive.store.writer.commit({ sets });
   assertEquals(sumsOf(await deleteCustomer(archive, team)), [88, 88, 0, 2]);
   const order = keys.runsBy(team.id, "customer", customerPart("acme"));
-  const { entries } = await readEntries(temp.store, order, ALL_ENTRIES, { limit: 9 });
+  const { entries } = await readEntries(archive.store, order, ALL_ENTRIES, { limit: 9 });
   assertEquals(entries.map(({ run }) => run), [run(3), run(60)]);
 });
 
-Deno.test("delete a customer: two processes on one job delete and count every run once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("delete a customer: two processes on one job delete and count every run once", async (temp) => {
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   for (let n = 0; n < 5; n++) await aRunNow(archive, team, n, { customerId: "acme" });

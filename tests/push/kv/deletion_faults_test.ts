@@ -8,7 +8,6 @@ import type { Fault } from "../../support/fakes/fault_kv.ts";
 import { aRunNow, MANY, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
 import { open, run } from "../../support/builders/stored_runs.ts";
 import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
-import { TempStore } from "../../support/harness/temp_store.ts";
 
 const FAULTS = ["throw", "commit then throw", "lost"] as const;
 
@@ -88,11 +87,9 @@ Deno.test("delete a customer: whichever commit fails in whichever way, the job e
   assertEquals([state, runs, events, days, failed], ["done", 10, 9 + MANY, 1, 0]);
 });
 
-Deno.test("delete a run: it stays deleted when its commit succeeds without an answer, before the worker sees the run", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a run: it stays deleted when its commit succeeds without an answer, before the worker sees the run", async (archive) => {
   const team = await archive.addTeam("free");
-  const { writer } = temp.store;
+  const { writer } = archive.store;
   await aRunNow(archive, team, 1);
   await archive.work();
   await open(archive.runs, 2, { customerId: "acme" }, team);
@@ -106,5 +103,5 @@ Deno.test("delete a run: it stays deleted when its commit succeeds without an an
   // A change of another run comes first: it reads the version of the roll-ups again.
   await aRunNow(archive, team, 3);
   await archive.work();
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });

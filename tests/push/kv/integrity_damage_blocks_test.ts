@@ -195,8 +195,7 @@ const DAMAGES: Damages = {
   },
 };
 
-Deno.test("verify: every kind of damage to entries that share rows is found", async (t) => {
-  await using h = await Harness.open();
+Harness.test("verify: every kind of damage to entries that share rows is found", async (h, t) => {
   await fillBlocks(h);
   await assertAllFound(h, t, DAMAGES);
 });

@@ -25,9 +25,7 @@ function longest(character: string, chars: number, n = 0): string {
 for (
   const [what, character] of [["four bytes", "\u{1f600}"], ["six in JSON", "\u0001"]] as const
 ) {
-  Deno.test(`roll-ups: names of maximum length, ${what} per character, are aggregated`, async () => {
-    await using temp = await TempStore.open();
-    const { store } = temp;
+  TempStore.test(`roll-ups: names of maximum length, ${what} per character, are aggregated`, async ({ store }) => {
     const runs = runsOf(store);
     const long = (n: number) => longest(character, LABEL_CHARS_MAX, n);
     const count = 20;
@@ -50,9 +48,7 @@ for (
   });
 }
 
-Deno.test("roll-ups: names just short enough for keys are aggregated", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("roll-ups: names just short enough for keys are aggregated", async ({ store }) => {
   const runs = runsOf(store);
   const count = 20;
   for (let n = 0; n < count; n++) {
@@ -68,8 +64,7 @@ Deno.test("roll-ups: names just short enough for keys are aggregated", async () 
   assertEquals(await assertSumsAddUp(store), count);
 });
 
-Deno.test("roll-ups: the runs of one team may need more rows than one commit holds", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("roll-ups: the runs of one team may need more rows than one commit holds", async (temp) => {
   const { store } = temp;
   const runs = runsOf(store);
   const count = 60;
@@ -85,9 +80,7 @@ Deno.test("roll-ups: the runs of one team may need more rows than one commit hol
   assertEquals(await assertSumsAddUp(store), count);
 });
 
-Deno.test("roll-ups: a team whose runs need many rows does not split the commits of another", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("roll-ups: a team whose runs need many rows does not split the commits of another", async ({ store }) => {
   const runs = runsOf(store);
   const pipeline = processingStoreOf(store);
   const other: Team = { ...TEAM, id: "other" as Team["id"] };

@@ -136,8 +136,7 @@ async function play(temp: TempStore, all: Steps, team: typeof TEAM): Promise<voi
   await assertSumsAddUp(process.store);
 }
 
-Deno.test("recent heads: any calls, faults, lost heads and restarts", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("recent heads: any calls, faults, lost heads and restarts", async (temp) => {
   let teams = 0;
   await fc.assert(
     fc.asyncProperty(

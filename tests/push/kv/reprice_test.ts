@@ -115,8 +115,7 @@ function expected(batchesOf: readonly number[]) {
 /** Many short runs and a few long ones. */
 const RUNS = Array.from({ length: 200 }, (_, n) => n % 30 === 7 ? 130 : 1 + n % 3);
 
-Deno.test("a job interrupted between any two steps resumes and gives the same result", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a job interrupted between any two steps resumes and gives the same result", async (temp) => {
   await fill(temp.store, RUNS);
   const id = await start(repricesOf(temp.store));
   let steps = 0;
@@ -138,8 +137,7 @@ Deno.test("a job interrupted between any two steps resumes and gives the same re
   assertEquals(await temp.keysBelow(keys.work("back")), []);
 });
 
-Deno.test("two processes on one job count every call once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("two processes on one job count every call once", async (temp) => {
   await fill(temp.store, RUNS);
   using other = await another(temp.path);
   const workers = [repricesOf(temp.store), repricesOf(other.store)] as const;
@@ -150,8 +148,7 @@ Deno.test("two processes on one job count every call once", async () => {
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
 });
 
-Deno.test("of equal requests to two processes one creates the job", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("of equal requests to two processes one creates the job", async (temp) => {
   using other = await another(temp.path);
   const stores = [repricesOf(temp.store), repricesOf(other.store)];
   const created = await Promise.all(
@@ -161,8 +158,7 @@ Deno.test("of equal requests to two processes one creates the job", async () => 
   assertEquals(created.filter(({ kind }) => kind === "stored").length, 1);
 });
 
-Deno.test("a concurrent dry run and real run each give their own exact sum", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a concurrent dry run and real run each give their own exact sum", async (temp) => {
   await fill(temp.store, RUNS);
   const reprices = repricesOf(temp.store);
   const dry = await start(reprices, true);
@@ -176,8 +172,7 @@ Deno.test("a concurrent dry run and real run each give their own exact sum", asy
   assertEquals(resultOf(await reprices.get(TEAM, real)), expected(RUNS));
 });
 
-Deno.test("an unreadable run is counted and skipped, and the job continues", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("an unreadable run is counted and skipped, and the job continues", async (temp) => {
   const batches = [1, 1, 60, 1];
   await fill(temp.store, batches);
   // One run is damaged from the start, one after the job's first step.
@@ -196,8 +191,7 @@ Deno.test("an unreadable run is counted and skipped, and the job continues", asy
   await assertRollupsAddUp(temp.store);
 });
 
-Deno.test("a job ends although the runs it visits constantly receive events", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a job ends although the runs it visits constantly receive events", async (temp) => {
   const runs = await fill(temp.store, Array.from({ length: 40 }, () => 1));
   const reprices = repricesOf(temp.store);
   const id = await start(reprices);
@@ -224,8 +218,7 @@ Deno.test("a job ends although the runs it visits constantly receive events", as
   await assertSumsAddUp(temp.store);
 });
 
-Deno.test("runs that start after the job began do not keep it from ending", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("runs that start after the job began do not keep it from ending", async (temp) => {
   const runs = await fill(temp.store, [1, 1]);
   const reprices = repricesOf(temp.store);
   const id = await start(reprices);
@@ -242,8 +235,7 @@ Deno.test("runs that start after the job began do not keep it from ending", asyn
   assertEquals((await reprices.get(TEAM, id))?.runs, 2);
 });
 
-Deno.test("calls of many providers are found, each run once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("calls of many providers are found, each run once", async (temp) => {
   const runs = runsOf(temp.store, OLD);
   const providers = Array.from({ length: 120 }, (_, n) => `provider-${n}-${"x".repeat(240)}`);
   for (const [n, provider] of providers.entries()) {
@@ -285,8 +277,7 @@ function countingLists(temp: TempStore) {
   return { counts, store: { ...temp.store, reader } as Store };
 }
 
-Deno.test("a job for a model with 300 names reads few of them per step, one at a time", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a job for a model with 300 names reads few of them per step, one at a time", async (temp) => {
   const runs = runsOf(temp.store, OLD);
   const count = 300;
   for (let n = 0; n < count; n += 20) {
@@ -314,9 +305,7 @@ Deno.test("a job for a model with 300 names reads few of them per step, one at a
   await assertSumsAddUp(temp.store);
 });
 
-Deno.test("reprice: a job uses a price that another instance has just stored", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("reprice: a job uses a price that another instance has just stored", async ({ store }) => {
   await fill(store, [1]);
   const [own, others] = [cardsOf(store), cardsOf(store)];
   // The card is cached without the price.

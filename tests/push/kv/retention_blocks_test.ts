@@ -40,8 +40,7 @@ function customerOrder(team: Team): Deno.KvKey {
   return keys.runsBy(team.id, "customer", customerPart("acme"));
 }
 
-Deno.test("sweep: of the runs that share a row, those before the cutoff expire and the others stay", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("sweep: of the runs that share a row, those before the cutoff expire and the others stay", async (temp) => {
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   await store(archive, team);
@@ -73,8 +72,7 @@ Deno.test("sweep: of the runs that share a row, those before the cutoff expire a
   }
 });
 
-Deno.test("sweep: a run that returns to its first expiry entry leaves the block of that entry", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("sweep: a run that returns to its first expiry entry leaves the block of that entry", async (temp) => {
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   const { nowMs: at, pipeline, runs } = archive;
@@ -91,8 +89,7 @@ Deno.test("sweep: a run that returns to its first expiry entry leaves the block 
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: an unreadable run does not keep the runs that share its row", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("sweep: an unreadable run does not keep the runs that share its row", async (temp) => {
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   await store(archive, team);
@@ -112,17 +109,15 @@ Deno.test("sweep: an unreadable run does not keep the runs that share its row", 
   for (const order of orders) assertEquals(await entriesOf(temp, order), [44]);
 });
 
-Deno.test("sweep: a damaged row of entries does not keep the sweep from ending", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("sweep: a damaged row of entries does not keep the sweep from ending", async (archive) => {
   const team = await archive.addTeam("free");
   await store(archive, team, 50);
   const prefix = keys.blocks(keys.expiryOrder(team.id, "payload"));
-  const [row] = await Array.fromAsync(temp.store.reader.list<Uint8Array>({ prefix }));
+  const [row] = await Array.fromAsync(archive.store.reader.list<Uint8Array>({ prefix }));
   assert(row !== undefined);
   // The first entry claims a position that the row cannot hold.
   const value = row.value.with(2, 0x80);
-  await temp.store.writer.commit({ sets: [{ key: row.key, value }] });
+  await archive.store.writer.commit({ sets: [{ key: row.key, value }] });
   // Only that position is due; then all runs are.
   archive.nowMs = NOON + 7 * DAY_MS;
   assertEquals(await archive.sweep(), EMPTY_SWEEP);
@@ -130,8 +125,7 @@ Deno.test("sweep: a damaged row of entries does not keep the sweep from ending",
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 50, events: 50 });
 });
 
-Deno.test("delete a run: the runs that share its rows stay, in whichever order they are deleted", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("delete a run: the runs that share its rows stay, in whichever order they are deleted", async (temp) => {
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   await store(archive, team, 12);
@@ -145,8 +139,7 @@ Deno.test("delete a run: the runs that share its rows stay, in whichever order t
   assertEquals(await temp.keysBelow(["block"]), []);
 });
 
-Deno.test("delete a customer: runs that share rows are deleted once, also by the next process", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("delete a customer: runs that share rows are deleted once, also by the next process", async (temp) => {
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < RUNS; n++) await aRunNow(archive, team, n, { customerId: "acme" });

@@ -63,8 +63,7 @@ function listOf(query: RunsQuery): string[] {
     .map(({ n }) => run(n));
 }
 
-Deno.test("run list: pages over blocks and single entries contain exactly the matching runs", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("run list: pages over blocks and single entries contain exactly the matching runs", async (temp) => {
   const { store } = temp;
   const runs = runsOf(store);
   await Promise.all([0, 1].map((n) => open(runs, n, fieldsOf(n))));
@@ -108,9 +107,7 @@ Deno.test("run list: pages over blocks and single entries contain exactly the ma
   );
 });
 
-Deno.test("run list: every name of a model is found, in blocks and in rows of single entries", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("run list: every name of a model is found, in blocks and in rows of single entries", async ({ store }) => {
   // The store sorts by UTF-8, a language runtime by UTF-16: the last two differ.
   const providers = [null, "a", "b", "c", "\uFFFD", "\u{1F600}"];
   for (const [n, provider] of providers.entries()) {

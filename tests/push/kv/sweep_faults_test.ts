@@ -31,8 +31,7 @@ async function sweepWith(ledger: OldLedger, fault: Fault, at: number): Promise<n
   return commits;
 }
 
-Deno.test("sweep: whichever of its commits fails in whichever way, the next sweep completes it, and all is exact", async () => {
-  await using undisturbed = await OldLedger.open();
+OldLedger.test("sweep: whichever of its commits fails in whichever way, the next sweep completes it, and all is exact", async (undisturbed) => {
   const commits = await sweepWith(undisturbed, "none", 0);
   assertEquals(await resultOf(undisturbed.retention), OLD_SWEPT);
   await assertClean(undisturbed.temp.store);

@@ -11,6 +11,7 @@ import { type Fault, faultKv } from "../fakes/fault_kv.ts";
 import { NOON } from "../harness/harness.ts";
 import { aCall, run } from "./stored_runs.ts";
 import { TempStore } from "../harness/temp_store.ts";
+import { fixture } from "../harness/fixture.ts";
 
 /** Batches of one run whose rows exceed one commit, with repriced calls. */
 export const MANY = 160;
@@ -41,6 +42,9 @@ export const OLD_SWEPT: SweepCounts = {
 
 /** An old ledger, open. */
 export class OldLedger implements AsyncDisposable {
+  /** Declares a test of a ledger with data that is due for removal. */
+  static readonly test = fixture(() => OldLedger.open());
+
   static #made: Promise<{ readonly file: Uint8Array; readonly team: Team }> | null = null;
   readonly retention: RetentionHarness;
 

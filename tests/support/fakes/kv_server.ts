@@ -6,6 +6,7 @@
  */
 import { KV_TOKEN } from "./kv_client.ts";
 import { EngineProcess, type KvDatabase, type KvEngine } from "./kv_engine_process.ts";
+import { fixture } from "../harness/fixture.ts";
 
 /** The fate of a stored commit's answer: sent, broken off, or an error. */
 export type CommitAnswer = "sent" | "lost" | "unavailable";
@@ -30,6 +31,9 @@ export interface KvServerOptions {
 
 /** A running server. Always `await using`. */
 export class KvServer implements AsyncDisposable {
+  /** Declares a test of databases on a shared KV. */
+  static readonly test = fixture(() => KvServer.start());
+
   readonly knobs: KvServerKnobs = {
     delayMs: 0,
     answer: () => "sent",

@@ -33,9 +33,13 @@ import { rateRow } from "../builders/cards.ts";
 import { finish, open, run, stagesOf, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { StoreProcess } from "./store_process.ts";
+import { overStore } from "./temp_store.ts";
 
 /** One process with rules, silences and checks. */
 export class AlertProcess extends StoreProcess {
+  /** Declares a test of a process with rules on an empty store. */
+  static readonly test = overStore<AlertProcess>((store) => new AlertProcess(store));
+
   readonly rules: ConfigStore<RuleSettings>;
   readonly silences: ConfigStore<SilenceSettings, SilencePut>;
   readonly rateCards: RateCardStore;

@@ -18,6 +18,7 @@ import type { Store } from "../../../kv/store.ts";
 import { NOON } from "./harness.ts";
 import { TempStore } from "./temp_store.ts";
 import { insertTeam } from "../builders/teams.ts";
+import { fixture } from "./fixture.ts";
 
 /** Result of a try that succeeds. */
 export const DELIVERED: SendResult = {
@@ -53,6 +54,9 @@ export type Receiver = (
 
 /** A team with channels, and any number of jobs. */
 export class DeliveriesHarness implements AsyncDisposable {
+  /** Declares a test of channels and their deliveries. */
+  static readonly test = fixture(() => DeliveriesHarness.open());
+
   nowMs = NOON;
   readonly sent: Sent[] = [];
   readonly log: string[] = [];

@@ -22,6 +22,7 @@ import { makeMemoryFolder } from "./memory_folder.ts";
 import { Route } from "./route.ts";
 import { type Database, INSTANCES, openDatabase } from "./test_kv.ts";
 import { insertTeam } from "../builders/teams.ts";
+import { fixture } from "./fixture.ts";
 
 export { type HarnessOptions, KEY };
 
@@ -60,6 +61,9 @@ export interface RequestOptions {
 
 /** One running service, of one or more instances. Always `await using`. */
 export class Harness implements AsyncDisposable {
+  /** Declares a test of a service on an empty file. */
+  static readonly test = fixture(() => Harness.open());
+
   /** The server's clock. */
   nowMs = NOON;
   /** True if the service reports its shutdown. */

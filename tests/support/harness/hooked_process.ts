@@ -10,11 +10,15 @@ import { aCall, assertSumsAddUp, run, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { StoreProcess } from "./store_process.ts";
 import { Gate } from "./worker_harness.ts";
+import { overStore } from "./temp_store.ts";
 
 export type Commit = (write: Write) => Promise<string | null>;
 
 /** One process with heads of its own, and hooks around its commits. */
 export class HookedProcess extends StoreProcess {
+  /** Declares a test of a process with hooks on an empty store. */
+  static readonly test = overStore<HookedProcess>((store) => HookedProcess.ready(store));
+
   /** Reads of runs' rows. */
   reads = 0;
   /** Replaces commits. */

@@ -13,6 +13,7 @@ import type { Store } from "../../../kv/store.ts";
 import { run, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
 import { StoreProcess } from "./store_process.ts";
+import { overStore } from "./temp_store.ts";
 
 /** Settings of an agent that is expected each hour, with 10 minutes of grace. */
 export const HOURLY: MonitorSettings = {
@@ -29,6 +30,9 @@ export const MINUTE = 60_000, HOUR = 3_600_000;
 
 /** One process with monitors. */
 export class MonitorProcess extends StoreProcess {
+  /** Declares a test of a process with monitors on an empty store. */
+  static readonly test = overStore<MonitorProcess>((store) => new MonitorProcess(store));
+
   readonly monitors: MonitorStore;
   readonly looks: WorkHandler;
   readonly agents: AgentStore;

@@ -14,12 +14,16 @@ import { NOON } from "./harness.ts";
 import { SENDER, SmtpSink } from "../fakes/smtp.ts";
 import { TempStore } from "./temp_store.ts";
 import { insertTeam } from "../builders/teams.ts";
+import { fixture } from "./fixture.ts";
 
 /** The month of {@link NOON}. */
 export const MONTH = "2026-11";
 
 /** A team on the free plan with an owner, a mail server, and any number of work loops. */
 export class NoticesHarness implements AsyncDisposable {
+  /** Declares a test of quota notices. */
+  static readonly test = fixture(() => NoticesHarness.open());
+
   nowMs = NOON;
   readonly log: string[] = [];
   team!: Team;

@@ -1,4 +1,5 @@
 /** The operator of a service under test. */
+import { fixture } from "./fixture.ts";
 import { type Answer, Harness, type HarnessOptions } from "./harness.ts";
 
 /** The operator's key. */
@@ -8,6 +9,9 @@ export const OPERATOR_KEY = `opk_eu_${"0f".repeat(16)}`;
 export function openWithOperator(options: HarnessOptions = {}): Promise<Harness> {
   return Harness.open({ ...options, operatorKey: OPERATOR_KEY });
 }
+
+/** Declares tests of a service that has an operator. */
+export const operator = { test: fixture(() => openWithOperator()) };
 
 /** Sends a call as the operator. */
 export function operate(h: Harness, method: string, path: string, body?: unknown): Promise<Answer> {

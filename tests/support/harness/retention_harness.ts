@@ -23,7 +23,7 @@ import type { Store } from "../../../kv/store.ts";
 import { aCall } from "../builders/stored_runs.ts";
 import { ONE_STEP, workOnce } from "./jobs.ts";
 import { StoreProcess } from "./store_process.ts";
-import { noise } from "./temp_store.ts";
+import { noise, overStore } from "./temp_store.ts";
 import { insertTeam } from "../builders/teams.ts";
 
 export const HOUR_MS = 3_600_000;
@@ -31,6 +31,9 @@ export const DAY_MS = 24 * HOUR_MS;
 
 /** One process with jobs on old runs. */
 export class RetentionHarness extends StoreProcess {
+  /** Declares a test of sweeps and deletions on an empty store. */
+  static readonly test = overStore<RetentionHarness>((store) => new RetentionHarness(store));
+
   /** The monotonic clock. */
   processMs = 0;
   readonly sweeps: SweepStore;

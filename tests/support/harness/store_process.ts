@@ -75,4 +75,9 @@ export class StoreProcess {
   async values(prefix: Deno.KvKey): Promise<unknown[]> {
     return await Array.fromAsync(this.store.reader.list({ prefix }), ({ value }) => value);
   }
+
+  /** Returns all keys below a prefix. */
+  async keysBelow(prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
+    return await Array.fromAsync(this.store.reader.list({ prefix }), ({ key }) => key);
+  }
 }

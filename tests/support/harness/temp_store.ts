@@ -5,9 +5,13 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
+import { fixture } from "./fixture.ts";
 
 /** An open store. Always `await using`. */
 export class TempStore implements AsyncDisposable {
+  /** Declares a test of an empty store. */
+  static readonly test = fixture(() => TempStore.open());
+
   readonly path: string;
   readonly folder: string;
   #store: OpenStore;
@@ -54,6 +58,12 @@ export class TempStore implements AsyncDisposable {
     await this.#store.close();
     await Deno.remove(this.folder, { recursive: true });
   }
+}
+
+/** Returns the declaration of tests of what `make` returns over an empty store. */
+export function overStore<P>(make: (store: OpenStore) => P | Promise<P>) {
+  return (name: string, body: (process: P) => void | Promise<void>): void =>
+    TempStore.test(name, async ({ store }) => await body(await make(store)));
 }
 
 /** Returns ASCII text that compresses as badly as JSON text can, the same for the same seed. */

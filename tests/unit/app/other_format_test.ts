@@ -10,8 +10,7 @@ import { KvServer } from "../../support/fakes/kv_server.ts";
 /** Milliseconds within which each instance notices: five renewals of the holder's lease. */
 const NOTICED_MS_MAX = 5 * 4_000;
 
-Deno.test("format: each running instance refuses calls and stops its jobs when a newer version changes the format", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("format: each running instance refuses calls and stops its jobs when a newer version changes the format", async (kv) => {
   const start = async () => {
     const refused = Promise.withResolvers<Error>();
     let count = 0;

@@ -34,8 +34,7 @@ function finalRuns(rows: readonly Deno.KvKey[]): number {
   return rows.filter((key) => key[0] === "run" && key.at(-1) === "summary").length;
 }
 
-Deno.test("work: it ends when a backlog is done, and all that was due", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("work: it ends when a backlog is done, and all that was due", async (kv) => {
   await using front = await start(kv, { isIdle: true, sweeps: false });
   await close(front, 300);
   assertEquals(finalRuns(await keysOf(front)), 0);
@@ -58,8 +57,7 @@ Deno.test("work: it ends when a backlog is done, and all that was due", async ()
   for (const [family] of due) assert(families.has(family), String(family));
 });
 
-Deno.test("work: it ends when the night is swept and the usage of a team is looked at", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("work: it ends when the night is swept and the usage of a team is looked at", async (kv) => {
   await using front = await start(kv, { isIdle: true, sweeps: false });
   for (let n = 0; n < 10; n++) await insertTeam(front.store, "free", `Team ${n}`);
   const value = Date.now() - 86_400_000;
@@ -83,8 +81,7 @@ Deno.test("work: it ends when the night is swept and the usage of a team is look
   kv.knobs.delayMs = 0;
 });
 
-Deno.test("work: it ends while another instance holds the lease, and leaves the work to it", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("work: it ends while another instance holds the lease, and leaves the work to it", async (kv) => {
   await using holder = await start(kv);
   await holder.service.workFor(LONG_MS);
   await using other = await start(kv, { timers: hurried(100) });
@@ -97,8 +94,7 @@ Deno.test("work: it ends while another instance holds the lease, and leaves the 
   assert(kv.counts.reads - reads < 13 + ms / 20, "it looked for work");
 });
 
-Deno.test("work: it ends in time while the store does not answer, and when the jobs stop", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("work: it ends in time while the store does not answer, and when the jobs stop", async (kv) => {
   await using instance = await start(kv, { timers: hurried(100) });
   kv.knobs.delayMs = 1_000;
   await close(instance, 1).catch(() => {});
@@ -110,8 +106,7 @@ Deno.test("work: it ends in time while the store does not answer, and when the j
   await work;
 });
 
-Deno.test("work: an idle instance reads at most twelve times a second", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("work: an idle instance reads at most twelve times a second", async (kv) => {
   await using instance = await start(kv);
   await instance.service.workFor(LONG_MS);
   const [reads, startMs] = [kv.counts.reads, performance.now()];

@@ -57,8 +57,7 @@ for (const shell of ["bash", "zsh"]) {
   });
 }
 
-Deno.test("the commands of the document on monitors create one, and change it", async () => {
-  await using h = await Harness.open();
+Harness.test("the commands of the document on monitors create one, and change it", async (h) => {
   const { code, output } = await paste(h, examplesOf("docs/MONITORS.md"));
   assertEquals(code, 0, output);
   const { runs } = (await h.getSettled("/v1/runs?agent=report")).json;
@@ -129,8 +128,7 @@ Deno.test("the commands of the document on alerts send a test, failures and an e
   assert((await next()).includes('"type":"channel.test"'));
 });
 
-Deno.test("the commands of the document on checks, pasted as one, show a failing one", async () => {
-  await using h = await Harness.open();
+Harness.test("the commands of the document on checks, pasted as one, show a failing one", async (h) => {
   const { code, output } = await paste(h, examplesOf("docs/CHECKS.md"));
   assertEquals(code, 0, output);
   const answers = output.trim().split("\n").filter((line) => line !== "OK").map((line) =>
@@ -145,8 +143,7 @@ Deno.test("the commands of the document on checks, pasted as one, show a failing
   assertEquals([answers.length, dryRun.runs, dryRun.fail], [5, 1, 1]);
 });
 
-Deno.test("the commands of the document on budgets block, let a shell ask, pause and go on", async () => {
-  await using h = await Harness.open();
+Harness.test("the commands of the document on budgets block, let a shell ask, pause and go on", async (h) => {
   const [budget = "", spend = "", shell = "", pauses = ""] = examplesOf("docs/BUDGETS.md");
   const [variables = ""] = budget.split("\n");
   const run = async (block: string) => {
@@ -168,8 +165,7 @@ Deno.test("the commands of the document on budgets block, let a shell ask, pause
   assertEquals((await h.get("/v1/guard/check?agent=triage")).status, 200);
 });
 
-Deno.test("the commands of the documents on spend and on prices show both", async () => {
-  await using h = await Harness.open();
+Harness.test("the commands of the documents on spend and on prices show both", async (h) => {
   const model = { model: "gpt-4o", input_tokens: 1_000_000, output_tokens: 0 };
   await h.post("/v1/heartbeats", { agent: "research", customer_id: "acme", ...model });
   await h.worker.idle();

@@ -11,8 +11,7 @@ import { NOON } from "../../support/harness/harness.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
-Deno.test("deliveries: joined messages of a channel that becomes a webhook are sent one by one", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: joined messages of a channel that becomes a webhook are sent one by one", async (h) => {
   await h.put("ops", "slack");
   h.receivers.set("ops", () => FAILED);
   await h.add(
@@ -32,8 +31,7 @@ Deno.test("deliveries: joined messages of a channel that becomes a webhook are s
   assertEquals([await h.states(), await h.waiting()], [{ delivered: 3 }, [0, 0]]);
 });
 
-Deno.test("deliveries: many joined messages end when their channel is deleted", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: many joined messages end when their channel is deleted", async (h) => {
   await h.put("chat", "slack");
   h.receivers.set("chat", () => FAILED);
   const job = h.job();
@@ -54,8 +52,7 @@ Deno.test("deliveries: many joined messages end when their channel is deleted", 
   assertEquals([await h.states(), await h.waiting()], [{ cancelled: 900 }, [0, 0]]);
 });
 
-Deno.test("deliveries: messages that wait for earlier ones hide no others", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: messages that wait for earlier ones hide no others", async (h) => {
   await h.put("ops");
   const retrying = { state: "retrying", attempts: 4, nextAt: NOON + HOUR } as const;
   const opened = Array.from({ length: 12 }, (_, n) => h.delivery("ops", `inc_${n}`));
@@ -71,8 +68,7 @@ Deno.test("deliveries: messages that wait for earlier ones hide no others", asyn
   assertEquals([await h.states(), await h.waiting()], [{ delivered: 25 }, [0, 0]]);
 });
 
-Deno.test("deliveries: messages of one incident that a user sends again are all sent", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: messages of one incident that a user sends again are all sent", async (h) => {
   await h.put("chat", "slack");
   const job = h.job();
   const opened = await h.send("chat", "inc_1", "incident.opened", "slack");
@@ -90,8 +86,7 @@ Deno.test("deliveries: messages of one incident that a user sends again are all 
   assertEquals([await h.states(), await h.waiting()], [{ delivered: 2 }, [0, 0]]);
 });
 
-Deno.test("channels: a broken channel is no trouble any more once it is disabled", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("channels: a broken channel is no trouble any more once it is disabled", async (h) => {
   await h.put("ops");
   h.receivers.set("ops", () => ({ ...FAILED, verdict: "gone" }));
   const job = h.job();
@@ -104,8 +99,7 @@ Deno.test("channels: a broken channel is no trouble any more once it is disabled
   assertEquals(await troubles(), []);
 });
 
-Deno.test("deliveries: a try that is under way while some of its messages are removed ends for the others", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a try that is under way while some of its messages are removed ends for the others", async (h) => {
   await h.put("chat", "slack");
   const deliveries = Array.from(
     { length: 20 },

@@ -37,8 +37,7 @@ class Silent {
   }
 }
 
-Deno.test("deliveries: a team with slow receivers leaves slots to other teams", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a team with slow receivers leaves slots to other teams", async (h) => {
   const silent = new Silent();
   for (let n = 0; n < 12; n++) {
     await h.put(`slow-${n}`);
@@ -58,8 +57,7 @@ Deno.test("deliveries: a team with slow receivers leaves slots to other teams", 
   assertEquals(await h.states(), { delivered: 13 });
 });
 
-Deno.test("deliveries: slow receivers of many teams share half of the slots", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: slow receivers of many teams share half of the slots", async (h) => {
   const silent = new Silent();
   const teams: Team[] = [];
   for (let n = 0; n < 20; n++) teams.push(await insertTeam(h.store, "free", `Team ${n}`));
@@ -110,8 +108,7 @@ function counting(store: Store): { readonly store: Store; rows: number } {
   return Object.assign(counted, { store: { ...store, reader } });
 }
 
-Deno.test("deliveries: a long queue of a dead channel costs a try a minute and few reads", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a long queue of a dead channel costs a try a minute and few reads", async (h) => {
   const counted = counting(h.store);
   await h.put("dead");
   await h.put("chat", "slack");

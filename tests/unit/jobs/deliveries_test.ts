@@ -7,8 +7,7 @@ import { NOON } from "../../support/harness/harness.ts";
 
 const [SECOND, HOUR, DAY] = [1_000, 3_600_000, 86_400_000];
 
-Deno.test("deliveries: a webhook gets each message at once, in order, and once", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a webhook gets each message at once, in order, and once", async (h) => {
   await h.put("ops");
   const job = h.job();
   const ids = [await h.send("ops", "inc_1"), await h.send("ops", "inc_2")];
@@ -27,8 +26,7 @@ Deno.test("deliveries: a webhook gets each message at once, in order, and once",
   ]);
 });
 
-Deno.test("deliveries: 75 hours of retries with one id, then dead", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: 75 hours of retries with one id, then dead", async (h) => {
   await h.put("ops");
   h.receivers.set("ops", () => FAILED);
   const job = h.job();
@@ -65,8 +63,7 @@ Deno.test("deliveries: the owner gets one mail when the last default channel bre
   }
 });
 
-Deno.test("deliveries: resolved waits until opened is delivered or dead; other incidents pass", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: resolved waits until opened is delivered or dead; other incidents pass", async (h) => {
   await h.put("ops");
   h.receivers.set(
     "ops",
@@ -86,8 +83,7 @@ Deno.test("deliveries: resolved waits until opened is delivered or dead; other i
   assertEquals(await h.waiting(), [0, 0]);
 });
 
-Deno.test("deliveries: chat gets all that is queued in one message, one a second", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: chat gets all that is queued in one message, one a second", async (h) => {
   await h.put("chat", "slack");
   const deliveries = Array.from(
     { length: 45 },
@@ -103,8 +99,7 @@ Deno.test("deliveries: chat gets all that is queued in one message, one a second
   assertEquals(await h.states(), { delivered: 45 });
 });
 
-Deno.test("deliveries: messages of one try are tried again together, with one id", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: messages of one try are tried again together, with one id", async (h) => {
   await h.put("mail", "email", { host: "mail" } as never);
   h.receivers.set("mail", () => FAILED);
   const some = Array.from(
@@ -128,8 +123,7 @@ Deno.test("deliveries: messages of one try are tried again together, with one id
   assertEquals(await h.states(), { delivered: 4 });
 });
 
-Deno.test("deliveries: an incident that is over before its message is sent is told from open to end", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: an incident that is over before its message is sent is told from open to end", async (h) => {
   await h.put("chat", "mattermost");
   const opened = h.delivery("chat", "inc_1", "incident.opened", "mattermost");
   await h.add([
@@ -144,8 +138,7 @@ Deno.test("deliveries: an incident that is over before its message is sent is to
   assertEquals([await h.states(), await h.waiting()], [{ delivered: 3 }, [0, 0]]);
 });
 
-Deno.test("deliveries: a channel that is deleted or disabled under way sends nothing more", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a channel that is deleted or disabled under way sends nothing more", async (h) => {
   for (const slug of ["gone", "off"]) {
     await h.put(slug);
     h.receivers.set(slug, () => FAILED);
@@ -167,8 +160,7 @@ Deno.test("deliveries: a channel that is deleted or disabled under way sends not
   assertEquals(await h.health("gone"), null);
 });
 
-Deno.test("deliveries: a broken channel keeps its messages for 5 days", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a broken channel keeps its messages for 5 days", async (h) => {
   await h.put("chat", "slack");
   h.receivers.set("chat", () => ({ ...FAILED, verdict: "gone", status: 404, error: "HTTP 404" }));
   const job = h.job();
@@ -191,8 +183,7 @@ Deno.test("deliveries: a broken channel keeps its messages for 5 days", async ()
   ]);
 });
 
-Deno.test("deliveries: without the key messages wait, and are sent once it is back", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: without the key messages wait, and are sent once it is back", async (h) => {
   await h.put("ops");
   h.hasKey = false;
   const job = h.job();
@@ -204,8 +195,7 @@ Deno.test("deliveries: without the key messages wait, and are sent once it is ba
   assertEquals([h.sent.length, (await h.health("ops"))?.state], [1, "ok"]);
 });
 
-Deno.test("deliveries: a receiver's wait pauses the channel", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a receiver's wait pauses the channel", async (h) => {
   await h.put("ops");
   h.receivers.set("ops", () => ({ ...FAILED, status: 429, retryAfterMs: 30 * SECOND }));
   const job = h.job();

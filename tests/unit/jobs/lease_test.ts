@@ -36,8 +36,7 @@ function leaseOf({ store }: TempStore): LeaseStore {
   });
 }
 
-Deno.test("lease: one of several instances holds it; when it stops, another takes it at once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("lease: one of several instances holds it; when it stops, another takes it at once", async (temp) => {
   const instances = [1, 2, 3].map(() => new Instance(leaseOf(temp), LONG));
   const first = await Promise.race(instances.map(async (one) => (await one.begins(), one)));
   assertEquals(instances.filter(({ lease }) => lease.isHeld), [first]);
@@ -50,8 +49,7 @@ Deno.test("lease: one of several instances holds it; when it stops, another take
   for (const { lease } of others) await lease.stop();
 });
 
-Deno.test("lease: a holder that cannot renew stops in time, and another takes over after that", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("lease: a holder that cannot renew stops in time, and another takes over after that", async (temp) => {
   const store = leaseOf(temp);
   let isCut = false;
   const fail = () => Promise.reject(new StorageUnavailable("cut off"));
@@ -82,8 +80,7 @@ Deno.test("lease: a holder that cannot renew stops in time, and another takes ov
   assertEquals(await store.version(), null);
 });
 
-Deno.test("lease: a lease that was stored without an answer belongs to its instance at once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("lease: a lease that was stored without an answer belongs to its instance at once", async (temp) => {
   const mine = leaseOf(temp);
   // Its answer is lost.
   const lost = await mine.take(null);
@@ -94,8 +91,7 @@ Deno.test("lease: a lease that was stored without an answer belongs to its insta
   assertEquals([await other.version(), await other.take(null)], [version, null]);
 });
 
-Deno.test("lease: a turn begins again if the lease ended while it was being renewed", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("lease: a turn begins again if the lease ended while it was being renewed", async (temp) => {
   const store = leaseOf(temp);
   let renewal = Promise.resolve();
   const instance = new Instance({

@@ -11,8 +11,7 @@ import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
-Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async (b) => {
   const loop = b.loop();
   const runChecks = async () => {
     await b.check(loop);
@@ -41,8 +40,7 @@ Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly
   assertEquals(await b.states(), [[80, "sent"], [100, "sent"]]);
 });
 
-Deno.test("notices: each month has its own, and the last events of a month still count", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: each month has its own, and the last events of a month still count", async (b) => {
   b.nowMs = Date.UTC(2027, 0, 1) - 1;
   await b.count(80_000, "2026-12");
   await b.check();
@@ -57,8 +55,7 @@ Deno.test("notices: each month has its own, and the last events of a month still
   assertEquals(b.subjects.filter((subject) => subject.includes("2027-01")).length, 1);
 });
 
-Deno.test("notices: concurrent loops send one e-mail per notice", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: concurrent loops send one e-mail per notice", async (b) => {
   await b.count(100_000);
   for (let turn = 0; turn < 3; turn++) {
     const loops = Array.from({ length: 6 }, () => b.loop());
@@ -67,8 +64,7 @@ Deno.test("notices: concurrent loops send one e-mail per notice", async () => {
   assertEquals(b.subjects, ["100 % of its events for 2026-11", "80 % of its events for 2026-11"]);
 });
 
-Deno.test("notices: a refused notice is sent exactly once when the mail server accepts it", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: a refused notice is sent exactly once when the mail server accepts it", async (b) => {
   await b.count(80_000);
   b.sink.behaviour = "refuse text";
   await b.check();
@@ -81,8 +77,7 @@ Deno.test("notices: a refused notice is sent exactly once when the mail server a
   assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
 });
 
-Deno.test("notices: a notice that was being sent when its process died becomes unknown; one not yet started is sent", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: a notice that was being sent when its process died becomes unknown; one not yet started is sent", async (b) => {
   const { id: team, name: teamName } = b.team;
   for (const [percent, state] of [[80, "sending"], [100, "pending"]] as const) {
     const facts = { teamName, month: MONTH, percent, used: 1, included: 1 };
@@ -99,8 +94,7 @@ Deno.test("notices: a notice that was being sent when its process died becomes u
   assertEquals(b.subjects, ["100 % of its events for 2026-11"]);
 });
 
-Deno.test("notices: no e-mail is sent unless its mark could be stored", async () => {
-  await using b = await NoticesHarness.open();
+NoticesHarness.test("notices: no e-mail is sent unless its mark could be stored", async (b) => {
   await b.count(80_000);
   const { writer } = b.store;
   const commit: typeof writer.commit = (write) => {
@@ -129,9 +123,7 @@ Deno.test("notices: a missing mail server or owner is logged in one line, only o
   }
 });
 
-Deno.test("notices: the first team gets the owner's address, also later, and keeps it", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("notices: the first team gets the owner's address, also later, and keeps it", async ({ store }) => {
   const environment = { now: () => NOON, random: (bytes: number) => new Uint8Array(bytes) };
   const region = "eu";
   const start = async (ownerEmail: string | null) => {

@@ -34,8 +34,7 @@ async function assertYoung({ retention, team }: OldLedger): Promise<void> {
   }
 }
 
-Deno.test("sweep clock: a clock 45 days ahead at start removes data at most 36 hours too early", async () => {
-  await using ledger = await OldLedger.open();
+OldLedger.test("sweep clock: a clock 45 days ahead at start removes data at most 36 hours too early", async (ledger) => {
   const { retention } = ledger;
   retention.nowMs = NOON + WRONG_MS;
   const job = retention.job();
@@ -61,8 +60,7 @@ Deno.test("sweep clock: a clock 45 days ahead at start removes data at most 36 h
   await assertYoung(ledger);
 });
 
-Deno.test("sweep clock: a clock that jumps ahead while the service runs has no effect before 20 hours of process time", async () => {
-  await using ledger = await OldLedger.open();
+OldLedger.test("sweep clock: a clock that jumps ahead while the service runs has no effect before 20 hours of process time", async (ledger) => {
   const { retention } = ledger;
   const job = retention.job();
   assertEquals((await job.sweepIfDue())?.clockAt, NOON);
@@ -83,8 +81,7 @@ Deno.test("sweep clock: a clock that jumps ahead while the service runs has no e
   }
 });
 
-Deno.test("sweep clock: two processes with the same wrong clock advance it once", async () => {
-  await using ledger = await OldLedger.open();
+OldLedger.test("sweep clock: two processes with the same wrong clock advance it once", async (ledger) => {
   await using other = await openOldLedger(ledger.temp.path);
   const both = [ledger.retention, other.archive];
   for (const each of both) each.nowMs = NOON + WRONG_MS;
@@ -102,8 +99,7 @@ Deno.test("sweep clock: two processes with the same wrong clock advance it once"
   await assertYoung(ledger);
 });
 
-Deno.test("sweep clock: a process that starts after another one advanced it does not repeat that the next night", async () => {
-  await using ledger = await OldLedger.open();
+OldLedger.test("sweep clock: a process that starts after another one advanced it does not repeat that the next night", async (ledger) => {
   await using other = await openOldLedger(ledger.temp.path);
   for (const each of [ledger.retention, other.archive]) each.nowMs = NOON + WRONG_MS;
   await ledger.retention.job().sweepIfDue();
@@ -115,9 +111,7 @@ Deno.test("sweep clock: a process that starts after another one advanced it does
   assertEquals(await clockOf(ledger.retention), NOON + DAY_MS / 2);
 });
 
-Deno.test("sweep clock: after a long absence it catches up night by night, and is never ahead", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention } = ledger;
+OldLedger.test("sweep clock: after a long absence it catches up night by night, and is never ahead", async ({ retention }) => {
   retention.nowMs = NOON + 7 * DAY_MS;
   const job = retention.job();
   const behind: number[] = [];
@@ -133,8 +127,7 @@ Deno.test("sweep clock: after a long absence it catches up night by night, and i
   assertEquals(behind.slice(1), behind.slice(0, -1).map((hours) => Math.max(0, hours - 12)));
 });
 
-Deno.test("sweep clock: an interrupted sweep resumes with its own time and does not advance the clock again", async () => {
-  await using ledger = await OldLedger.open();
+OldLedger.test("sweep clock: an interrupted sweep resumes with its own time and does not advance the clock again", async (ledger) => {
   const { retention, temp } = ledger;
   retention.nowMs = NOON + WRONG_MS;
   // A step takes longer than a look.
@@ -148,9 +141,7 @@ Deno.test("sweep clock: an interrupted sweep resumes with its own time and does 
   await assertYoung(ledger);
 });
 
-Deno.test("sweep clock: a clock set back removes nothing, and has no effect afterwards", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention } = ledger;
+OldLedger.test("sweep clock: a clock set back removes nothing, and has no effect afterwards", async ({ retention }) => {
   retention.nowMs = NOON - WRONG_MS;
   const job = retention.job();
   assertEquals(await job.sweepIfDue(), null);
@@ -166,9 +157,7 @@ Deno.test("sweep clock: a clock set back removes nothing, and has no effect afte
   assertEquals(forward?.clockAt, NOON - DAY_MS);
 });
 
-Deno.test("sweep clock: a ledger without one gets one and loses nothing, even with a wrong clock at the first start", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention, temp, team } = ledger;
+OldLedger.test("sweep clock: a ledger without one gets one and loses nothing, even with a wrong clock at the first start", async ({ retention, temp, team }) => {
   await temp.store.writer.commit({ deletes: [["sweep_clock"]] });
   retention.nowMs = NOON + WRONG_MS;
   const first = retention.job();
@@ -192,9 +181,7 @@ Deno.test("sweep clock: a ledger without one gets one and loses nothing, even wi
   assert(await readRun(retention.runs, team, run(117), null, 9) !== null);
 });
 
-Deno.test("sweep clock: a manual sweep uses the machine's clock, and later sweeps continue from there", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention, team } = ledger;
+OldLedger.test("sweep clock: a manual sweep uses the machine's clock, and later sweeps continue from there", async ({ retention, team }) => {
   retention.nowMs = NOON + WRONG_MS;
   const report = await retention.job().sweepNow();
   assertEquals(report?.clockAt, retention.nowMs);

@@ -29,9 +29,7 @@ function loggedReports({ log }: RetentionHarness): SweepReport[] {
   return log.map((line) => JSON.parse(line).sweep);
 }
 
-Deno.test("sweep job: a night is swept once, with its progress and its report", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention } = ledger;
+OldLedger.test("sweep job: a night is swept once, with its progress and its report", async ({ retention }) => {
   // Each step takes four seconds.
   const job = retention.job(stepping(retention.sweeps, () => {
     retention.nowMs += 4_000;
@@ -68,9 +66,7 @@ Deno.test("sweep job: a night is swept once, with its progress and its report", 
   ]);
 });
 
-Deno.test("sweep job: a sweep logs what it removed, and nothing if it removed nothing", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention } = ledger;
+OldLedger.test("sweep job: a sweep logs what it removed, and nothing if it removed nothing", async ({ retention }) => {
   assert(await retention.job(undefined, true).sweepIfDue() !== null);
   assertEquals(loggedReports(retention).at(-1)?.counts, OLD_SWEPT);
   const before = retention.log.length;
@@ -83,16 +79,14 @@ Deno.test("sweep job: a sweep logs what it removed, and nothing if it removed no
   }
 });
 
-Deno.test("sweep job: of several processes that start together one sweeps", async () => {
-  await using ledger = await OldLedger.open();
+OldLedger.test("sweep job: of several processes that start together one sweeps", async (ledger) => {
   await using other = await openOldLedger(ledger.temp.path);
   const all = [ledger.retention, new RetentionHarness(ledger.temp.store), other.archive];
   const reports = await Promise.all(all.map((each) => each.job().sweepIfDue()));
   assertEquals(reports.flatMap((report) => report?.counts ?? []), [OLD_SWEPT]);
 });
 
-Deno.test("sweep job: a silent process is taken over, and counts nothing when it resumes", async () => {
-  await using ledger = await OldLedger.open();
+OldLedger.test("sweep job: a silent process is taken over, and counts nothing when it resumes", async (ledger) => {
   const { retention: silent, temp } = ledger;
   const second = new RetentionHarness(temp.store);
   const gate = new Gate();
@@ -116,9 +110,7 @@ Deno.test("sweep job: a silent process is taken over, and counts nothing when it
   assertEquals(await strayRows(temp.store), []);
 });
 
-Deno.test("sweep job: a look ends after some steps, and the next process does the remaining work", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention, temp } = ledger;
+OldLedger.test("sweep job: a look ends after some steps, and the next process does the remaining work", async ({ retention, temp }) => {
   let steps = 0;
   const job = retention.job(stepping(retention.sweeps, () => {
     steps++;
@@ -138,9 +130,7 @@ Deno.test("sweep job: a look ends after some steps, and the next process does th
   assertEquals(await job.look(), false, "it goes on with a night of another process");
 });
 
-Deno.test("sweep job: the work queue finishes an interrupted delete", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention, team, temp } = ledger;
+OldLedger.test("sweep job: the work queue finishes an interrupted delete", async ({ retention, team, temp }) => {
   let commits = 0;
   await using killed = await openOldLedger(temp.path, () => ++commits === 2 ? "throw" : "none");
   await killed.archive.deletions.deleteRun(team, run(14), "key").catch(() => null);
@@ -198,8 +188,7 @@ Deno.test("sweep job: it starts with the current night, then runs at exactly 02:
   ]);
 });
 
-Deno.test("sweep job: the loop of the work queue sweeps without a row, also after failures of the store", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("sweep job: the loop of the work queue sweeps without a row, also after failures of the store", async (temp) => {
   let nowMs = NOON;
   const store = new FakeSweeps(1);
   store.failures = 1;
@@ -224,8 +213,7 @@ Deno.test("sweep job: the loop of the work queue sweeps without a row, also afte
   assertStringIncludes(log.join(), "Work of kind sweep was postponed");
 });
 
-Deno.test("sweep job: the reports of the last 60 nights are kept", async () => {
-  await using ledger = await OldLedger.open();
+OldLedger.test("sweep job: the reports of the last 60 nights are kept", async (ledger) => {
   const { retention } = ledger;
   for (let night = 0; night < 63; night++, retention.nowMs += DAY_MS) {
     await retention.job().sweepIfDue();

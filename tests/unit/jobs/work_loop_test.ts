@@ -88,8 +88,7 @@ function rowsOf(temp: TempStore): Promise<Deno.KvKey[]> {
   return temp.keysBelow(keys.work());
 }
 
-Deno.test("work: a row is looked at once it is due and all calls before it are summarized", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: a row is looked at once it is due and all calls before it are summarized", async (temp) => {
   await using shop = new LoopHarness(temp.store, { nowMs: NOON });
   await file(temp.store, [{ name: "b", at: NOON + 1 }, { name: "a", at: NOON }]);
   await shop.at(NOON + 1_999);
@@ -109,8 +108,7 @@ Deno.test("work: a row is looked at once it is due and all calls before it are s
   assertEquals(busy.names(), ["b", "c"]);
 });
 
-Deno.test("work: a look that fails is postponed alone, longer each time, and logged once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: a look that fails is postponed alone, longer each time, and logged once", async (temp) => {
   await using shop = new LoopHarness(temp.store, { nowMs: NOON });
   shop.faulty.add("bad");
   await file(temp.store, ["a", "bad", "c", "d"].map((name) => ({ name })));
@@ -133,8 +131,7 @@ Deno.test("work: a look that fails is postponed alone, longer each time, and log
   assertEquals(await rowsOf(temp), []);
 });
 
-Deno.test("work: 10,000 rows of one team delay another team by one turn at most", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: 10,000 rows of one team delay another team by one turn at most", async (temp) => {
   const many = Array.from({ length: 10_000 }, (_, n) => ({ name: `n${n}`, at: NOON + n }));
   await file(temp.store, [...many, { team: OTHER, name: "other", at: NOON + 20_000 }]);
   await using shop = new LoopHarness(temp.store, { nowMs: NOON + MINUTE });
@@ -146,8 +143,7 @@ Deno.test("work: 10,000 rows of one team delay another team by one turn at most"
   assert(limit <= 500, `${limit} rows in one look`);
 });
 
-Deno.test("work: an absence is known after a restart, and nothing is written while no row waits", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: an absence is known after a restart, and nothing is written while no row waits", async (temp) => {
   const world = { nowMs: NOON };
   const noted = async () => (await getEntry(temp.store, keys.clock())).versionstamp;
   {
@@ -182,8 +178,7 @@ Deno.test("work: an absence is known after a restart, and nothing is written whi
   }
 });
 
-Deno.test("work: the time since a row was filed is an absence, also if no turn saw the row before", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: the time since a row was filed is an absence, also if no turn saw the row before", async (temp) => {
   const world = { nowMs: NOON };
   {
     await using shop = new LoopHarness(temp.store, world);
@@ -197,8 +192,7 @@ Deno.test("work: the time since a row was filed is an absence, also if no turn s
   assertEquals(absences, [[{ fromMs: NOON, untilMs: world.nowMs }]]);
 });
 
-Deno.test("work: a clock that is set back lets rows wait", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: a clock that is set back lets rows wait", async (temp) => {
   await using shop = new LoopHarness(temp.store, { nowMs: NOON });
   await file(temp.store, [{ name: "a", at: NOON + MINUTE }]);
   await shop.at(NOON);
@@ -211,8 +205,7 @@ Deno.test("work: a clock that is set back lets rows wait", async () => {
   ]);
 });
 
-Deno.test("work: an absence ends at the time to which a clock that was ahead is set back", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: an absence ends at the time to which a clock that was ahead is set back", async (temp) => {
   const store = createWorkStore(temp.store, MINUTE);
   await store.noteTurn(NOON, TURN);
   const ahead = await store.noteTurn(NOON + 1_440 * MINUTE, TURN);
@@ -221,8 +214,7 @@ Deno.test("work: an absence ends at the time to which a clock that was ahead is 
   assertEquals(await store.noteTurn(NOON - 1, TURN), []);
 });
 
-Deno.test("work: several absences are kept, the latest 20", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: several absences are kept, the latest 20", async (temp) => {
   const store = createWorkStore(temp.store, MINUTE);
   let absences: readonly Absence[] = [];
   for (let n = 0; n < 25; n++) absences = await store.noteTurn(NOON + n * 2 * MINUTE, TURN);
@@ -230,8 +222,7 @@ Deno.test("work: several absences are kept, the latest 20", async () => {
   assertEquals(absences.at(-1), { fromMs: NOON + 46 * MINUTE, untilMs: NOON + 48 * MINUTE });
 });
 
-Deno.test("work: a store that fails ends the turn, and postpones nothing", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: a store that fails ends the turn, and postpones nothing", async (temp) => {
   await file(temp.store, [{ name: "a" }, { name: "b" }]);
   const real = createWorkStore(temp.store, MINUTE);
   const failed = Promise.withResolvers<void>();
@@ -257,8 +248,7 @@ Deno.test("work: a store that fails ends the turn, and postpones nothing", async
   assertEquals((await rowsOf(temp)).length, 2);
 });
 
-Deno.test("work: of two processes on one KV, one handles each row", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("work: of two processes on one KV, one handles each row", async (kv) => {
   const open = () => asKvClient(() => openStore(kv.url(), new Memory()));
   const [first, second] = [await open(), await open()];
   try {
@@ -276,9 +266,7 @@ Deno.test("work: of two processes on one KV, one handles each row", async () => 
 });
 
 for (const rowsOfObject of [1, 2]) {
-  Deno.test(`work: a batch ends while rows are read: its own are not handled again, ${rowsOfObject - 1} others of its object at once`, async () => {
-    await using temp = await TempStore.open();
-    const { store } = temp;
+  TempStore.test(`work: a batch ends while rows are read: its own are not handled again, ${rowsOfObject - 1} others of its object at once`, async ({ store }) => {
     const rows = Array.from({ length: rowsOfObject }, (_, n) => {
       return { at: NOON + n, kind: "channel_report", team: TEAM, name: "ops" } as const;
     });
@@ -324,8 +312,7 @@ for (const rowsOfObject of [1, 2]) {
   });
 }
 
-Deno.test("work: a lane of long work rests four times as long as it takes while calls arrive", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("work: a lane of long work rests four times as long as it takes while calls arrive", async (temp) => {
   const { now } = performance;
   let passedMs = 0;
   using _clock = stub(performance, "now", () => now.call(performance) + passedMs);

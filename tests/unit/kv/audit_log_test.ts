@@ -51,8 +51,7 @@ async function changesOf(temp: TempStore) {
   return { team, changes };
 }
 
-Deno.test("each change and its entry are one commit: neither exists without the other", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("each change and its entry are one commit: neither exists without the other", async (temp) => {
   const { changes } = await changesOf(temp);
   const { writer } = temp.store;
   const writes: Write[] = [];
@@ -72,8 +71,7 @@ Deno.test("each change and its entry are one commit: neither exists without the 
   }
 });
 
-Deno.test("a change that the store does not accept is not in the log", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a change that the store does not accept is not in the log", async (temp) => {
   const { team, changes } = await changesOf(temp);
   const before = [
     ...await temp.keysBelow(["audit_log", team.id]),
@@ -88,12 +86,10 @@ Deno.test("a change that the store does not accept is not in the log", async () 
   assertEquals(after, before);
 });
 
-Deno.test("decision 40: the sweep keeps data as long as the team's own limits say", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("decision 40: the sweep keeps data as long as the team's own limits say", async (archive) => {
   const limits = { payloadDays: 2, recordDays: 4 };
   const team = { ...await archive.addTeam("enterprise"), limits };
-  await temp.store.writer.commit({ sets: [{ key: keys.team(team.id), value: team }] });
+  await archive.store.writer.commit({ sets: [{ key: keys.team(team.id), value: team }] });
   const free = await archive.addTeam("enterprise");
   for (const each of [team, free]) {
     await open(archive.runs, 1, { goal: "a text" }, each);
@@ -111,5 +107,5 @@ Deno.test("decision 40: the sweep keeps data as long as the team's own limits sa
   assertEquals([payloads, records], [[0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]);
   assert(await readRun(archive.runs, free, run(1), null, 1) !== null);
   assertEquals(await readRun(archive.runs, team, run(1), null, 1), null);
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });

@@ -17,8 +17,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-Deno.test("commits in flight: on a slow store, the next one begins before the first ones end", async () => {
-  await using server = await KvServer.start();
+KvServer.test("commits in flight: on a slow store, the next one begins before the first ones end", async (server) => {
   using kv = await openRemote(server.url());
   const writer = writerOver(kv, kv, BACK_ENDS.remote);
   await writer.commit(insert(0));
@@ -85,8 +84,7 @@ Deno.test("commits in flight: far from a store, a write waits for others only fo
   await Promise.all(all);
 });
 
-Deno.test("commits in flight: a slow store gets at most 16, and writes that wait share one", async () => {
-  await using server = await KvServer.start();
+KvServer.test("commits in flight: a slow store gets at most 16, and writes that wait share one", async (server) => {
   using kv = await openRemote(server.url());
   const writer = writerOver(kv, kv, BACK_ENDS.remote);
   server.knobs.delayMs = 60;

@@ -45,8 +45,7 @@ async function due(temp: TempStore, wanted: string): Promise<[number, string][]>
   return rows.filter(({ kind }) => kind === wanted).map(({ at, name }) => [at - NOON, name]);
 }
 
-Deno.test("rules: of changes that race, each gets a version of its own", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("rules: of changes that race, each gets a version of its own", async (temp) => {
   const [here, there] = [storesOf(temp.store), storesOf(temp.store)];
   const puts = await Promise.all(
     Array.from(
@@ -59,8 +58,7 @@ Deno.test("rules: of changes that race, each gets a version of its own", async (
   assertEquals((await readConfig(temp.store, TEAM.id)).version, 8);
 });
 
-Deno.test("rules: groups that share an incident are shown", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("rules: groups that share an incident are shown", async (temp) => {
   const { incidents } = storesOf(temp.store);
   const overflow = { since: NOON, groups: 3 };
   const state: TeamCounts = {
@@ -71,8 +69,7 @@ Deno.test("rules: groups that share an incident are shown", async () => {
   assertEquals([...await incidents.overflows(TEAM)], [["dear", overflow]]);
 });
 
-Deno.test("silences: the clock looks at the end, and at once after a change or deletion", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("silences: the clock looks at the end, and at once after a change or deletion", async (temp) => {
   const { silences } = storesOf(temp.store);
   const until = (ms: number) => ({
     match: EVERYTHING,

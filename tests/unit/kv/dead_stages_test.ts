@@ -26,8 +26,7 @@ async function kill(temp: TempStore, n: number, team: Team = TEAM): Promise<void
   }
 }
 
-Deno.test("a team sees its own dead stages with their errors, and no other team's", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a team sees its own dead stages with their errors, and no other team's", async (temp) => {
   const dead = createDeadStageStore(temp.store);
   assertEquals(await dead.ofTeam(TEAM), { stages: [], hasMore: false });
   await kill(temp, 1);
@@ -40,8 +39,7 @@ Deno.test("a team sees its own dead stages with their errors, and no other team'
   assertEquals([stages[0]?.failure.error, hasMore], ["Error: no price for 1", false]);
 });
 
-Deno.test("a stage that is revived, or whose run is aggregated after all, is no longer dead", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a stage that is revived, or whose run is aggregated after all, is no longer dead", async (temp) => {
   const dead = createDeadStageStore(temp.store);
   await kill(temp, 1);
   await revive(temp.store, { team: TEAM.id, run: run(1) }, NOON);
@@ -55,8 +53,7 @@ Deno.test("a stage that is revived, or whose run is aggregated after all, is no 
   assertEquals((await dead.ofTeam(TEAM)).stages, []);
 });
 
-Deno.test("of many dead stages a few are listed, with a note that there are more", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("of many dead stages a few are listed, with a note that there are more", async (temp) => {
   const dead = createDeadStageStore(temp.store);
   for (let n = 1; n <= DEAD_STAGES_LISTED_MAX; n++) await kill(temp, n);
   const all = await dead.ofTeam(TEAM);

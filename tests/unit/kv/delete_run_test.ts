@@ -9,7 +9,6 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aRunNow, MANY, OldLedger } from "../../support/builders/old_ledger.ts";
 import { aCall, finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
-import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** Totals of an agent's runs: runs, succeeded, and the number of the last. */
 async function agentOf({ store }: RetentionHarness, team: Team, slug: string): Promise<unknown[]> {
@@ -18,9 +17,7 @@ async function agentOf({ store }: RetentionHarness, team: Team, slug: string): P
   return [activity?.runs, activity?.succeeded, last && Number(`0x${last.slice(-8)}`)];
 }
 
-Deno.test("delete a run: all its data is removed atomically, and the receipt counts it", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a run: all its data is removed atomically, and the receipt counts it", async (archive) => {
   const team = await archive.addTeam("business");
   const { runs, deletions } = archive;
   await open(runs, 1, { customerId: "acme", goal: "g" }, team);
@@ -46,27 +43,23 @@ Deno.test("delete a run: all its data is removed atomically, and the receipt cou
       archive.nowMs = NOON;
       assertEquals(await readRun(runs, team, id, null, 1), null);
       await archive.work();
-      await assertClean(temp.store);
+      await assertClean(archive.store);
     }
   }
   assertEquals(await deletions.deleteRun(team, run(6), "key"), null);
-  assertEquals(await temp.keysBelow(["rollup"]), []);
-  const usage = await temp.store.reader.get<Deno.KvU64>(keys.usage(team.id, "2026-11"));
+  assertEquals(await archive.keysBelow(["rollup"]), []);
+  const usage = await archive.store.reader.get<Deno.KvU64>(keys.usage(team.id, "2026-11"));
   assertEquals(usage.value?.value, 9n);
 });
 
-Deno.test("delete a run: with more events than one commit holds, none is left either", async () => {
-  await using ledger = await OldLedger.open();
-  const { retention, team, temp } = ledger;
+OldLedger.test("delete a run: with more events than one commit holds, none is left either", async ({ retention, team, temp }) => {
   const deleted = await retention.deletions.deleteRun(team, run(14), "key");
   assertEquals(deleted?.receipt.events, MANY);
   await assertClean(temp.store);
   assertEquals(await temp.keysBelow(["events", run(14)]), []);
 });
 
-Deno.test("delete a run: events that had already expired are not on the receipt", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a run: events that had already expired are not on the receipt", async (archive) => {
   const team = await archive.addTeam("free");
   await open(archive.runs, 1, {}, team);
   for (let n = 0; n < 4; n++) {
@@ -76,15 +69,13 @@ Deno.test("delete a run: events that had already expired are not on the receipt"
     const went = n < 2 ? 0 : 1;
     const swept = { ...EMPTY_SWEEP, payloads: went, events: 2 * went };
     assertEquals(await archive.sweep(), swept);
-    await assertClean(temp.store);
+    await assertClean(archive.store);
   }
   assertEquals((await archive.deletions.deleteRun(team, run(1), "key"))?.receipt.events, 4);
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });
 
-Deno.test("delete a run: its agent's last run is found again, also among expired runs", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a run: its agent's last run is found again, also among expired runs", async (archive) => {
   const team = await archive.addTeam("free");
   // Run 1 expires, and started after run 2.
   await open(archive.runs, 1, { agent: "x", startedAt: NOON }, team);
@@ -107,19 +98,17 @@ Deno.test("delete a run: its agent's last run is found again, also among expired
   for (const [n, wanted] of remaining) {
     await archive.deletions.deleteRun(team, run(n), "key");
     assertEquals(await agentOf(archive, team, "x"), wanted, `after run ${n}`);
-    await assertClean(temp.store);
+    await assertClean(archive.store);
   }
 });
 
-Deno.test("delete a run: an agent whose runs are all deleted keeps its last-seen time, and has no last run", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("delete a run: an agent whose runs are all deleted keeps its last-seen time, and has no last run", async (archive) => {
   const team = await archive.addTeam("team");
   for (let n = 0; n < 45; n++) await aRunNow(archive, team, n, { agent: "x", customerId: "acme" });
   await archive.work();
   await archive.deletions.deleteCustomer(team, "acme", "key");
   await archive.deleteAll();
-  const agent = await agentStoreOf(temp.store).read(team, "x");
+  const agent = await agentStoreOf(archive.store).read(team, "x");
   assertEquals(agent, {
     agent: "x",
     firstSeen: NOON,
@@ -128,9 +117,9 @@ Deno.test("delete a run: an agent whose runs are all deleted keeps its last-seen
     notes: null,
     archived: false,
   });
-  await assertClean(temp.store);
+  await assertClean(archive.store);
   await aRunNow(archive, team, 99, { agent: "x" });
   await archive.work();
   assertEquals(await agentOf(archive, team, "x"), [1, 1, 99]);
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });

@@ -36,8 +36,7 @@ async function idsOf(
   return pages;
 }
 
-Deno.test("deliveries: lists are latest first, in pages, by channel, incident, state and time", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: lists are latest first, in pages, by channel, incident, state and time", async (h) => {
   await h.put("a");
   await h.put("b");
   h.receivers.set("b", () => ({ ...FAILED, verdict: "final" }));
@@ -64,8 +63,7 @@ Deno.test("deliveries: lists are latest first, in pages, by channel, incident, s
   assertEquals(await idsOf(h, { fromMs: NOON + 4 * SECOND }), [[ids[5], ids[4]]]);
 });
 
-Deno.test("deliveries: a failed one is sent again with its id, with an audit entry", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: a failed one is sent again with its id, with an audit entry", async (h) => {
   await h.put("ops");
   h.receivers.set("ops", () => ({ ...FAILED, verdict: "final" }));
   const job = h.job();
@@ -90,8 +88,7 @@ Deno.test("deliveries: a failed one is sent again with its id, with an audit ent
   ]);
 });
 
-Deno.test("channel test: one try, noted, that a failure does not repeat", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("channel test: one try, noted, that a failure does not repeat", async (h) => {
   await h.put("ops");
   const made = { by: "key_1", at: NOON };
   const tester = h.tester();
@@ -119,8 +116,7 @@ Deno.test("channel test: one try, noted, that a failure does not repeat", async 
   assertEquals(findings.mismatches, []);
 });
 
-Deno.test("channel test: 10 a minute and team, whatever instance gets them", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("channel test: 10 a minute and team, whatever instance gets them", async (h) => {
   await h.put("ops");
   const testers = [h.tester(), h.tester()];
   const results = await Promise.all(
@@ -135,8 +131,7 @@ Deno.test("channel test: 10 a minute and team, whatever instance gets them", asy
   assert(later !== "limited");
 });
 
-Deno.test("channel test: a success repairs a broken channel, and what waits is sent", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("channel test: a success repairs a broken channel, and what waits is sent", async (h) => {
   await h.put("ops");
   h.receivers.set("ops", () => ({ ...FAILED, verdict: "gone" }));
   const job = h.job();
@@ -163,8 +158,7 @@ Deno.test("channel test: a success repairs a broken channel, and what waits is s
   );
 });
 
-Deno.test("deliveries: the clock ends a test whose process has ended, and removes old ones", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: the clock ends a test whose process has ended, and removes old ones", async (h) => {
   await h.put("ops");
   const endless = Promise.withResolvers<typeof DELIVERED>();
   h.receivers.set("ops", () => endless.promise);
@@ -203,8 +197,7 @@ Deno.test("deliveries: the clock ends a test whose process has ended, and remove
   );
 });
 
-Deno.test("deliveries: one that is removed under way stays removed, and those joined to it are sent", async () => {
-  await using h = await DeliveriesHarness.open();
+DeliveriesHarness.test("deliveries: one that is removed under way stays removed, and those joined to it are sent", async (h) => {
   await h.put("chat", "slack");
   const answer = Promise.withResolvers<typeof DELIVERED>();
   h.receivers.set("chat", () => answer.promise);

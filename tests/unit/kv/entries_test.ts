@@ -276,9 +276,7 @@ Deno.test("entries: an entry that moves to its own row during a read is found, o
   }
 });
 
-Deno.test("entries: a page of a span with a thousand blocks reads each once, and decodes few", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("entries: a page of a span with a thousand blocks reads each once, and decodes few", async ({ store }) => {
   const blocks = 1_000;
   const all: EntryToAdd[] = [];
   for (let block = 0; block < blocks; block++) {
@@ -314,8 +312,7 @@ Deno.test("entries: a page of a span with a thousand blocks reads each once, and
   assertEquals(rows, 100);
 });
 
-Deno.test("entries: a cursor reads each block once, however many parts it reads", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("entries: a cursor reads each block once, however many parts it reads", async (temp) => {
   const { store } = temp;
   const blocks = 100;
   for (let block = 0; block < blocks; block++) {

@@ -16,8 +16,7 @@ import {
 } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("feed: pages may end within a commit, and one near the end reads few rows", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("feed: pages may end within a commit, and one near the end reads few rows", async (temp) => {
   const { store } = temp;
   const runs = runsOf(store);
   const count = 240;
@@ -40,9 +39,7 @@ Deno.test("feed: pages may end within a commit, and one near the end reads few r
   assert(scope.rows <= 30, `${scope.rows} rows`);
 });
 
-Deno.test("feed: changes that are committed during a read are on a later page", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("feed: changes that are committed during a read are on a later page", async ({ store }) => {
   const runs = runsOf(store);
   for (let n = 0; n < 9; n++) await open(runs, n);
   await processAll(store);

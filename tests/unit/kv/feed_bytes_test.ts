@@ -14,9 +14,7 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aCall, open, processAll, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("feed: a page reads little of each run, however large its output is", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("feed: a page reads little of each run, however large its output is", async ({ store }) => {
   const runs = runsOf(store);
   const count = 20;
   const output = rawOf("x".repeat(500_000));
@@ -41,9 +39,7 @@ Deno.test("feed: a page reads little of each run, however large its output is", 
   assert(each > 0 && each < 2_000, `${each} bytes of each run`);
 });
 
-Deno.test("feed: a page of runs with the longest names ends early, and nothing is missing", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("feed: a page of runs with the longest names ends early, and nothing is missing", async ({ store }) => {
   const runs = runsOf(store);
   const [count, long] = [90, "\u{1F600}".repeat(250)];
   for (let n = 0; n < count; n++) {

@@ -53,13 +53,11 @@ async function followEachStep(store: Store): Promise<void> {
   await assertFollowed(store, follower, [run(1)]);
 }
 
-Deno.test("feed: a change shows the state at its number, whatever is stored since", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("feed: a change shows the state at its number, whatever is stored since", async (temp) => {
   await followEachStep(temp.store);
 });
 
-Deno.test("feed: a change on a shared KV shows the state at its number, also if answers are lost", async () => {
-  await using server = await KvServer.start();
+KvServer.test("feed: a change on a shared KV shows the state at its number, also if answers are lost", async (server) => {
   server.knobs.answer = () => server.counts.commits % 3 === 0 ? "lost" : "sent";
   const store = await asKvClient(() => openStore(server.url(), new Memory()));
   try {

@@ -87,8 +87,7 @@ async function play(temp: TempStore, team: Team, all: readonly Step[]): Promise<
   await assertFollowed(temp.store, follower, IDS);
 }
 
-Deno.test("feed: a follower ends with the same data as the store, with two projectors and restarts", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("feed: a follower ends with the same data as the store, with two projectors and restarts", async (temp) => {
   let teams = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
@@ -99,8 +98,7 @@ Deno.test("feed: a follower ends with the same data as the store, with two proje
   );
 });
 
-Deno.test("feed: a run is listed once, at its latest change, however often it changes", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("feed: a run is listed once, at its latest change, however often it changes", async (temp) => {
   const { store } = temp;
   const runs = runsOf(store);
   for (let n = 1; n <= 5; n++) {
@@ -115,9 +113,7 @@ Deno.test("feed: a run is listed once, at its latest change, however often it ch
   ]);
 });
 
-Deno.test("feed: a reader after every change sees each state of a final run once", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("feed: a reader after every change sees each state of a final run once", async ({ store }) => {
   const runs = runsOf(store);
   const follower = new Follower(TEAM.id);
   await open(runs, 1);
@@ -159,9 +155,7 @@ Deno.test("feed: commits of unknown outcome and lost commits leave no gap and no
   }
 });
 
-Deno.test("feed: a deletion is listed until its id is free again; an expired run leaves the feed silently", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("feed: a deletion is listed until its id is free again; an expired run leaves the feed silently", async (archive) => {
   const team = await archive.addTeam("free");
   const follower = new Follower(team.id);
   for (const n of [1, 2]) {
@@ -169,33 +163,31 @@ Deno.test("feed: a deletion is listed until its id is free again; an expired run
     await finish(archive.runs, n, team);
   }
   await archive.work();
-  await follower.readOn(temp.store);
+  await follower.readOn(archive.store);
   archive.nowMs = NOON + DAY_MS;
   await archive.deletions.deleteRun(team, run(1), "key");
-  await follower.readOn(temp.store);
+  await follower.readOn(archive.store);
   const entry = follower.known.get(run(1));
   assertEquals(entry, { kind: "deleted", number: 3, run: run(1), deletedAt: NOON + DAY_MS });
-  await assertFollowed(temp.store, follower, IDS);
+  await assertFollowed(archive.store, follower, IDS);
   const numbers = async () => {
     const order = keys.changes(team.id);
-    const { entries } = await readEntries(temp.store, order, ALL_ENTRIES, { limit: 9 });
+    const { entries } = await readEntries(archive.store, order, ALL_ENTRIES, { limit: 9 });
     return entries.map(({ at, run }) => [at, run]);
   };
   assertEquals(await numbers(), [[2, run(2)], [3, run(1)]]);
   archive.nowMs = NOON + 32 * DAY_MS;
   await archive.sweep();
   assertEquals(await numbers(), []);
-  await assertClean(temp.store);
+  await assertClean(archive.store);
   // A reader at the end continues from there.
   await open(archive.runs, 3, {}, team);
   await archive.work();
-  await follower.readOn(temp.store);
+  await follower.readOn(archive.store);
   assertEquals(follower.received.at(-1)?.number, 4);
 });
 
-Deno.test("feed: all runs of a deleted customer are listed as deleted", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("feed: all runs of a deleted customer are listed as deleted", async (archive) => {
   const team = await archive.addTeam("business");
   for (const n of [1, 2, 3]) {
     await open(archive.runs, n, n === 3 ? {} : { customerId: "acme" }, team);
@@ -205,14 +197,12 @@ Deno.test("feed: all runs of a deleted customer are listed as deleted", async ()
   await archive.deletions.deleteCustomer(team, "acme", "key");
   await archive.deleteAll();
   const follower = new Follower(team.id);
-  await follower.readOn(temp.store);
+  await follower.readOn(archive.store);
   assertEquals(follower.received.map(({ kind }) => kind), ["changed", "deleted", "deleted"]);
-  await assertFollowed(temp.store, follower, IDS);
+  await assertFollowed(archive.store, follower, IDS);
 });
 
-Deno.test("feed: a ledger from before the feed lists each run at its next change", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("feed: a ledger from before the feed lists each run at its next change", async ({ store }) => {
   const runs = runsOf(store);
   await open(runs, 1);
   await processAll(store);
@@ -236,9 +226,7 @@ Deno.test("feed: a ledger from before the feed lists each run at its next change
   assertEquals(follower.received.map(({ number }) => number), [1]);
 });
 
-Deno.test("feed: a position that it has not reached is distinguished from its end", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("feed: a position that it has not reached is distinguished from its end", async ({ store }) => {
   const changes = createChangeStore(store, new ChangeNotifier());
   assertEquals(await changes.page(TEAM.id, 0, 10), { changes: [], next: 0, hasMore: false });
   assertEquals(await changes.page(TEAM.id, 1, 10), null);

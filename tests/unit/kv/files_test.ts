@@ -36,9 +36,7 @@ const LOSSES: Record<string, (path: string) => Promise<(() => Promise<void>) | n
 };
 
 for (const [name, lose] of Object.entries(LOSSES)) {
-  Deno.test(`files: when ${name}, commits are refused and the store is not ready`, async () => {
-    await using temp = await TempStore.open();
-    const { store, path } = temp;
+  TempStore.test(`files: when ${name}, commits are refused and the store is not ready`, async ({ store, path }) => {
     const isReady = createReadiness(store, () => performance.now());
     assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
     assert(await isReady());
@@ -58,8 +56,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   });
 }
 
-Deno.test("files: a commit during which they are lost is not acknowledged", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("files: a commit during which they are lost is not acknowledged", async (temp) => {
   let checks = 0;
   const inPlace = () => checks++ === 0;
   const { writer } = createStore({ ...temp.store, kv: temp.store.reader, inPlace });
@@ -82,8 +79,7 @@ Deno.test("files: a ledger may be a symbolic link, which may not be changed to a
   });
 });
 
-Deno.test("readiness: it follows the latest commit, and a failing one is tried again once a second", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("readiness: it follows the latest commit, and a failing one is tried again once a second", async (temp) => {
   let fault: Fault = "none";
   let commits = 0;
   const kv = faultKv(temp.store.reader, () => {

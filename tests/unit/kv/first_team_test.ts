@@ -30,8 +30,7 @@ async function start(store: OpenStore, key: string | null, tier: "free" | null =
   return { ...first, credentials };
 }
 
-Deno.test("first team: an empty store gets a team and one minted key that works", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("first team: an empty store gets a team and one minted key that works", async (temp) => {
   const { team, createdKey, credentials } = await start(temp.store, null);
   assertMatch(createdKey ?? "", /^apk_eu_[0-9a-f]{32}$/);
   const principal = await credentials.find(createdKey ?? "");
@@ -39,8 +38,7 @@ Deno.test("first team: an empty store gets a team and one minted key that works"
   assertEquals(principal?.grant, { kind: "api_key", scopes: ["ingest", "read", "admin"] });
 });
 
-Deno.test("first team: a key is minted once, later starts find the same team", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("first team: a key is minted once, later starts find the same team", async (temp) => {
   const first = await start(temp.store, null);
   const second = await start(await temp.reopen(), null);
   assertEquals([second.createdKey, second.team], [null, first.team]);
@@ -48,8 +46,7 @@ Deno.test("first team: a key is minted once, later starts find the same team", a
   assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
 });
 
-Deno.test("first team: a refused key does not count, so another is minted, once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("first team: a refused key does not count, so another is minted, once", async (temp) => {
   await start(temp.store, OWN_KEY);
   const again = async () => {
     const store = await temp.reopen();
@@ -60,8 +57,7 @@ Deno.test("first team: a refused key does not count, so another is minted, once"
   assertEquals((await again()).createdKey, null);
 });
 
-Deno.test("first team: a configured key is added to the other keys of an existing team", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("first team: a configured key is added to the other keys of an existing team", async (temp) => {
   const first = await start(temp.store, null);
   const second = await start(await temp.reopen(), OWN_KEY);
   assertEquals([second.createdKey, second.team], [OWN_KEY, first.team]);
@@ -76,8 +72,7 @@ Deno.test("first team: a configured key is added to the other keys of an existin
   assertEquals(names, [`RUNLEDGER_KEY of ${today}`, "first key"]);
 });
 
-Deno.test("first team: a revoked key stays revoked when a start configures it again", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("first team: a revoked key stays revoked when a start configures it again", async (temp) => {
   const { team, credentials } = await start(temp.store, OWN_KEY);
   const [record] = await listOf(credentials, team);
   assert((await credentials.revoke(team, record?.id ?? "", "test"))?.revokedAt !== null);
@@ -89,8 +84,7 @@ Deno.test("first team: a revoked key stays revoked when a start configures it ag
   assertEquals((await other.credentials.find(OTHER_KEY))?.team.id, team.id);
 });
 
-Deno.test("first team: a team whose keys are all revoked gets no new key minted", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("first team: a team whose keys are all revoked gets no new key minted", async (temp) => {
   const { team, credentials } = await start(temp.store, null);
   const [record] = await listOf(credentials, team);
   await credentials.revoke(team, record?.id ?? "", "test");
@@ -118,8 +112,7 @@ async function openInStep(path: string, count: number): Promise<readonly OpenSto
 
 for (const isNew of [true, false]) {
   const ledger = isNew ? "an empty ledger" : "a ledger with another key";
-  Deno.test(`first team: of three starts at once with one key on ${ledger}, none fails`, async () => {
-    await using temp = await TempStore.open();
+  TempStore.test(`first team: of three starts at once with one key on ${ledger}, none fails`, async (temp) => {
     if (!isNew) await start(temp.store, OTHER_KEY);
     const stores = await openInStep(temp.path, 3);
     const started = await Promise.all(stores.map((store) => start(store, OWN_KEY)));
@@ -134,8 +127,7 @@ for (const isNew of [true, false]) {
   });
 }
 
-Deno.test("first team: on a shared store no key is generated: without one the start is refused", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("first team: on a shared store no key is generated: without one the start is refused", async (temp) => {
   const options = { region: "eu", tier: null, isShared: true } as const;
   const again = async (key: string | null, refusedKey: string | null = null) =>
     await ensureFirstTeam(await temp.reopen(), environment, { ...options, key, refusedKey });
@@ -155,8 +147,7 @@ Deno.test("first team: on a shared store no key is generated: without one the st
   });
 });
 
-Deno.test("first team: its plan is business until a start sets another, which stays", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("first team: its plan is business until a start sets another, which stays", async (temp) => {
   assertEquals((await start(temp.store, OWN_KEY)).team.tier, "business");
   assertEquals((await start(await temp.reopen(), OWN_KEY, "free")).team.tier, "free");
   const later = await start(await temp.reopen(), OWN_KEY);

@@ -54,8 +54,7 @@ async function counted(temp: TempStore): Promise<{ runs: RunStore; reads: () => 
   return { runs, reads: () => reads };
 }
 
-Deno.test("no call of an ordinary run reads: open, events, finish, heartbeats", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("no call of an ordinary run reads: open, events, finish, heartbeats", async (temp) => {
   const { runs, reads } = await counted(temp);
   const kinds = [
     (await runs.open(TEAM, open(1), NOON)).kind,
@@ -75,8 +74,7 @@ Deno.test("no call of an ordinary run reads: open, events, finish, heartbeats", 
   assertEquals(reads(), 1);
 });
 
-Deno.test("a repeated call reads once and commits nothing", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a repeated call reads once and commits nothing", async (temp) => {
   const { runs, reads } = await counted(temp);
   const calls = [
     () => runs.open(TEAM, open(1), NOON),
@@ -94,8 +92,7 @@ Deno.test("a repeated call reads once and commits nothing", async () => {
   }
 });
 
-Deno.test("a start repeated after the close returns the close, whichever call closed the run", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a start repeated after the close returns the close, whichever call closed the run", async (temp) => {
   const { runs } = await counted(temp);
   await runs.heartbeat(TEAM, beat(1, "start"), NOON);
   // Another process on a shared store has an empty cache.

@@ -78,8 +78,7 @@ Deno.test("head reads: a few of the runs of a minute take two round trips, with 
   assert(rows < 120, `${rows} rows`);
 });
 
-Deno.test("reads by keys: from a shared KV, 300 keys take one round trip; from a file, six", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("reads by keys: from a shared KV, 300 keys take one round trip; from a file, six", async (temp) => {
   const all = range(300, (n) => hex("", n)).map((name) => ["nothing", name]);
   for (const [backEnd, expected] of [["embedded", 5], ["remote", 30]] as const) {
     let [atOnce, most] = [0, 0];

@@ -31,8 +31,7 @@ async function differences(h: Harness): Promise<string[]> {
   return differences.map(({ what, expected, found }) => `${what}: ${expected}, not ${found}`);
 }
 
-Deno.test("idle closes: the integrity check finds a wrong close and a lost deadline", async () => {
-  await using h = await Harness.open();
+Harness.test("idle closes: the integrity check finds a wrong close and a lost deadline", async (h) => {
   for (const n of [1, 2]) {
     await h.post("/v1/runs", aRun(n, { idle_timeout_seconds: 60 }));
     await h.post(`/v1/runs/${runId(n)}/events`, { events: [anEvent(5)] });
@@ -72,8 +71,7 @@ Deno.test("idle closes: the integrity check finds a wrong close and a lost deadl
   assertEquals(await differences(h), []);
 });
 
-Deno.test("idle closes: two instances whose answers are lost close each run once", async () => {
-  await using kv = await KvServer.start();
+KvServer.test("idle closes: two instances whose answers are lost close each run once", async (kv) => {
   const world = { nowMs: NOON };
   const environment = { now: () => world.nowMs, random: (n: number) => new Uint8Array(n) };
   await using one = await Instance.start(kv.url(), { environment });
@@ -138,8 +136,7 @@ class IdleHarness {
   }
 }
 
-Deno.test("idle closes: retention removes the payload, keeps the close, and removes it with the record", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("idle closes: retention removes the payload, keeps the close, and removes it with the record", async (temp) => {
   const harness = new IdleHarness(temp.store);
   const { retention } = harness;
   const team = await retention.addTeam("free");
@@ -160,8 +157,7 @@ Deno.test("idle closes: retention removes the payload, keeps the close, and remo
   await assertClean(temp.store);
 });
 
-Deno.test("idle closes: an export has them and the deadlines of open runs", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("idle closes: an export has them and the deadlines of open runs", async (temp) => {
   const harness = new IdleHarness(temp.store);
   const team = await harness.retention.addTeam("free");
   await harness.open(team, 1);

@@ -7,19 +7,16 @@ import { createIdleHandler } from "../../../kv/runs/idle_closes.ts";
 import { aCall, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
-import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("idle race: a run reopened before its close is summarized is closed again", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
-  const looks = createIdleHandler(temp.store, new KnownAgents(temp.store.memory, () => 0));
+MonitorProcess.test("idle race: a run reopened before its close is summarized is closed again", async (here) => {
+  const looks = createIdleHandler(here.store, new KnownAgents(here.store.memory, () => 0));
   const look = async (nowMs: number) =>
     await looks.look(
       await here.due(nowMs),
       { nowMs, absences: [], summarizedToMs: nowMs },
       new AbortController().signal,
     );
-  const read = () => readHead({ store: temp.store, team: TEAM.id, id: run(1) });
+  const read = () => readHead({ store: here.store, team: TEAM.id, id: run(1) });
   const opening = { id: run(1), agent: "a", startedAt: NOON, idleTimeoutSeconds: 60 };
   await here.runs.open(TEAM, opening, NOON);
   await here.work();
@@ -38,5 +35,5 @@ Deno.test("idle race: a run reopened before its close is summarized is closed ag
   await here.work();
   assertEquals((await read()).summary?.seen.closedBy, "idle");
   assertEquals(await here.due(), []);
-  assertEquals((await verifyStore(temp.store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(here.store, { pauseMs: 0 })).differences, []);
 });

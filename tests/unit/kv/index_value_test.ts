@@ -47,9 +47,7 @@ Deno.test("index: a row excludes runs of another kind, with no label or nearly a
   assert(maybeListed({ ...ALL, agent: "b" })(true));
 });
 
-Deno.test("index: all rows of a run have the label set by its close", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("index: all rows of a run have the label set by its close", async ({ store }) => {
   const runs = runsOf(store);
   const { page } = createRunListStore(store);
   const beat = { id: run(1), agent: "a", startedAt: NOON, reported: {}, feature: "f" } as const;

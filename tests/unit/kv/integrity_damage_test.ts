@@ -309,8 +309,7 @@ const DAMAGES: Damages = {
   },
 };
 
-Deno.test("verify: every kind of damage is found, in the affected team", async (t) => {
-  await using h = await Harness.open();
+Harness.test("verify: every kind of damage is found, in the affected team", async (h, t) => {
   await fill(h);
   await assertAllFound(h, t, DAMAGES);
 });

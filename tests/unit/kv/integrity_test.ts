@@ -11,8 +11,7 @@ import { Harness } from "../../support/harness/harness.ts";
 import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
 import { put } from "../../support/builders/rate_cards.ts";
 
-Deno.test("verify: a ledger with every kind of data is exact", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: a ledger with every kind of data is exact", async (h) => {
   await fill(h);
   let reported = 0;
   const result = await verifyStore(h.store, { onRun: () => reported++ });
@@ -23,8 +22,7 @@ Deno.test("verify: a ledger with every kind of data is exact", async () => {
   assertEquals([result.runs, result.events, reported], [FILLED.runs + 2, FILLED.events + 1, 12]);
 });
 
-Deno.test("verify: after its calls were repriced a ledger is exact by the current prices", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: after its calls were repriced a ledger is exact by the current prices", async (h) => {
   await fill(h);
   const before = (await h.get("/v1/spend")).json.totals.cost_usd;
   await put(h, { model: "atlas", input_usd_per_million: 7 });
@@ -45,15 +43,13 @@ Deno.test("verify: after its calls were repriced a ledger is exact by the curren
   assert(differences.some(({ what }) => what === `event totals of ${RUN}`), json(differences));
 });
 
-Deno.test("verify: an empty ledger is exact", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: an empty ledger is exact", async (h) => {
   const result = await verifyStore(h.store);
   const team = { team: h.team.id, state: "exact", runs: 0, events: 0, differences: 0 };
   assertEquals(result.teams, [team as typeof result.teams[number]]);
 });
 
-Deno.test("verify: a difference reports the expected and the stored values, and only the fields that differ", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: a difference reports the expected and the stored values, and only the fields that differ", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
   const { key, row, write } = await aRollup(h, "total");
@@ -67,8 +63,7 @@ Deno.test("verify: a difference reports the expected and the stored values, and 
   }]);
 });
 
-Deno.test("verify: 100 differences are listed and all are counted", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: 100 differences are listed and all are counted", async (h) => {
   const { row, write } = { ...await withARollup(h) };
   const sets = Array.from({ length: 150 }, (_, n) => ({
     key: keys.rollup(h.team.id, "total", `2020-01-01`, `["${n}"]`),
@@ -84,16 +79,14 @@ async function withARollup(h: Harness) {
   return await aRollup(h, "total");
 }
 
-Deno.test("verify: one team can be checked alone", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: one team can be checked alone", async (h) => {
   await fill(h);
   const result = await verifyStore(h.store, { team: h.team.id });
   assertEquals(result.teams.map(({ team }) => team), [h.team.id]);
   assertEquals([result.runs, result.differenceCount], [FILLED.runs, 0]);
 });
 
-Deno.test("verify: a team with pending runs is busy, others are compared", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: a team with pending runs is busy, others are compared", async (h) => {
   await fill(h);
   const before = await verifyStore(h.store);
   await h.worker.stop();
@@ -105,8 +98,7 @@ Deno.test("verify: a team with pending runs is busy, others are compared", async
   assertEquals(result.differences, []);
 });
 
-Deno.test("verify: a run whose cost was given up is reported once, and its roll-ups are unchanged", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: a run whose cost was given up is reported once, and its roll-ups are unchanged", async (h) => {
   await fill(h);
   await h.worker.stop();
   await h.post(`/v1/runs/${runId(8)}/events`, { events: [anEvent(400)] });
@@ -118,8 +110,7 @@ Deno.test("verify: a run whose cost was given up is reported once, and its roll-
   assertStringIncludes(differences[0]?.found ?? "", "TypeError: odd");
 });
 
-Deno.test("verify: next to a service under load it only reads, and finds the ledger exact once idle", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: next to a service under load it only reads, and finds the ledger exact once idle", async (h) => {
   await fill(h);
   const beside = await openUnlocked(h.path);
   try {
@@ -163,8 +154,7 @@ Deno.test("open: a read-only open does not create a missing file", async () => {
   assertEquals(await Deno.stat(path).catch(() => null), null);
 });
 
-Deno.test("verify: a ledger is exact after a score of an open run, between its other calls", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: a ledger is exact after a score of an open run, between its other calls", async (h) => {
   const calls = [
     () => h.post("/v1/runs", aRun(1)),
     () => h.post(`/v1/runs/${runId(1)}/scores`, aScore(1)),

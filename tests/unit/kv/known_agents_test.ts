@@ -53,8 +53,7 @@ Deno.test("known agents: an archive takes effect immediately here and within 10 
   }
 });
 
-Deno.test("known agents: a process that is never idle refreshes with one call at intervals", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("known agents: a process that is never idle refreshes with one call at intervals", async (temp) => {
   const [here, there] = [new Process(temp.store), new Process(temp.store)];
   await open(here.runs, 1);
   await archive(there);
@@ -67,8 +66,7 @@ Deno.test("known agents: a process that is never idle refreshes with one call at
   assertEquals(noticedAt, 4_000);
 });
 
-Deno.test("known agents: a call of a known agent reads no agent rows", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("known agents: a call of a known agent reads no agent rows", async (temp) => {
   const read: Deno.KvKey[] = [];
   const reader = {
     ...temp.store.reader,
@@ -101,8 +99,7 @@ Deno.test("known agents: a result read before an archive is not cached after it"
   assertEquals(knownAgents.has(TEAM_ID, "a"), true);
 });
 
-Deno.test("known agents: two processes that compete for the last agent slot, one unarchiving, never both get it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("known agents: two processes that compete for the last agent slot, one unarchiving, never both get it", async (temp) => {
   const team = { ...TEAM, tier: "free" } as const;
   const [here, there] = [new Process(temp.store), new Process(temp.store)];
   for (let n = 0; n < 10; n++) await open(here.runs, n, { agent: n === 0 ? "a" : `b${n}` }, team);

@@ -47,8 +47,7 @@ async function usage(temp: TempStore): Promise<number> {
   return Number(entry.value?.value ?? 0n);
 }
 
-Deno.test("ledger: over 2,000 events each is stored once, across pages and restarts", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("ledger: over 2,000 events each is stored once, across pages and restarts", async (temp) => {
   const total = 2_150;
   let accepted = 0, duplicates = 0, runs = runStoreOf(temp.store);
   for (let from = 0; from < total; from += 43) {
@@ -70,8 +69,7 @@ Deno.test("ledger: over 2,000 events each is stored once, across pages and resta
   assert(duplicates > 0);
 });
 
-Deno.test("ledger: after a restart every stored event is a duplicate, on whichever page it is", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("ledger: after a restart every stored event is a duplicate, on whichever page it is", async (temp) => {
   const runs = runStoreOf(temp.store);
   for (let from = 0; from < 1_000; from += 50) await runs.append(TEAM, ID, range(from, 50), NOON);
   const cold = runStoreOf(await temp.reopen());
@@ -83,8 +81,7 @@ Deno.test("ledger: after a restart every stored event is a duplicate, on whichev
   assertEquals(await Array.fromAsync(temp.store.reader.list({ prefix: [] })), before);
 });
 
-Deno.test("ledger: two writers with their own caches never store an event twice", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("ledger: two writers with their own caches never store an event twice", async (temp) => {
   const writers = [runStoreOf(temp.store), runStoreOf(temp.store)];
   let accepted = 0;
   for (let round = 0; round < 20; round++) {
@@ -99,8 +96,7 @@ Deno.test("ledger: two writers with their own caches never store an event twice"
   assertEquals(new Set(await readAll(runStoreOf(temp.store))).size, distinct);
 });
 
-Deno.test("ledger: pieces staged for a batch whose check was lost are removed", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("ledger: pieces staged for a batch whose check was lost are removed", async (temp) => {
   const large = range(10, 8).map(({ id, ts }, i) =>
     event(Number(ts), JSON.stringify(noise(120_000, i + 1)), { id })
   );
@@ -116,8 +112,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   assertEquals(texts, large.map(({ data }) => JSON.parse(data)));
 });
 
-Deno.test("ledger: a duplicate of a large batch sent to a cold writer leaves no piece behind", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("ledger: a duplicate of a large batch sent to a cold writer leaves no piece behind", async (temp) => {
   const large = range(1, 8).map(({ id }, i) =>
     event(i + 1, JSON.stringify(noise(120_000, i + 1)), { id })
   );
@@ -129,8 +124,7 @@ Deno.test("ledger: a duplicate of a large batch sent to a cold writer leaves no 
   assertEquals(after, before);
 });
 
-Deno.test("ledger: after a commit of unknown outcome a retry counts each event once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("ledger: after a commit of unknown outcome a retry counts each event once", async (temp) => {
   const { writer } = temp.store;
   let fault: "none" | "before" | "after" = "none";
   const commit: typeof writer.commit = async (write) => {
@@ -159,8 +153,7 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
   assertEquals(await usage(temp), sentCount);
 });
 
-Deno.test("ledger: a run that was found shows its events as of then, page by page and from the end", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("ledger: a run that was found shows its events as of then, page by page and from the end", async (temp) => {
   const runs = runStoreOf(temp.store);
   for (let from = 0; from < 400; from += 50) await runs.append(TEAM, ID, range(from, 50), NOON);
   const found = await runs.find(TEAM, ID);

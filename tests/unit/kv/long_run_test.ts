@@ -215,8 +215,7 @@ function lastOf(ts: number): EventPosition {
   return { ts, batch: 999_999_999, index: 0 };
 }
 
-Deno.test("long run: for large batches with one instant a page inflates only its own content", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("long run: for large batches with one instant a page inflates only its own content", async (temp) => {
   const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const text = `"${"x".repeat(200_000)}"` as ReturnType<typeof aLine>["data"];
   const batches = linesOf(0, 60, 5, NOON, () => NOON)
@@ -317,8 +316,7 @@ Deno.test("long run: verify finds a wrong page, a wrong directory entry and a wr
   assertEquals(await audit(), []);
 });
 
-Deno.test("section 6: the pages of a run with any batches contain all its events in order, each once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("section 6: the pages of a run with any batches contain all its events in order, each once", async (temp) => {
   const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const runs = runsOf(temp.store);
   let n = 0;

@@ -74,8 +74,7 @@ Deno.test("open: :memory: is one database for writing and reading, and leaves no
   assertEquals(before.filter((name) => name.includes("memory")), []);
 });
 
-Deno.test("open: a second open in this process is refused with its own pid", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("open: a second open in this process is refused with its own pid", async (temp) => {
   await assertRefused(temp.path, `in use by process ${Deno.pid}`);
   // The refused open took nothing from the first.
   assert(await temp.store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
@@ -231,8 +230,7 @@ Deno.test("close: running commits are on disk before the lock is released", asyn
   });
 });
 
-Deno.test("the reading handle sees a write as soon as it is acknowledged", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("the reading handle sees a write as soon as it is acknowledged", async (temp) => {
   const { writer, reader } = temp.store;
   await Promise.all(Array.from({ length: 100 }, async (_, n) => {
     const version = await writer.commit({ sets: [{ key: ["n", n], value: n }] });
@@ -241,9 +239,7 @@ Deno.test("the reading handle sees a write as soon as it is acknowledged", async
   }));
 });
 
-Deno.test("open: a file has one lock, whichever link opens it", async () => {
-  await using temp = await TempStore.open();
-  const { folder, path } = temp;
+TempStore.test("open: a file has one lock, whichever link opens it", async ({ folder, path }) => {
   await Deno.symlink(path, `${folder}/alias.kv`);
   await Deno.symlink(folder, `${folder}/folder`);
   await assertRefused(`${folder}/alias.kv`, `in use by process ${Deno.pid}`);

@@ -24,8 +24,7 @@ function manyLabels(): Metadata {
   });
 }
 
-Deno.test("decision 11: a heartbeat with a large output is read back, and replayed", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("decision 11: a heartbeat with a large output is read back, and replayed", async (temp) => {
   const runs = runStoreOf(temp.store);
   const output = JSON.stringify({ text: noise(500_000) }) as RawJson;
   const metadata = manyLabels().slice(0, 7_000);

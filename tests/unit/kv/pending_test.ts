@@ -27,8 +27,7 @@ async function marked(temp: TempStore, lane: PendingLane): Promise<string[]> {
   return (await queueOf(temp, lane).take(100)).runs.map(({ run }) => run);
 }
 
-Deno.test("pending: a mark set while others are processed stays when those are acknowledged", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: a mark set while others are processed stays when those are acknowledged", async (temp) => {
   const runs = runsOf(temp.store);
   await finish(runs, 1);
   await finish(runs, 2);
@@ -44,8 +43,7 @@ Deno.test("pending: a mark set while others are processed stays when those are a
   assertEquals(remaining, [[run(3)], [run(1), run(2)]]);
 });
 
-Deno.test("pending: a close joins the closed lane, every other change the open lane", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: a close joins the closed lane, every other change the open lane", async (temp) => {
   const runs = runsOf(temp.store);
   const beat = { agent: "a", startedAt: NOON, reported: {} } as const;
   await open(runs, 1);
@@ -58,8 +56,7 @@ Deno.test("pending: a close joins the closed lane, every other change the open l
   assertEquals(await marked(temp, "closed"), [run(4), run(5), run(3)]);
 });
 
-Deno.test("pending: a write that changes nothing leaves no mark", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: a write that changes nothing leaves no mark", async (temp) => {
   const runs = runsOf(temp.store);
   await open(runs, 1);
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
@@ -71,8 +68,7 @@ Deno.test("pending: a write that changes nothing leaves no mark", async () => {
   assertEquals(await temp.keysBelow(["dirty"]), before);
 });
 
-Deno.test("pending: writes that share a commit share a row, which names each of their runs once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: writes that share a commit share a row, which names each of their runs once", async (temp) => {
   const runs = runsOf(temp.store);
   const count = 90;
   await Promise.all(Array.from({ length: count }, (_, n) => finish(runs, n)));
@@ -81,8 +77,7 @@ Deno.test("pending: writes that share a commit share a row, which names each of 
   assertEquals((await marked(temp, "closed")).length, count);
 });
 
-Deno.test("pending: the oldest rows come first, up to the limit", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: the oldest rows come first, up to the limit", async (temp) => {
   const runs = runsOf(temp.store);
   for (let n = 0; n < 5; n++) await finish(runs, n);
   const queue = queueOf(temp);
@@ -102,8 +97,7 @@ Deno.test("pending: a row names runs of any teams and is read back as written", 
   assertEquals(decodePending(text).map(parsePendingName), runs);
 });
 
-Deno.test("pending: a damaged row names no run, and is removed with the others", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: a damaged row names no run, and is removed with the others", async (temp) => {
   const name = pendingName(TEAM.id, run(1));
   const rubbish = ["", "x", ` ${run(1)}`, `${TEAM.id} ${"r".repeat(3_000)}`, 7, null, [name]];
   const sets = rubbish.map((value, n) => ({ key: keys.pending("closed", `${n}`), value }));
@@ -116,8 +110,7 @@ Deno.test("pending: a damaged row names no run, and is removed with the others",
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("pending: earlier marks are recognized by their version, whatever the clock", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: earlier marks are recognized by their version, whatever the clock", async (temp) => {
   const { store } = temp;
   const marks = new PendingWaits(store);
   await open(runsOf(store), 1);
@@ -142,8 +135,7 @@ Deno.test("pending: earlier marks are recognized by their version, whatever the 
   assertEquals(await marks.areOver("job", TEAM.id, moment), true);
 });
 
-Deno.test("pending: after 5,000 rows of one team another team's run is read soon, and memory is bounded", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: after 5,000 rows of one team another team's run is read soon, and memory is bounded", async (temp) => {
   const { store } = temp;
   const rows = Array.from({ length: 5_000 }, (_, n) => ({
     key: keys.pending("closed", ulid(NOON + n)),
@@ -172,8 +164,7 @@ Deno.test("pending: after 5,000 rows of one team another team's run is read soon
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });
 
-Deno.test("pending: a row is removed when the last of its runs is done, and not before", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("pending: a row is removed when the last of its runs is done, and not before", async (temp) => {
   const names = ["a", "b"].map((team) => pendingName(team as TeamId, run(1)));
   await temp.store.writer.commit({
     pending: names.map((name) => ({ lane: "closed" as const, name })),

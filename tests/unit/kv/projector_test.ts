@@ -97,9 +97,7 @@ async function take(runs: RunStore, step: Step, n: number, team: Team): Promise<
   }
 }
 
-Deno.test("roll-ups: any calls in any order, with two concurrent workers, equal the sum of their runs", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("roll-ups: any calls in any order, with two concurrent workers, equal the sum of their runs", async ({ store }) => {
   let teams = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
@@ -156,9 +154,7 @@ Deno.test("roll-ups: a commit of unknown outcome is retried and counted once", a
   }
 });
 
-Deno.test("roll-ups: a worker that lost a race reads again and adds to the current values", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("roll-ups: a worker that lost a race reads again and adds to the current values", async ({ store }) => {
   const runs = runsOf(store);
   const [one, other] = [processingStoreOf(store), processingStoreOf(store)];
   // Each has its own roll-ups in its cache; the other changed them since.

@@ -48,8 +48,7 @@ function watched(store: Store) {
   };
 }
 
-Deno.test("a cached card is returned synchronously, as the same object", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a cached card is returned synchronously, as the same object", async (temp) => {
   const cards = cardsOf(temp.store);
   await cards.put(TEAM, aSpec(), "key_1");
   assert(cards.card(TEAM) instanceof Promise);
@@ -57,16 +56,14 @@ Deno.test("a cached card is returned synchronously, as the same object", async (
   assert(cards.card(TEAM) === card);
 });
 
-Deno.test("teams without own rows share one card", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("teams without own rows share one card", async (temp) => {
   const cards = cardsOf(temp.store);
   assert(await cards.card(TEAM) === await cards.card(OTHER));
   await cards.put(TEAM, aSpec(), "key_1");
   assert(await cards.card(TEAM) !== await cards.card(OTHER));
 });
 
-Deno.test("concurrent first loads share one read", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("concurrent first loads share one read", async (temp) => {
   await cardsOf(temp.store).put(TEAM, aSpec(), "key_1");
   const { store, seen } = watched(temp.store);
   const cards = cardsOf(store);
@@ -74,8 +71,7 @@ Deno.test("concurrent first loads share one read", async () => {
   assertEquals([new Set(all).size, seen.lists], [1, 1]);
 });
 
-Deno.test("a failed load is not cached: the next one reads again", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a failed load is not cached: the next one reads again", async (temp) => {
   await cardsOf(temp.store).put(TEAM, priced(7), "key_1");
   let broken = true;
   const reader = new Proxy(temp.store.reader, {
@@ -90,8 +86,7 @@ Deno.test("a failed load is not cached: the next one reads again", async () => {
   assertEquals(await inputOf(cards), 7);
 });
 
-Deno.test("a read that races with a change is not cached", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a read that races with a change is not cached", async (temp) => {
   const { store, holdNextRead } = watched(temp.store);
   const cards = cardsOf(store);
   const letGo = holdNextRead();
@@ -102,8 +97,7 @@ Deno.test("a read that races with a change is not cached", async () => {
   assertEquals(await inputOf(cards), 7);
 });
 
-Deno.test("another process's change is seen within 10 s", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("another process's change is seen within 10 s", async (temp) => {
   const here = cardsOf(temp.store), there = cardsOf(temp.store);
   const { row } = rateOf(await there.put(TEAM, priced(1), "key_1"));
   assertEquals(await inputOf(here), 1);
@@ -113,8 +107,7 @@ Deno.test("another process's change is seen within 10 s", async () => {
   assertEquals(await inputOf(here), 2);
 });
 
-Deno.test("using a card does not extend its time in the cache", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("using a card does not extend its time in the cache", async (temp) => {
   const here = cardsOf(temp.store);
   assertEquals(await inputOf(here), null);
   await cardsOf(temp.store).put(TEAM, priced(2), "key_1");
@@ -126,8 +119,7 @@ Deno.test("using a card does not extend its time in the cache", async () => {
   assertEquals(await inputOf(here), 2);
 });
 
-Deno.test("an unchanged card is kept after its time without reading its rows", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("an unchanged card is kept after its time without reading its rows", async (temp) => {
   const { store, seen } = watched(temp.store);
   const cards = cardsOf(store);
   await cards.put(TEAM, aSpec(), "key_1");
@@ -140,8 +132,7 @@ Deno.test("an unchanged card is kept after its time without reading its rows", a
   assert(cards.card(TEAM) === card);
 });
 
-Deno.test("after a put of unknown outcome the card is read again", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("after a put of unknown outcome the card is read again", async (temp) => {
   const writer = {
     ...temp.store.writer,
     async commit(write: Write) {
@@ -155,8 +146,7 @@ Deno.test("after a put of unknown outcome the card is read again", async () => {
   assertEquals(await inputOf(cards), 3);
 });
 
-Deno.test("loads of a team's cards run in sequence, however often the card changes", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("loads of a team's cards run in sequence, however often the card changes", async (temp) => {
   let [lists, most] = [0, 0];
   const [began, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const reader = new Proxy(temp.store.reader, {

@@ -21,8 +21,7 @@ import {
 import { storeOver } from "../../support/harness/stores.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("rows of another provider, model or date coexist and are listed in that order", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("rows of another provider, model or date coexist and are listed in that order", async (temp) => {
   const cards = cardsOf(temp.store);
   const names = [
     { model: "a", provider: null, from: null },
@@ -39,8 +38,7 @@ Deno.test("rows of another provider, model or date coexist and are listed in tha
   assertEquals<unknown>(listed, names);
 });
 
-Deno.test("the longest names fit the store, and are distinguished by their last character", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("the longest names fit the store, and are distinguished by their last character", async (temp) => {
   const cards = cardsOf(temp.store);
   const long = "😀".repeat(255);
   for (const last of ["😀", "😁"]) {
@@ -50,8 +48,7 @@ Deno.test("the longest names fit the store, and are distinguished by their last 
   assertEquals((await cards.rows(TEAM)).length, 2);
 });
 
-Deno.test("of equal concurrent puts in two processes one is stored and the others replay it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("of equal concurrent puts in two processes one is stored and the others replay it", async (temp) => {
   const processes = [cardsOf(temp.store), cardsOf(temp.store)];
   const outcomes = await Promise.all(
     Array.from(
@@ -65,8 +62,7 @@ Deno.test("of equal concurrent puts in two processes one is stored and the other
   for (const outcome of outcomes) assertEquals(rateOf(outcome), rate);
 });
 
-Deno.test("different concurrent puts are all stored, and the last one stays", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("different concurrent puts are all stored, and the last one stays", async (temp) => {
   const cards = cardsOf(temp.store);
   const outcomes = await Promise.all(
     Array.from({ length: 30 }, (_, n) => cards.put(TEAM, priced(n), "key_1")),
@@ -80,8 +76,7 @@ Deno.test("different concurrent puts are all stored, and the last one stays", as
   assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row, retained[0]?.row);
 });
 
-Deno.test("of concurrent deletes exactly one returns the row", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("of concurrent deletes exactly one returns the row", async (temp) => {
   const processes = [cardsOf(temp.store), cardsOf(temp.store)];
   const rate = rateOf(await (processes[0] as RateCardStore).put(TEAM, aSpec(), "key_1"));
   const answers = await Promise.all(
@@ -91,8 +86,7 @@ Deno.test("of concurrent deletes exactly one returns the row", async () => {
   assertEquals((await temp.store.reader.get(["rate", TEAM.id])).value, 0);
 });
 
-Deno.test("a change whose caller was answered 503 never replaces a later one", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a change whose caller was answered 503 never replaces a later one", async (temp) => {
   const { writer, reader } = temp.store;
   const { promise: stalled, resolve } = Promise.withResolvers<void>();
   using kv = await Deno.openKv(temp.path);
@@ -133,8 +127,7 @@ async function fill(temp: TempStore, room: number): Promise<void> {
   await temp.store.writer.commit({ sets: [count] });
 }
 
-Deno.test("RATE_ROWS_MAX: racing puts never exceed the limit; replacing rows and other teams are not affected", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("RATE_ROWS_MAX: racing puts never exceed the limit; replacing rows and other teams are not affected", async (temp) => {
   await fill(temp, 3);
   const processes = [cardsOf(temp.store), cardsOf(temp.store)];
   const cards = processes[0] as RateCardStore;
@@ -161,8 +154,7 @@ Deno.test("RATE_ROWS_MAX: racing puts never exceed the limit; replacing rows and
   assertEquals((await cards.put(TEAM, aSpec({ model: "later" }), "key_1")).kind, "refused");
 });
 
-Deno.test("a list whose rows change during the read is read again", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a list whose rows change during the read is read again", async (temp) => {
   const writing = cardsOf(temp.store);
   await writing.put(TEAM, aSpec({ model: "before" }), "key_1");
   let changes = 2;

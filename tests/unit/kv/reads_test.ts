@@ -87,8 +87,7 @@ async function memory() {
   return { ...store, [Symbol.asyncDispose]: () => store.close() };
 }
 
-Deno.test("reads: more run at once on a shared KV, whose reads wait for round trips", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("reads: more run at once on a shared KV, whose reads wait for round trips", async (temp) => {
   using deadlines = new Deadlines(10_000, TIMERS);
   const { reader } = temp.store;
   for (const [limits, expected] of [[BACK_ENDS.embedded, 2], [BACK_ENDS.remote, 8]] as const) {

@@ -59,8 +59,7 @@ Deno.test("receipts: a conflict with another process is still a conflict", () =>
     assertEquals(await countIn(kv), 1);
   }));
 
-Deno.test("receipts: after a commit of unknown outcome, and after a receipt expired, the next one is stored", async () => {
-  await using server = await KvServer.start();
+KvServer.test("receipts: after a commit of unknown outcome, and after a receipt expired, the next one is stored", async (server) => {
   using kv = await openRemote(server.url());
   const faults = ["commit then throw", "throw"] as const;
   const plan = [...faults];

@@ -15,7 +15,6 @@ import { finish, open, run, runsOf, TEAM } from "../../support/builders/stored_r
 import { NOON } from "../../support/harness/harness.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { append, beat, costOf, held, HookedProcess } from "../../support/harness/hooked_process.ts";
-import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 import { pendingName } from "../../../kv/writer/group.ts";
 
@@ -23,9 +22,7 @@ const NEW_CARD = cardOf(rateRow("known", 30, 50));
 const SPEC = { model: "known", provider: null, from: null, to: null };
 
 for (const at of ["before", "after"] as const) {
-  Deno.test(`recent heads: the worker runs ${at} new prices are stored`, async () => {
-    await using temp = await TempStore.open();
-    const process = await HookedProcess.ready(temp.store);
+  HookedProcess.test(`recent heads: the worker runs ${at} new prices are stored`, async (process) => {
     const cards = { current: () => Promise.resolve(NEW_CARD) };
     const { store, now } = process;
     const { reprices, handler } = createRepriceWork({ ...ONE_STEP, store, cards, now });
@@ -57,9 +54,7 @@ for (const at of ["before", "after"] as const) {
   });
 }
 
-Deno.test("recent heads: a run is deleted while it waits and while events arrive", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: a run is deleted while it waits and while events arrive", async (process) => {
   const jobs = new RetentionHarness(process.store);
   const team = await jobs.addTeam("free");
   const runs = runsOf(process.store);
@@ -79,9 +74,7 @@ Deno.test("recent heads: a run is deleted while it waits and while events arrive
   assertEquals((await verifyStore(process.store, { pauseMs: 0 })).differences, []);
 });
 
-Deno.test("recent heads: a sweep removes payload of an open run, which then ends", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: a sweep removes payload of an open run, which then ends", async (process) => {
   const jobs = new RetentionHarness(process.store);
   const team = await jobs.addTeam("free");
   await open(jobs.runs, 1, { goal: "g" }, team);
@@ -96,9 +89,7 @@ Deno.test("recent heads: a sweep removes payload of an open run, which then ends
   assertEquals(head?.summary?.revision, 1);
 });
 
-Deno.test("recent heads: a damaged run whose cost failed is read again", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: a damaged run whose cost failed is read again", async (process) => {
   const { store, pipeline } = process;
   await append(process, 1, 1);
   const key = keys.ledger(TEAM.id, run(1));
@@ -129,9 +120,7 @@ Deno.test("recent heads: a damaged run whose cost failed is read again", async (
   await process.assertExact({ 1: ["running", 0, 1, costOf(1)] });
 });
 
-Deno.test("recent heads: a head holds no part's texts and scores if they are long, and no ids of events", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: a head holds no part's texts and scores if they are long, and no ids of events", async (process) => {
   const large = {
     output: `"${"o".repeat(1_000)}"` as RawJson,
     metadata: [["k", "v"]],

@@ -26,9 +26,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 
 for (const at of ["before", "after"] as const) {
-  Deno.test(`recent heads: a run changes ${at} the worker stores its summary`, async () => {
-    await using temp = await TempStore.open();
-    const process = await HookedProcess.ready(temp.store);
+  HookedProcess.test(`recent heads: a run changes ${at} the worker stores its summary`, async (process) => {
     await open(process.runs, 1);
     await append(process, 1, 1);
     await beat(process, 2);
@@ -44,9 +42,7 @@ for (const at of ["before", "after"] as const) {
     });
   });
 
-  Deno.test(`recent heads: a close is in progress ${at} the worker stores a summary`, async () => {
-    await using temp = await TempStore.open();
-    const process = await HookedProcess.ready(temp.store);
+  HookedProcess.test(`recent heads: a close is in progress ${at} the worker stores a summary`, async (process) => {
     await open(process.runs, 1);
     const gate = new Gate();
     process.once(async (write, commit) => {
@@ -64,9 +60,7 @@ for (const at of ["before", "after"] as const) {
   });
 }
 
-Deno.test("recent heads: a commit that is in progress is waited for, so that its run is not read", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: a commit that is in progress is waited for, so that its run is not read", async (process) => {
   await open(process.runs, 1);
   const gate = new Gate();
   process.once(async (write, commit) => {
@@ -106,9 +100,7 @@ Deno.test("recent heads: the worker's commit has no outcome, and is stored or no
   }
 });
 
-Deno.test("recent heads: of two closes at once, the stored one counts", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: of two closes at once, the stored one counts", async (process) => {
   await open(process.runs, 1);
   const end = { status: "failed", finishedAt: NOON + 1 } as const;
   const [, second] = await Promise.all([
@@ -119,9 +111,7 @@ Deno.test("recent heads: of two closes at once, the stored one counts", async ()
   await process.assertExact({ 1: ["success", 1, 0, 0] });
 });
 
-Deno.test("recent heads: equal calls at once, and all kinds of calls at once", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: equal calls at once, and all kinds of calls at once", async (process) => {
   const calls = [
     (n: number) => open(process.runs, n),
     (n: number) => beat(process, n, "ok"),
@@ -142,9 +132,7 @@ Deno.test("recent heads: equal calls at once, and all kinds of calls at once", a
   await process.assertExact(Object.fromEntries(known));
 });
 
-Deno.test("recent heads: a refused write loses no head", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: a refused write loses no head", async (process) => {
   const { reads } = process;
   await open(process.runs, 1);
   process.once(() => Promise.reject(new Overloaded("full")));
@@ -157,8 +145,7 @@ Deno.test("recent heads: a refused write loses no head", async () => {
   await process.assertExact({ 1: ["running", 0, 1, costOf(2)] });
 });
 
-Deno.test("recent heads: a locked commit is sent again and stored after its caller timed out", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("recent heads: a locked commit is sent again and stored after its caller timed out", async (temp) => {
   const timers = new FakeTimers();
   using deadlines = new Deadlines(STORAGE_DEADLINE_MS, timers);
   const gate = new Gate();
@@ -194,8 +181,7 @@ function nextTurn(): Promise<void> {
 }
 
 for (const [first, second] of [["opening", "heartbeat"], ["heartbeat", "opening"]] as const) {
-  Deno.test(`one call: after a restart, the ${second} of another agent conflicts with the stored ${first}`, async () => {
-    await using temp = await TempStore.open();
+  TempStore.test(`one call: after a restart, the ${second} of another agent conflicts with the stored ${first}`, async (temp) => {
     const send = (process: HookedProcess, kind: "opening" | "heartbeat", agent: string) =>
       kind === "opening"
         ? open(process.runs, 1, { agent })

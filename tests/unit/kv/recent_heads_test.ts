@@ -13,9 +13,7 @@ import { append, beat, costOf, HookedProcess } from "../../support/harness/hooke
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 
-Deno.test("recent heads: an ordinary run is summarized without a read of its rows", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: an ordinary run is summarized without a read of its rows", async (process) => {
   const { reads } = process;
   await open(process.runs, 1);
   await append(process, 1, 1, 2);
@@ -31,9 +29,7 @@ Deno.test("recent heads: an ordinary run is summarized without a read of its row
   });
 });
 
-Deno.test("recent heads: a run that changes after it was closed and summarized counts once", async () => {
-  await using temp = await TempStore.open();
-  const process = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: a run that changes after it was closed and summarized counts once", async (process) => {
   await open(process.runs, 1);
   await process.work();
   await finish(process.runs, 1);
@@ -45,8 +41,7 @@ Deno.test("recent heads: a run that changes after it was closed and summarized c
   await process.assertExact({ 1: ["success", 2, 1, costOf(1)] });
 });
 
-Deno.test("recent heads: a part whose head was evicted is read", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("recent heads: a part whose head was evicted is read", async (temp) => {
   // Space for about 20 heads.
   const process = await HookedProcess.ready(temp.store, 1);
   await append(process, 1, 1);
@@ -58,8 +53,7 @@ Deno.test("recent heads: a part whose head was evicted is read", async () => {
 
 for (const isStored of [true, false]) {
   const when = isStored ? "after" : "before";
-  Deno.test(`recent heads: a head is evicted ${when} its commit is stored`, async () => {
-    await using temp = await TempStore.open();
+  TempStore.test(`recent heads: a head is evicted ${when} its commit is stored`, async (temp) => {
     const process = await HookedProcess.ready(temp.store, 1);
     // A call with a new agent would make the others wait.
     await beat(process, 2);
@@ -81,12 +75,10 @@ for (const isStored of [true, false]) {
   });
 }
 
-Deno.test("recent heads: parts that an earlier process stored are read, in either lane", async () => {
-  await using temp = await TempStore.open();
-  const earlier = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: parts that an earlier process stored are read, in either lane", async (earlier) => {
   await append(earlier, 1, 1);
   await finish(earlier.runs, 2);
-  const process = new HookedProcess(temp.store);
+  const process = new HookedProcess(earlier.store);
   // Both lanes have been read, and neither is up to date.
   for (const lane of ["open", "closed"] as const) await process.pipeline.takePending(lane, 10);
   await open(process.runs, 1);
@@ -95,17 +87,15 @@ Deno.test("recent heads: parts that an earlier process stored are read, in eithe
   await process.assertExact({ 1: ["running", 0, 1, costOf(1)], 2: ["success", 1, 0, 0] });
 });
 
-Deno.test("recent heads: an earlier process had a clock that was ahead", async () => {
-  await using temp = await TempStore.open();
-  const earlier = await HookedProcess.ready(temp.store);
+HookedProcess.test("recent heads: an earlier process had a clock that was ahead", async (earlier) => {
   await append(earlier, 1, 1);
-  const [mark] = await temp.keysBelow(keys.pendingLane("open"));
+  const [mark] = await earlier.keysBelow(keys.pendingLane("open"));
   assert(mark !== undefined);
-  const { value } = await temp.store.reader.get(mark);
+  const { value } = await earlier.store.reader.get(mark);
   const future = keys.pending("open", `7${"Z".repeat(25)}`);
-  await temp.store.writer.commit({ deletes: [mark], sets: [{ key: future, value }] });
+  await earlier.store.writer.commit({ deletes: [mark], sets: [{ key: future, value }] });
 
-  const process = new HookedProcess(temp.store);
+  const process = new HookedProcess(earlier.store);
   const batch = await process.pipeline.takePending("open", 10);
   // The run fails for now, so its mark stays.
   await batch.ack(batch.runs);
@@ -128,9 +118,7 @@ const PARTS: Record<string, (process: HookedProcess) => Promise<unknown>> = {
 
 for (const [part, send] of Object.entries(PARTS)) {
   for (const isStored of [false, true]) {
-    Deno.test(`recent heads: ${part} without an outcome, ${isStored ? "" : "not "}stored`, async () => {
-      await using temp = await TempStore.open();
-      const process = await HookedProcess.ready(temp.store);
+    HookedProcess.test(`recent heads: ${part} without an outcome, ${isStored ? "" : "not "}stored`, async (process) => {
       process.once(async (write, commit) => {
         if (isStored) await commit(write);
         throw new StorageUnavailable("no outcome");

@@ -25,8 +25,7 @@ function total({ counts }: Refusals): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-Deno.test("R13: unwritten refusals are included in reads, which are the same once they are written", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("R13: unwritten refusals are included in reads, which are the same once they are written", async (temp) => {
   const refusals = createRefusalStore(temp.store, () => NOON);
   refusals.note(TEAM, aRefusal({ at: NOON - DAY_MS, field: "agent" }));
   for (let n = 0; n < 3; n++) refusals.note(TEAM, aRefusal({ at: NOON + n, requestId: `r${n}` }));
@@ -42,8 +41,7 @@ Deno.test("R13: unwritten refusals are included in reads, which are the same onc
   assertEquals(total(await after.read(OTHER_TEAM, NOON)), 0);
 });
 
-Deno.test("R13: a minute of refusals is one commit per team, however many there were", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("R13: a minute of refusals is one commit per team, however many there were", async (temp) => {
   const refusals = createRefusalStore(temp.store, () => NOON);
   for (let n = 0; n < 5_000; n++) {
     refusals.note(TEAM, aRefusal());
@@ -55,8 +53,7 @@ Deno.test("R13: a minute of refusals is one commit per team, however many there 
   assertEquals(total(await refusals.read(TEAM, NOON)), 5_000);
 });
 
-Deno.test("R13: processes on one store add to each other's counts", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("R13: processes on one store add to each other's counts", async (temp) => {
   const processes = Array.from({ length: 4 }, () => createRefusalStore(temp.store, () => NOON));
   for (let round = 0; round < 5; round++) {
     for (const [n, refusals] of processes.entries()) {
@@ -131,8 +128,7 @@ Deno.test("R13: counts that cannot be written stay within the memory share, then
   }
 });
 
-Deno.test("R13: the longest texts fit the rows, whatever their characters", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("R13: the longest texts fit the rows, whatever their characters", async (temp) => {
   const refusals = createRefusalStore(temp.store, () => NOON);
   const text = (chars: number) =>
     Array.from(
@@ -150,8 +146,7 @@ Deno.test("R13: the longest texts fit the rows, whatever their characters", asyn
   assertEquals((await temp.keysBelow(["refusal"])).length, 1);
 });
 
-Deno.test("R13: refusals are kept for 7 days and then removed, by a write or the sweep", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("R13: refusals are kept for 7 days and then removed, by a write or the sweep", async (temp) => {
   let nowMs = NOON;
   const refusals = createRefusalStore(temp.store, () => nowMs);
   const stored = async () => {

@@ -69,9 +69,7 @@ async function textsOf(
 
 const text = (agent: string, day: string, runs: number) => `${day} ["agent","${agent}"] ${runs}`;
 
-Deno.test("days of roll-ups: unchanged days are read once, and only changed days are read again", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("days of roll-ups: unchanged days are read once, and only changed days are read again", async ({ store }) => {
   const team = await insertTeam(store, "team");
   await change(store, team, DAYS.map((day) => ran("a", day)));
   const { spend, read } = watched(store);
@@ -93,9 +91,7 @@ Deno.test("days of roll-ups: unchanged days are read once, and only changed days
   assertEquals(read, []);
 });
 
-Deno.test("days of roll-ups: kinds and teams are cached separately", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("days of roll-ups: kinds and teams are cached separately", async ({ store }) => {
   const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
   await change(store, ours, [ran("a", FIRST)]);
   await change(store, theirs, [ran("b", FIRST)]);
@@ -107,8 +103,7 @@ Deno.test("days of roll-ups: kinds and teams are cached separately", async () =>
   }
 });
 
-Deno.test("days of roll-ups: another process's change is seen immediately", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("days of roll-ups: another process's change is seen immediately", async (temp) => {
   const team = await insertTeam(temp.store, "team");
   const elsewhere = await openUnlocked(temp.path);
   const spend = createSpendStore(temp.store);
@@ -119,9 +114,7 @@ Deno.test("days of roll-ups: another process's change is seen immediately", asyn
   await elsewhere.close();
 });
 
-Deno.test("days of roll-ups: a change between reading the version and the rows is not cached under the old version", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("days of roll-ups: a change between reading the version and the rows is not cached under the old version", async ({ store }) => {
   const team = await insertTeam(store, "team");
   await change(store, team, [ran("a", FIRST)]);
   let meanwhile = true;
@@ -136,9 +129,7 @@ Deno.test("days of roll-ups: a change between reading the version and the rows i
   assertEquals(await textsOf(spend, team), [text("a", FIRST, 3)]);
 });
 
-Deno.test("days of roll-ups: an aborted read leaves no partial day in the cache", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("days of roll-ups: an aborted read leaves no partial day in the cache", async ({ store }) => {
   const team = await insertTeam(store, "team");
   const rows = Array.from({ length: 700 }, (_, n) => ran(`agent-${n}`, FIRST));
   for (const at of [0, 350]) await change(store, team, rows.slice(at, at + 350));
@@ -150,9 +141,7 @@ Deno.test("days of roll-ups: an aborted read leaves no partial day in the cache"
   assertEquals((await textsOf(spend, team)).length, 700);
 });
 
-Deno.test("days of roll-ups: a day without a stored version is read each time", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("days of roll-ups: a day without a stored version is read each time", async ({ store }) => {
   const team = await insertTeam(store, "team");
   const put = (row: RollupRow) =>
     store.writer.commit({
@@ -179,9 +168,7 @@ Deno.test("days of roll-ups: a day without a stored version is read each time", 
   assertEquals(read, [`${LAST} ${LAST}`]);
 });
 
-Deno.test("days of roll-ups: days with more rows than the cache holds are read completely each time", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("days of roll-ups: days with more rows than the cache holds are read completely each time", async ({ store }) => {
   const team = await insertTeam(store, "team");
   const rows = Array.from({ length: 5_001 }, (_, n) => ran(`agent-${n}`, FIRST));
   for (let at = 0; at < rows.length; at += 400) {

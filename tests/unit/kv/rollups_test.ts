@@ -95,9 +95,7 @@ Deno.test("roll-ups: any row is read back as written", () => {
   }));
 });
 
-Deno.test("roll-ups: rows with the longest labels fit the store and are distinguished", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("roll-ups: rows with the longest labels fit the store and are distinguished", async ({ store }) => {
   const team = await insertTeam(store, "team");
   // Four bytes per character in a key, and six in JSON text: the worst case of both.
   for (const character of ["\u{1F600}", "\u0001", "字"]) {
@@ -133,9 +131,7 @@ Deno.test("roll-ups: rows with the longest labels fit the store and are distingu
   }
 });
 
-Deno.test("roll-ups: a name of every length up to the hashed ones has a key the store accepts", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("roll-ups: a name of every length up to the hashed ones has a key the store accepts", async ({ store }) => {
   const team = await insertTeam(store, "team");
   const rows = Array.from({ length: 256 }, (_, length) => agent("字".repeat(length)));
   await put(store, team, rows);
@@ -144,9 +140,7 @@ Deno.test("roll-ups: a name of every length up to the hashed ones has a key the 
   assertEquals(lengths.sort((a, b) => Number(a) - Number(b)), rows.map((_, length) => length));
 });
 
-Deno.test("roll-ups: more rows than one read holds are returned once each, in order of their days", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("roll-ups: more rows than one read holds are returned once each, in order of their days", async ({ store }) => {
   const team = await insertTeam(store, "team");
   for (const count of [499, 500, 501, 1_000, 1_203]) {
     const kind = `${count}`;
@@ -165,9 +159,7 @@ Deno.test("roll-ups: more rows than one read holds are returned once each, in or
   }
 });
 
-Deno.test("roll-ups: reading some groups on some days returns only those, however many other rows there are", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("roll-ups: reading some groups on some days returns only those, however many other rows there are", async ({ store }) => {
   const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
   const days = Array.from({ length: 30 }, (_, i) => `2026-11-${String(i + 1).padStart(2, "0")}`);
   const long = "字".repeat(250);

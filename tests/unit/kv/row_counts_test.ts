@@ -61,8 +61,7 @@ function times(factor: number, counts: Counts): Counts {
   return Object.fromEntries(Object.entries(counts).map(([name, n]) => [name, factor * n]));
 }
 
-Deno.test("rows: a heartbeat has a row of its own and a summary, and shares all others", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("rows: a heartbeat has a row of its own and a summary, and shares all others", async (temp) => {
   const { process, during } = await counting(temp);
   const called = await during(() => each((n) => beat(process, n)));
   assertEquals(
@@ -80,8 +79,7 @@ Deno.test("rows: a heartbeat has a row of its own and a summary, and shares all 
   });
 });
 
-Deno.test("rows: a run that is closed before the worker's turn has one summary, and is not read", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("rows: a run that is closed before the worker's turn has one summary, and is not read", async (temp) => {
   const { process, during } = await counting(temp);
   const called = await during(() =>
     each(async (n) => {

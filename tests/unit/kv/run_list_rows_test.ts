@@ -22,9 +22,7 @@ import { Budget } from "../../../kv/run_list/cursors.ts";
 
 const ALL = { from: null, to: null };
 
-Deno.test("run list: a run is listed as last aggregated, and by its full id as it is now", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("run list: a run is listed as last aggregated, and by its full id as it is now", async ({ store }) => {
   const runs = runsOf(store);
   const { page } = createRunListStore(store);
   const displayed = async (query: Partial<RunsQuery> = {}) =>
@@ -49,9 +47,7 @@ Deno.test("run list: a run is listed as last aggregated, and by its full id as i
   assertEquals([await displayed(), await displayed({ status: "running" })], [[["success", 1]], []]);
 });
 
-Deno.test("run list: a search whose time is over returns the position where it goes on", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("run list: a search whose time is over returns the position where it goes on", async ({ store }) => {
   const runs = runsOf(store);
   for (let n = 1; n <= 20; n++) await open(runs, n, { startedAt: NOON + n });
   await processAll(store);
@@ -69,9 +65,7 @@ Deno.test("run list: a search whose time is over returns the position where it g
   assert(pages > 1, String(pages));
 });
 
-Deno.test("run list: filters are read along the rarest, whichever that is, and find their complete intersection", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("run list: filters are read along the rarest, whichever that is, and find their complete intersection", async ({ store }) => {
   const runs = runsOf(store);
   const count = 1_500;
   const labels = Array.from({ length: count }, (_, n) => ({

@@ -85,9 +85,7 @@ Deno.test("run list: the pages of any query contain exactly the matching runs, n
   );
 });
 
-Deno.test("run list: runs that are added, closed or removed during paging hide and repeat no other run", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("run list: runs that are added, closed or removed during paging hide and repeat no other run", async (archive) => {
   const team = await archive.addTeam("business");
   const { runs, deletions } = archive;
   for (let n = 1; n <= 60; n++) {
@@ -95,7 +93,7 @@ Deno.test("run list: runs that are added, closed or removed during paging hide a
   }
   await archive.work();
   let step = 0;
-  const result = await readList(createRunListStore(temp.store).page, team, ALL, 5, async () => {
+  const result = await readList(createRunListStore(archive.store).page, team, ALL, 5, async () => {
     step++;
     // An already listed run ends, so does one not yet listed, and one is removed; others begin in
     // between.
@@ -114,8 +112,7 @@ Deno.test("run list: runs that are added, closed or removed during paging hide a
   );
 });
 
-Deno.test("run list: a page of maximum size is full, and concurrent page reads are all correct", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("run list: a page of maximum size is full, and concurrent page reads are all correct", async (temp) => {
   const runs = runsOf(temp.store);
   const count = 1_010;
   await Promise.all(
@@ -133,9 +130,7 @@ Deno.test("run list: a page of maximum size is full, and concurrent page reads a
   assertEquals((await page(TEAM, ALL, last, 10)).next, null);
 });
 
-Deno.test("run list: a deleted or expired run leaves no row of the index", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("run list: a deleted or expired run leaves no row of the index", async (archive) => {
   const team = await archive.addTeam("business");
   const { runs, deletions } = archive;
   await open(runs, 1, { customerId: "c", feature: "f" }, team);
@@ -144,7 +139,7 @@ Deno.test("run list: a deleted or expired run leaves no row of the index", async
   await runs.append(team, run(1), [aCall(3)], NOON + 9);
   await runs.append(team, run(2), [aCall(4)], NOON);
   await archive.work();
-  const rows = await temp.keysBelow(["run_by", team.id]);
+  const rows = await archive.keysBelow(["run_by", team.id]);
   const kinds = rows.map((key) => `${String(key[2])} ${String(key[3])}`);
   assertEquals(kinds.toSorted(), [
     'agent ["agent","a"]',
@@ -162,13 +157,12 @@ Deno.test("run list: a deleted or expired run leaves no row of the index", async
   await deletions.deleteRun(team, run(1), "key");
   await deletions.deleteRun(team, run(2), "key");
   for (const prefix of [keys.teamRunsBy(team.id), keys.blocks(keys.teamRunsBy(team.id))]) {
-    assertEquals(await temp.keysBelow(prefix), []);
+    assertEquals(await archive.keysBelow(prefix), []);
   }
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });
 
-Deno.test("run list: a run whose opening arrives late leaves the orphans and moves to its start", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("run list: a run whose opening arrives late leaves the orphans and moves to its start", async (temp) => {
   const { store } = temp;
   const runs = runsOf(store);
   const { page } = createRunListStore(store);

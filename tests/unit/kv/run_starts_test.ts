@@ -6,8 +6,7 @@ import { Harness, NOON } from "../../support/harness/harness.ts";
 
 const HOUR_MS = 3_600_000;
 
-Deno.test("starts are those of the runs in a range, by kind of order, with their costs", async () => {
-  await using h = await Harness.open();
+Harness.test("starts are those of the runs in a range, by kind of order, with their costs", async (h) => {
   const send = (n: number, hours: number, fields = {}) =>
     h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(-hours * HOUR_MS), ...fields }));
   await send(1, 3);

@@ -45,8 +45,7 @@ function querySpend(store: Store, onRows: (rows: number) => void): Promise<Parse
     }));
 }
 
-Deno.test("a spend query is charged row by row, and ends when its client disconnects", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a spend query is charged row by row, and ends when its client disconnects", async (temp) => {
   await fill(temp.store, 3_000);
   const complete = new ReadScope(new AbortController().signal);
   let read = 0;
@@ -70,8 +69,7 @@ Deno.test("a spend query is charged row by row, and ends when its client disconn
   assertEquals([read, scope.rows], [500, 500]);
 });
 
-Deno.test("a spend query that takes too long is refused with advice, and reads no more", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a spend query that takes too long is refused with advice, and reads no more", async (temp) => {
   await fill(temp.store, 2_000);
   const ask = createQueries(temp.store.deadlines, 0);
   const spend = createSpendStore(temp.store);

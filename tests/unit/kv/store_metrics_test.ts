@@ -24,9 +24,7 @@ function mark(n: number, lane: "closed" | "open" = "closed") {
   return { lane, name: pendingName(TEAM, runId(n) as RunId) };
 }
 
-Deno.test("backlog: pending runs are counted by lane, with the age of the oldest", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("backlog: pending runs are counted by lane, with the age of the oldest", async ({ store }) => {
   const startMs = Date.now();
   await store.writer.commit({ team: TEAM, pending: [mark(1), mark(2), mark(3, "open")] });
   await store.writer.commit({ team: TEAM, pending: [mark(1)] });
@@ -43,9 +41,7 @@ Deno.test("backlog: pending runs are counted by lane, with the age of the oldest
   assertEquals(early.value("runledger_dirty_oldest_age_seconds", { lane: "open" }), 0);
 });
 
-Deno.test("backlog: a long one is counted up to a bound, and its oldest age is still exact", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("backlog: a long one is counted up to a bound, and its oldest age is still exact", async ({ store }) => {
   const startMs = Date.now();
   // In sequence, so that each has its own row.
   for (let n = 0; n < 1_100; n++) await store.writer.commit({ team: TEAM, pending: [mark(n)] });
@@ -55,9 +51,7 @@ Deno.test("backlog: a long one is counted up to a bound, and its oldest age is s
   assert(age > 3_590 && age <= 3_600, String(age));
 });
 
-Deno.test("stages and notices: pending, their age, given up and unsent are reported", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("stages and notices: pending, their age, given up and unsent are reported", async ({ store }) => {
   const run = runId(1) as RunId;
   const sets = [
     keys.workRow(10_000, "run", TEAM, run),
@@ -75,9 +69,7 @@ Deno.test("stages and notices: pending, their age, given up and unsent are repor
   assertEquals(names.map((name) => actual.value(`runledger_${name}`)), [2, 5, 1, 2]);
 });
 
-Deno.test("the clock: the lag is the time since the oldest deadline, and 0 before it", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("the clock: the lag is the time since the oldest deadline, and 0 before it", async ({ store }) => {
   const lagAt = async (nowMs: number) =>
     (await scrape(store, nowMs)).value("runledger_clock_lag_seconds");
   assertEquals(await lagAt(15_000), 0);
@@ -88,8 +80,7 @@ Deno.test("the clock: the lag is the time since the oldest deadline, and 0 befor
   assertEquals([await lagAt(9_000), await lagAt(10_000), await lagAt(15_500)], [0, 0, 5.5]);
 });
 
-Deno.test("commits: each is counted by its outcome, with all its writes", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("commits: each is counted by its outcome, with all its writes", async (temp) => {
   const kv = temp.store.reader;
   const plan: Fault[] = ["none", "lost", "none", "throw"];
   const { limits, deadlines } = temp.store;
@@ -115,9 +106,7 @@ Deno.test("commits: each is counted by its outcome, with all its writes", async 
   assertEquals(scraped.value("runledger_writer_writes_waiting"), 0);
 });
 
-Deno.test("a store that does not answer is reported as down, with the metrics that need no store", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("a store that does not answer is reported as down, with the metrics that need no store", async ({ store }) => {
   await store.writer.commit({ team: TEAM, sets: [{ key: ["test"], value: 1 }] });
   const reader = new Proxy(store.reader, {
     get: (target, name) =>

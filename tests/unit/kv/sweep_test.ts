@@ -12,20 +12,15 @@ import { NOON } from "../../support/harness/harness.ts";
 import { aRunNow, OLD_SWEPT, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
 import { aCall, finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
-import { TempStore } from "../../support/harness/temp_store.ts";
 
-Deno.test("sweep: data of every kind is removed and counted once, and a dry run predicts it", async () => {
-  await using ledger = await OldLedger.open();
-  const { temp, retention } = ledger;
+OldLedger.test("sweep: data of every kind is removed and counted once, and a dry run predicts it", async ({ temp, retention }) => {
   assertEquals(await retention.sweep(true), OLD_SWEPT);
   assertEquals(await retention.sweep(), OLD_SWEPT);
   await assertClean(temp.store);
   assertEquals(await retention.sweep(), EMPTY_SWEEP);
 });
 
-Deno.test("sweep: two processes at full speed do the work once", async () => {
-  await using ledger = await OldLedger.open();
-  const { temp } = ledger;
+OldLedger.test("sweep: two processes at full speed do the work once", async ({ temp }) => {
   // On a busy machine, one waits for the locks of another for seconds, or loses every attempt of a
   // commit to it. The job then retries its step.
   await using one = await openOldLedger(temp.path);
@@ -36,9 +31,7 @@ Deno.test("sweep: two processes at full speed do the work once", async () => {
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: however many events a run has, few are removed at a time, and other calls run in between", async () => {
-  await using ledger = await OldLedger.open();
-  const { temp, retention, team } = ledger;
+OldLedger.test("sweep: however many events a run has, few are removed at a time, and other calls run in between", async ({ temp, retention, team }) => {
   let deleted = 0;
   const commit = temp.store.writer.commit;
   temp.store.writer.commit = async (write) => {
@@ -59,9 +52,7 @@ Deno.test("sweep: however many events a run has, few are removed at a time, and 
   assert(deleted >= 300 && deleted <= 500, `${deleted} rows at once`);
 });
 
-Deno.test("sweep: calls to expiring runs lose nothing that was acknowledged", async () => {
-  await using ledger = await OldLedger.open();
-  const { temp, retention, team } = ledger;
+OldLedger.test("sweep: calls to expiring runs lose nothing that was acknowledged", async ({ temp, retention, team }) => {
   const { runs } = retention;
   const sweeping = retention.sweep();
   const stored = new Map<number, number>();
@@ -81,9 +72,7 @@ Deno.test("sweep: calls to expiring runs lose nothing that was acknowledged", as
   await assertClean(temp.store);
 });
 
-Deno.test("sweep: a run that constantly receives events does not keep the sweep from ending", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("sweep: a run that constantly receives events does not keep the sweep from ending", async (archive) => {
   const team = await archive.addTeam("free");
   const { runs, deletions } = archive;
   for (const n of [1, 2, 3]) await aRunNow(archive, team, n, { customerId: n > 1 ? "acme" : "b" });
@@ -113,12 +102,10 @@ Deno.test("sweep: a run that constantly receives events does not keep the sweep 
   }
   assert(sent > 10, `only ${sent} batches`);
   await archive.work();
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });
 
-Deno.test("sweep: events not aggregated before their run expired are still counted", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("sweep: events not aggregated before their run expired are still counted", async (archive) => {
   const team = await archive.addTeam("free");
   await open(archive.runs, 1, { customerId: "acme" }, team);
   await archive.work();
@@ -128,8 +115,8 @@ Deno.test("sweep: events not aggregated before their run expired are still count
   archive.nowMs += 31 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, records: 1, events: 1 });
   await archive.work();
-  await assertClean(temp.store);
-  const row = await temp.store.reader.get(
+  await assertClean(archive.store);
+  const row = await archive.store.reader.get(
     keys.rollup(team.id, "customer", "2026-11-21", '["customer","acme"]'),
   );
   const { measures } = decodeRollup("2026-11-21", row.value as Uint8Array);
@@ -137,9 +124,7 @@ Deno.test("sweep: events not aggregated before their run expired are still count
   assertEquals([measures.runs, measures.succeeded, measures.cost], [1, 1, 26n]);
 });
 
-Deno.test("sweep: expired events keep their price, the others are repriced", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("sweep: expired events keep their price, the others are repriced", async (archive) => {
   const team = await archive.addTeam("free");
   const cost = async () => (await readRun(archive.runs, team, run(1), null, 1))?.totals.cost;
   await open(archive.runs, 1, {}, team);
@@ -153,23 +138,21 @@ Deno.test("sweep: expired events keep their price, the others are repriced", asy
   assertEquals(await cost(), 35n + 305n);
   await archive.reprice(team, cardOf(rateRow("known", 7, 11)));
   assertEquals(await cost(), 35n + 711n);
-  await assertClean(temp.store);
+  await assertClean(archive.store);
   // The new price is removed with the other data.
   archive.nowMs += 5 * DAY_MS;
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
   assertEquals(await cost(), 35n + 711n);
-  await assertClean(temp.store);
+  await assertClean(archive.store);
   // No remaining call could have another price.
   await archive.reprice(team, cardOf(rateRow("known", 1, 1)));
   assertEquals(await cost(), 35n + 711n);
 });
 
-Deno.test("sweep: a smaller plan applies from the next sweep on, a larger one restores nothing", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("sweep: a smaller plan applies from the next sweep on, a larger one restores nothing", async (archive) => {
   const team = await archive.addTeam("enterprise");
   const moveTo = (tier: Team["tier"]) =>
-    temp.store.writer.commit({ sets: [{ key: keys.team(team.id), value: { ...team, tier } }] });
+    archive.store.writer.commit({ sets: [{ key: keys.team(team.id), value: { ...team, tier } }] });
   await aRunNow(archive, team, 1);
   await archive.work();
   archive.nowMs += 1_000 * DAY_MS;
@@ -183,31 +166,27 @@ Deno.test("sweep: a smaller plan applies from the next sweep on, a larger one re
   assertEquals(await archive.sweep(), EMPTY_SWEEP);
   await moveTo("free");
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, records: 1 });
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });
 
-Deno.test("sweep: an unreadable run is counted and kept, and every other one is removed", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("sweep: an unreadable run is counted and kept, and every other one is removed", async (archive) => {
   const team = await archive.addTeam("free");
   for (let n = 0; n < 90; n++) await aRunNow(archive, team, n);
   await archive.work();
   const damaged = keys.closing(team.id, run(44));
-  await temp.store.writer.commit({ sets: [{ key: damaged, value: Uint8Array.of(1, 0, 9, 9) }] });
+  await archive.store.writer.commit({ sets: [{ key: damaged, value: Uint8Array.of(1, 0, 9, 9) }] });
   archive.nowMs += 31 * DAY_MS;
-  const before = await contentsOf(temp.store);
+  const before = await contentsOf(archive.store);
   const counts = { ...EMPTY_SWEEP, records: 89, events: 89, failed: 1 };
   assertEquals(await archive.sweep(true), counts);
-  assertEquals(await contentsOf(temp.store), before);
+  assertEquals(await contentsOf(archive.store), before);
   assertEquals(await archive.sweep(), counts);
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, failed: 1 });
-  const remaining = new Set((await temp.keysBelow(["run"])).map((key) => key[1]));
+  const remaining = new Set((await archive.keysBelow(["run"])).map((key) => key[1]));
   assertEquals(remaining, new Set([run(44)]));
 });
 
-Deno.test("sweep: duplicates of expired events are dropped while the record exists, and count after it", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("sweep: duplicates of expired events are dropped while the record exists, and count after it", async (archive) => {
   const team = await archive.addTeam("free");
   // More ids than fit one page of the ledger.
   const batches = Array.from(
@@ -224,7 +203,7 @@ Deno.test("sweep: duplicates of expired events are dropped while the record exis
   };
   const send3 = async () => {
     // In another process with an empty cache, and in this one with a full cache.
-    const cold = new RetentionHarness(temp.store);
+    const cold = new RetentionHarness(archive.store);
     cold.nowMs = archive.nowMs;
     return [await send(cold), await send(archive), await send(cold)];
   };
@@ -238,5 +217,5 @@ Deno.test("sweep: duplicates of expired events are dropped while the record exis
   assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, records: 1 });
   assertEquals(await send3(), [320, 0, 0]);
   await archive.work();
-  await assertClean(temp.store);
+  await assertClean(archive.store);
 });

@@ -65,8 +65,7 @@ function end({ job, commit }: JobStep<TeamJob>): Promise<boolean> {
   return commit({ ...job, state: "done", finishedAt: NOON });
 }
 
-Deno.test("jobs: teams take turns, and so do the jobs of a team", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("jobs: teams take turns, and so do the jobs of a team", async (temp) => {
   const steps: string[] = [];
   const left = new Map([["1", 3], ["2", 3], ["3", 3]]);
   const h = new JobsHarness(temp, async (step) => {
@@ -85,8 +84,7 @@ Deno.test("jobs: teams take turns, and so do the jobs of a team", async () => {
   assertEquals([await h.active(A), await h.active(B)], [[], []]);
 });
 
-Deno.test("jobs: a team that constantly creates jobs does not starve another's", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("jobs: a team that constantly creates jobs does not starve another's", async (temp) => {
   let [requests, steps] = [0, 0];
   const h = new JobsHarness(temp, async (step) => {
     steps++;
@@ -106,8 +104,7 @@ Deno.test("jobs: a team that constantly creates jobs does not starve another's",
   assert(steps < 20, `${steps} steps before the other team's job was done`);
 });
 
-Deno.test("jobs: 20 equal requests at once are one job", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("jobs: 20 equal requests at once are one job", async (temp) => {
   const h = new JobsHarness(temp, () => Promise.resolve());
   const added = await Promise.all(Array.from({ length: 20 }, () => h.add(A, "same")));
   assertEquals(new Set(added.map((each) => startedJob(each).job.id)).size, 1);
@@ -115,8 +112,7 @@ Deno.test("jobs: 20 equal requests at once are one job", async () => {
   assertEquals((await h.active(A))?.length, 1);
 });
 
-Deno.test("jobs: one look takes steps until its time is over, and the last one ends it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("jobs: one look takes steps until its time is over, and the last one ends it", async (temp) => {
   let steps = 0;
   const h = new JobsHarness(
     temp,
@@ -131,8 +127,7 @@ Deno.test("jobs: one look takes steps until its time is over, and the last one e
   assertEquals([steps, await temp.keysBelow(keys.work())], [5, []]);
 });
 
-Deno.test("jobs: a job whose runs the projector postponed looks again a second later", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("jobs: a job whose runs the projector postponed looks again a second later", async (temp) => {
   const runs = runsOf(temp.store);
   await open(runs, 1);
   let asked = 0;
@@ -157,8 +152,7 @@ Deno.test("jobs: a job whose runs the projector postponed looks again a second l
   assertEquals([asked, await stateOf()], [2, "done"], run(1));
 });
 
-Deno.test("jobs: a job waits for the projector while it works, and goes on at once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("jobs: a job waits for the projector while it works, and goes on at once", async (temp) => {
   await open(runsOf(temp.store), 1);
   const projecting = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
@@ -175,8 +169,7 @@ Deno.test("jobs: a job waits for the projector while it works, and goes on at on
   assertEquals((await h.jobs.get(TEAM, job.id))?.state, "done");
 });
 
-Deno.test("jobs: a failing job is postponed with growing waits, and others continue", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("jobs: a failing job is postponed with growing waits, and others continue", async (temp) => {
   const steps: string[] = [];
   const h = new JobsHarness(temp, async (step) => {
     steps.push(step.job.createdBy);
@@ -199,8 +192,7 @@ Deno.test("jobs: a failing job is postponed with growing waits, and others conti
   assertEquals((await h.active(A))?.length, 1);
 });
 
-Deno.test("jobs: the row of a job that is done or gone leaves the queue", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("jobs: the row of a job that is done or gone leaves the queue", async (temp) => {
   const h = new JobsHarness(temp, () => Promise.reject(new Error("no step")));
   const { job } = startedJob(await h.add(A, "1"));
   await temp.store.writer.commit({ deletes: [keys.job("deletion", A, job.id)] });

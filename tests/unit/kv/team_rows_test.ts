@@ -65,8 +65,7 @@ async function commit(
   return true;
 }
 
-Deno.test("team rows: a row is read once, also one that is not stored, and a commit needs no read of it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("team rows: a row is read once, also one that is not stored, and a commit needs no read of it", async (temp) => {
   const { store, counts } = counted(temp.store);
   const cache = new TeamRowCache(store);
   const first = await cache.of(TEAM);
@@ -85,8 +84,7 @@ Deno.test("team rows: a row is read once, also one that is not stored, and a com
   assertEquals(await again.getAll([rowOf("a"), rowOf("b")]), [null, 2]);
 });
 
-Deno.test("team rows: a row that a commit changed without its decoded value is read again", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("team rows: a row that a commit changed without its decoded value is read again", async (temp) => {
   const { store, counts } = counted(temp.store);
   const cache = new TeamRowCache(store);
   const rows = await cache.of(TEAM);
@@ -98,9 +96,7 @@ Deno.test("team rows: a row that a commit changed without its decoded value is r
   assertEquals(counts.keys, read + 1);
 });
 
-Deno.test("team rows: after a conflict with another process all rows are read again", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("team rows: after a conflict with another process all rows are read again", async ({ store }) => {
   const [ours, theirs] = [new TeamRowCache(store), new TeamRowCache(store)];
   const known = await ours.of(TEAM);
   assertEquals(await known.get(rowOf("a")), null);
@@ -112,8 +108,7 @@ Deno.test("team rows: after a conflict with another process all rows are read ag
   assertEquals(await (await ours.of(TEAM)).get(rowOf("a")), 7);
 });
 
-Deno.test("team rows: a team with too many rows begins a commit with those of that commit alone", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("team rows: a team with too many rows begins a commit with those of that commit alone", async (temp) => {
   const { store, counts } = counted(temp.store);
   const cache = new TeamRowCache(store);
   const rows = await cache.of(TEAM);
@@ -128,9 +123,7 @@ Deno.test("team rows: a team with too many rows begins a commit with those of th
   assertEquals(counts.keys, read + 1);
 });
 
-Deno.test("team rows: all teams together stay within their share", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("team rows: all teams together stay within their share", async ({ store }) => {
   const cache = new TeamRowCache(store);
   const names = Array.from({ length: 10_000 }, (_, n) => `agent-${n}`);
   for (let n = 0; n < 10; n++) {
@@ -143,9 +136,7 @@ Deno.test("team rows: all teams together stay within their share", async () => {
   assert(use !== undefined && use.bytes <= use.bytesMax && use.bytes > use.bytesMax / 2);
 });
 
-Deno.test("team rows: in any order of changes by two processes, known rows equal the store after a commit", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("team rows: in any order of changes by two processes, known rows equal the store after a commit", async ({ store }) => {
   const NAMES = ["a", "b", "c"];
   const step = fc.record({
     process: fc.nat(1),

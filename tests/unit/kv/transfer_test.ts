@@ -54,56 +54,58 @@ Deno.test("export: each family of keys has lines, is derived, or is left out", a
   );
 });
 
-Deno.test("export and import: to a shared KV and back to a file, all reads stay the same, digit for digit", async (t) => {
-  await using server = await KvServer.start();
-  await using h = await openWorld();
-  const other = await fillWorld(h);
-  const before = await readWorld(h, other);
-  const messages = await idsOf(h.store, "delivery");
-  const incidents = await idsOf(h.store, "incident");
-  assert(incidents.length > 0 && messages.length > 0);
-  await assertExact(h.store);
-  await using folder = await tempFolder();
-  const file = (name: string) => `${folder.path}/${name}`;
-  await h.restart(async () => {
-    await run(runExport, file("first"), `--kv=${h.path}`);
-    const io = await run(runImport, file("first"), `--kv=${server.url("moved")}`);
-    assertStringIncludes(io.lines.join("\n"), "runs and");
-    await run(runExport, file("second"), `--kv=${server.url("moved")}`);
-    for (const end of ["", "-wal", "-shm"]) await Deno.remove(h.path + end).catch(() => {});
-    await run(runImport, file("second"), `--kv=${h.path}`);
-    assertEquals((await Deno.stat(file("first"))).mode! & 0o777, 0o600);
-  });
-  await t.step("every answer is the same", async () => {
-    assertSame(await readWorld(h, other), before);
-  });
-  await t.step("verify finds no difference", () => assertExact(h.store));
-  await t.step(
-    "an import opens no incident, sends no message and judges nothing again",
-    async () => {
-      await h.worker.idle();
-      await h.work.idle();
-      await h.worker.idle();
-      assertEquals(await idsOf(h.store, "delivery"), messages);
-      assertEquals(await idsOf(h.store, "incident"), incidents);
+KvServer.test(
+  "export and import: to a shared KV and back to a file, all reads stay the same, digit for digit",
+  async (server, t) => {
+    await using h = await openWorld();
+    const other = await fillWorld(h);
+    const before = await readWorld(h, other);
+    const messages = await idsOf(h.store, "delivery");
+    const incidents = await idsOf(h.store, "incident");
+    assert(incidents.length > 0 && messages.length > 0);
+    await assertExact(h.store);
+    await using folder = await tempFolder();
+    const file = (name: string) => `${folder.path}/${name}`;
+    await h.restart(async () => {
+      await run(runExport, file("first"), `--kv=${h.path}`);
+      const io = await run(runImport, file("first"), `--kv=${server.url("moved")}`);
+      assertStringIncludes(io.lines.join("\n"), "runs and");
+      await run(runExport, file("second"), `--kv=${server.url("moved")}`);
+      for (const end of ["", "-wal", "-shm"]) await Deno.remove(h.path + end).catch(() => {});
+      await run(runImport, file("second"), `--kv=${h.path}`);
+      assertEquals((await Deno.stat(file("first"))).mode! & 0o777, 0o600);
+    });
+    await t.step("every answer is the same", async () => {
       assertSame(await readWorld(h, other), before);
-    },
-  );
-  await t.step(
-    "a retry of events counts none, whether their run still has them or not",
-    async () => {
-      for (const n of [2, 3]) {
-        const again = [aCall(100 * n + 1, "atlas"), anEvent(100 * n + 11)];
-        const answer = await h.post(`/v1/runs/${runId(n)}/events`, { events: again }, {
-          key: other,
-        });
-        assertEquals([answer.json.accepted, answer.json.duplicates], [0, 2]);
-      }
-      const deleted = await h.post("/v1/runs", aRun(4), { key: other });
-      assertEquals(deleted.status, 409, deleted.text);
-    },
-  );
-});
+    });
+    await t.step("verify finds no difference", () => assertExact(h.store));
+    await t.step(
+      "an import opens no incident, sends no message and judges nothing again",
+      async () => {
+        await h.worker.idle();
+        await h.work.idle();
+        await h.worker.idle();
+        assertEquals(await idsOf(h.store, "delivery"), messages);
+        assertEquals(await idsOf(h.store, "incident"), incidents);
+        assertSame(await readWorld(h, other), before);
+      },
+    );
+    await t.step(
+      "a retry of events counts none, whether their run still has them or not",
+      async () => {
+        for (const n of [2, 3]) {
+          const again = [aCall(100 * n + 1, "atlas"), anEvent(100 * n + 11)];
+          const answer = await h.post(`/v1/runs/${runId(n)}/events`, { events: again }, {
+            key: other,
+          });
+          assertEquals([answer.json.accepted, answer.json.duplicates], [0, 2]);
+        }
+        const deleted = await h.post("/v1/runs", aRun(4), { key: other });
+        assertEquals(deleted.status, 409, deleted.text);
+      },
+    );
+  },
+);
 
 async function tempFolder() {
   const path = await Deno.makeTempDir({ prefix: "runledger-" });
@@ -154,8 +156,7 @@ Deno.test("import: a file without lines does not fill the memory", () =>
     assertStringIncludes(io.failures.join(), "is damaged or no export");
   }));
 
-Deno.test("export: fails if a shared KV changes meanwhile, and on rows that it does not know", async () => {
-  await using server = await KvServer.start();
+KvServer.test("export: fails if a shared KV changes meanwhile, and on rows that it does not know", async (server) => {
   const store = await asKvClient(() => openStore(server.url(), new Memory()));
   await store.writer.commit({ sets: [{ key: ["team", "a"], value: 1 }] });
   const lines = exportLines(store);

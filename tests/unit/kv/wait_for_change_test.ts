@@ -85,9 +85,7 @@ class Wait {
   }
 }
 
-Deno.test("wait: a commit of this process is checked for its team and its runs, and for no other", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("wait: a commit of this process is checked for its team and its runs, and for no other", async ({ store }) => {
   const updater = new TeamCommit(store, null);
   const changes = createChangeStore(store, updater.notifier);
   const waits = [null, run(1), run(2)].map((waited) => new Wait(changes, waited));
@@ -120,9 +118,7 @@ Deno.test("wait: a commit of this process during a check is not missed; the end 
   assertEquals(await endless.isDone, false);
 });
 
-Deno.test("wait: the commits of another process are found, failures of a run too", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("wait: the commits of another process are found, failures of a run too", async ({ store }) => {
   const changes = createChangeStore(store, new ChangeNotifier());
   await open(runsOf(store), 1);
   const [team, one] = [new Wait(changes, null), new Wait(changes, run(1))];
@@ -138,9 +134,7 @@ Deno.test("wait: the commits of another process are found, failures of a run too
   assertEquals([team.checks, one.checks], [2, 3]);
 });
 
-Deno.test("wait: looks need no read slot of the team, and are not counted as its reads", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("wait: looks need no read slot of the team, and are not counted as its reads", async ({ store }) => {
   const changes = createChangeStore(store, new ChangeNotifier());
   const end = Promise.withResolvers<void>();
   const slots = Array.from(

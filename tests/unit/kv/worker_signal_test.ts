@@ -12,24 +12,21 @@ import { WorkerHarness } from "../../support/harness/worker_harness.ts";
 /** Five times the second of R42 within which a finish is final, for a busy machine. */
 const FINAL_MS_MAX = 5_000;
 
-Deno.test("worker signal: a commit that changes a run wakes this process's worker immediately", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("worker signal: a commit that changes a run wakes this process's worker immediately", async (temp) => {
   let wakes = 0;
   temp.store.workerSignal.listen({ worker: () => void wakes++ });
   await finish(runsOf(temp.store), 1);
   assertEquals([wakes, temp.store.workerSignal.raised], [1, 1]);
 });
 
-Deno.test("worker signal: writes that change no run send no signal", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("worker signal: writes that change no run send no signal", async (temp) => {
   let wakes = 0;
   temp.store.workerSignal.listen({ worker: () => void wakes++ });
   await temp.store.writer.commit({ sets: [{ key: ["item"], value: 1 }] });
   assertEquals(wakes, 0);
 });
 
-Deno.test("worker signal: a write that lost its check sends no signal", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("worker signal: a write that lost its check sends no signal", async (temp) => {
   let wakes = 0;
   temp.store.workerSignal.listen({ worker: () => void wakes++ });
   const lost = await temp.store.writer.commit({

@@ -6,8 +6,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const KEY = ["value"], COUNTER = ["counter"];
 
-Deno.test("the writer stores checks, sums, sets and deletes as one operation", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("the writer stores checks, sums, sets and deletes as one operation", async (temp) => {
   const { writer, reader } = temp.store;
   await writer.commit({ sets: [{ key: ["old"], value: 1 }] });
   const version = await writer.commit({
@@ -25,8 +24,7 @@ Deno.test("the writer stores checks, sums, sets and deletes as one operation", a
   assertEquals([counter.value?.value, old.value], [7n, null]);
 });
 
-Deno.test("a lost check stores nothing: no value, no sum, no delete", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a lost check stores nothing: no value, no sum, no delete", async (temp) => {
   const { writer, reader } = temp.store;
   await writer.commit({ sets: [{ key: KEY, value: 1 }], sums: [{ key: COUNTER, by: 1n }] });
   const before = await Array.fromAsync(reader.list({ prefix: [] }));
@@ -42,8 +40,7 @@ Deno.test("a lost check stores nothing: no value, no sum, no delete", async () =
   assertEquals(await Array.fromAsync(reader.list({ prefix: [] })), before);
 });
 
-Deno.test("Deno KV keeps mutations before a failing sum of the same operation: why sums go first", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("Deno KV keeps mutations before a failing sum of the same operation: why sums go first", async (temp) => {
   await using other = await TempStore.open();
   using kv = await Deno.openKv(other.path.replace("test.kv", "direct.kv"));
   await kv.set(COUNTER, "no counter");
@@ -124,8 +121,7 @@ Deno.test("any other failure is reported immediately, with its cause", async () 
   assertEquals([error.cause, fake.commits()], [cause, 1]);
 });
 
-Deno.test("a value that the back end refuses is reported as unavailable, not thrown as a bug", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a value that the back end refuses is reported as unavailable, not thrown as a bug", async (temp) => {
   const value = new Uint8Array(70_000);
   const commit = () => temp.store.writer.commit({ sets: [{ key: KEY, value }] });
   await assertRejects(commit, StorageUnavailable, "Cannot commit");

@@ -47,8 +47,7 @@ function namesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
-Deno.test("backup: one intact file that only its owner may read, including the commit log", async () => {
-  await using h = await Harness.open();
+Harness.test("backup: one intact file that only its owner may read, including the commit log", async (h) => {
   await h.store.writer.commit({ sets: [{ key: KEY, value: "only in the log" }] });
   await withFolder(async (folder) => {
     const file = `${folder}/backup.kv`;
@@ -140,8 +139,7 @@ Deno.test("restore: a folder without a ledger gets one", async () => {
   });
 });
 
-Deno.test("restore: refused while a service uses the ledger, which stays unchanged", async () => {
-  await using h = await Harness.open();
+Harness.test("restore: refused while a service uses the ledger, which stays unchanged", async (h) => {
   await withFolder(async (folder) => {
     await aLedger(`${folder}/backup.kv`, "v");
     const { code, failure } = await run(runRestore, `${folder}/backup.kv`, `--kv=${h.path}`);

@@ -35,8 +35,7 @@ async function run(h: Harness, ...args: string[]) {
   return { code, text: io.lines.join("\n"), failures: io.failures };
 }
 
-Deno.test("jobs: with nothing pending and nothing dead it says so, with exit code 0", async () => {
-  await using h = await Harness.open();
+Harness.test("jobs: with nothing pending and nothing dead it says so, with exit code 0", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
   await h.work.idle();
@@ -50,8 +49,7 @@ Deno.test("jobs: with nothing pending and nothing dead it says so, with exit cod
   ]);
 });
 
-Deno.test("jobs: pending runs are counted by lane, with the time of the oldest", async () => {
-  await using h = await Harness.open();
+Harness.test("jobs: pending runs are counted by lane, with the time of the oldest", async (h) => {
   await h.worker.stop();
   const beganMs = Date.now();
   await h.post("/v1/runs", aRun(1));
@@ -69,8 +67,7 @@ Deno.test("jobs: pending runs are counted by lane, with the time of the oldest",
   assertEquals(stages, "Pending stages: 1, the oldest due 2026-11-21T12:00:00.001Z");
 });
 
-Deno.test("jobs: a dead stage is listed with its error and advice, with exit code 1", async () => {
-  await using h = await Harness.open();
+Harness.test("jobs: a dead stage is listed with its error and advice, with exit code 1", async (h) => {
   await killCost(h, 1);
   const { code, text } = await run(h);
   assertEquals(code, 1);
@@ -79,8 +76,7 @@ Deno.test("jobs: a dead stage is listed with its error and advice, with exit cod
   assertStringIncludes(text, "1 dead: fix the cause, then run deno task jobs --redrive=RUN_ID");
 });
 
-Deno.test("jobs: work of every kind that is tried again is listed with its next try", async () => {
-  await using h = await Harness.open();
+Harness.test("jobs: work of every kind that is tried again is listed with its next try", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
   await h.work.stop();
@@ -102,8 +98,7 @@ Deno.test("jobs: work of every kind that is tried again is listed with its next 
   assertEquals(more, []);
 });
 
-Deno.test("jobs: the running service completes a retried run, others stay dead", async () => {
-  await using h = await Harness.open();
+Harness.test("jobs: the running service completes a retried run, others stay dead", async (h) => {
   await killCost(h, 1);
   await killCost(h, 2);
   const { code, text } = await run(h, `--redrive=${runId(1)}`);
@@ -119,8 +114,7 @@ Deno.test("jobs: the running service completes a retried run, others stay dead",
   assertStringIncludes((await run(h)).text, "1 dead");
 });
 
-Deno.test("jobs: all dead stages are retried together; a second retry reports that none is left", async () => {
-  await using h = await Harness.open();
+Harness.test("jobs: all dead stages are retried together; a second retry reports that none is left", async (h) => {
   await killCost(h, 1);
   await killCost(h, 2);
   assertEquals((await run(h, "--redrive=all")).code, 0);
@@ -133,8 +127,7 @@ Deno.test("jobs: all dead stages are retried together; a second retry reports th
   assertEquals((await run(h)).code, 0);
 });
 
-Deno.test("jobs: a run without a dead stage cannot be retried", async () => {
-  await using h = await Harness.open();
+Harness.test("jobs: a run without a dead stage cannot be retried", async (h) => {
   await killCost(h, 1);
   const { code, text, failures } = await run(h, `--redrive=${runId(2)}`);
   assertEquals([code, text], [1, ""]);

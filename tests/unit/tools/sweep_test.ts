@@ -70,8 +70,7 @@ async function runAlone(h: Harness, ...args: string[]) {
   return result;
 }
 
-Deno.test("sweep --dry-run: reports removals by team and retention class, and changes no byte", async () => {
-  await using h = await Harness.open();
+Harness.test("sweep --dry-run: reports removals by team and retention class, and changes no byte", async (h) => {
   await fillOld(h);
   const { team } = await h.addTeam("free");
   const before = await h.dump();
@@ -87,8 +86,7 @@ Deno.test("sweep --dry-run: reports removals by team and retention class, and ch
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("sweep: with the service stopped it removes exactly what --dry-run reported, and verify is exact", async () => {
-  await using h = await Harness.open();
+Harness.test("sweep: with the service stopped it removes exactly what --dry-run reported, and verify is exact", async (h) => {
   await fillOld(h);
   const { code, lines, failures } = await runAlone(h);
   assertEquals([code, failures], [0, []]);
@@ -105,8 +103,7 @@ Deno.test("sweep: with the service stopped it removes exactly what --dry-run rep
   assertEquals((await run(h, "--dry-run")).lines.at(-1), "A sweep would change nothing.");
 });
 
-Deno.test("sweep: next to a running service it refuses in one line, and changes no byte", async () => {
-  await using h = await Harness.open();
+Harness.test("sweep: next to a running service it refuses in one line, and changes no byte", async (h) => {
   await fillOld(h);
   const before = await h.dump();
   const { code, lines, failures } = await run(h);
@@ -119,8 +116,7 @@ Deno.test("sweep: next to a running service it refuses in one line, and changes 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("sweep: it also runs in a night that is swept, or that a killed process just began", async () => {
-  await using h = await Harness.open();
+Harness.test("sweep: it also runs in a night that is swept, or that a killed process just began", async (h) => {
   const night = nightOf(NOON);
   const report = () => h.store.reader.get<Record<string, unknown>>(keys.sweep(night));
   assertEquals((await runAlone(h)).lines.at(-1), "Nothing was due.");
@@ -136,8 +132,7 @@ Deno.test("sweep: it also runs in a night that is swept, or that a killed proces
   assertEquals((after?.counts as Record<string, number>).payloads, 8);
 });
 
-Deno.test("sweep: an unreadable run is counted and kept, the others are removed, exit code 1", async () => {
-  await using h = await Harness.open();
+Harness.test("sweep: an unreadable run is counted and kept, the others are removed, exit code 1", async (h) => {
   await fillOld(h);
   const key = keys.opening(h.team.id, runId(2) as RunId);
   const broken = Uint8Array.of(1, 0, 255);
@@ -149,8 +144,7 @@ Deno.test("sweep: an unreadable run is counted and kept, the others are removed,
   assertEquals((await h.store.reader.get(key)).value, broken);
 });
 
-Deno.test("sweep --reports: one row per night, also next to the running service", async () => {
-  await using h = await Harness.open();
+Harness.test("sweep --reports: one row per night, also next to the running service", async (h) => {
   const none = await run(h, "--reports");
   assertEquals([none.code, none.lines.length], [0, 1]);
   assertStringIncludes(none.lines[0] ?? "", "02:00 UTC");

@@ -8,8 +8,7 @@ import { Harness } from "../../support/harness/harness.ts";
 import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
 import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
-Deno.test("verify: one line per team and a verdict, exit code 0 if all is exact", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: one line per team and a verdict, exit code 0 if all is exact", async (h) => {
   await fill(h);
   const io = new Recorder();
   assertEquals(await verify([`--kv=${h.path}`], io), 0);
@@ -20,8 +19,7 @@ Deno.test("verify: one line per team and a verdict, exit code 0 if all is exact"
   assertStringIncludes(io.lines.at(-1) ?? "", "is exact");
 });
 
-Deno.test("verify: differences are explained, with exit code 1", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: differences are explained, with exit code 1", async (h) => {
   await fill(h);
   const month = "2026-11";
   const key = keys.usage(h.team.id, month);
@@ -38,8 +36,7 @@ Deno.test("verify: differences are explained, with exit code 1", async () => {
   assertStringIncludes(io.lines.at(-1) ?? "", "1 difference in");
 });
 
-Deno.test("verify: a team that is too busy to compare is reported, with exit code 4", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: a team that is too busy to compare is reported, with exit code 4", async (h) => {
   await h.worker.stop();
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
   const io = new Recorder();
@@ -48,8 +45,7 @@ Deno.test("verify: a team that is too busy to compare is reported, with exit cod
   assertStringIncludes(io.lines.at(-1) ?? "", "finish its queue");
 });
 
-Deno.test("verify: progress is drawn on a terminal", async () => {
-  await using h = await Harness.open();
+Harness.test("verify: progress is drawn on a terminal", async (h) => {
   const sets = Array.from({ length: 100 }, (_, n) => ({
     key: keys.run(h.team.id, runId(n) as RunId),
     value: true,

@@ -39,16 +39,14 @@ async function closed(here: AlertProcess, text: string): Promise<void> {
   }
 }
 
-Deno.test("a run that passes changes no row of alerts while its group is ok", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a run that passes changes no row of alerts while its group is ok", async (temp) => {
   const here = await begin(temp.store);
   await here.closeAll("ggg");
   const rows = new Set((await temp.keysBelow([])).map(([first]) => first));
   for (const first of ["alert", "alert_state", "incident"]) assertEquals(rows.has(first), false);
 });
 
-Deno.test("a run that is judged again counts by its last results", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a run that is judged again counts by its last results", async (temp) => {
   const here = await begin(temp.store, {}, "usage.llm_calls < 2");
   for (const n of [1, 2]) {
     await here.close(n, "success");
@@ -70,8 +68,7 @@ Deno.test("a run that is judged again counts by its last results", async () => {
   await assertVerified(here.store);
 });
 
-Deno.test("an incident has the error of its newest run, whichever is judged last", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("an incident has the error of its newest run, whichever is judged last", async (temp) => {
   const here = await begin(temp.store, { resolveAfter: 2 });
   await closed(here, "bbb");
   const judge = async (n: number, message: string | null) => {
@@ -97,8 +94,7 @@ Deno.test("an incident has the error of its newest run, whichever is judged last
   assertEquals(await errors(), [[null, run(2)]]);
 });
 
-Deno.test("a deleted run goes on counting, as a removed failed run does", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("a deleted run goes on counting, as a removed failed run does", async (temp) => {
   const here = await begin(temp.store);
   await here.closeAll("bb");
   const { deletions } = createDeletionWork({

@@ -37,9 +37,7 @@ async function rowsWith(store: Store, text: string): Promise<string[]> {
   return found;
 }
 
-Deno.test("erasure: no row names a deleted customer, but those that are documented", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("erasure: no row names a deleted customer, but those that are documented", async (here) => {
   await here.putMail("ops");
   const byCustomer = { groupBy: "customer" } as const;
   await here.setRule(
@@ -80,7 +78,7 @@ Deno.test("erasure: no row names a deleted customer, but those that are document
       assert(states.some((text) => text.startsWith(`${rule} =${customer} `)), `${rule} ${states}`);
     }
   }
-  const before = await rowsWith(temp.store, CUSTOMER);
+  const before = await rowsWith(here.store, CUSTOMER);
   const families = new Set(before.map((key) => key.split(" ")[0]));
   for (const family of ["alert", "incident", "delivery", "work", "config"]) {
     assert(families.has(family), `${family} is not in ${[...families]}`);
@@ -89,16 +87,16 @@ Deno.test("erasure: no row names a deleted customer, but those that are document
   const { updater, now } = here;
   const { deletions, handler } = createDeletionWork({
     ...ONE_STEP,
-    store: temp.store,
+    store: here.store,
     updater,
     now,
   });
   await deletions.deleteCustomer(TEAM, CUSTOMER, "key_1");
-  while (await workOnce(temp.store, handler, here.nowMs));
+  while (await workOnce(here.store, handler, here.nowMs));
   await here.work();
   await here.until(here.nowMs + 5_000);
 
-  const left = (await rowsWith(temp.store, CUSTOMER))
+  const left = (await rowsWith(here.store, CUSTOMER))
     .filter((key) => !DOCUMENTED.has(key.split(" ")[0] ?? ""));
   assertEquals(left, []);
   // Runs of the customer left the incident of the agent.
@@ -110,7 +108,7 @@ Deno.test("erasure: no row names a deleted customer, but those that are document
   }
   const erased = (await here.messages()).filter((text) => text.includes("was deleted"));
   assert(erased.length >= open.length);
-  assertEquals((await verifyStore(temp.store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(here.store, { pauseMs: 0 })).differences, []);
 });
 
 Deno.test("erasure: ends what a customer's runs opened, also with a clock set back or after it began", async () => {

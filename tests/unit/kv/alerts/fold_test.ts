@@ -5,27 +5,22 @@ import { THREE_FAILURES } from "../../../support/builders/alert_rules.ts";
 import { open, run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
-import { TempStore } from "../../../support/harness/temp_store.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { aCall } from "../../../support/builders/stored_runs.ts";
 
 const DAY_MS = 86_400_000;
 
-Deno.test("a good run of a team without instances changes no row of alerts and reads none", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a good run of a team without instances changes no row of alerts and reads none", async (here) => {
   await here.closeAll("g");
-  const before = await temp.keysBelow([]);
+  const before = await here.keysBelow([]);
   await here.closeAll("g", 2);
   assert(before.length > 0);
   for (const prefix of [["alert"], ["alert_state"], ["incident"], keys.work("settled")]) {
-    assertEquals(await temp.keysBelow(prefix), []);
+    assertEquals(await here.keysBelow(prefix), []);
   }
 });
 
-Deno.test("an outcome counts at the arrival of its close, also if its opening comes later", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("an outcome counts at the arrival of its close, also if its opening comes later", async (here) => {
   const finish = (n: number, status: "failed" | "success") =>
     here.runs.finish(TEAM, run(n), { status, finishedAt: NOON + n }, NOON + n);
   const openLate = async (n: number) => {
@@ -51,9 +46,7 @@ Deno.test("an outcome counts at the arrival of its close, also if its opening co
   assertEquals(await here.open(), ["failures =a 3: 6,5,4"]);
 });
 
-Deno.test("a bad outcome that comes late meets closes of runs that started long ago", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a bad outcome that comes late meets closes of runs that started long ago", async (here) => {
   const condition = { ...THREE_FAILURES.condition, consecutive: 1 } as RuleSettings["condition"];
   await here.putRule("failures", { condition }, NOON);
   for (const n of [1, 2]) await open(here.runs, n);
@@ -69,9 +62,7 @@ Deno.test("a bad outcome that comes late meets closes of runs that started long 
   assertEquals(await here.incidents(), []);
 });
 
-Deno.test("a cost above the limit opens an incident once a run, until a day without one", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a cost above the limit opens an incident once a run, until a day without one", async (here) => {
   // A token costs 3 picodollars, and the answer 5.
   await here.putRule("dear", { condition: { kind: "run_cost", usd: "0.000000000305" } });
   const spend = async (n: number, ...tokens: number[]) => {
@@ -101,9 +92,7 @@ Deno.test("a cost above the limit opens an incident once a run, until a day with
   assertEquals(await here.instances(), []);
 });
 
-Deno.test("the stage of alerts is done for runs that a rule counts", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("the stage of alerts is done for runs that a rule counts", async (here) => {
   await here.closeAll("gbgggg");
   const states = [];
   for (let n = 1; n <= 6; n++) {
@@ -114,9 +103,7 @@ Deno.test("the stage of alerts is done for runs that a rule counts", async () =>
   assertEquals(states, ["skipped", "done", "done", "done", "done", "skipped"]);
 });
 
-Deno.test("a commit with too many incidents leaves some to the clock", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a commit with too many incidents leaves some to the clock", async (here) => {
   for (let n = 0; n < 20; n++) await here.putMail(`channel-${n}`);
   for (let n = 0; n < 9; n++) {
     const condition = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;

@@ -8,7 +8,6 @@ import { createSpendStore } from "../../../../kv/spend/rollups.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { MonitorProcess } from "../../../support/harness/monitor_process.ts";
-import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const DAY = 86_400_000;
 const ALL = { agents: [], customers: [], features: [] };
@@ -29,9 +28,7 @@ function rule(
   };
 }
 
-Deno.test("spend of groups: exact, by the labels that a rule matches and groups by", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("spend of groups: exact, by the labels that a rule matches and groups by", async (here) => {
   const spent = async (n: number, usd: number, labels: Record<string, string>, days = 0) => {
     const at = NOON + days * DAY;
     await here.runs.heartbeat(TEAM, {
@@ -54,7 +51,7 @@ Deno.test("spend of groups: exact, by the labels that a rule matches and groups 
   await here.runs.open(TEAM, { id: run(6), agent: "c", startedAt: NOON }, NOON);
   await here.runs.append(TEAM, run(6), [aCall(1_000)], NOON);
   await here.work();
-  const spend = createSpendStore(temp.store);
+  const spend = createSpendStore(here.store);
   const days = daysOf({ from: "2026-11-21", to: "2026-11-22" });
   const sums = async (settings: RuleSettings) => {
     const found = await spendByGroup(spend, TEAM, settings, days);

@@ -16,7 +16,6 @@ import { storeIncident } from "../../../support/builders/stored_incidents.ts";
 import { run } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { DAY_MS, RetentionHarness } from "../../../support/harness/retention_harness.ts";
-import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const INCIDENT = anIncident({ runs: [run(2), run(1)], error: "no such file" });
 
@@ -56,9 +55,7 @@ async function read(h: RetentionHarness, team: Team) {
   return { incident: factsOf(incident), told: told.map(factsOf) };
 }
 
-Deno.test("incidents: a deleted run leaves the incident and its messages, with its error", async () => {
-  await using temp = await TempStore.open();
-  const h = new RetentionHarness(temp.store);
+RetentionHarness.test("incidents: a deleted run leaves the incident and its messages, with its error", async (h) => {
   const team = await failed(h);
   await h.deletions.deleteRun(team, run(1), "key_1");
   await look(h);
@@ -70,7 +67,7 @@ Deno.test("incidents: a deleted run leaves the incident and its messages, with i
   const none = [[], null];
   assertEquals(await read(h, team), { incident: none, told: [none, none] });
   assertEquals(
-    await temp.keysBelow(["run"]).then((rows) =>
+    await h.keysBelow(["run"]).then((rows) =>
       rows.filter((key) => key.length > 3 && key[3] === "incidents")
     ),
     [],
@@ -78,9 +75,7 @@ Deno.test("incidents: a deleted run leaves the incident and its messages, with i
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
 });
 
-Deno.test("incidents: the error goes with the payloads, the incident with the records", async () => {
-  await using temp = await TempStore.open();
-  const h = new RetentionHarness(temp.store);
+RetentionHarness.test("incidents: the error goes with the payloads, the incident with the records", async (h) => {
   const team = await failed(h);
   h.nowMs = NOON + 7 * DAY_MS + 1;
   await look(h);
@@ -114,9 +109,7 @@ Deno.test("incidents: the error goes with the payloads, the incident with the re
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
 });
 
-Deno.test("incidents: a machine's clock that jumps ahead removes nothing", async () => {
-  await using temp = await TempStore.open();
-  const h = new RetentionHarness(temp.store);
+RetentionHarness.test("incidents: a machine's clock that jumps ahead removes nothing", async (h) => {
   const team = await failed(h);
   await h.sweeps.startClock(NOON);
   h.nowMs = NOON + 3_650 * DAY_MS;

@@ -5,7 +5,6 @@ import { keys } from "../../../../kv/base/keys.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
-import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const ONE_FAILURE = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
 
@@ -18,9 +17,7 @@ async function openFor(here: AlertProcess, agents: readonly string[]): Promise<v
   }
 }
 
-Deno.test("groups beyond 1,000 that fire share an incident, which ends when it is quiet", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("groups beyond 1,000 that fire share an incident, which ends when it is quiet", async (here) => {
   await openFor(here, ["a"]);
   const state = { failures: { instances: 1_000, firing: 1_000, overflow: null } };
   await here.updater.changeInTurn(TEAM.id, "call", () =>

@@ -11,7 +11,6 @@ import { NOON } from "../../../support/harness/harness.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { ruleOf } from "../../../support/builders/alert_rules.ts";
 import { HOUR, MINUTE } from "../../../support/harness/monitor_process.ts";
-import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const FAILED = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
 
@@ -28,9 +27,7 @@ async function ends(here: AlertProcess): Promise<Record<string, number>> {
   return Object.fromEntries([...groups].map(([by, { length }]) => [by, length]));
 }
 
-Deno.test("a rule with many open incidents is deleted: all of them end, with messages", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a rule with many open incidents is deleted: all of them end, with messages", async (here) => {
   for (const slug of ["ops", "boss", "team"]) await here.putMail(slug);
   await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent" }));
   await failAll(here, 90);
@@ -40,12 +37,10 @@ Deno.test("a rule with many open incidents is deleted: all of them end, with mes
   assertEquals(await ends(here), { rule: 90 });
   assertEquals((await here.deliveries()).length, 90 * 3 * 2);
   assertEquals(await here.ruleRows(), []);
-  assertEquals((await verifyStore(temp.store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(here.store, { pauseMs: 0 })).differences, []);
 });
 
-Deno.test("a silence ends that held back many incidents: all of them are sent", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a silence ends that held back many incidents: all of them are sent", async (here) => {
   for (const slug of ["ops", "boss"]) await here.putMail(slug);
   await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent" }));
   await here.silenceUntil(NOON + HOUR);
@@ -56,9 +51,7 @@ Deno.test("a silence ends that held back many incidents: all of them are sent", 
   assertEquals((await here.deliveries()).length, 120);
 });
 
-Deno.test("messages about many incidents are repeated, all of them", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("messages about many incidents are repeated, all of them", async (here) => {
   for (const slug of ["ops", "boss"]) await here.putMail(slug);
   await here.setRule("failures", ruleOf(FAILED, { groupBy: "agent", renotifySeconds: 3_600 }));
   await failAll(here, 60);
@@ -67,9 +60,7 @@ Deno.test("messages about many incidents are repeated, all of them", async () =>
   assertEquals((await here.deliveries()).length, 240);
 });
 
-Deno.test("a run with many models is counted with a hundred rules of spend", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a run with many models is counted with a hundred rules of spend", async (here) => {
   const rule = ruleOf({ kind: "spend", usd: "1", period: "month" }, { groupBy: "model" });
   for (let n = 0; n < 100; n++) await here.putRule(`spend-${"x".repeat(50)}-${n}`, rule, NOON);
   const events = Array.from(
@@ -83,9 +74,7 @@ Deno.test("a run with many models is counted with a hundred rules of spend", asy
   await here.until(NOON + MINUTE);
 });
 
-Deno.test("a run that is dear for a hundred rules opens incidents of ten", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a run that is dear for a hundred rules opens incidents of ten", async (here) => {
   for (let n = 0; n < 20; n++) await here.putMail(`mail-${"x".repeat(50)}-${n}`);
   const rule = ruleOf({ kind: "run_cost", usd: "1" }, { groupBy: "customer" });
   for (let n = 0; n < 100; n++) await here.putRule(`cost-${"x".repeat(50)}-${n}`, rule, NOON);
@@ -99,9 +88,7 @@ Deno.test("a run that is dear for a hundred rules opens incidents of ten", async
   assertEquals(await ends(here), { open: 10 });
 });
 
-Deno.test("a changed rule ends what its earlier version opened, behind many newer groups", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a changed rule ends what its earlier version opened, behind many newer groups", async (here) => {
   await here.setRule("failures", ruleOf(FAILED, { groupBy: "customer" }));
   await here.close(1, "failed", NOON, { customerId: "z" });
   await here.work();
@@ -121,9 +108,7 @@ Deno.test("a changed rule ends what its earlier version opened, behind many newe
   assertEquals(await ends(here), { rule: 1 });
 });
 
-Deno.test("spend over the limit in a new period ends many incidents of the one before", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("spend over the limit in a new period ends many incidents of the one before", async (here) => {
   for (const slug of ["ops", "boss", "team"]) await here.putMail(slug);
   const spend = async (from: number) => {
     for (let n = 0; n < 40; n++) {
@@ -147,9 +132,7 @@ Deno.test("spend over the limit in a new period ends many incidents of the one b
   assertEquals(await ends(here), { condition: 40, open: 40 });
 });
 
-Deno.test("the spend of a customer with a long name is found", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("the spend of a customer with a long name is found", async (here) => {
   const rule = ruleOf({ kind: "spend", usd: "1", period: "day" }, { groupBy: "customer" });
   await here.setRule("cost", rule);
   await here.until(NOON);

@@ -22,9 +22,7 @@ async function spend(process: AlertProcess, n: number, usd: number, customerId: 
   await process.work();
 }
 
-Deno.test("spend: opens once a period, ends with it, and opens again in the next one", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("spend: opens once a period, ends with it, and opens again in the next one", async (here) => {
   await here.putMail("ops");
   await here.setRule(
     "cost",
@@ -53,12 +51,10 @@ Deno.test("spend: opens once a period, ends with it, and opens again in the next
   await here.until(NOON + 13 * HOUR);
   assertEquals((await here.states()).at(-1), "cost =acme 1 open");
   assertEquals(await here.ruleRows(), ["2160 cost =acme"]);
-  assertEquals((await verifyStore(temp.store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(here.store, { pauseMs: 0 })).differences, []);
 });
 
-Deno.test("stuck: opens at the limit, counts each run once, ends with the last one", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("stuck: opens at the limit, counts each run once, ends with the last one", async (here) => {
   await here.putMail("ops");
   const rule = ruleOf({ kind: "stuck", seconds: 3_600 }, { groupBy: "agent" });
   await here.rules.remove(TEAM, "stuck", { by: "key_1", at: NOON });
@@ -94,9 +90,7 @@ Deno.test("stuck: opens at the limit, counts each run once, ends with the last o
   assertEquals(await here.ruleRows(), [], "nothing is open");
 });
 
-Deno.test("stuck: a child run opens an incident only by a rule about all runs (R32)", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("stuck: a child run opens an incident only by a rule about all runs (R32)", async (here) => {
   await here.setRule("roots", ruleOf({ kind: "stuck", seconds: 3_600 }));
   await here.setRule("all", ruleOf({ kind: "stuck", seconds: 3_600, runs: "all" }));
   const child = { id: run(2), agent: "a", startedAt: NOON, parentRunId: run(1) };
@@ -106,9 +100,7 @@ Deno.test("stuck: a child run opens an incident only by a rule about all runs (R
   assertEquals(await here.states(), ["all 1 open"]);
 });
 
-Deno.test("stuck: an absence of the service excuses runs", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("stuck: an absence of the service excuses runs", async (here) => {
   await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);
   await here.work();
   await here.setRule("stuck", ruleOf({ kind: "stuck", seconds: 3_600 }));
@@ -120,9 +112,7 @@ Deno.test("stuck: an absence of the service excuses runs", async () => {
   assertEquals(await here.states(), ["stuck 1 open"]);
 });
 
-Deno.test("quota: opens at the first mark, counts the second one, ends with the month", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("quota: opens at the first mark, counts the second one, ends with the month", async (here) => {
   await here.putMail("ops");
   await here.notice(80);
   await here.until(NOON);
@@ -143,9 +133,7 @@ Deno.test("quota: opens at the first mark, counts the second one, ends with the 
   assertEquals(await here.ruleRows(), []);
 });
 
-Deno.test("quota: both marks at once open one incident that names the higher one (R39)", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("quota: both marks at once open one incident that names the higher one (R39)", async (here) => {
   await here.putMail("ops");
   await here.notice(80);
   await here.notice(100);
@@ -153,34 +141,30 @@ Deno.test("quota: both marks at once open one incident that names the higher one
   assertEquals(await here.messages(), ["opened The team has used 100 % of this month's events"]);
 });
 
-Deno.test("service: opens with a trouble, ends when none of its kind is left", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("service: opens with a trouble, ends when none of its kind is left", async (here) => {
   const dead = keys.runFailure(TEAM.id, run(1));
   const failure = { work: "cost", tries: 8, at: NOON, error: "Error: odd" };
   const broken = keys.channelHealth(TEAM.id, "ops");
   await here.putMail("ops");
-  await temp.store.writer.commit({ sets: [{ key: dead, value: failure }] });
+  await here.store.writer.commit({ sets: [{ key: dead, value: failure }] });
   await here.file("*service");
   await here.until(NOON);
   assertEquals(await here.states(), ["service 1 open"]);
-  await temp.store.writer.commit({ sets: [{ key: broken, value: { state: "broken" } }] });
+  await here.store.writer.commit({ sets: [{ key: broken, value: { state: "broken" } }] });
   await here.until(NOON + MINUTE);
   assertEquals(await here.states(), ["service 2 open"]);
   const [{ title } = { title: "" }] = await here.incidents();
   assertEquals(title, "Channel ops is broken and receives no messages");
-  await temp.store.writer.commit({ deletes: [dead] });
+  await here.store.writer.commit({ deletes: [dead] });
   await here.until(NOON + 2 * MINUTE);
   assertEquals(await here.states(), ["service 2 open"]);
-  await temp.store.writer.commit({ sets: [{ key: broken, value: { state: "ok" } }] });
+  await here.store.writer.commit({ sets: [{ key: broken, value: { state: "ok" } }] });
   await here.until(NOON + 3 * MINUTE);
   assertEquals(await here.states(), ["service 2 condition"]);
   assertEquals(await here.ruleRows(), []);
 });
 
-Deno.test("a changed rule ends what its earlier version opened, and finds what is true", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a changed rule ends what its earlier version opened, and finds what is true", async (here) => {
   await here.putMail("ops");
   const rule = ruleOf({ kind: "spend", usd: "1", period: "day" });
   await spend(here, 1, 3, "acme");
@@ -203,9 +187,7 @@ Deno.test("a changed rule ends what its earlier version opened, and finds what i
   assertEquals(await here.ruleRows(), []);
 });
 
-Deno.test("a message is repeated while an incident is open, and held back by a silence", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("a message is repeated while an incident is open, and held back by a silence", async (here) => {
   await here.putMail("ops");
   await here.silenceUntil(NOON + 2 * HOUR);
   await spend(here, 1, 3, "acme");
@@ -232,8 +214,7 @@ Deno.test("a message is repeated while an incident is open, and held back by a s
   assertEquals((await here.messages()).length, 3);
 });
 
-Deno.test("looks of two processes change nothing twice", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("looks of two processes change nothing twice", async (temp) => {
   const [a, b] = [new AlertProcess(temp.store), new AlertProcess(temp.store)];
   await a.putMail("ops");
   for (const n of [1, 2, 3]) await spend(a, n, 3, `customer ${n}`);
@@ -256,9 +237,7 @@ Deno.test("looks of two processes change nothing twice", async () => {
   assertEquals((await a.messages()).length, 4);
 });
 
-Deno.test("unpriced: ends when the model has a price", async () => {
-  await using temp = await TempStore.open();
-  const here = new AlertProcess(temp.store);
+AlertProcess.test("unpriced: ends when the model has a price", async (here) => {
   await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);
   await here.runs.append(TEAM, run(1), [aCall(5, "mystery", "acme")], NOON);
   await here.runs.append(TEAM, run(1), [aCall(6, "riddle", "acme")], NOON);

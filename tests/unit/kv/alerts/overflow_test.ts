@@ -22,8 +22,7 @@ async function almostFull(temp: TempStore, rule: string, left: number): Promise<
   return here;
 }
 
-Deno.test("groups that wait for an incident count as firing", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("groups that wait for an incident count as firing", async (temp) => {
   const here = await almostFull(temp, "failures", 40);
   await here.putMail("ops");
   const failed = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
@@ -37,8 +36,7 @@ Deno.test("groups that wait for an incident count as firing", async () => {
   assertEquals(open.filter((text) => text.includes("(other)")), ["failures (other) 20 open"]);
 });
 
-Deno.test("spend of groups that share an incident is found once", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("spend of groups that share an incident is found once", async (temp) => {
   const here = await almostFull(temp, "cost", 0);
   for (let n = 1; n <= 60; n++) {
     await here.runs.heartbeat(TEAM, {
@@ -54,8 +52,7 @@ Deno.test("spend of groups that share an incident is found once", async () => {
   assertEquals((await here.ruleRows()).length, 1);
 });
 
-Deno.test("stuck runs of groups that share an incident are reported once a day", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("stuck runs of groups that share an incident are reported once a day", async (temp) => {
   const here = await almostFull(temp, "hang", 0);
   await here.runs.open(TEAM, { id: run(1), agent: "a", startedAt: NOON }, NOON);
   await here.work();

@@ -12,8 +12,7 @@ import { KvServer } from "../../../support/fakes/kv_server.ts";
 /** Runs that fail. */
 const RUNS = 24;
 
-Deno.test("two processes that count the same runs open one incident, and count each once", async () => {
-  await using server = await KvServer.start();
+KvServer.test("two processes that count the same runs open one incident, and count each once", async (server) => {
   const stores: OpenStore[] = [];
   try {
     for (let n = 0; n < 2; n++) {

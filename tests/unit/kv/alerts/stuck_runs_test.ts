@@ -4,7 +4,6 @@ import { findStuckRuns } from "../../../../kv/alerts/find_stuck.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { HOUR, MINUTE, MonitorProcess } from "../../../support/harness/monitor_process.ts";
-import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const DAY = 24 * HOUR;
 
@@ -12,9 +11,7 @@ function at(nowMs: number, absences: { fromMs: number; untilMs: number }[] = [])
   return { nowMs, summarizedToMs: nowMs, absences };
 }
 
-Deno.test("stuck runs: by the arrival of the opening, postponed by an absence", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("stuck runs: by the arrival of the opening, postponed by an absence", async (here) => {
   const open = (n: number, startedAt: number, arrival = startedAt) =>
     here.runs.open(TEAM, { id: run(n), agent: "a", startedAt }, arrival);
   await open(1, NOON);
@@ -24,7 +21,7 @@ Deno.test("stuck runs: by the arrival of the opening, postponed by an absence", 
   await here.close(4, NOON);
   await here.work();
   const find = async (turn: ReturnType<typeof at>) => {
-    const { stuck, next, nextAt } = await findStuckRuns(temp.store, TEAM.id, 86_400, null, turn);
+    const { stuck, next, nextAt } = await findStuckRuns(here.store, TEAM.id, 86_400, null, turn);
     const found = stuck.map(({ run, at, seconds }) => [run, (at - NOON) / HOUR, seconds / 3_600]);
     return { found, next, nextAt: nextAt === null ? null : (nextAt - NOON) / HOUR };
   };

@@ -40,8 +40,7 @@ function channelsOf(
   });
 }
 
-Deno.test("channels: each change wakes the channel, so that waiting deliveries see it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("channels: each change wakes the channel, so that waiting deliveries see it", async (temp) => {
   const channels = channelsOf(temp, KEY);
   const made = (minutes: number) => ({ by: "key_1", at: NOON + minutes * 60_000 });
   const woken = async () => (await temp.keysBelow(keys.work("send"))).length;
@@ -55,8 +54,7 @@ Deno.test("channels: each change wakes the channel, so that waiting deliveries s
   assertEquals(await woken(), 3);
 });
 
-Deno.test("channels: opened settings have both secrets of a rotation", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("channels: opened settings have both secrets of a rotation", async (temp) => {
   const channels = channelsOf(temp, KEY);
   const made = { by: "key_1", at: NOON };
   const put = await channels.put(TEAM, "ops", HOOK, null, made);
@@ -74,8 +72,7 @@ Deno.test("channels: opened settings have both secrets of a rotation", async () 
   assertEquals(opened?.type === "webhook" && opened.previous, null);
 });
 
-Deno.test("channels: without a key secrets are refused by the setting's name, and e-mail works", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("channels: without a key secrets are refused by the setting's name, and e-mail works", async (temp) => {
   const made = { by: "key_1", at: NOON };
   const withKey = channelsOf(temp, KEY);
   assert((await withKey.put(TEAM, "ops", HOOK, null, made)).ok);
@@ -93,8 +90,7 @@ Deno.test("channels: without a key secrets are refused by the setting's name, an
   assert(channel !== null && await without.open(TEAM, channel) === null);
 });
 
-Deno.test("R28: a mail channel without a mail server is refused, and an existing one shows it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("R28: a mail channel without a mail server is refused, and an existing one shows it", async (temp) => {
   const made = { by: "key_1", at: NOON };
   const { isDefault, includeError, enabled } = HOOK;
   const email = { type: "email", to: ["a@example.org"], isDefault, includeError, enabled } as const;

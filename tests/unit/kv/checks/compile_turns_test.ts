@@ -6,23 +6,20 @@ import { TeamRowCache } from "../../../../kv/team/rows.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
-import { TempStore } from "../../../support/harness/temp_store.ts";
 
 /** Reads the configuration under the version of now. */
 async function configOf(cache: ConfigCache, store: Store) {
   return await cache.of(TEAM.id, await new TeamRowCache(store).of(TEAM.id));
 }
 
-Deno.test("configuration: other work gets a turn after each check that is compiled", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("configuration: other work gets a turn after each check that is compiled", async (process) => {
   for (let n = 0; n < 10; n++) {
     await process.put("check", `check-${n}`, aCheck(`finds(goal, "[a-z]{1,${n + 2}}x")`));
   }
   let turns = 0;
   const other = setInterval(() => turns++, 0);
   try {
-    const config = await configOf(new ConfigCache(temp.store), temp.store);
+    const config = await configOf(new ConfigCache(process.store), process.store);
     assertEquals(config.checks.length, 10);
   } finally {
     clearInterval(other);
@@ -30,21 +27,19 @@ Deno.test("configuration: other work gets a turn after each check that is compil
   assert(turns >= 9, `${turns} turns`);
 });
 
-Deno.test("configuration: a team too large for the cache is compiled once, and again only what changed", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("configuration: a team too large for the cache is compiled once, and again only what changed", async (process) => {
   const large = `tools.all(t, ${
     Array.from({ length: 30 }, (_, n) => `t.name != 'a${n}'`).join(" && ")
   })`;
   for (let n = 0; n < 40; n++) await process.put("check", `check-${n}`, aCheck(large));
-  const cache = new ConfigCache(temp.store);
-  const first = await configOf(cache, temp.store);
-  assert(first.bytes > temp.store.memory.bytesMax("configs") / 4, `${first.bytes}`);
-  assertEquals(await configOf(cache, temp.store) === first, true);
+  const cache = new ConfigCache(process.store);
+  const first = await configOf(cache, process.store);
+  assert(first.bytes > process.store.memory.bytesMax("configs") / 4, `${first.bytes}`);
+  assertEquals(await configOf(cache, process.store) === first, true);
   await process.closeAll("g");
-  assertEquals(await configOf(cache, temp.store) === first, true);
+  assertEquals(await configOf(cache, process.store) === first, true);
   await process.put("check", "check-7", aCheck("cost_usd < 1"));
-  const { checks } = await configOf(cache, temp.store);
+  const { checks } = await configOf(cache, process.store);
   const kept = checks.filter((check, n) => check === first.checks[n]);
   assertEquals([checks.length, kept.length], [40, 39]);
 });

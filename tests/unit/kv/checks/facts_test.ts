@@ -8,12 +8,9 @@ import { createScoreStore } from "../../../../kv/runs/scores.ts";
 import { anEventOf, aScore, aTool } from "../../../support/builders/judged_events.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
-import { TempStore } from "../../../support/harness/temp_store.ts";
 import { aCall, finish, open, run, TEAM } from "../../../support/builders/stored_runs.ts";
 
-Deno.test("facts: calls by instant, whatever the order of their batches", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("facts: calls by instant, whatever the order of their batches", async (process) => {
   const events = [
     aTool(1, "plan"),
     aTool(2, "look", { input: { a: 1, b: 2 } }),
@@ -36,9 +33,7 @@ Deno.test("facts: calls by instant, whatever the order of their batches", async 
   assertEquals((await process.factsOf(2, "tools", "calls", "longest_repeat")).facts, facts);
 });
 
-Deno.test("facts: with more events than are read, their names are missing, and the others are not", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("facts: with more events than are read, their names are missing, and the others are not", async (process) => {
   const logs = Array.from({ length: EVENTS_READ_MAX - 1 }, (_, i) => anEventOf(i + 2, "log", {}));
   await process.closeWith(1, [aTool(1, "a")]);
   for (const group of groupsOf(logs, 1_000)) await process.runs.append(TEAM, run(1), group, NOON);
@@ -51,9 +46,7 @@ Deno.test("facts: with more events than are read, their names are missing, and t
   assertEquals(missing, { tools: "too_many_events", longest_repeat: "too_many_events" });
 });
 
-Deno.test("facts: with more bytes than are read, names of events are missing", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("facts: with more bytes than are read, names of events are missing", async (process) => {
   const share = EVENT_BYTES_MAX / 64;
   const around = JSON.stringify({ name: "a", x: "" }).length;
   const events = Array.from(
@@ -71,9 +64,7 @@ Deno.test("facts: with more bytes than are read, names of events are missing", a
   assertEquals(missing, { longest_repeat: "too_many_events", calls: "too_many_events" });
 });
 
-Deno.test("facts: scores of the finish first, then those of events by their instant, then by calls", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("facts: scores of the finish first, then those of events by their instant, then by calls", async (process) => {
   const events = [aScore(1, "quality", 0.3), aScore(2, "quality", 0.2), aScore(3, "speed", 1)];
   const close = async (n: number, order: typeof events) => {
     await open(process.runs, n);
@@ -87,14 +78,12 @@ Deno.test("facts: scores of the finish first, then those of events by their inst
   const scores = { quality: 0.2, tone: true, speed: 1 };
   for (const n of [1, 2]) assertEquals((await process.factsOf(n, "scores")).facts.scores, scores);
   const later = { id: "scr_eu_1" as ScoreId, name: "quality", value: 0.4, source: "person" };
-  await createScoreStore(temp.store).add(TEAM, run(1), later, NOON + 1_000);
+  await createScoreStore(process.store).add(TEAM, run(1), later, NOON + 1_000);
   await process.work();
   assertEquals((await process.factsOf(1, "scores")).facts.scores.quality, 0.4);
 });
 
-Deno.test("facts: the cost with children adds all descendants, or is missing beyond their limit", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("facts: the cost with children adds all descendants, or is missing beyond their limit", async (process) => {
   const start = async (n: number, parentRunId?: ReturnType<typeof run>) => {
     await open(process.runs, n, parentRunId === undefined ? {} : { parentRunId });
     await process.runs.append(TEAM, run(n), [aCall(n)], NOON);

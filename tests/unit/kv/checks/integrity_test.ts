@@ -76,29 +76,30 @@ const DAMAGES: Readonly<Record<string, readonly [key: Deno.KvKey, says: string, 
   ],
 };
 
-Deno.test("verify: every kind of damage to results of checks is found", async (t) => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const process = new AlertProcess(store);
-  await process.put("check", "good", aCheck('status == "success"'));
-  await process.close(1, "failed");
-  await process.close(2, "success");
-  await open(process.runs, 3);
-  await process.work();
-  await assertVerified(store);
-  for (const [name, [key, says, change]] of Object.entries(DAMAGES)) {
-    await t.step(name, async () => {
-      const { value } = await store.reader.get(key);
-      const damaged = change(value);
-      const write = (to: unknown) =>
-        store.writer.commit(to === null ? { deletes: [key] } : { sets: [{ key, value: to }] });
-      await write(damaged);
-      const { differences } = await verifyStore(store, { pauseMs: 0 });
-      const whats = differences.map(({ what }) => what);
-      assert(whats.some((what) => what.includes(says)), `${says} is not in ${whats.join("; ")}`);
-      await write(value);
-    });
-  }
-  await assertVerified(store);
-  assertEquals((await store.reader.get(FAILURE)).value, true);
-});
+TempStore.test(
+  "verify: every kind of damage to results of checks is found",
+  async ({ store }, t) => {
+    const process = new AlertProcess(store);
+    await process.put("check", "good", aCheck('status == "success"'));
+    await process.close(1, "failed");
+    await process.close(2, "success");
+    await open(process.runs, 3);
+    await process.work();
+    await assertVerified(store);
+    for (const [name, [key, says, change]] of Object.entries(DAMAGES)) {
+      await t.step(name, async () => {
+        const { value } = await store.reader.get(key);
+        const damaged = change(value);
+        const write = (to: unknown) =>
+          store.writer.commit(to === null ? { deletes: [key] } : { sets: [{ key, value: to }] });
+        await write(damaged);
+        const { differences } = await verifyStore(store, { pauseMs: 0 });
+        const whats = differences.map(({ what }) => what);
+        assert(whats.some((what) => what.includes(says)), `${says} is not in ${whats.join("; ")}`);
+        await write(value);
+      });
+    }
+    await assertVerified(store);
+    assertEquals((await store.reader.get(FAILURE)).value, true);
+  },
+);

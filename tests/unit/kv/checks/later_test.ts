@@ -23,9 +23,7 @@ const PENDING = ["done", "pending", "skipped", "skipped"];
 /** Returns tool calls with the same input. */
 const same = (...numbers: readonly number[]) => numbers.map((n) => aTool(n, "look"));
 
-Deno.test("later: it judges what must be read, with the other checks of the run", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("later: it judges what must be read, with the other checks of the run", async (process) => {
   await process.put("check", "a-loop", aCheck(NO_LOOP));
   await process.put("check", "good", aCheck('status == "success"'));
   await process.closeWith(1, same(1, 2, 3));
@@ -33,39 +31,35 @@ Deno.test("later: it judges what must be read, with the other checks of the run"
   await process.work();
   assertEquals(await process.statesOf(1), PENDING);
   await process.judgeAll();
-  assertEquals(await outcomesOf(temp.store, 1), ["a-loop fail", "good pass"]);
-  assertEquals(await outcomesOf(temp.store, 2), ["a-loop pass", "good pass"]);
+  assertEquals(await outcomesOf(process.store, 1), ["a-loop fail", "good pass"]);
+  assertEquals(await outcomesOf(process.store, 2), ["a-loop pass", "good pass"]);
   assertEquals(await process.statesOf(1), DONE);
   assertEquals(await process.dueRuns(), []);
-  const [loop] = await resultsOf(temp.store, 1);
+  const [loop] = await resultsOf(process.store, 1);
   assertEquals([loop?.revision, loop?.at], [1, NOON]);
-  await assertVerified(temp.store);
+  await assertVerified(process.store);
 });
 
-Deno.test("later: an added score is judged if a check names scores", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
-  const scores = createScoreStore(temp.store);
+AlertProcess.test("later: an added score is judged if a check names scores", async (process) => {
+  const scores = createScoreStore(process.store);
   await process.put("check", "scored", aCheck('"quality" in scores && scores.quality > 0.5'));
   await process.put("check", "loop", aCheck(NO_LOOP, { statuses: ["failed"] }));
   await process.closeWith(1, []);
   await process.judgeAll();
-  assertEquals(await outcomesOf(temp.store, 1), ["scored fail"]);
+  assertEquals(await outcomesOf(process.store, 1), ["scored fail"]);
   const score = { id: "scr_eu_1" as ScoreId, name: "quality", value: 0.9, source: "person" };
   await scores.add(TEAM, run(1), score, NOON + 5);
   await process.work();
   assertEquals(await process.statesOf(1), PENDING);
   await process.judgeAll();
-  assertEquals(await outcomesOf(temp.store, 1), ["scored pass"]);
+  assertEquals(await outcomesOf(process.store, 1), ["scored pass"]);
   await process.runs.append(TEAM, run(1), [aScore(1, "quality", 0.1, NOON + 6)], NOON + 7);
   await process.judgeAll();
-  assertEquals(await outcomesOf(temp.store, 1), ["scored fail"]);
-  await assertVerified(temp.store);
+  assertEquals(await outcomesOf(process.store, 1), ["scored fail"]);
+  await assertVerified(process.store);
 });
 
-Deno.test("later: without the payload a check of events is skipped, and the run stays as it is", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("later: without the payload a check of events is skipped, and the run stays as it is", async ({ store }) => {
   const process = new AlertProcess(store);
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
@@ -104,8 +98,7 @@ async function racing(
   return changes;
 }
 
-Deno.test("later: a run that another instance judges meanwhile is judged as it is then", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("later: a run that another instance judges meanwhile is judged as it is then", async (temp) => {
   const changes = await racing(temp, async (other) => {
     await other.runs.append(TEAM, run(1), same(3), NOON + 5);
     await other.judgeAll();
@@ -114,8 +107,7 @@ Deno.test("later: a run that another instance judges meanwhile is judged as it i
   assertEquals((await resultsOf(temp.store, 1)).map(({ revision }) => revision), [2]);
 });
 
-Deno.test("later: no text of a payload that was removed meanwhile is stored", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("later: no text of a payload that was removed meanwhile is stored", async (temp) => {
   const changes = await racing(temp, async ({ updater }) => {
     const atMs = NOON + 95 * DAY_MS;
     await createSweepStore(temp.store, updater).step(TEAM, "payload", atMs, null, false);
@@ -124,9 +116,7 @@ Deno.test("later: no text of a payload that was removed meanwhile is stored", as
   assertEquals([changes, result?.reason, result?.got], [4, "payload_removed", null]);
 });
 
-Deno.test("later: a late event that is not summarized yet leaves the judgement to its projection", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("later: a late event that is not summarized yet leaves the judgement to its projection", async (process) => {
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2));
   await process.work();
@@ -134,16 +124,14 @@ Deno.test("later: a late event that is not summarized yet leaves the judgement t
   assert(task !== undefined);
   await process.runs.append(TEAM, run(1), same(3), NOON + 5);
   await process.complete(task);
-  assertEquals(await outcomesOf(temp.store, 1), []);
+  assertEquals(await outcomesOf(process.store, 1), []);
   await process.judgeAll();
-  assertEquals(await outcomesOf(temp.store, 1), ["loop fail"]);
+  assertEquals(await outcomesOf(process.store, 1), ["loop fail"]);
   assertEquals(await process.statesOf(1), DONE);
 });
 
-Deno.test("later: a run that began again while it was judged is judged again", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
-  const scores = createScoreStore(temp.store);
+AlertProcess.test("later: a run that began again while it was judged is judged again", async (process) => {
+  const scores = createScoreStore(process.store);
   await process.put("check", "scored", aCheck('"quality" in scores && scores.quality > 0.5'));
   await process.closeWith(1, [aScore(1, "quality", 0.1)]);
   await process.work();
@@ -157,11 +145,10 @@ Deno.test("later: a run that began again while it was judged is judged again", a
   });
   assertEquals(await process.statesOf(1), PENDING);
   await process.judgeAll();
-  assertEquals(await outcomesOf(temp.store, 1), ["scored pass"]);
+  assertEquals(await outcomesOf(process.store, 1), ["scored pass"]);
 });
 
-Deno.test("later: it may run twice, in two instances at once, and for runs that are gone", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("later: it may run twice, in two instances at once, and for runs that are gone", async (temp) => {
   const [process, other] = [new AlertProcess(temp.store), new AlertProcess(temp.store)];
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
@@ -176,9 +163,7 @@ Deno.test("later: it may run twice, in two instances at once, and for runs that 
   await assertVerified(temp.store);
 });
 
-Deno.test("later: without checks that apply any more, the results go", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("later: without checks that apply any more, the results go", async (process) => {
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
   await process.judgeAll();
@@ -188,15 +173,13 @@ Deno.test("later: without checks that apply any more, the results go", async () 
   assert(task !== undefined);
   await process.put("check", "loop", null);
   await process.complete(task);
-  assertEquals(await outcomesOf(temp.store, 1), []);
+  assertEquals(await outcomesOf(process.store, 1), []);
   assertEquals(await process.statesOf(1), ["done", "skipped", "skipped", "skipped"]);
   assertEquals(await process.dueRuns(), []);
-  await assertVerified(temp.store);
+  await assertVerified(process.store);
 });
 
-Deno.test("later: a failing read rejects, and stores nothing", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("later: a failing read rejects, and stores nothing", async ({ store }) => {
   let fails = false;
   const reader = new Proxy(store.reader, {
     get(target, name) {
@@ -221,15 +204,13 @@ Deno.test("later: a failing read rejects, and stores nothing", async () => {
   assertEquals(await outcomesOf(store, 1), ["loop fail"]);
 });
 
-Deno.test("later: a run that awaits its checks does so after an export and an import", async () => {
-  await using temp = await TempStore.open();
-  const process = new AlertProcess(temp.store);
+AlertProcess.test("later: a run that awaits its checks does so after an export and an import", async (process) => {
   await process.put("check", "loop", aCheck(NO_LOOP));
   await process.closeWith(1, same(1, 2, 3));
   await process.work();
-  await temp.store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
+  await process.store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
   await using copy = await TempStore.open();
-  await importLines(copy.store, exportLines(temp.store));
+  await importLines(copy.store, exportLines(process.store));
   const other = new AlertProcess(copy.store);
   assertEquals(await other.statesOf(1), PENDING);
   await other.judgeAll();
@@ -237,8 +218,7 @@ Deno.test("later: a run that awaits its checks does so after an export and an im
   assertEquals(await other.statesOf(1), DONE);
 });
 
-Deno.test("later: verify reports work that is not due, until it is given up", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("later: verify reports work that is not due, until it is given up", async (temp) => {
   const { store } = temp;
   const process = new AlertProcess(store);
   await process.put("check", "loop", aCheck(NO_LOOP));

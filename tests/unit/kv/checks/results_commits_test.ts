@@ -39,8 +39,7 @@ function aResult(n: number, text: string): CheckResult {
   };
 }
 
-Deno.test("results: 50 with the longest texts of any characters fit into one value", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("results: 50 with the longest texts of any characters fit into one value", async (temp) => {
   const key = keys.checkResults(TEAM.id, run(1));
   for (const character of ["a", "字", "\u{1f600}", "\u0001", '"']) {
     const results = Array.from({ length: 50 }, (_, n) => aResult(n, character.repeat(200)));
@@ -59,9 +58,7 @@ Deno.test("results: 50 with the longest texts of any characters fit into one val
   }
 });
 
-Deno.test("results: many runs with many results are split into commits, and all are counted", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("results: many runs with many results are split into commits, and all are counted", async ({ store }) => {
   const process = new AlertProcess(store);
   const runs = Array.from({ length: 40 }, (_, n) => n + 1);
   await process.put("check", "never", aCheck("true", { agents: ["other"] }));
@@ -82,8 +79,7 @@ Deno.test("results: many runs with many results are split into commits, and all 
   await assertVerified(store);
 });
 
-Deno.test("results: a team without checks reads and writes nothing for them", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("results: a team without checks reads and writes nothing for them", async (temp) => {
   const read: string[] = [];
   const reader = new Proxy(temp.store.reader, {
     get(target, name) {
@@ -104,8 +100,7 @@ Deno.test("results: a team without checks reads and writes nothing for them", as
   assertEquals(written.filter((key) => /check/.test(key.join(" "))), []);
 });
 
-Deno.test("results: counts of a day are read once, and stay right after another process changed them", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("results: counts of a day are read once, and stay right after another process changed them", async (temp) => {
   const { kv, reader, limits, deadlines } = handlesOf(temp);
   const read: string[] = [];
   const counting = new Proxy(reader, {
@@ -141,8 +136,7 @@ function handlesOf({ store: { reader, limits, deadlines } }: TempStore) {
   return { kv: reader, reader, limits, deadlines };
 }
 
-Deno.test("two processes that judge the same runs count each result once", async () => {
-  await using server = await KvServer.start();
+KvServer.test("two processes that judge the same runs count each result once", async (server) => {
   const stores: OpenStore[] = [];
   try {
     for (let n = 0; n < 2; n++) {
@@ -183,9 +177,7 @@ Deno.test("two processes that judge the same runs count each result once", async
   }
 });
 
-Deno.test("results: a run with a row of each kind is read whole", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("results: a run with a row of each kind is read whole", async ({ store }) => {
   const process = new AlertProcess(store);
   await process.close(1, "success");
   const more = ["idle", "ledger", "price"] as const;

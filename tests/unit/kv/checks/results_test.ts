@@ -30,8 +30,7 @@ async function opened(temp: TempStore): Promise<AlertProcess> {
   return process;
 }
 
-Deno.test("results: the last run of deleted checks takes their counts with it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("results: the last run of deleted checks takes their counts with it", async (temp) => {
   const process = await opened(temp);
   await process.close(1, "success");
   await process.work();
@@ -47,8 +46,7 @@ Deno.test("results: the last run of deleted checks takes their counts with it", 
   await assertVerified(temp.store);
 });
 
-Deno.test("results: retention removes their texts, then the results with the record", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("results: retention removes their texts, then the results with the record", async (temp) => {
   const { store } = temp;
   const process = await opened(temp);
   await open(process.runs, 1, { goal: "a goal" });
@@ -78,8 +76,7 @@ Deno.test("results: retention removes their texts, then the results with the rec
   await assertVerified(store);
 });
 
-Deno.test("results: what must be read is judged later, and the results stay until then", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("results: what must be read is judged later, and the results stay until then", async (temp) => {
   const { store } = temp;
   const process = await opened(temp);
   await process.close(1, "success");
@@ -97,9 +94,7 @@ Deno.test("results: what must be read is judged later, and the results stay unti
   await assertVerified(store);
 });
 
-Deno.test("results: a run in memory is judged by all of its texts", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
+TempStore.test("results: a run in memory is judged by all of its texts", async ({ store }) => {
   const process = new AlertProcess(store);
   await process.put("check", "output", aCheck('output == "done" && goal == "it"'));
   await process.put("check", "scored", aCheck("scores.quality > 0.5"));
@@ -117,8 +112,7 @@ Deno.test("results: a run in memory is judged by all of its texts", async () => 
   await assertVerified(store);
 });
 
-Deno.test("results: an expression that no longer compiles is an error, and stops nothing", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("results: an expression that no longer compiles is an error, and stops nothing", async (temp) => {
   const { store } = temp;
   const process = await opened(temp);
   await process.put("check", "broken", aCheck("no_such_name == 1"));
@@ -130,8 +124,7 @@ Deno.test("results: an expression that no longer compiles is an error, and stops
   await assertVerified(store);
 });
 
-Deno.test("results: a run that goes on after its idle close loses them", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("results: a run that goes on after its idle close loses them", async (temp) => {
   const { store } = temp;
   const process = await opened(temp);
   await open(process.runs, 1);

@@ -52,8 +52,7 @@ function statsOf(temp: TempStore) {
   return createCheckStatsStore(temp.store, () => NOON);
 }
 
-Deno.test("statistics: rows of other checks and of all agents are passed over", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("statistics: rows of other checks and of all agents are passed over", async (temp) => {
   const own = { counts: { [CHECK.id]: [4, 3, 2, 1] } } as const;
   await setDays(temp, [
     [daysAgo(1), "", own],
@@ -72,8 +71,7 @@ Deno.test("statistics: rows of other checks and of all agents are passed over", 
   assertEquals([...totals], [[CHECK.id, [{ day: daysAgo(1), agent: null, ...counts }]]]);
 });
 
-Deno.test("statistics: a page reads a bounded number of rows, and the next one continues", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("statistics: a page reads a bounded number of rows, and the next one continues", async (temp) => {
   const others = Array.from({ length: STATS_ROWS_MAX + 50 }, (_, n) => {
     const agent = `agent ${String(n).padStart(5, "0")}`;
     return [daysAgo(2), agent, { counts: { chk_eu_2: ONE } }] as const;
@@ -95,8 +93,7 @@ Deno.test("statistics: a page reads a bounded number of rows, and the next one c
   assertEquals(second.next, null);
 });
 
-Deno.test("statistics: the latest 20 failures, newest first; other teams have none", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("statistics: the latest 20 failures, newest first; other teams have none", async (temp) => {
   await setFailures(temp, Array.from({ length: 25 }, (_, n) => NOON + n));
   const { failures } = await statsOf(temp).read(TEAM, CHECK, ALL);
   assertEquals(failures.length, 20);

@@ -56,8 +56,7 @@ function timedTrials(store: Store, judged = () => {}) {
   return { ends, trials: createCheckTrialStore({ store: { ...store, deadlines }, now }) };
 }
 
-Deno.test("trial: the time ends it, and what was judged is returned", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("trial: the time ends it, and what was judged is returned", async (temp) => {
   await fill(temp.store, 120);
   let judged = 0;
   const { ends, trials } = timedTrials(temp.store, () => ++judged === 15 && ends[0]?.());
@@ -72,8 +71,7 @@ Deno.test("trial: the time ends it, and what was judged is returned", async () =
   assertEquals([complete?.runs, complete?.pass, complete?.isCut], [120, 120, false]);
 });
 
-Deno.test("trial: runs that it does not apply to are looked at, but not without end", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("trial: runs that it does not apply to are looked at, but not without end", async (temp) => {
   await fill(temp.store, 30);
   const scope = new ReadScope(new AbortController().signal);
   const settings = aCheck("true", { agents: ["b*"] });
@@ -85,8 +83,7 @@ Deno.test("trial: runs that it does not apply to are looked at, but not without 
   assert(scope.rows > 30 && scope.rows < 200, `${scope.rows}`);
 });
 
-Deno.test("trial: one of a team at a time, a bounded number waits, another team does not", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("trial: one of a team at a time, a bounded number waits, another team does not", async (temp) => {
   await fill(temp.store, 40);
   await fill(temp.store, 5, OTHER, 100);
   const trials = trialsOf(temp.store, 1_000);
@@ -102,8 +99,7 @@ Deno.test("trial: one of a team at a time, a bounded number waits, another team 
   assert(results.length > 0 && results.every((each) => each !== null && each.runs <= 40));
 });
 
-Deno.test("trial: a wait that takes all of its time is refused, and a client that leaves ends it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("trial: a wait that takes all of its time is refused, and a client that leaves ends it", async (temp) => {
   await fill(temp.store, 60);
   const begun = Promise.withResolvers<void>();
   const { ends, trials } = timedTrials(temp.store, begun.resolve);
@@ -121,8 +117,7 @@ Deno.test("trial: a wait that takes all of its time is refused, and a client tha
   await assertRejects(() => leaving, TypeError, "gone");
 });
 
-Deno.test("trial: other work runs between runs whose checks take long", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("trial: other work runs between runs whose checks take long", async (temp) => {
   await fill(temp.store, 20);
   const loops = "agent.size() < 0 || [1,2,3,4,5,6,7,8].all(a, [1,2,3,4,5,6,7,8].all(b, a + b > 0))";
   let turns = 0;
