@@ -1,13 +1,12 @@
 /** `/dashboard/agents/{slug}`: one agent, in tabs: overview, latest runs, monitor, settings. */
 import type { Child } from "hono/jsx";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { type AgentRecord, parseAgentPatch } from "../../../domain/agents/agents.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
-import { fail } from "../../http/answer.ts";
 import {
   agentPath,
   AGENTS_PATH,
@@ -229,10 +228,7 @@ export const submitAgentChange = ofAgent(async (c, { deps, team, agent, record, 
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [agent, agentPath(agent)]]} />,
     body: agentForm(agent, typed, problem),
   }));
-  const patch = parseAgentPatch(bodyOf(typed));
-  if (!patch.ok) return fail(c, patch.problem);
-  const changed = await deps.agents.change(team, agent, patch.value, made);
-  if (changed === null) return fail(c, NO_SUCH_AGENT);
-  if (!changed.ok) return fail(c, changed.problem);
+  const patch = orRefuse(parseAgentPatch(bodyOf(typed)));
+  orRefuse(existing(await deps.agents.change(team, agent, patch, made), NO_SUCH_AGENT));
   return seeOther(`${agentPath(agent)}?tab=settings&done=saved`);
 });

@@ -1,6 +1,7 @@
 /** Reads the page of an agent: each tab reads its own part. */
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isName } from "../../../domain/core/rules.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
@@ -10,7 +11,6 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { nameInPath } from "../../http/query.ts";
 import { readOpenIncidents } from "../alerts/entries.tsx";
@@ -52,8 +52,7 @@ export function ofAgent(
   handle: (c: RequestContext, scope: AgentScope) => Promise<Response>,
 ): Handler {
   return async (c, deps) => {
-    const scope = await readScope(c, deps);
-    return scope === null ? fail(c, NO_SUCH_AGENT) : await handle(c, scope);
+    return await handle(c, existing(await readScope(c, deps), NO_SUCH_AGENT));
   };
 }
 

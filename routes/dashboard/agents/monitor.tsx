@@ -1,8 +1,7 @@
 /** The monitor of an agent in its tab, or a proposal, and its forms, which do what the API does. */
 import type { Child } from "hono/jsx";
 import type { MonitorProposal } from "../../../domain/monitors/store.ts";
-import { fail } from "../../http/answer.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { HOUR_MS } from "../../../domain/core/time.ts";
 import { durationWord, scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { parseMonitorTexts } from "../../../domain/monitors/body.ts";
@@ -250,12 +249,10 @@ export const submitMonitor = ofAgent(async (c, { deps, team, agent, record, made
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [name, agentPath(agent)]]} />,
     body: monitorForm(agent, texts, problem),
   }));
-  const parsed = parseTexts(texts);
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const { settings, version } = parsed.value;
+  const { settings, version } = orRefuse(parseTexts(texts));
   const put = await deps.monitors.put(team, agent, settings, version, made);
-  if (put === null) return fail(c, NO_SUCH_AGENT);
-  return put.ok ? seeOther(`${monitorTabPath(agent)}&done=saved`) : fail(c, put.problem);
+  orRefuse(existing(put, NO_SUCH_AGENT));
+  return seeOther(`${monitorTabPath(agent)}&done=saved`);
 });
 
 /** Pauses, resumes or deletes a monitor. */
@@ -269,6 +266,6 @@ export const submitMonitorAction = (action: MonitorAction) =>
       : action === "delete"
       ? await monitors.remove(team, agent, made)
       : await monitors.pause(team, agent, { untilMs, isSticky: length !== "success" }, made);
-    if (changed === null) return fail(c, NO_SUCH_MONITOR);
+    existing(changed, NO_SUCH_MONITOR);
     return seeOther(monitorTabPath(agent) + (action === "delete" ? "&done=deleted" : ""));
   });

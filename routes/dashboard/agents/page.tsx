@@ -1,7 +1,7 @@
 /** `/dashboard/agents`: the board of a team's agents, those in trouble first. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import type { Handler } from "../../http/admission.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
-import { fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { type DashboardPage, get, post, showPage } from "../layout/page.tsx";
@@ -20,9 +20,7 @@ import { boardColumns } from "./columns.tsx";
 import { MONITOR_ACTIONS, proposalOf, submitMonitor, submitMonitorAction } from "./monitor.tsx";
 
 const showAgents: Handler = async (c, deps) => {
-  const parsed = parseBoardQuery(queryOf(c));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const query = parsed.value;
+  const query = orRefuse(parseBoardQuery(queryOf(c)));
   const time = { nowMs: deps.environment.now(), zone: shownZone(readPreferences(c)) };
   const principal = c.get("principal");
   const board = await loadBoard(deps, principal.team, query, time);

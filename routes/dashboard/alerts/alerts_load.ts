@@ -1,6 +1,6 @@
 /** Reads what the pages of alerts show; each part is bounded. */
 import type { Incident } from "../../../domain/alerts/incident.ts";
-import type { IncidentsQuery, OpenIncidents } from "../../../domain/alerts/store.ts";
+import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { type DeliveriesQuery, DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
@@ -11,7 +11,6 @@ import { readRecords } from "../agents/named_runs.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { lastSuccess } from "../run/run_load.ts";
 import { readSetup } from "./frame.tsx";
-import { readKnownAgents } from "../objects/known_values.tsx";
 
 /** Maximum open incidents and deliveries of one that are listed. */
 const OPEN_MAX = 50, DELIVERIES_MAX = 20;
@@ -27,18 +26,6 @@ export async function readOpenList(deps: AppDeps, team: Team, open: OpenIncident
       .map((severity) => readOpenIncidents(deps, team, { severity, limit: OPEN_MAX })),
   );
   return lists.flat().slice(0, OPEN_MAX);
-}
-
-/** Reads a page of incidents, with the agents that a filter suggests. */
-export function loadHistory(c: RequestContext, deps: AppDeps, query: IncidentsQuery) {
-  const { team } = c.get("principal");
-  const incidents = deps.incidents.list(team, query);
-  return Promise.all([readSetup(c, deps), incidents, readKnownAgents(deps, team)]);
-}
-
-/** Reads a page of deliveries. */
-export function loadDeliveries(c: RequestContext, deps: AppDeps, query: DeliveriesQuery) {
-  return Promise.all([readSetup(c, deps), deps.deliveries.list(c.get("principal").team, query)]);
 }
 
 /** Lists deliveries, latest first; by default all that are kept. */

@@ -3,10 +3,9 @@ import { ALL_EVENTS } from "../../../domain/channels/channel.ts";
 import { OVERLAP_HOURS, parseChannelRotation } from "../../../domain/channels/channel_body.ts";
 import type { DeliveryTry } from "../../../domain/channels/delivery.ts";
 import { type Channel, CHANNEL_TESTS_PER_MINUTE } from "../../../domain/channels/store.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { confirmedIn, ConfirmForm, ConfirmLink, Table } from "../components/table.tsx";
 import {
@@ -205,8 +204,8 @@ function RotationForm({ path, problem }: {
 /** Sends a test, and shows its result. */
 export const submitTest = ofObject(CHANNEL_PAGES, async (c, deps, channel) => {
   const { team } = c.get("principal");
-  const tested = await deps.channelTester.test(team, channel.slug, madeBy(c, deps));
-  if (tested === null) return fail(c, noSuch("channel"));
+  const result = await deps.channelTester.test(team, channel.slug, madeBy(c, deps));
+  const tested = existing(result, noSuch("channel"));
   const content = await load(c, deps, channel);
   return showAlerts(c, content.setup, "channels", channelView(c, content, { tested }));
 });
@@ -221,13 +220,11 @@ export const submitRotation = ofObject(CHANNEL_PAGES, async (c, deps, channel) =
     (problem) => withTabs(c, setup, "channels", channelView(c, content, { problem })),
   );
   const hours = readInteger(c.get("form").get("overlap_hours") ?? "");
-  const overlap = parseChannelRotation(bodyOf({ overlap_hours: hours }));
-  if (!overlap.ok) return fail(c, overlap.problem);
+  const overlap = orRefuse(parseChannelRotation(bodyOf({ overlap_hours: hours })));
   const { team } = c.get("principal");
-  const rotated = await deps.channels.rotate(team, slug, overlap.value, madeBy(c, deps));
-  if (rotated === null) return fail(c, noSuch("channel"));
-  if (!rotated.ok) return fail(c, rotated.problem);
-  return showSecret(c, setup, slug, rotated.value.secret, "Secret rotated");
+  const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
+  const { secret } = orRefuse(existing(rotated, noSuch("channel")));
+  return showSecret(c, setup, slug, secret, "Secret rotated");
 });
 
 /** Redirects a reload of a secret's page to its channel, because a secret is shown once. */

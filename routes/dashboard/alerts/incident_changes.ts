@@ -1,12 +1,11 @@
 /** Submissions of an incident's forms. Each is the same as the API's call. */
 import { parseNote } from "../../../domain/alerts/note_body.ts";
 import { SILENCES } from "../../../domain/alerts/silence.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { HOUR_MS } from "../../../domain/core/time.ts";
 import { expectedAfter } from "../../../domain/monitors/schedule.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { idInPath } from "../../http/query.ts";
 import { bodyOf } from "../components/form_fields.tsx";
@@ -25,16 +24,13 @@ const NO_CHANGE: Problem = {
 
 /** Acknowledges or resolves an incident. */
 export const submitChange: Handler = async (c, deps) => {
-  const id = idInPath(c, "inc");
+  const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
   const form = c.get("form");
-  const change = CHANGES.find((name) => name === form.get("change"));
-  if (id === null) return fail(c, NO_SUCH_INCIDENT);
-  if (change === undefined) return fail(c, NO_CHANGE);
-  const note = parseNote(bodyOf({ note: (form.get("note") ?? "").trim() }));
-  if (!note.ok) return fail(c, note.problem);
+  const change = existing(CHANGES.find((name) => name === form.get("change")) ?? null, NO_CHANGE);
+  const note = orRefuse(parseNote(bodyOf({ note: (form.get("note") ?? "").trim() })));
   const { team } = c.get("principal");
-  const changed = await deps.incidents[change](team, id, note.value, madeBy(c, deps));
-  return changed === null ? fail(c, NO_SUCH_INCIDENT) : seeOther(incidentPath(id));
+  existing(await deps.incidents[change](team, id, note, madeBy(c, deps)), NO_SUCH_INCIDENT);
+  return seeOther(incidentPath(id));
 };
 
 /** The first 9 o'clock after the next midnight. */
@@ -56,10 +52,9 @@ const COMMENT_CHARS = 200;
  * customer; other groups are silenced with their rule.
  */
 export const submitIncidentSilence: Handler = async (c, deps) => {
-  const id = idInPath(c, "inc");
+  const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
   const { team } = c.get("principal");
-  const incident = id && await deps.incidents.read(team, id);
-  if (!incident) return fail(c, NO_SUCH_INCIDENT);
+  const incident = existing(await deps.incidents.read(team, id), NO_SUCH_INCIDENT);
   const { rule, group: { agent, customer }, title } = incident;
   const listOf = (name: string | undefined) => name === undefined ? [] : [name];
   const made = madeBy(c, deps);
@@ -73,6 +68,6 @@ export const submitIncidentSilence: Handler = async (c, deps) => {
   };
   // One name for each incident: silencing it again prolongs its silence.
   const slug = `incident-${incident.id.slice(-12).toLowerCase()}`;
-  const put = await deps.objects(SILENCES).put(team, slug, settings, null, made);
-  return put.ok ? seeOther(incidentPath(incident.id)) : fail(c, put.problem);
+  orRefuse(await deps.objects(SILENCES).put(team, slug, settings, null, made));
+  return seeOther(incidentPath(id));
 };

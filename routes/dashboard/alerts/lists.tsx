@@ -1,4 +1,5 @@
 /** Lists of the area: `/dashboard/alerts/history` of incidents, and `/dashboard/alerts/deliveries`. */
+import { existing, orRefuse } from "../../../domain/core/errors.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
 import { headlineOf } from "../../../domain/channels/forms/words.ts";
@@ -7,7 +8,6 @@ import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import { NO_SUCH_DELIVERY, parseDeliveriesQuery } from "../../api/deliveries/deliveries.ts";
 import { parseIncidentsQuery } from "../../api/incidents/incidents.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { idInPath, queryOf, timeCursor } from "../../http/query.ts";
 import { formOf, type Option, readTexts } from "../components/form_fields.tsx";
@@ -16,9 +16,8 @@ import { At } from "../components/elements.tsx";
 import { ownPage, queryText } from "../layout/paths.ts";
 import { seeOther } from "../layout/page.tsx";
 import { DELIVERY_LABELS, deliveryTable } from "./delivery_table.tsx";
-import { loadDeliveries, loadHistory } from "./alerts_load.ts";
-import { showAlerts } from "./frame.tsx";
-import { KnownLists } from "../objects/known_values.tsx";
+import { readSetup, showAlerts } from "./frame.tsx";
+import { KnownLists, readKnownAgents } from "../objects/known_values.tsx";
 import { countText, IncidentMark, openFor, RESOLVED_LABELS } from "./labels.tsx";
 import { CHANNELS_PATH, DELIVERIES_PATH, HISTORY_PATH, incidentPath } from "./paths.ts";
 
@@ -39,9 +38,13 @@ export const showHistory: Handler = async (c, deps) => {
   const { cursor, ...filters } = readTexts(query, ["state", "rule", "agent", "severity", "cursor"]);
   const texts = { ...filters, state: filters.state || "resolved" };
   const state = texts.state === "any" ? null : texts.state;
-  const parsed = parseIncidentsQuery(pageQuery({ ...texts, cursor, state }));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const [setup, { incidents, next }, agents] = await loadHistory(c, deps, parsed.value);
+  const { team } = c.get("principal");
+  const listed = orRefuse(parseIncidentsQuery(pageQuery({ ...texts, cursor, state })));
+  const [setup, { incidents, next }, agents] = await Promise.all([
+    readSetup(c, deps),
+    deps.incidents.list(team, listed),
+    readKnownAgents(deps, team),
+  ]);
   const { text, choice } = formOf(texts, null);
   const view = listPage({
     title: "History",
@@ -87,9 +90,10 @@ const columnsAt = (now: number): readonly Column<Incident>[] => [
 export const showDeliveries: Handler = async (c, deps) => {
   const query = new URLSearchParams(queryOf(c));
   const texts = readTexts(query, ["channel", "state", "incident", "cursor"]);
-  const parsed = parseDeliveriesQuery(pageQuery(texts));
-  if (!parsed.ok) return fail(c, parsed.problem);
-  const [setup, { deliveries, next }] = await loadDeliveries(c, deps, parsed.value);
+  const { team } = c.get("principal");
+  const listed = orRefuse(parseDeliveriesQuery(pageQuery(texts)));
+  const { deliveries, next } = await deps.deliveries.list(team, listed);
+  const setup = await readSetup(c, deps);
   const { cursor: _, ...filters } = texts;
   const states = DELIVERY_STATES.map((state) => [state, DELIVERY_LABELS[state][0]] as const);
   const isFiltered = queryText(Object.entries(filters)) !== "";
@@ -122,7 +126,8 @@ export const showDeliveries: Handler = async (c, deps) => {
 
 /** Sends a delivery again, and returns to the page that lists it. */
 export const submitResend: Handler = async (c, deps) => {
-  const id = idInPath(c, "whd");
-  const sent = id && await deps.deliveries.resend(c.get("principal").team, id, madeBy(c, deps));
-  return sent === null ? fail(c, NO_SUCH_DELIVERY) : seeOther(ownPage(c.get("form").get("from")));
+  const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
+  const { team } = c.get("principal");
+  existing(await deps.deliveries.resend(team, id, madeBy(c, deps)), NO_SUCH_DELIVERY);
+  return seeOther(ownPage(c.get("form").get("from")));
 };

@@ -1,8 +1,8 @@
 /** `/dashboard/alerts`: the open incidents, the worst and newest first, and one of them. */
 import type { Incident } from "../../../domain/alerts/incident.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
 import { idInPath } from "../../http/query.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
 import { type DashboardPage, get, post } from "../layout/page.tsx";
@@ -41,8 +41,7 @@ const showOpen: Handler = async (c, deps) => {
   ]);
   const named = idInPath(c, "inc");
   const read = named === null ? null : await deps.incidents.read(team, named);
-  const incident = id === undefined ? incidents[0] ?? null : read;
-  if (id !== undefined && incident === null) return fail(c, NO_SUCH_INCIDENT);
+  const incident = id === undefined ? incidents[0] ?? null : existing(read, NO_SUCH_INCIDENT);
   const open = sumOf(counts);
   return showAlerts(c, setup, "open", {
     title: id === undefined || incident === null ? "Alerts" : incident.title,

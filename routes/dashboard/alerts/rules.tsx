@@ -2,6 +2,7 @@
 import type { Child } from "hono/jsx";
 import type { Rule, RuleKind, RuleOverflow, RuleSettings } from "../../../domain/alerts/rule.ts";
 import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { PREVIEW, type RulePreview } from "../../../domain/alerts/preview.ts";
 import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
@@ -195,14 +196,12 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
   trial: {
     label: "Show what it would have done",
     run: async (c, deps, form) => {
-      const parsed = RULES.parse(bodyIn(schemaOf(RULES, form), form), deps.environment.now());
-      if (!parsed.ok) return parsed;
-      const { settings } = parsed.value;
+      const body = bodyIn(schemaOf(RULES, form), form);
+      const { settings } = orRefuse(RULES.parse(body, deps.environment.now()));
       const preview = await deps.rulePreviews.preview(c.get("principal").team, settings);
-      const value = preview === null
+      return preview === null
         ? <InlineNotice kind="bad">Rules of this kind have no preview.</InlineNotice>
         : <InlineNotice kind="good">{previewWords(preview)}</InlineNotice>;
-      return { ok: true, value };
     },
   },
 };

@@ -5,11 +5,10 @@ import {
   SILENCES,
   type SilenceSettings,
 } from "../../../domain/alerts/silence.ts";
-import { refuse } from "../../../domain/core/errors.ts";
+import { orRefuse, Refused } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import type { Handler } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";
 import { Ago, At, Done, Empty } from "../components/elements.tsx";
 import { listed } from "../components/format.ts";
@@ -100,19 +99,14 @@ export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
     const from = form.get("from") ?? "";
     const fromMs = from === "" ? now : instantIn(from);
     const seconds = parseDuration(form.get("lasts") ?? "");
-    if (fromMs === null) {
-      const message = "Must be a day and a time such as 2026-01-31 22:00";
-      return refuse("invalid_field", message, "from");
-    }
-    if (seconds === null) {
-      return refuse("invalid_field", "Must be a duration such as 30m, 2h or 7d", "lasts");
-    }
+    if (fromMs === null) throw wrong("from", "a day and a time such as 2026-01-31 22:00");
+    if (seconds === null) throw wrong("lasts", "a duration such as 30m, 2h or 7d");
     const times = {
       ...from !== "" && { from: formatInstant(fromMs) },
       // A far year has no instant to send; the parser refuses the latest one.
       until: formatInstant(Math.min(fromMs + seconds * 1_000, INSTANT_MAX)),
     };
-    return { ok: true, value: { ...bodyIn(SILENCES.schema, form), ...times } };
+    return { ...bodyIn(SILENCES.schema, form), ...times };
   },
   open: async (c, deps) => {
     const [setup, known] = await Promise.all([
@@ -142,6 +136,10 @@ export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
   },
 };
 
+function wrong(field: string, needed: string): Refused {
+  return new Refused({ code: "invalid_field", message: `Must be ${needed}`, field });
+}
+
 /** Latest instant that a form sends, unix milliseconds. */
 const INSTANT_MAX = Date.UTC(9999, 0, 1);
 
@@ -157,6 +155,7 @@ export const submitSilenceEnd = ofObject(SILENCE_PAGES, async (c, deps, silence)
   const { slug, settings, version } = silence;
   if (!isCurrent(settings, made.at)) return seeOther(SILENCES_PATH);
   const ended = { ...settings, untilMs: made.at };
-  const put = await deps.objects(SILENCES).put(c.get("principal").team, slug, ended, version, made);
-  return put.ok ? seeOther(SILENCES_PATH) : fail(c, put.problem);
+  const { team } = c.get("principal");
+  orRefuse(await deps.objects(SILENCES).put(team, slug, ended, version, made));
+  return seeOther(SILENCES_PATH);
 });

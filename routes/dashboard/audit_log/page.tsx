@@ -1,4 +1,5 @@
 /** `/dashboard/audit`: the audit log, newest first. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { DAY_MS, parseInstant } from "../../../domain/core/time.ts";
@@ -9,7 +10,6 @@ import {
   type ReadAuditEntry,
 } from "../../../domain/teams/audit_log.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
-import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
@@ -35,14 +35,13 @@ const PAGES_MAX = 20;
 /** Shows the entries that match the filters, read in pages until one is full. */
 const showAuditLog: Handler = async (c, { auditLog, credentials }) => {
   const parameters = new URLSearchParams(queryOf(c));
-  const query = parseAuditQuery(apiQuery(parameters), parseAuditCursor);
-  if (!query.ok) return fail(c, query.problem);
+  const query = orRefuse(parseAuditQuery(apiQuery(parameters), parseAuditCursor));
   const { team, grant } = c.get("principal");
   const texts = Object.fromEntries(FILTERS.map((name) => [name, parameters.get(name) ?? ""]));
   const entries: ReadAuditEntry[] = [];
-  let next = query.value.after;
-  for (let pages = 0; pages < PAGES_MAX && entries.length < query.value.limit; pages++) {
-    const page = await auditLog.page(team.id, { ...query.value, after: next });
+  let next = query.after;
+  for (let pages = 0; pages < PAGES_MAX && entries.length < query.limit; pages++) {
+    const page = await auditLog.page(team.id, { ...query, after: next });
     entries.push(
       ...page.entries.filter(({ actor, action }) =>
         (!texts.who || actor === texts.who) && (!texts.what || objectOf(action) === texts.what)

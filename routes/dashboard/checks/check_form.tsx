@@ -1,6 +1,6 @@
 /** The form of a check, next to its language, and the API's calls that it makes. */
 import type { Child } from "hono/jsx";
-import type { Parsed } from "../../../domain/core/errors.ts";
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { CHECKS, type CheckSettings } from "../../../domain/checks/check.ts";
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import { parseTrial } from "../../../domain/checks/trial_body.ts";
@@ -111,19 +111,13 @@ export const showCheckForm = ofObject(
 );
 
 /** Judges the latest runs by the check as it is typed. Stores nothing. */
-async function tryCheck(
-  c: RequestContext,
-  deps: AppDeps,
-  form: FormValues,
-): Promise<Parsed<Child>> {
+async function tryCheck(c: RequestContext, deps: AppDeps, form: FormValues): Promise<Child> {
   const slug = form.get("slug");
   const settings = bodyIn(CHECKS.schema, form);
   const check = isConfigSlug(slug) ? { ...settings, slug } : settings;
-  const parsed = parseTrial(bodyOf({ check, last: TRIED_RUNS }), deps.patterns);
-  if (!parsed.ok) return parsed;
+  const trial = orRefuse(parseTrial(bodyOf({ check, last: TRIED_RUNS }), deps.patterns));
   const { team } = c.get("principal");
-  const result = await deps.checkTrial.try(team, parsed.value);
+  const result = await deps.checkTrial.try(team, trial);
   const runs = await readRecords(deps, team, result?.examples.map(({ run }) => run) ?? []);
-  const byId = new Map(runs.map((run) => [run.id, run]));
-  return { ok: true, value: result && <TrialOutcome {...result} byId={byId} /> };
+  return result && <TrialOutcome {...result} byId={new Map(runs.map((run) => [run.id, run]))} />;
 }

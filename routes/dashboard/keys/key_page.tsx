@@ -1,14 +1,13 @@
 /** One credential: its page, the forms that rotate and revoke it, and the page that shows a secret once. */
 import type { Child } from "hono/jsx";
 import { isLive } from "../../../domain/teams/credentials.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import {
   type CredentialStore,
   type ListedCredential,
   parseRotation,
 } from "../../../domain/teams/key_list.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_KEY } from "../../api/keys/keys.ts";
@@ -22,8 +21,8 @@ import { originOf } from "../components/format.ts";
 
 /** Shows the page of one credential, with the form that the address asks for. */
 export const showKey: Handler = async (c, { credentials, environment }) => {
-  const record = await credentials.read(c.get("principal").team, c.req.query("id") ?? "");
-  if (record === null) return fail(c, NO_SUCH_KEY);
+  const { team } = c.get("principal");
+  const record = existing(await credentials.read(team, c.req.query("id") ?? ""), NO_SUCH_KEY);
   const confirm = isLive(record, environment.now()) ? confirmedIn(c, "rotate", "revoke") : null;
   return showPage(c, keyView(c, record, confirm));
 };
@@ -31,17 +30,13 @@ export const showKey: Handler = async (c, { credentials, environment }) => {
 /** Rotates a credential and shows the new secret, or the form again. */
 export const submitRotateKey: Handler = async (c, { credentials, environment }) => {
   const { team, credentialId } = c.get("principal");
-  const record = await credentials.read(team, c.req.param("id") ?? "");
-  if (record === null) return fail(c, NO_SUCH_KEY);
+  const record = existing(await credentials.read(team, c.req.param("id") ?? ""), NO_SUCH_KEY);
   const hours = c.get("form").get("overlap_hours") ?? "";
   showFormOnProblem(c, (problem) => keyView(c, record, "rotate", hours, problem));
-  const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
-  if (!overlap.ok) return fail(c, overlap.problem);
-  const rotated = await credentials.rotate(team, record.id, overlap.value, credentialId);
-  if (rotated === null) return fail(c, NO_SUCH_KEY);
-  if (!rotated.ok) return fail(c, rotated.problem);
+  const overlap = orRefuse(parseRotation(bodyOf({ overlap_hours: readInteger(hours) })));
+  const rotated = await credentials.rotate(team, record.id, overlap, credentialId);
   const old = await credentials.read(team, record.id);
-  return showSecret(c, rotated.value, {
+  return showSecret(c, orRefuse(existing(rotated, NO_SUCH_KEY)), {
     title: `${kindLabel(record)} rotated`,
     notice: old !== null && (
       <InlineNotice kind="good">The old secret {keyState(old, environment.now())}.</InlineNotice>
@@ -55,8 +50,8 @@ export const backToKey: Handler = (c) => seeOther(keyPath(c.req.param("id") ?? "
 /** Revokes a credential and redirects to its page. */
 export const submitRevokeKey: Handler = async (c, { credentials }) => {
   const { team, credentialId } = c.get("principal");
-  const record = await credentials.revoke(team, c.req.param("id") ?? "", credentialId);
-  return record === null ? fail(c, NO_SUCH_KEY) : seeOther(keyPath(record.id));
+  const revoked = await credentials.revoke(team, c.req.param("id") ?? "", credentialId);
+  return seeOther(keyPath(existing(revoked, NO_SUCH_KEY).id));
 };
 
 function keyView(

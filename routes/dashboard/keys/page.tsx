@@ -1,10 +1,9 @@
 /** `/dashboard/keys`: the credentials of a team, and the form for a new one. */
-import type { Problem } from "../../../domain/core/errors.ts";
+import { orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { parseKey, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
 import { teamKey } from "../../http/access.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { keyIdOf } from "../../api/keys/keys.ts";
 import {
@@ -26,11 +25,10 @@ import { backToKey, showKey, showSecret, submitRevokeKey, submitRotateKey } from
 /** Shows a page of the list, or with `id` one credential. */
 const showKeys: Handler = async (c, deps) => {
   if (c.req.query("id") !== undefined) return showKey(c, deps);
-  const query = parseKeysQuery(queryOf(c), keyIdOf);
-  if (!query.ok) return fail(c, query.problem);
+  const query = orRefuse(parseKeysQuery(queryOf(c), keyIdOf));
   const { team, credentialId } = c.get("principal");
-  const { records, next } = await deps.credentials.list(team, query.value);
-  const { agent } = query.value;
+  const { records, next } = await deps.credentials.list(team, query);
+  const { agent } = query;
   const limit = c.req.query("limit") ?? null;
   const advice = [
     <a href={newKeyPath("ping_token", agent)}>Create one</a>,
@@ -86,9 +84,8 @@ const submitNewKey: Handler = async (c, deps) => {
   const { team, credentialId } = c.get("principal");
   const agents = await readKnownAgents(deps, team);
   showFormOnProblem(c, (problem) => newKeyView(agents, kind, texts, scopes, problem));
-  const spec = parseKey(bodyOf({ kind, ...texts, scopes }));
-  if (!spec.ok) return fail(c, spec.problem);
-  const created = await deps.credentials.create(team, spec.value, credentialId);
+  const spec = orRefuse(parseKey(bodyOf({ kind, ...texts, scopes })));
+  const created = await deps.credentials.create(team, spec, credentialId);
   return showSecret(c, created, { title: `${kindLabel(created.record)} created` });
 };
 

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { sentSchema } from "../../../domain/config/body.ts";
 import type { ObjectKind } from "../../../domain/config/objects.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { type Problem, Refused } from "../../../domain/core/errors.ts";
 import { isObject } from "../../../domain/core/raw_json.ts";
 import { durationWord, parseDuration } from "../../../domain/monitors/schedule.ts";
 import { InlineNotice } from "../components/elements.tsx";
@@ -129,14 +129,13 @@ function pairsIn(text: string): Record<string, string> {
   }));
 }
 
-/** Refuses a text that is no duration. */
-export function wrongDuration(form: FormValues): Problem | null {
-  const [field] =
-    [...form].find(([name, text]) =>
-      isDuration(name) && text !== "" && parseDuration(text) === null
-    ) ?? [];
+/** Refuses a form with a text that should be a duration and is none. */
+export function checkDurations(form: FormValues): void {
+  const field = [...form].find(([name, text]) =>
+    isDuration(name) && text !== "" && parseDuration(text) === null
+  )?.[0];
   const message = "Must be a duration such as 90s, 15m, 2h or 1d";
-  return field === undefined ? null : { code: "invalid_field", message, field };
+  if (field !== undefined) throw new Refused({ code: "invalid_field", message, field });
 }
 
 /** Returns whether a form is of a stored object: version 0 replaces no other object. */

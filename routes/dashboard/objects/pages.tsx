@@ -13,11 +13,10 @@ import type {
   PutObject,
 } from "../../../domain/config/objects.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, Refused } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler, HandlerDeps } from "../../http/admission.ts";
-import { fail } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import {
   Crumbs,
@@ -43,6 +42,7 @@ import {
 import { queryText } from "../layout/paths.ts";
 import {
   bodyIn,
+  checkDurations,
   filledForm,
   type FormValues,
   isStored,
@@ -51,7 +51,6 @@ import {
   schemaOf,
   type SentForm,
   submitted,
-  wrongDuration,
 } from "./form.tsx";
 
 /** The pages of one kind of objects. */
@@ -68,11 +67,11 @@ export interface ObjectPages<Settings, Sent = Settings> {
   /** Returns the fields that the form of a stored object begins with; those of its settings when absent. */
   readonly fieldsOf?: (settings: Settings) => JsonFields;
   /** Converts a form whose fields are not those of the body. */
-  readonly bodyOf?: (form: FormValues, nowMs: number) => Parsed<JsonFields>;
+  readonly bodyOf?: (form: FormValues, nowMs: number) => JsonFields;
   /** A dry run of the form as it is typed, which shows what it found; absent for kinds without one. */
   readonly trial?: {
     readonly label: string;
-    readonly run: (c: RequestContext, deps: AppDeps, form: FormValues) => Promise<Parsed<Child>>;
+    readonly run: (c: RequestContext, deps: AppDeps, form: FormValues) => Promise<Child>;
   };
   /** Responds to a change; leads to the list when absent. */
   readonly done?: (
@@ -160,10 +159,9 @@ export function ofObject<Settings, Sent>(
 ): Handler {
   return async (c, deps) => {
     const slug = c.req.param("slug") ?? "";
-    const object = isConfigSlug(slug)
-      ? await storeOf(pages, deps).read(c.get("principal").team, slug)
-      : null;
-    return object === null ? fail(c, noSuch(pages.of.kind)) : handle(c, deps, object);
+    const { team } = c.get("principal");
+    const object = isConfigSlug(slug) ? await storeOf(pages, deps).read(team, slug) : null;
+    return handle(c, deps, existing(object, noSuch(pages.of.kind)));
   };
 }
 
@@ -247,12 +245,11 @@ async function put<Settings, Sent>(
   deps: AppDeps,
   slug: string,
   body: JsonFields,
-): Promise<Parsed<PutObject<Settings>>> {
+): Promise<PutObject<Settings>> {
   const made = madeBy(c, deps);
-  const parsed = pages.of.parse(body, made.at);
-  if (!parsed.ok) return parsed;
-  const { settings, version } = parsed.value;
-  return await storeOf(pages, deps).put(c.get("principal").team, slug, settings, version, made);
+  const { team } = c.get("principal");
+  const { settings, version } = orRefuse(pages.of.parse(body, made.at));
+  return orRefuse(await storeOf(pages, deps).put(team, slug, settings, version, made));
 }
 
 /** Returns the route that enables or disables an object; {@link enableColumn} has its buttons. */
@@ -263,8 +260,8 @@ export function enableRoute<Settings, Sent>(pages: ObjectPages<Settings, Sent>):
     const sent = Object.entries(of.fieldsOf(object.settings)).filter(([name]) => name in shape);
     const enabled = c.get("form").get("enabled") === "true";
     const body = { ...Object.fromEntries(sent), enabled, version: object.version };
-    const result = await put(pages, c, deps, object.slug, body);
-    return result.ok ? seeOther(listPath) : fail(c, result.problem);
+    await put(pages, c, deps, object.slug, body);
+    return seeOther(listPath);
   });
   return post(`${listPath}/:slug/enabled`, enable, admin);
 }
@@ -297,33 +294,26 @@ export function objectRoutes<Settings, Sent>(
     const form = submitted(c.get("form"));
     const show = (sent: SentForm) => formView(pages, openForm, form, { isTrial, ...sent });
     showFormOnProblem(c, (problem) => show({ problem }));
-    return { form, show, wrong: wrongDuration(form) };
+    checkDurations(form);
+    return { form, show };
   };
   const submit: Handler = async (c, deps) => {
-    const { form, wrong } = await readSent(c, deps);
-    const slug = form.get("slug");
-    if (!isConfigSlug(slug)) return fail(c, WRONG_SLUG);
-    if (wrong !== null) return fail(c, wrong);
-    const body = pages.bodyOf?.(form, deps.environment.now()) ??
-      { ok: true, value: bodyIn(schemaOf(of, form), form) };
-    const result = body.ok ? await put(pages, c, deps, slug, body.value) : body;
-    if (!result.ok) return fail(c, result.problem);
-    return done?.(c, deps, slug, result.value) ?? seeOther(listPath + SAVED);
+    const { form } = await readSent(c, deps);
+    const slug = form.get("slug") ?? "";
+    if (!isConfigSlug(slug)) throw new Refused(WRONG_SLUG);
+    const body = pages.bodyOf?.(form, deps.environment.now()) ?? bodyIn(schemaOf(of, form), form);
+    const result = await put(pages, c, deps, slug, body);
+    return done?.(c, deps, slug, result) ?? seeOther(listPath + SAVED);
   };
   const remove = ofObject(pages, async (c, deps, { slug }) => {
-    const removed = await storeOf(pages, deps).remove(
-      c.get("principal").team,
-      slug,
-      madeBy(c, deps),
-    );
-    return removed === null ? fail(c, noSuch(kind)) : seeOther(listPath + DELETED);
+    const { team } = c.get("principal");
+    const removed = await storeOf(pages, deps).remove(team, slug, madeBy(c, deps));
+    existing(removed, noSuch(kind));
+    return seeOther(listPath + DELETED);
   });
   const tryForm: Handler = async (c, deps) => {
-    const { form, show, wrong } = await readSent(c, deps, true);
-    if (wrong !== null) return fail(c, wrong);
-    const result = await trial?.run(c, deps, form);
-    if (result === undefined || !result.ok) return fail(c, result?.problem ?? noSuch(kind));
-    return showPage(c, show({ tried: result.value }));
+    const { form, show } = await readSent(c, deps, true);
+    return showPage(c, show({ tried: await trial?.run(c, deps, form) }));
   };
   return [
     get(newPath, showNew, admin),

@@ -1,4 +1,5 @@
 /** `/dashboard`: today, compared with the days before. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
@@ -36,10 +37,11 @@ const showOverview: Handler = async (c, deps) => {
   const { team, grant } = c.get("principal");
   // The operator has no runs.
   if (grant.kind === "operator") return seeOther(TEAMS_PATH);
-  const range = readQuery(queryOf(c), (query) => query.choice("days", RANGES.map(String)));
-  if (!range.ok) return fail(c, range.problem);
+  const range = orRefuse(
+    readQuery(queryOf(c), (query) => query.choice("days", RANGES.map(String))),
+  );
   const nowMs = deps.environment.now();
-  const span = spanAt(nowMs, Number(range.value ?? RANGE_DEFAULT));
+  const span = spanAt(nowMs, Number(range ?? RANGE_DEFAULT));
   const data = await loadOverview(deps, team, span, openCounts(c));
   const attention = attentionOf(data, sumOf(openCounts(c)));
   // Days of sums are UTC days, unlike times on the page.

@@ -1,8 +1,8 @@
 /** `/dashboard/plan`: the team, its plan, and the usage of a month. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../domain/teams/quota.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
@@ -17,13 +17,12 @@ import { teamDetails, teamPlan } from "./team.tsx";
 /** Shows a month; the current one unless the query names another. */
 const showPlan: Handler = async (c, { usage, environment, region }) => {
   const nowMs = environment.now();
-  const query = parseUsageQuery(queryOf(c), nowMs);
-  if (!query.ok) return fail(c, query.problem);
+  const query = orRefuse(parseUsageQuery(queryOf(c), nowMs));
   const principal = c.get("principal");
   const { team, credentialId } = principal;
   const id = <code>{credentialId}</code>;
   const key = mayAdmin(principal) ? <a href={keyPath(credentialId)}>{id}</a> : id;
-  const view = await readUsage(usage, team, query.value, nowMs);
+  const view = await readUsage(usage, team, query, nowMs);
   const isNow = view.month === monthOf(nowMs);
   const body = (
     <>

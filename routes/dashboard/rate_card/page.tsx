@@ -1,9 +1,9 @@
 /** `/dashboard/rate-card`: the prices of models. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { teamKey } from "../../http/access.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseListQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
@@ -46,12 +46,10 @@ const showRateCard: Handler = async (c, deps) => {
   const filters = { model, provider, source, at };
   const isFiltered = Object.values(filters).join(cursor) !== "";
   // The first of repeated parameters wins.
-  const list = parseListQuery(`${queryOf(c)}&limit=${ROWS_DEFAULT}`);
-  if (!list.ok) return fail(c, list.problem);
-  const call = model === "" ? null : parseMatchQuery(queryOf(c), deps.environment.now());
-  if (call?.ok === false) return fail(c, call.problem);
+  const list = orRefuse(parseListQuery(`${queryOf(c)}&limit=${ROWS_DEFAULT}`));
+  const call = model === "" ? null : orRefuse(parseMatchQuery(queryOf(c), deps.environment.now()));
   const { team } = c.get("principal");
-  const prices = await loadPrices(deps, team, list.value, call?.value ?? null, isFiltered);
+  const prices = await loadPrices(deps, team, list, call, isFiltered);
   const { own, unshown, used, defaults } = prices;
   const { text, choice } = formOf(filters, null);
   return showPage(c, {

@@ -1,5 +1,5 @@
 /** `/dashboard/rate-card/new`: the form for a price, its submission, and the deletion. */
-import type { Problem } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Problem, Refused } from "../../../domain/core/errors.ts";
 import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
@@ -8,13 +8,12 @@ import type { RateRow } from "../../../domain/pricing/rates.ts";
 import { parseReprice } from "../../../domain/repricing/job.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
-import { seeOther, showPage } from "../layout/page.tsx";
+import { seeOther, showFormOnProblem, showPage, type View } from "../layout/page.tsx";
 import { confirmedIn, ConfirmForm } from "../components/table.tsx";
 import { Crumbs, SAVED } from "../components/elements.tsx";
 import {
@@ -45,13 +44,15 @@ export const showRateForm: Handler = async (c, { rateCards }) => {
   const { row: id, model, provider = "" } = c.req.query();
   const rate = (await rateCards.rows(team)).find(({ row }) => row.id === id);
   const row = rate?.row ?? DEFAULT_RATES.rows.find((row) => row.id === id);
-  if (row !== undefined) return showForm(c, { ...textsOfRow(row, rate?.note), from: row });
-  if (!model) return showForm(c, textsOfRow(null));
+  if (row !== undefined) {
+    return showPage(c, formView(c, { ...textsOfRow(row, rate?.note), from: row }));
+  }
+  if (!model) return showPage(c, formView(c, textsOfRow(null)));
   const target = { model, provider: provider || null };
   const from = (await rateCards.models(team)).nearest(target.provider, model);
   const near = textsOfRow(from);
   const texts = { ...near.row, provider, model, effective_from: "" };
-  return showForm(c, { row: texts, tiers: near.tiers, target, from });
+  return showPage(c, formView(c, { row: texts, tiers: near.tiers, target, from }));
 };
 
 /** Stores a price, and starts a dry run if the form requests one. */
@@ -59,15 +60,15 @@ export const submitRate: Handler = async (c, deps) => {
   const texts = readRateForm(c.get("form"));
   const { model, provider } = c.req.query();
   const target = model ? { model, provider: provider || null } : null;
-  const spec = parseRate(bodyOf({
+  showFormOnProblem(c, (problem) => formView(c, { ...texts, target }, problem));
+  const spec = orRefuse(parseRate(bodyOf({
     ...valuesIn(texts.row, valueOf),
     tiers: texts.tiers.map((tier) => valuesIn(tier, valueOf)),
-  }));
-  if (!spec.ok) return showForm(c, { ...texts, target }, spec.problem);
+  })));
   const principal = c.get("principal");
-  const outcome = await deps.rateCards.put(principal.team, spec.value, principal.credentialId);
-  if (outcome.kind === "refused") return showForm(c, { ...texts, target }, outcome.problem);
-  const calls = target ?? { model: spec.value.model, provider: null };
+  const outcome = await deps.rateCards.put(principal.team, spec, principal.credentialId);
+  if (outcome.kind === "refused") throw new Refused(outcome.problem);
+  const calls = target ?? { model: spec.model, provider: null };
   const request = parseReprice(bodyOf({ ...calls, dry_run: true }));
   if (c.get("form").get("then") === "dry-run" && request.ok) {
     const started = await beginReprice(deps, principal, request.value);
@@ -81,21 +82,19 @@ export const submitRate: Handler = async (c, deps) => {
 export const submitDeletion: Handler = async (c, { rateCards }) => {
   const { team, credentialId } = c.get("principal");
   const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
-  if (deleted === null) return fail(c, NO_SUCH_ROW);
-  return seeOther(repricePath({ model: deleted.row.model, provider: null }, "deleted"));
+  const { model } = existing(deleted, NO_SUCH_ROW).row;
+  return seeOther(repricePath({ model, provider: null }, "deleted"));
 };
 
-function showForm(
+function formView(
   c: RequestContext,
   { row, tiers, target = null, from = null }: RateForm,
   refused: Problem | null = null,
-): Response {
+): View {
   const problem = atField(refused);
-  if (problem !== null) c.set("problem", problem);
   const form = formOf(row, problem);
-  return showPage(c, {
+  return {
     title: target === null ? "Set a price" : `Add a price for ${modelKey(target)}`,
-    problem,
     crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
     body: (
       <>
@@ -176,7 +175,7 @@ function showForm(
         </form>
       </>
     ),
-  });
+  };
 }
 
 /** Fields of the rates: name, label, and a hint if the field may be empty in a row. */

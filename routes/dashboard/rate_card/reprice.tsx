@@ -1,16 +1,15 @@
 /** `/dashboard/rate-card/reprice`: the form that reprices stored calls, and its jobs. */
 import type { Child } from "hono/jsx";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Problem, Refused } from "../../../domain/core/errors.ts";
 import type { JobState } from "../../../domain/core/jobs.ts";
 import { isJobId, parseReprice, type RepriceJob } from "../../../domain/repricing/job.ts";
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { beginReprice, NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
-import { seeOther, showPage } from "../layout/page.tsx";
+import { seeOther, showFormOnProblem, showPage, type View } from "../layout/page.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
 import { At, Crumbs, Done, Money, reloading, Tiles } from "../components/elements.tsx";
 import {
@@ -27,7 +26,8 @@ import { instantOfDay, momentText, typedInstant } from "./rate_form.tsx";
 import { jobPath, REPRICE } from "./paths.ts";
 
 /** Shows the form and past jobs. */
-export const showReprices: Handler = (c, deps) => showForm(deps, c, c.req.query(), null);
+export const showReprices: Handler = async (c, deps) =>
+  showPage(c, formView(c, await readJobs(c, deps), c.req.query(), null));
 
 /** Starts a job: a dry run, unless the form requests repricing. */
 export const submitReprice: Handler = async (c, deps) => {
@@ -37,24 +37,26 @@ export const submitReprice: Handler = async (c, deps) => {
     texts,
     (text, name) => /^(from|to)$/.test(name) ? instantOfDay(text) : text,
   );
-  const request = parseReprice(bodyOf({ ...fields, dry_run: form.get("dry_run") !== "false" }));
-  if (!request.ok) return await showForm(deps, c, texts, request.problem);
-  const started = await beginReprice(deps, c.get("principal"), request.value);
-  if (started.kind === "refused") return await showForm(deps, c, texts, started.problem);
+  const jobs = await readJobs(c, deps);
+  showFormOnProblem(c, (problem) => formView(c, jobs, texts, problem));
+  const body = bodyOf({ ...fields, dry_run: form.get("dry_run") !== "false" });
+  const started = await beginReprice(deps, c.get("principal"), orRefuse(parseReprice(body)));
+  if (started.kind === "refused") throw new Refused(started.problem);
   return seeOther(jobPath(started.job.id));
 };
 
-async function showForm(
-  { reprices }: AppDeps,
+const readJobs = (c: RequestContext, { reprices }: AppDeps) =>
+  reprices.list(c.get("principal").team);
+
+function formView(
   c: RequestContext,
+  jobs: readonly RepriceJob[],
   texts: Texts,
   problem: Problem | null,
-): Promise<Response> {
-  const jobs = await reprices.list(c.get("principal").team);
-  if (problem !== null) c.set("problem", problem);
+): View {
   const { text } = formOf(texts, problem);
   const when = { placeholder: "YYYY-MM-DD", hint: "Empty: all runs." };
-  const view = listPage({
+  return listPage({
     title: "Reprice calls",
     lead: "Stored costs do not change until you reprice them.",
     crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
@@ -88,7 +90,6 @@ async function showForm(
       "After a price has changed, see what the stored calls of its model would cost now.",
     ],
   });
-  return showPage(c, { ...view, problem });
 }
 
 const STATES: Readonly<Record<JobState, string>> = {
@@ -131,8 +132,7 @@ const RELOAD_SECONDS = 1;
 export const showJob: Handler = async (c, deps) => {
   const id = c.req.param("id") ?? "";
   const { team } = c.get("principal");
-  const job = isJobId(id) ? await deps.reprices.get(team, id) : null;
-  if (job === null) return fail(c, NO_SUCH_JOB);
+  const job = existing(isJobId(id) ? await deps.reprices.get(team, id) : null, NO_SUCH_JOB);
   const names = await actorNames(deps, team, [job.createdBy]);
   const { spec, dryRun, state, sum, failed, shares } = job;
   const percent = Math.floor(job.progress * 100);

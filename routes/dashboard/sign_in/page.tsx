@@ -1,7 +1,6 @@
 /** `/dashboard/sign-in` and `/dashboard/sign-out`. */
-import type { Parsed, Problem } from "../../../domain/core/errors.ts";
+import { orRefuse, type Parsed, type Problem } from "../../../domain/core/errors.ts";
 import { INVALID_CREDENTIAL, parseSecret } from "../../../domain/teams/credentials.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { addressOf, type AppDeps, type RequestContext } from "../../http/context.ts";
 import { atFixedTime, clientOf, setToken, tokenOf } from "../../http/credential.ts";
@@ -57,8 +56,7 @@ const signOut: Handler = async (c, { sessions }) => {
  */
 async function signInWith(deps: AppDeps, c: RequestContext, secret: Parsed<string>, next: string) {
   showFormOnProblem(c, (problem) => viewOf(next, problem));
-  if (!secret.ok) return fail(c, secret.problem);
-  const { value } = secret;
+  const value = orRefuse(secret);
   const lookup = deps.credentials.find(value, () => clientOf(c, value));
   const authenticate = () => atFixedTime(Promise.resolve(lookup));
   const limits = [limitRate(deps, "control", { reserve: true })];

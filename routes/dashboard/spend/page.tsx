@@ -1,18 +1,24 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day, and its export as CSV. */
 import { csvLine, textCell } from "../../../domain/core/csv.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import { FILTERS } from "../../../domain/runs/filters.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
 import { parseSpendQuery, type SpendQuery } from "../../../domain/spend/spend_query.ts";
-import { answerText, fail } from "../../http/answer.ts";
+import { answerText } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { askSpend } from "../../api/spend/spend.ts";
-import { type DashboardPage, get, showPage } from "../layout/page.tsx";
+import {
+  type DashboardPage,
+  get,
+  showFormOnProblem,
+  showPage,
+  type View,
+} from "../layout/page.tsx";
 import { SPEND_PATH } from "../layout/paths.ts";
 import { Empty, Money, Tabs, Tiles } from "../components/elements.tsx";
 import { type CommandTarget, FirstCommand } from "../components/first_command.tsx";
@@ -34,34 +40,23 @@ function queryIn(c: RequestContext, nowMs: number) {
 const showSpend: Handler = async (c, deps) => {
   const parameters = c.req.query();
   const nowMs = deps.environment.now();
-  const query = queryIn(c, nowMs);
-  const answer = query.ok ? await loadSpend(deps, c, query.value) : query;
-  const problem = answer.ok ? null : answer.problem;
-  if (problem !== null) c.set("problem", problem);
-  return showPage(c, {
+  const viewOf = (data: SpendData | null, problem: Problem | null): View => ({
     title: "Spend",
-    problem,
-    aside: answer.ok
-      ? <a class="btn" href={spendPath(parameters, {}, CSV_PATH)} download>Download as CSV</a>
-      : null,
+    aside: data && (
+      <a class="btn" href={spendPath(parameters, {}, CSV_PATH)} download>Download as CSV</a>
+    ),
     body: (
       <>
-        <Controls
-          query={answer.ok ? answer.value.query : null}
-          {...{ parameters, problem, nowMs }}
-        />
-        {answer.ok && (answer.value.target === null
-          ? (
-            <Answer
-              data={answer.value}
-              parameters={parameters}
-              mayPrice={mayAdmin(c.get("principal"))}
-            />
-          )
-          : <NoRuns target={answer.value.target} query={answer.value.query} />)}
+        <Controls query={data && data.query} {...{ parameters, problem, nowMs }} />
+        {data !== null && (data.target === null
+          ? <Answer {...{ data, parameters }} mayPrice={mayAdmin(c.get("principal"))} />
+          : <NoRuns target={data.target} query={data.query} />)}
       </>
     ),
   });
+  showFormOnProblem(c, (problem) => viewOf(null, problem));
+  const data = await loadSpend(deps, c, orRefuse(queryIn(c, nowMs)));
+  return showPage(c, viewOf(data, null));
 };
 
 const STATUSES = [["", "any"], "running", ...FINISH_STATUSES] as const;
@@ -188,14 +183,12 @@ function NoRuns({ target, query }: NoRunsProps) {
 
 /** Responds with the groups of the page as CSV. */
 const sendSpendCsv: Handler = async (c, deps) => {
-  const query = queryIn(c, deps.environment.now());
-  if (!query.ok) return fail(c, query.problem);
-  const sums = await askSpend(deps, c.get("principal").team, query.value);
-  if (!sums.ok) return fail(c, sums.problem);
-  const { from, to, groupBy } = query.value;
+  const query = orRefuse(queryIn(c, deps.environment.now()));
+  const sums = orRefuse(await askSpend(deps, c.get("principal").team, query));
+  const { from, to, groupBy } = query;
   const isModel = groupBy === "model";
   const names = isModel ? ["provider", "model"] : [groupBy];
-  const lines = sums.value.groups.map((group) => {
+  const lines = sums.groups.map((group) => {
     const { key, model } = group;
     const cells = isModel ? [model?.provider ?? "", model?.model ?? key] : [key];
     return [...cells.map(textCell), ...COLUMNS.map(([, cellOf]) => String(cellOf(group) ?? ""))];

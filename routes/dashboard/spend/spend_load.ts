@@ -1,4 +1,5 @@
 /** Reads the answer of a spend page. */
+import { orRefuse } from "../../../domain/core/errors.ts";
 import { dailySpendOf } from "../../../domain/spend/daily.ts";
 import { parseUnpricedQuery, type SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
@@ -8,32 +9,29 @@ import { askSpend, rowsOf, unpricedModels } from "../../api/spend/spend.ts";
 import { commandTarget } from "../components/first_command.tsx";
 
 /** The answer to the query of a page. */
-export type SpendData = Extract<Awaited<ReturnType<typeof loadSpend>>, { ok: true }>["value"];
+export type SpendData = Awaited<ReturnType<typeof loadSpend>>;
 
 /**
  * Reads the groups by day, the cost of as many days before, the models without a price, and how to
- * send a first run. Refuses a query that reads too much; the other parts are then null.
+ * send a first run. Refuses a query that reads too much.
  */
 export async function loadSpend(deps: AppDeps, c: RequestContext, query: SpendQuery) {
   const { team } = c.get("principal");
   const read = rowsOf(deps.spend, team, query);
-  const answer = await deps.spend.ask(team, () => dailySpendOf(query, read));
-  if (!answer.ok) return answer;
+  const spend = orRefuse(await deps.spend.ask(team, () => dailySpendOf(query, read)));
   const firstMs = Date.parse(query.from);
   const from = dayOf(2 * firstMs - Date.parse(query.to) - DAY_MS);
   const to = dayOf(firstMs - DAY_MS);
   const before = await askSpend(deps, team, { ...query, groupBy: "day", from, to });
-  const { runs, unpricedCalls, uncountedCalls } = answer.value.totals;
+  const { runs, unpricedCalls, uncountedCalls } = spend.totals;
   const unpriced = parseUnpricedQuery(queryOf(c), deps.environment.now());
   const models = unpriced.ok && unpricedCalls + uncountedCalls > 0
     ? await unpricedModels(deps, team, unpriced.value)
     : null;
-  const value = {
-    query,
-    spend: answer.value,
+  return {
+    ...{ query, spend },
     before: before.ok ? before.value.totals.cost : null,
     unpriced: models?.ok ? models.value : null,
     target: runs === 0 ? await commandTarget(deps, c) : null,
   };
-  return { ok: true as const, value };
 }

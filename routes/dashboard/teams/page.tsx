@@ -1,11 +1,10 @@
 /** `/dashboard/teams`: all teams, for the operator, and the form for a new one. */
 import { parsePage } from "../../../domain/core/query.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { parseNewTeam } from "../../../domain/teams/team_change.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
@@ -26,9 +25,8 @@ import { teamState } from "../plan/team.tsx";
 import { NEW_TEAM_FIELDS, newTeamFields, teamRoutes } from "./team_page.tsx";
 
 const showTeams: Handler = async (c, { teams }) => {
-  const query = parsePage(queryOf(c), teamIdOf);
-  if (!query.ok) return fail(c, query.problem);
-  const page = await teams.page(query.value);
+  const query = orRefuse(parsePage(queryOf(c), teamIdOf));
+  const page = await teams.page(query);
   const limit = c.req.query("limit") ?? null;
   const view = listPage({
     title: "Teams",
@@ -59,9 +57,8 @@ const showNewTeam: Handler = (c) => showPage(c, newTeamView({ tier: TIER_NAMES[0
 const submitNewTeam: Handler = async (c, { teams }) => {
   const texts = readTexts(c.get("form"), NEW_TEAM_FIELDS);
   showFormOnProblem(c, (problem) => newTeamView(texts, problem));
-  const spec = parseNewTeam(bodyOf({ ...texts, owner_email: texts.owner_email || null }));
-  if (!spec.ok) return fail(c, spec.problem);
-  const { team, ...created } = await teams.create(spec.value);
+  const spec = orRefuse(parseNewTeam(bodyOf({ ...texts, owner_email: texts.owner_email || null })));
+  const { team, ...created } = await teams.create(spec);
   return showSecret(c, created, {
     title: `Team created: ${team.name}`,
     next: [teamPath(team.id), "to the team"],

@@ -1,12 +1,11 @@
 /** `/dashboard/teams/{id}`: one team, for the operator, and the forms that change it. */
 import type { Team } from "../../../domain/teams/team.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { SCOPES } from "../../../domain/teams/credentials.ts";
 import { KEY_NAME_CHARS_MAX, TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { parseKey } from "../../../domain/teams/key_list.ts";
 import { TIER_NAMES, TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import { parseTeamChange, teamFields } from "../../../domain/teams/team_change.ts";
-import { fail } from "../../http/answer.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
@@ -42,21 +41,18 @@ const TEAM_FIELDS = [...NEW_TEAM_FIELDS, ...Object.keys({ ...RATES, ...LIMITS })
 
 /** Shows a team, with the confirmation that the address asks for. */
 const showTeam: Handler = async (c, { teams }) => {
-  const team = await teams.get(c.req.param("id") ?? "");
-  return team === null ? fail(c, NO_SUCH_TEAM) : showPage(c, teamView(c, team));
+  const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
+  return showPage(c, teamView(c, team));
 };
 
 /** Changes a team and redirects to its page, or shows the form again. */
 const submitTeamChange: Handler = async (c, { teams }) => {
-  const team = await teams.get(c.req.param("id") ?? "");
-  if (team === null) return fail(c, NO_SUCH_TEAM);
+  const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
   const texts = readTexts(c.get("form"), TEAM_FIELDS);
   showFormOnProblem(c, (problem) => teamView(c, team, { texts, problem }));
-  const change = parseTeamChange(bodyOf(changeBody(team, texts)));
-  if (!change.ok) return fail(c, change.problem);
-  const changed = await teams.change(team.id, change.value);
-  if (changed === null) return fail(c, NO_SUCH_TEAM);
-  return changed.ok ? seeOther(teamPath(team.id) + SAVED) : fail(c, changed.problem);
+  const change = orRefuse(parseTeamChange(bodyOf(changeBody(team, texts))));
+  orRefuse(existing(await teams.change(team.id, change), NO_SUCH_TEAM));
+  return seeOther(teamPath(team.id) + SAVED);
 };
 
 /** Suspends or resumes a team. */
@@ -64,21 +60,18 @@ function submitSuspension(suspended: boolean): Handler {
   return async (c, { teams }) => {
     const change = { name: undefined, tier: undefined, suspended };
     const changed = await teams.change(c.req.param("id") ?? "", change);
-    if (changed === null) return fail(c, NO_SUCH_TEAM);
-    return changed.ok ? seeOther(teamPath(changed.value.id)) : fail(c, changed.problem);
+    return seeOther(teamPath(orRefuse(existing(changed, NO_SUCH_TEAM)).id));
   };
 }
 
 /** Creates a key for a team and shows its secret, or the form again. */
 const submitTeamKey: Handler = async (c, { teams, credentials }) => {
-  const team = await teams.get(c.req.param("id") ?? "");
-  if (team === null) return fail(c, NO_SUCH_TEAM);
+  const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
   const form = c.get("form");
   const [name, scopes] = [form.get("key_name") ?? "", form.getAll("scopes")];
   showFormOnProblem(c, (problem) => teamView(c, team, { name, scopes, keyProblem: problem }));
-  const spec = parseKey(bodyOf({ kind: "api_key", name, scopes }));
-  if (!spec.ok) return fail(c, spec.problem);
-  const created = await credentials.create(team, spec.value, c.get("principal").credentialId);
+  const spec = orRefuse(parseKey(bodyOf({ kind: "api_key", name, scopes })));
+  const created = await credentials.create(team, spec, c.get("principal").credentialId);
   return showSecret(c, created, {
     title: `Key created for ${team.name}`,
     next: [teamPath(team.id), "to the team"],
