@@ -186,7 +186,7 @@ Deno.test("late events are reported, and a stated cost is distinguished", async 
   await h.worker.idle();
   assertMatch(
     textOf((await reader.get(PAGE)).text),
-    /Late events: some events arrived after the run finished/,
+    /Late events: they arrived after the run finished/,
   );
   await h.post("/v1/heartbeats", aHeartbeat(2, { cost_usd: 1.25 }));
   await h.worker.idle();

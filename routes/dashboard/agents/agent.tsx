@@ -7,15 +7,7 @@ import type { RunRecord } from "../../../domain/runs/record.ts";
 import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
-import {
-  agentPath,
-  AGENTS_PATH,
-  KEYS_PATH,
-  newKeyPath,
-  queryText,
-  runPath,
-  RUNS_PATH,
-} from "../layout/paths.ts";
+import * as paths from "../layout/paths.ts";
 import { seeOther, showFormOnProblem, showPage } from "../layout/page.tsx";
 import { Ago, Crumbs, Done, Money, Section, Status, Tabs, Tiles } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
@@ -29,7 +21,7 @@ import type { AgentOverview, AgentScope } from "./agent_load.ts";
 import { loadOverview, loadRuns, loadTokens, ofAgent } from "./agent_load.ts";
 import { CostOfSuccess, DaysChart, durationTexts } from "./metrics.tsx";
 import { ADMIN_ONLY, monitorTab, monitorTabPath } from "./monitor.tsx";
-import { NAMED_RUN_COLUMNS } from "./named_runs.tsx";
+import { NamedRuns } from "./named_runs.tsx";
 
 export const showAgent = ofAgent(async (c, scope) => {
   const { agent, record: { name, notes, archived } } = scope;
@@ -38,7 +30,7 @@ export const showAgent = ofAgent(async (c, scope) => {
   return showPage(c, {
     title: name ?? agent,
     lead: name !== null && ["Slug: ", <code>{agent}</code>],
-    crumbs: <Crumbs links={[["Agents", AGENTS_PATH]]} />,
+    crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH]]} />,
     body: (
       <>
         <Done c={c} />
@@ -46,7 +38,7 @@ export const showAgent = ofAgent(async (c, scope) => {
           label="Agent"
           tabs={TABS.map(([part, label]) => ({
             name: label,
-            to: agentPath(agent) + queryText([["tab", part]]),
+            to: paths.agentPath(agent) + paths.queryText([["tab", part]]),
             isCurrent: part === current,
           }))}
         />
@@ -75,7 +67,7 @@ async function overviewTab(scope: AgentScope): Promise<Child> {
   const { agent, now } = scope;
   const failed = FAILURES.map((status) => ["status", status] as const);
   const links = [
-    <a href={RUNS_PATH + queryText([["agent", agent], ...failed])}>All its failures</a>,
+    <a href={paths.RUNS_PATH + paths.queryText([["agent", agent], ...failed])}>All its failures</a>,
     " · ",
     <a href={agentHistoryPath(agent)}>its incidents</a>,
   ];
@@ -111,7 +103,7 @@ function tilesOf({ record, now }: AgentScope, data: AgentOverview): readonly Til
     ],
     [
       "Last run",
-      lastRun ? <a href={runPath(lastRun.id)}>{status}</a> : "–",
+      lastRun ? <a href={paths.runPath(lastRun.id)}>{status}</a> : "–",
       lastRun && <Ago at={lastRun.startedAt} />,
     ],
     [
@@ -137,16 +129,14 @@ function tilesOf({ record, now }: AgentScope, data: AgentOverview): readonly Til
 }
 
 async function runsTab(scope: AgentScope): Promise<Child> {
-  const path = RUNS_PATH + queryText([["agent", scope.agent]]);
+  const path = paths.RUNS_PATH + paths.queryText([["agent", scope.agent]]);
   return runsSection("Latest runs", await loadRuns(scope), <a href={path}>All its runs</a>);
 }
 
 function runsSection(title: string, runs: readonly RunRecord[], links: Child): Child {
   return (
     <Section title={title}>
-      {runs.length === 0
-        ? <p class="soft">None.</p>
-        : <Table label={title} class="fold failed-runs" columns={NAMED_RUN_COLUMNS} rows={runs} />}
+      <NamedRuns label={title} runs={runs} none="None." />
       <p>{links}</p>
     </Section>
   );
@@ -176,9 +166,11 @@ async function settingsTab(scope: AgentScope): Promise<Child> {
               />
             )}
             <p class="actions">
-              <a class="btn" href={newKeyPath("ping_token", agent)}>New ping token</a>
+              <a class="btn" href={paths.newKeyPath("ping_token", agent)}>New ping token</a>
               {tokens.next !== null && (
-                <a href={KEYS_PATH + queryText([["agent", agent]])}>All its ping tokens</a>
+                <a href={paths.KEYS_PATH + paths.queryText([["agent", agent]])}>
+                  All its ping tokens
+                </a>
               )}
             </p>
           </>
@@ -194,7 +186,7 @@ function agentForm(agent: string, fields: AgentFields, problem: Problem | null):
   const { name, notes, archived } = fields;
   const { text } = formOf({ name: name ?? "", notes: notes ?? "" }, problem);
   return (
-    <form class="narrow" method="post" action={agentPath(agent)}>
+    <form class="narrow" method="post" action={paths.agentPath(agent)}>
       <FormProblem problem={problem} fields={["name", "notes"]} />
       {text("name", "Name", {
         maxlength: AGENT_CHARS_MAX,
@@ -225,10 +217,10 @@ export const submitAgentChange = ofAgent(async (c, { deps, team, agent, record, 
   };
   showFormOnProblem(c, (problem) => ({
     title: record.name ?? agent,
-    crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [agent, agentPath(agent)]]} />,
+    crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH], [agent, paths.agentPath(agent)]]} />,
     body: agentForm(agent, typed, problem),
   }));
   const patch = orRefuse(parseAgentPatch(bodyOf(typed)));
   orRefuse(existing(await deps.agents.change(team, agent, patch, made), NO_SUCH_AGENT));
-  return seeOther(`${agentPath(agent)}?tab=settings&done=saved`);
+  return seeOther(`${paths.agentPath(agent)}?tab=settings&done=saved`);
 });

@@ -7,7 +7,7 @@ import { runPath } from "../layout/paths.ts";
 import { At, Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { RunState, Why } from "../components/run_state.tsx";
-import { type Column, column, numberColumn } from "../components/table.tsx";
+import { type Column, column, numberColumn, Table } from "../components/table.tsx";
 import { failedPathOf, isFailure, reasonOf, titleOf } from "../run/texts.ts";
 
 /** Reads runs without their events; leaves out deleted runs. */
@@ -42,7 +42,7 @@ function RunName({ run }: { readonly run: RunRecord }) {
 }
 
 /** Columns of a table of runs; the class of the table is `failed-runs`. */
-export const NAMED_RUN_COLUMNS: readonly Column<RunRecord>[] = [
+const COLUMNS: readonly Column<RunRecord>[] = [
   { head: "Run", isName: true, cell: (run) => <RunName run={run} /> },
   { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
   { head: "Started", cell: ({ startedAt, receivedAt }) => <At at={startedAt ?? receivedAt} /> },
@@ -53,3 +53,13 @@ export const NAMED_RUN_COLUMNS: readonly Column<RunRecord>[] = [
   ),
   numberColumn("Cost", ({ cost }) => cost.amount === 0n ? "–" : <Money of={cost.amount} />),
 ];
+
+/** A table of runs by their names; a sentence for none. */
+export function NamedRuns({ label, runs, none }: {
+  readonly label: string;
+  readonly runs: readonly RunRecord[];
+  readonly none: string;
+}) {
+  if (runs.length === 0) return <p class="soft">{none}</p>;
+  return <Table label={label} class="fold failed-runs" columns={COLUMNS} rows={runs} />;
+}

@@ -8,14 +8,7 @@ import { noSuch } from "../../api/objects.ts";
 import type { Handler } from "../../http/admission.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { confirmedIn, ConfirmForm, ConfirmLink, Table } from "../components/table.tsx";
-import {
-  Ago,
-  At,
-  InlineNotice,
-  type KeyValue,
-  KeyValues,
-  Section,
-} from "../components/elements.tsx";
+import { Ago, At, InlineNotice, KeyValues, type Pairs, Section } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
 import { ObjectForm } from "../objects/form.tsx";
@@ -118,32 +111,22 @@ function Buttons({ channel: { slug, settings } }: { readonly channel: Channel })
 }
 
 /** Returns the state and the settings; of secrets only the last characters. */
-function pairsOf({ channel, deliveries, setup }: Content): KeyValue[] {
+function pairsOf({ channel, deliveries, setup }: Content): Pairs {
   const { slug, settings } = channel;
   const lastOkAt = setup.health.get(slug)?.lastOkAt ?? null;
   const { previous = null } = settings.type === "webhook" ? settings : {};
-  const own: KeyValue[] = [
-    ["Host", "host" in settings && settings.host],
-    ["Signing secret", "secret" in settings && `…${settings.secret.hint}`],
-    [
-      "Old secret",
-      previous && (
-        <>
-          signs until <At at={previous.untilMs} />
-        </>
-      ),
-    ],
-    ["Events", "events" in settings && eventsText(settings.events)],
-    ["Recipients", "to" in settings && settings.to.join(", ")],
-    ["Routing key", "routingKey" in settings && `…${settings.routingKey.hint}`],
-    ["Region", "region" in settings && settings.region.toUpperCase()],
-  ];
   return [
     ["Now", <HealthOf setup={setup} channel={channel} latest={deliveries[0]} />],
     ["Last message", lastOkAt === null ? "none" : <Ago at={lastOkAt} />],
     ["Default", settings.isDefault ? "yes: rules without channels of their own use it" : "no"],
     ["Errors of runs", settings.includeError ? "the first 200 characters are sent" : "not sent"],
-    ...own.filter(([, value]) => value !== false && value !== null),
+    ["Host", "host" in settings && settings.host],
+    ["Signing secret", "secret" in settings && `…${settings.secret.hint}`],
+    ["Old secret", previous && ["signs until ", <At at={previous.untilMs} />]],
+    ["Events", "events" in settings && eventsText(settings.events)],
+    ["Recipients", "to" in settings && settings.to.join(", ")],
+    ["Routing key", "routingKey" in settings && `…${settings.routingKey.hint}`],
+    ["Region", "region" in settings && settings.region.toUpperCase()],
   ];
 }
 

@@ -89,27 +89,14 @@ export function channelFields(field: FieldBuilder, form: FormValues): Child {
 }
 
 /** Name and explanation of each type. */
-const TYPE_WORDS: Readonly<Record<ChannelType, readonly [name: string, words: string]>> = {
-  webhook: [
-    TYPE_LABELS.webhook,
-    "Sends signed JSON to an address of yours, for a program that reacts to incidents.",
-  ],
-  email: [
-    TYPE_LABELS.email,
-    "Sends a mail to up to 10 people. The service needs a mail server.",
-  ],
-  slack: [
-    TYPE_LABELS.slack,
+const TYPE_WORDS: Readonly<Record<ChannelType, string>> = {
+  webhook: "Sends signed JSON to an address of yours, for a program that reacts to incidents.",
+  email: "Sends a mail to up to 10 people. The service needs a mail server.",
+  slack:
     "Posts to a channel of Slack or Discord, through an incoming webhook that you create there.",
-  ],
-  mattermost: [
-    TYPE_LABELS.mattermost,
+  mattermost:
     "Posts to a channel of Mattermost, through an incoming webhook that you create there.",
-  ],
-  pagerduty: [
-    TYPE_LABELS.pagerduty,
-    "Opens and resolves an incident of PagerDuty, which calls the person on duty.",
-  ],
+  pagerduty: "Opens and resolves an incident of PagerDuty, which calls the person on duty.",
 };
 
 /** The pages of channels. Secrets stay empty in forms, and so stay as they are. */
@@ -117,7 +104,9 @@ export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> 
   of: CHANNELS,
   listPath: CHANNELS_PATH,
   newPath: NEW_CHANNEL_PATH,
-  variants: TYPE_WORDS,
+  variants: Object.fromEntries(
+    CHANNEL_TYPES.map((type) => [type, [TYPE_LABELS[type], TYPE_WORDS[type]] as const]),
+  ),
   open: async (c, deps) => {
     const setup = await readSetup(c, deps);
     return {

@@ -10,13 +10,7 @@ import { formatCount } from "../components/format.ts";
 import { readAll } from "../objects/known_values.tsx";
 import { showPage, type View } from "../layout/page.tsx";
 import { ALERTS_PATH } from "../layout/paths.ts";
-import {
-  CHANNELS_PATH,
-  DELIVERIES_PATH,
-  HISTORY_PATH,
-  RULES_PATH,
-  SILENCES_PATH,
-} from "./paths.ts";
+import * as paths from "./paths.ts";
 
 /** Rules, channels and silences of a team, and their state. */
 export type AlertSetup = Awaited<ReturnType<typeof readSetup>>;
@@ -58,11 +52,11 @@ export function withTabs(c: RequestContext, setup: AlertSetup, part: Part, view:
   const working = tag(failing, "tag warn", " failing") ?? tag(channels.length);
   const tabs = [
     ["open", "Open", ALERTS_PATH, tag(sumOf(openCounts(c)), "tag bad")],
-    ["history", "History", HISTORY_PATH, null],
-    ["rules", "Rules", RULES_PATH, tag(rules.length)],
-    ["channels", "Channels", CHANNELS_PATH, working],
-    ["deliveries", "Deliveries", DELIVERIES_PATH, null],
-    ["silences", "Silences", SILENCES_PATH, tag(silenced)],
+    ["history", "History", paths.HISTORY_PATH, null],
+    ["rules", "Rules", paths.RULES_PATH, tag(rules.length)],
+    ["channels", "Channels", paths.CHANNELS_PATH, working],
+    ["deliveries", "Deliveries", paths.DELIVERIES_PATH, null],
+    ["silences", "Silences", paths.SILENCES_PATH, tag(silenced)],
   ] as const;
   const links = tabs.map(([of, name, to, note]) => ({ name, to, note, isCurrent: of === part }));
   return { ...view, body: [<Tabs label="Alerts" tabs={links} />, view.body] };

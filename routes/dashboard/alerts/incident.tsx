@@ -5,7 +5,7 @@ import {
   NOTE_CHARS_MAX,
   type TimelineEntry,
 } from "../../../domain/alerts/incident.ts";
-import { NAMED_RUN_COLUMNS } from "../agents/named_runs.tsx";
+import { NamedRuns } from "../agents/named_runs.tsx";
 import { At, LabelList, Section, Sign } from "../components/elements.tsx";
 import { durationText, formatCount, listed } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
@@ -172,9 +172,7 @@ function Runs({ incident, details: { runs } }: Pick<IncidentPanelsProps, "incide
       tag={formatCount(count)}
       aside={<a href={RUNS_PATH + filters}>Show in Runs</a>}
     >
-      {runs.length === 0
-        ? <p class="soft">They are deleted.</p>
-        : <Table label="Runs" class="fold failed-runs" columns={NAMED_RUN_COLUMNS} rows={runs} />}
+      <NamedRuns label="Runs" runs={runs} none="They are deleted." />
       {count > ids.length && <p class="foot">The newest {formatCount(ids.length)} are listed.</p>}
     </Section>
   );

@@ -21,14 +21,7 @@ import { submitChange, submitIncidentSilence } from "./incident_changes.ts";
 import { readIncidentDetails, readOpenList } from "./alerts_load.ts";
 import { RULE_PAGES, showRule, showRules } from "./rules.tsx";
 import { showSilences, SILENCE_PAGES, submitSilenceEnd } from "./silences.tsx";
-import {
-  CHANNELS_PATH,
-  DELIVERIES_PATH,
-  HISTORY_PATH,
-  NEW_CHANNEL_PATH,
-  RULES_PATH,
-  SILENCES_PATH,
-} from "./paths.ts";
+import * as paths from "./paths.ts";
 
 /** Shows the open incidents and one of them: the one in the path, else the first. */
 const showOpen: Handler = async (c, deps) => {
@@ -76,12 +69,12 @@ function openList(incidents: readonly Incident[], open: number, selected: Incide
       />
       <p class="foot">
         {more > 0 && [
-          <a href={HISTORY_PATH + queryText([["state", "unresolved"]])}>
+          <a href={paths.HISTORY_PATH + queryText([["state", "unresolved"]])}>
             And {formatCount(more)} more
           </a>,
           " · ",
         ]}
-        <a href={HISTORY_PATH}>Resolved incidents</a>
+        <a href={paths.HISTORY_PATH}>Resolved incidents</a>
       </p>
     </section>
   );
@@ -93,9 +86,9 @@ function noIncidents({ rules, channels, isAdmin }: AlertSetup) {
     objects.filter(({ settings }) => settings.enabled).length
   );
   const link = working
-    ? <a href={CHANNELS_PATH}>{working} of your channels</a>
+    ? <a href={paths.CHANNELS_PATH}>{working} of your channels</a>
     : (
-      <a href={isAdmin ? NEW_CHANNEL_PATH : CHANNELS_PATH}>
+      <a href={isAdmin ? paths.NEW_CHANNEL_PATH : paths.CHANNELS_PATH}>
         {isAdmin ? "Add a channel" : "Channels"}
       </a>
     );
@@ -103,7 +96,7 @@ function noIncidents({ rules, channels, isAdmin }: AlertSetup) {
     <Empty title="No incident is open">
       <p>
         An incident opens when 3 runs of an agent fail in a row, when an agent is down, or when
-        another of the <a href={RULES_PATH}>{enabled} rules</a>{" "}
+        another of the <a href={paths.RULES_PATH}>{enabled} rules</a>{" "}
         applies. It lists its runs until it is resolved.
       </p>
       {working ? <p>Messages go to {link}.</p> : (
@@ -113,7 +106,7 @@ function noIncidents({ rules, channels, isAdmin }: AlertSetup) {
         </p>
       )}
       <p>
-        <a href={HISTORY_PATH}>Resolved incidents</a>
+        <a href={paths.HISTORY_PATH}>Resolved incidents</a>
       </p>
     </Empty>
   );
@@ -131,21 +124,21 @@ export const alertsPage: DashboardPage = {
     get(`${ALERTS_PATH}/incidents/:id`, showOpen),
     post(`${ALERTS_PATH}/incidents/:id`, submitChange, admin),
     post(`${ALERTS_PATH}/incidents/:id/silence`, submitIncidentSilence, admin),
-    get(HISTORY_PATH, showHistory),
-    get(RULES_PATH, showRules),
-    get(`${RULES_PATH}/:slug`, showRule),
+    get(paths.HISTORY_PATH, showHistory),
+    get(paths.RULES_PATH, showRules),
+    get(`${paths.RULES_PATH}/:slug`, showRule),
     ...objectRoutes(RULE_PAGES),
     enableRoute(RULE_PAGES),
-    get(CHANNELS_PATH, showChannels),
-    get(`${CHANNELS_PATH}/:slug`, showChannel),
+    get(paths.CHANNELS_PATH, showChannels),
+    get(`${paths.CHANNELS_PATH}/:slug`, showChannel),
     ...objectRoutes(CHANNEL_PAGES),
-    post(`${CHANNELS_PATH}/:slug/test`, submitTest, admin),
-    get(`${CHANNELS_PATH}/:slug/rotate`, backToChannel),
-    post(`${CHANNELS_PATH}/:slug/rotate`, submitRotation, admin),
-    get(DELIVERIES_PATH, showDeliveries),
-    post(`${DELIVERIES_PATH}/:id/resend`, submitResend, admin),
-    get(SILENCES_PATH, showSilences),
+    post(`${paths.CHANNELS_PATH}/:slug/test`, submitTest, admin),
+    get(`${paths.CHANNELS_PATH}/:slug/rotate`, backToChannel),
+    post(`${paths.CHANNELS_PATH}/:slug/rotate`, submitRotation, admin),
+    get(paths.DELIVERIES_PATH, showDeliveries),
+    post(`${paths.DELIVERIES_PATH}/:id/resend`, submitResend, admin),
+    get(paths.SILENCES_PATH, showSilences),
     ...objectRoutes(SILENCE_PAGES),
-    post(`${SILENCES_PATH}/:slug/end`, submitSilenceEnd, admin),
+    post(`${paths.SILENCES_PATH}/:slug/end`, submitSilenceEnd, admin),
   ],
 };

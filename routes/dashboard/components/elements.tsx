@@ -132,15 +132,18 @@ export function Copyable({ id, text }: { readonly id: string; readonly text: str
 
 export type KeyValue = readonly [name: Child, value: Child];
 
+/** Pairs, of which those without a value are left out. */
+export type Pairs = readonly (KeyValue | false)[];
+
 /** Lists name-value pairs, one per line; omits pairs without a value. */
-export function KeyValues({ pairs }: { readonly pairs: readonly KeyValue[] }) {
+export function KeyValues({ pairs }: { readonly pairs: Pairs }) {
   return (
     <dl class="kv">{present(pairs).map(([name, value]) => [<dt>{name}</dt>, <dd>{value}</dd>])}</dl>
   );
 }
 
 /** Lists name-value pairs side by side; omits pairs without a value. */
-export function LabelList({ pairs }: { readonly pairs: readonly KeyValue[] }) {
+export function LabelList({ pairs }: { readonly pairs: Pairs }) {
   return (
     <dl class="labels">
       {present(pairs).map(([name, value]) => <div>{[<dt>{name}</dt>, <dd>{value}</dd>]}</div>)}
@@ -148,8 +151,9 @@ export function LabelList({ pairs }: { readonly pairs: readonly KeyValue[] }) {
   );
 }
 
-function present(pairs: readonly KeyValue[]): readonly KeyValue[] {
-  return pairs.filter(([, value]) => value !== null && value !== undefined && value !== false);
+function present(pairs: Pairs): readonly KeyValue[] {
+  const isEmpty = (value: unknown) => value === null || value === undefined || value === false;
+  return pairs.flatMap((pair) => pair === false || isEmpty(pair[1]) ? [] : [pair]);
 }
 
 /** Links to the pages above, from the top. */

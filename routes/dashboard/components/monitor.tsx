@@ -1,5 +1,5 @@
 /** A monitor: its state and the reason, its schedule, its last days, its facts and its history. */
-import { Ago, At, type KeyValue, Sign } from "./elements.tsx";
+import { Ago, At, type Pairs, Sign } from "./elements.tsx";
 import type { Child } from "hono/jsx";
 import {
   deadlinesOf,
@@ -187,11 +187,7 @@ function stripText(days: readonly string[], fromMs: number): string {
 const SLOTS_SHOWN = 5, FLIPS_SHOWN = 20;
 
 /** Returns the facts of a monitor, most urgent first. */
-export function monitorFacts(
-  monitor: Monitor,
-  flips: readonly Flip[],
-  now: number,
-): readonly KeyValue[] {
+export function monitorFacts(monitor: Monitor, flips: readonly Flip[], now: number): Pairs {
   const { settings, state, since, lastOkAt, lastArrivalAt } = monitor;
   const { expectedAt, downAfter } = deadlinesOf(monitor);
   const { schedule, maxRuntimeSeconds, failureThreshold, recoveryThreshold } = settings;
@@ -202,7 +198,7 @@ export function monitorFacts(
     at === null ? "–" : [<At at={at} />, ", ", <Ago at={at} />];
   const slots = isRunning ? nextSlots(schedule, expectedAt, SLOTS_SHOWN) : [];
   const times = slots.map((at) => <At at={at} />);
-  const pairs: readonly (KeyValue | false)[] = [
+  return [
     ["Since", <At at={since} />],
     isRunning && ["Expected", instant(expectedAt)],
     isRunning && downAfter !== null && state !== "down" && ["Down after", instant(downAfter)],
@@ -220,7 +216,6 @@ export function monitorFacts(
     // Rounded down: only no downtime at all is 100%.
     uptime !== null && [`Not down, ${STRIP_DAYS} days`, `${Math.floor(uptime * 1e4) / 100}%`],
   ];
-  return pairs.filter((pair) => pair !== false);
 }
 
 /** Returns the history of a monitor, latest first: its flips as sentences. */

@@ -42,3 +42,25 @@ export function Why({ status, message, path }: Failure & Pick<RunListRow, "statu
 
 /** Statuses that count as a failure. */
 export const FAILURES = ["failed", "timeout"] as const;
+
+type Flag = (RunListRow["flags"] | RunListRow["cost"]["flags"])[number];
+
+/** A flag in words: its name, which the list shows too, and its meaning. */
+export type FlagWords = readonly [name: string, meaning: string];
+
+/** Flags of a run and of its cost, and late events: missing parts, then losses, then oddities. */
+export const FLAG_WORDS: Readonly<Record<Flag | "late", FlagWords>> = {
+  no_opening: ["No opening yet", "agent and start are unknown. Without one, it is kept a week."],
+  agent_cap: ["No agent", "the plan's limit of agents is reached."],
+  dropped_fields: ["Fields not stored", "unreadable values: see Runledger-Dropped in the answer."],
+  ignored_fields: ["Ignored fields", "a call sent fields that it does not know, perhaps misspelt."],
+  truncated: ["Cut to a limit", "a text, an event or the output. The run keeps its beginning."],
+  unreadable_figures: ["Unreadable numbers", "they count as absent. Their event names them."],
+  no_tokens: ["No token counts", "nothing prices a model call without them."],
+  twins_undecided: ["Perhaps counted twice", "too many calls to find those that are told twice."],
+  batch_rate_missing: ["No batch rate", "the full rate counts for a call in batch mode."],
+  late: ["Late events", "they arrived after the run finished. They are included, its cost is new."],
+  negative_duration: ["Ends before it starts", "its duration counts as 0."],
+  future_start: ["Starts in the future", "more than a day after it arrived, which counts instead."],
+  cached_exceeds_input: ["Cached tokens apart", "a call cached more tokens than its input has."],
+};

@@ -5,14 +5,10 @@
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import script from "../assets/dashboard.js" with { type: "text" };
 import list from "../assets/list.js" with { type: "text" };
-import agents from "../assets/style/agents.css" with { type: "text" };
-import alerts from "../assets/style/alerts.css" with { type: "text" };
+import areas from "../assets/style/areas.css" with { type: "text" };
 import base from "../assets/style/base.css" with { type: "text" };
-import checks from "../assets/style/checks.css" with { type: "text" };
 import charts from "../assets/style/charts.css" with { type: "text" };
 import controls from "../assets/style/controls.css" with { type: "text" };
-import forms from "../assets/style/forms.css" with { type: "text" };
-import frame from "../assets/style/frame.css" with { type: "text" };
 import lists from "../assets/style/lists.css" with { type: "text" };
 import pages from "../assets/style/pages.css" with { type: "text" };
 import compare from "../assets/style/compare.css" with { type: "text" };
@@ -23,10 +19,6 @@ import tracePhone from "../assets/style/trace_phone.css" with { type: "text" };
 import traceAxis from "../assets/trace_axis.js" with { type: "text" };
 import traceScript from "../assets/trace.js" with { type: "text" };
 import runs from "../assets/style/runs.css" with { type: "text" };
-import search from "../assets/style/search.css" with { type: "text" };
-import status from "../assets/style/status.css" with { type: "text" };
-import surfaces from "../assets/style/surfaces.css" with { type: "text" };
-import tokens from "../assets/style/tokens.css" with { type: "text" };
 import time from "../assets/time.js" with { type: "text" };
 import icon from "../assets/icon.svg" with { type: "text" };
 import { createHash } from "node:crypto";
@@ -40,21 +32,13 @@ const JAVASCRIPT = "text/javascript; charset=UTF-8";
 
 /** Style sheets, in cascade order. */
 const STYLES = [
-  tokens,
   base,
-  frame,
   controls,
-  status,
-  surfaces,
-  forms,
   lists,
   charts,
   pages,
-  search,
   runs,
-  agents,
-  alerts,
-  checks,
+  areas,
   run,
   trace,
   tracePhone,

@@ -5,17 +5,7 @@ import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { incidentEntry } from "../alerts/entries.tsx";
 import { openFor } from "../alerts/labels.tsx";
-import {
-  agentPath,
-  AGENTS_PATH,
-  ALERTS_PATH,
-  checkPath,
-  CHECKS_PATH,
-  queryText,
-  runPath,
-  RUNS_PATH,
-  SPEND_PATH,
-} from "../layout/paths.ts";
+import * as paths from "../layout/paths.ts";
 import { percent } from "../components/column_chart.tsx";
 import {
   Ago,
@@ -35,7 +25,8 @@ import { type OverviewData, SHOWN } from "./overview_load.ts";
 import type { DayMetrics, FailureGroup, OpenRun } from "./overview_view.ts";
 
 /** Path of the runs that failed or timed out. */
-const FAILED_PATH = RUNS_PATH + queryText(FAILURES.map((status) => ["status", status] as const));
+const FAILED_PATH = paths.RUNS_PATH +
+  paths.queryText(FAILURES.map((status) => ["status", status] as const));
 
 /** The entries of what needs attention, and their number. */
 export type Attention = ReturnType<typeof attentionOf>;
@@ -64,9 +55,9 @@ export function NeedsAttention({ of: { count, entries } }: { readonly of: Attent
       title="Needs attention"
       tag={count === 0 ? undefined : formatCount(count)}
       aside={[
-        <a href={AGENTS_PATH}>All agents</a>,
+        <a href={paths.AGENTS_PATH}>All agents</a>,
         <a href={FAILED_PATH}>All failures</a>,
-        <a href={ALERTS_PATH}>All alerts</a>,
+        <a href={paths.ALERTS_PATH}>All alerts</a>,
       ]}
     >
       <Feed
@@ -84,7 +75,7 @@ function monitorEntry(monitor: Monitor, nowMs: number): FeedEntry {
   const isDue = expectedAt !== null && expectedAt <= nowMs;
   const expected = isDue && ["Expected ", <At at={expectedAt} />];
   return {
-    ...{ to: agentPath(agent), mark: [icon, `st-${state}`], end: <Ago at={since} /> },
+    ...{ to: paths.agentPath(agent), mark: [icon, `st-${state}`], end: <Ago at={since} /> },
     title: `${agent} is ${word.toLowerCase()}`,
     text: [
       isDue && <span class={state === "down" ? "err-count" : "more"}>{expected}</span>,
@@ -96,7 +87,7 @@ function monitorEntry(monitor: Monitor, nowMs: number): FeedEntry {
 }
 
 function runEntry(run: RunListRow, title: string, end: Child, text: Child): FeedEntry {
-  return { to: runPath(run.id), mark: STATUS_ICONS[run.status], title, end, text };
+  return { to: paths.runPath(run.id), mark: STATUS_ICONS[run.status], title, end, text };
 }
 
 /** Returns the agent and the customer of a run. */
@@ -138,7 +129,7 @@ function unpricedEntries(days: readonly DayMetrics[]): readonly FeedEntry[] {
   if (all === 0) return [];
   const lacks = [unpriced > 0 && "no price", uncounted > 0 && "no token counts"].filter(Boolean);
   return [{
-    ...{ to: `${SPEND_PATH}#unpriced`, mark: ["warn", "st-warn"] },
+    ...{ to: `${paths.SPEND_PATH}#unpriced`, mark: ["warn", "st-warn"] },
     title: `${countedText(all, "call")} ${all === 1 ? "has" : "have"} ${lacks.join(" or ")}`,
     end: unpriced > 0 ? "Add a price" : "See the models",
     text: `${all === 1 ? "It counts" : "They count"} as $0, so costs are too low`,
@@ -162,7 +153,7 @@ export function Side({ data }: { readonly data: OverviewData }) {
         <Section
           title="Failed checks today"
           tag={formatCount(failed.length)}
-          aside={<a href={CHECKS_PATH}>All checks</a>}
+          aside={<a href={paths.CHECKS_PATH}>All checks</a>}
         >
           <Feed entries={failed.slice(0, SHOWN).map(checkEntry)} empty="No run failed a check." />
         </Section>
@@ -206,7 +197,13 @@ function loadBar(openMs: number, usualMs: number, isFarOver: boolean) {
 function checkEntry(check: OverviewData["checks"][number]): FeedEntry {
   const { slug, description, fail, judged } = check;
   const end = `${formatCount(fail)} of ${formatCount(judged)} failed`;
-  return { to: checkPath(slug), mark: ["bad", "st-bad"], title: slug, end, text: description };
+  return {
+    to: paths.checkPath(slug),
+    mark: ["bad", "st-bad"],
+    title: slug,
+    end,
+    text: description,
+  };
 }
 
 function slowEntry(run: RunListRow, name: string): FeedEntry {

@@ -6,6 +6,7 @@ import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { At, Copyable, KeyValues, LabelList, Section, State } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
+import { FLAG_WORDS, type FlagWords } from "../components/run_state.tsx";
 import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import type { RunData } from "./run_load.ts";
 import { CostSection } from "./cost.tsx";
@@ -74,40 +75,19 @@ export function RunLabelList({ run, traits }: Pick<RunData, "run" | "traits">) {
   );
 }
 
-type FlagName = (RunRecord["flags"] | RunRecord["cost"]["flags"] | RunData["traits"])[number];
-type Flag = readonly [label: string, meaning: string];
-
-/** Flags of a run, of its cost and of its traits: missing parts, then losses, then oddities. */
-const FLAGS: Readonly<Partial<Record<FlagName, Flag>>> = {
-  no_opening: ["No opening yet", "agent and start are unknown. Without one, it is kept a week."],
-  dropped_fields: ["Fields not stored", "unreadable values: see Runledger-Dropped in the answer."],
-  ignored_fields: ["Ignored fields", "a call sent fields that it does not know, perhaps misspelt."],
-  truncated: ["Cut to a limit", "a text, an event or the output. The run keeps its beginning."],
-  unreadable_figures: ["Unreadable numbers", "they count as absent. Their event names them."],
-  no_tokens: ["No cost", "a model call has no token counts, so nothing prices it."],
-  batch_rate_missing: ["No batch rate", "the full rate counts for a call in batch mode."],
-  late: [
-    "Late events",
-    "some events arrived after the run finished. They are included, and the cost was recalculated.",
-  ],
-  negative_duration: ["Ends before it starts", "its duration counts as 0."],
-  future_start: ["Starts in the future", "more than a day after it arrived, which counts instead."],
-  cached_exceeds_input: ["Cached tokens apart", "a call cached more tokens than its input has."],
-};
-
-function flagsOf(run: RunRecord, traits: RunData["traits"]): readonly Flag[] {
+function flagsOf(run: RunRecord, traits: RunData["traits"]): readonly FlagWords[] {
   const { flags, lost, ignored, payload, clockSkewMs: skewMs } = run;
   const names = new Set<string>([...flags, ...run.cost.flags, ...traits]);
   const removed = payload === "removed" ? "was removed" : "was partly removed";
   const aheadMs = flags.includes("future_start") ? -1 : skewMs ?? -1;
-  const own: readonly (readonly [boolean, ...Flag])[] = [
+  const own: readonly (readonly [boolean, ...FlagWords])[] = [
     [payload !== "whole", "Payload removed", `it ${removed} by age. Cost, usage and labels stay.`],
     [ignored.length > 0, "Unknown names", `${ignored.join(", ")}.`],
     [lost.length > 0, "Affected fields", `${lost.join(", ")}.`],
     [aheadMs >= 0, "Clock ahead", `the client's clock, by ${durationText(aheadMs)} or more.`],
   ];
   return [
-    ...Object.entries(FLAGS).flatMap(([name, flag]) => names.has(name) ? [flag] : []),
+    ...Object.entries(FLAG_WORDS).flatMap(([name, flag]) => names.has(name) ? [flag] : []),
     ...own.flatMap(([applies, ...flag]) => applies ? [flag] : []),
   ];
 }

@@ -12,7 +12,7 @@ import {
 } from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { compactText, countedText, durationText, moneyText } from "../components/format.ts";
-import { STUCK_MS } from "../components/run_state.tsx";
+import { FLAG_WORDS, STUCK_MS } from "../components/run_state.tsx";
 import { failedPathOf, type Failure, isFailure, nameOr } from "../run/texts.ts";
 import { NOTE_KINDS, type RunNote, TRAIT_NOTES } from "./query.ts";
 import { type RunsData, sumByName } from "./runs_load.ts";
@@ -81,24 +81,6 @@ export function failureOf(
   return { message: reason ?? (silence || null), path: failedPathOf(run, causes) };
 }
 
-type Flag = (RunListRow["flags"] | RunListRow["cost"]["flags"])[number];
-
-const FLAG_NOTES: Readonly<Record<Flag, string | null>> = {
-  agent_cap: "no agent: the plan's limit of agents is reached",
-  batch_rate_missing: "no batch rate",
-  dropped_fields: "fields not stored",
-  future_start: "starts in the future",
-  ignored_fields: "unknown fields ignored",
-  negative_duration: "ends before it starts",
-  // Same as the trait `orphan`.
-  no_opening: null,
-  no_tokens: "a call without token counts",
-  truncated: "values cut to their limit",
-  twins_undecided: "too many calls to find those told twice",
-  unreadable_figures: "unreadable numbers",
-  cached_exceeds_input: "more cached than input tokens",
-};
-
 /** Returns the notes about a run, the most important first. */
 function notesOf(run: RunListRow, openMs: number, failures: number, usual: UsualRun | null) {
   const { cost, has, closedBy, usage: { errors } } = run;
@@ -112,7 +94,8 @@ function notesOf(run: RunListRow, openMs: number, failures: number, usual: Usual
     return times >= UNUSUAL.factor &&
       ["warn", `${times.toFixed(times < 10 ? 1 : 0)}× usual ${noun}`];
   });
-  const flags = [...run.flags, ...cost.flags].flatMap((flag) => FLAG_NOTES[flag] ?? []);
+  // A run without its opening has the trait `orphan` too.
+  const flags = [...run.flags, ...cost.flags].filter((flag) => flag !== "no_opening");
   const notes: readonly (RunNote | false)[] = [
     openMs > STUCK_MS && ["warn", "stuck"],
     failures > 0 && !isFailed && ["warn", failed],
@@ -122,7 +105,7 @@ function notesOf(run: RunListRow, openMs: number, failures: number, usual: Usual
     // Models without a price are shown by their names.
     ...has.map((trait) => trait !== "unpriced" && TRAIT_NOTES[trait]),
     unpriced !== undefined && ["warn", `no price: ${unpriced}${more}`],
-    ...flags.map((text): RunNote => ["warn", text]),
+    ...flags.map((flag): RunNote => ["warn", FLAG_WORDS[flag][0].toLowerCase()]),
   ];
   return notes.filter((note) => note !== false)
     .toSorted(([a], [b]) => NOTE_KINDS.indexOf(a) - NOTE_KINDS.indexOf(b));

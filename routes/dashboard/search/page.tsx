@@ -7,14 +7,7 @@ import { At, Status } from "../components/elements.tsx";
 import { agoText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { type DashboardPage, showPage } from "../layout/page.tsx";
-import {
-  agentPath,
-  queryText,
-  runPath,
-  RUNS_PATH,
-  SEARCH_PATH,
-  SPEND_PATH,
-} from "../layout/paths.ts";
+import * as paths from "../layout/paths.ts";
 import { nameOr } from "../run/texts.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/layout.tsx";
 import { loadSearch } from "./search_load.ts";
@@ -36,7 +29,7 @@ const showSearch: Handler = async (c, deps) => {
     title: "Search",
     body: (
       <div class="panel search">
-        <form method="get" action={SEARCH_PATH} role="search">
+        <form method="get" action={paths.SEARCH_PATH} role="search">
           <SearchField id="q" value={text} />
         </form>
         <div id="found" class="found">
@@ -60,22 +53,22 @@ function resultsOf(found: Awaited<ReturnType<typeof loadSearch>>, text: string, 
   const runResults = runs.map((run) => {
     const name = nameOr(run, lines.get(run.id)?.name);
     const note = [run.agent, " · ", <At at={run.startedAt ?? run.receivedAt} />];
-    return result(runPath(run.id), <Status of={run.status} isIcon />, name, note);
+    return result(paths.runPath(run.id), <Status of={run.status} isIcon />, name, note);
   });
   const allRuns = result(
-    RUNS_PATH + queryText([["text", text]]),
+    paths.RUNS_PATH + paths.queryText([["text", text]]),
     <Icon name="search" />,
     `All runs that contain “${text}”`,
     searchedTo !== null && `searched back to ${agoText(searchedTo, nowMs)}`,
   );
   return {
     Agents: agents.map(({ agent, name }) =>
-      result(agentPath(agent), <Icon name="agent" />, name ?? agent)
+      result(paths.agentPath(agent), <Icon name="agent" />, name ?? agent)
     ),
     Runs: text === "" ? [] : [...runResults, allRuns],
     Customers: customers.flatMap((name) => {
-      const query = queryText([["customer_id", name]]);
-      return [[RUNS_PATH + query, "runs"], [SPEND_PATH + query, "spend"]]
+      const query = paths.queryText([["customer_id", name]]);
+      return [[paths.RUNS_PATH + query, "runs"], [paths.SPEND_PATH + query, "spend"]]
         .map(([to = "", note]) => result(to, <Icon name="user" />, name, note));
     }),
   };
@@ -95,7 +88,7 @@ function result(to: string, icon: Child, name: string, note?: Child) {
 }
 
 export const searchPage: DashboardPage = {
-  path: SEARCH_PATH,
+  path: paths.SEARCH_PATH,
   access: teamKeyOrOperator("read"),
   handler: showSearch,
 };
