@@ -47,6 +47,7 @@ import { createDeadStageStore, createRunWork } from "../kv/runs/run_work.ts";
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
 import { TeamCommit } from "../kv/summaries/team_commit.ts";
+import { LastUses, PRODUCT_USES } from "../kv/teams/last_uses.ts";
 import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
 import { createRepriceWork } from "../kv/repricing/reprice_work.ts";
 import { createDeletionWork } from "../kv/retention/deletion_work.ts";
@@ -130,6 +131,7 @@ export function createService(options: ServiceOptions) {
   const countDelivery = ({ channelType, state }: Pick<Delivery, "channelType" | "state">) =>
     deliveryMetrics.count({ channel_type: channelType, outcome: state });
   const refusals = createRefusalStore(store, now);
+  const productUses = new LastUses(store, PRODUCT_USES);
   const worker = new Worker({
     store: processing,
     lookMs: options.looks ?? lease !== null ? LOOK_MS : null,
@@ -265,6 +267,7 @@ export function createService(options: ServiceOptions) {
     reprices: repricing.reprices,
     deletions: deleting.deletions,
     refusals,
+    productUses,
     changes,
     live,
     deadStages: createDeadStageStore(store),
@@ -333,15 +336,20 @@ export function createService(options: ServiceOptions) {
   };
 
   /**
-   * Stores the last uses of credentials and the refused calls, unless the store fails: then a later
-   * call stores them. A ledger of another format stays as it is.
+   * Stores the last uses of credentials and products, and the refused calls, unless the store fails:
+   * then a later call stores them. A ledger of another format stays as it is.
    *
    * @param isLast true to store also uses that are not due yet
    */
   async function writeCounts(isLast = false): Promise<void> {
     // A ledger of another format stays as it is.
     if (isRefused) return;
-    await Promise.all([orLater(credentials.writeUses(isLast)), orLater(refusals.flush())]);
+    const writes = [
+      credentials.writeUses(isLast),
+      productUses.write(isLast),
+      refusals.flush(),
+    ];
+    await Promise.all(writes.map(orLater));
   }
 
   function stopJobs(): Promise<void> {

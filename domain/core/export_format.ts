@@ -16,6 +16,7 @@ export const KINDS_BEFORE_RUNS = [
   "team",
   "credential",
   "credential_use",
+  "product_use",
   "audit_log",
   "refusal",
   "rate",

@@ -92,6 +92,8 @@ export const keys = {
   teamCredentialsAfter: (team: TeamId, id: string | null) => after(["team_credential", team], id),
   /** Time of a credential's last recorded use. */
   credentialUse: (team: TeamId, id: string) => ["credential_use", team, id],
+  /** Time at which a product last sent a trace, to the minute. */
+  productUse: (team: TeamId, product: string) => ["product_use", team, product],
   /** A dashboard session by the SHA-256 of its token: read before its team is known. */
   session: (hash: Uint8Array) => ["session", hash],
   /** All sessions by credential and start. */

@@ -27,7 +27,7 @@ import {
   SecretLookups,
   type StoredCredential,
 } from "./credential_rows.ts";
-import { LastUses, type Use } from "./last_uses.ts";
+import { CREDENTIAL_USES, LastUses, type Use } from "./last_uses.ts";
 
 /**
  * Cache lifetime of a credential: half of the time in which another process must notice a change.
@@ -71,7 +71,7 @@ export function createCredentialStore(
 ): CredentialStore {
   const { deadlines } = store;
   const operatorHash = operatorKey === null ? null : hashOf(operatorKey);
-  const lastUses = new LastUses(store);
+  const lastUses = new LastUses(store, CREDENTIAL_USES);
   const lookups = new SecretLookups(store);
   const cache = createByteCache<string, CachedCredential>({
     memory: store.memory,

@@ -1,9 +1,10 @@
 /**
- * Records when credentials were last used: collected in memory and written later, so that no
+ * Records when things of a team were last used: collected in memory and written later, so that no
  * request waits for it or writes because of it.
  *
- * Each credential is written at most once an hour, and at a regular shutdown. The time is exact in
- * the serving process; elsewhere and after a crash it may be an hour old.
+ * Each credential is written at most once an hour, each product that sends traces once a minute, and
+ * all at a regular shutdown. The time is exact in the serving process; elsewhere and after a crash it
+ * may be as old as that.
  *
  * @module
  */
@@ -13,21 +14,35 @@ import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 
-/** Fraction of the memory share of credentials; the rest is for the credentials themselves. */
-const USES_PART = 0.5;
-
 /** Bytes of a use without its strings. */
 const USE_BYTES = 80;
 
-/** Milliseconds between two writes of one credential. */
-const WRITTEN_EVERY_MS = 3_600_000;
-
 const ROWS_PER_COMMIT = 200;
 
-/** Last use of one credential. */
+/** Things whose uses are recorded. */
+interface UsedKind {
+  /** Fraction of the memory share of credentials; the rest is for the credentials themselves. */
+  readonly part: number;
+  /** Milliseconds between two writes of one thing. */
+  readonly everyMs: number;
+  /** Builds the key of a thing's use. */
+  readonly keyOf: (team: TeamId, id: string) => Deno.KvKey;
+}
+
+/** Credentials, by their ids. */
+export const CREDENTIAL_USES: UsedKind = {
+  part: 0.45,
+  everyMs: 3_600_000,
+  keyOf: keys.credentialUse,
+};
+
+/** Products that send traces, by their names. */
+export const PRODUCT_USES: UsedKind = { part: 0.05, everyMs: 60_000, keyOf: keys.productUse };
+
+/** Last use of one thing. */
 export interface Use {
   readonly team: TeamId;
-  /** Id of the credential. */
+  /** Id of the thing in its team. */
   readonly id: string;
   /** Time of the last use, unix milliseconds; callers update it. */
   usedAt: number;
@@ -38,35 +53,37 @@ export interface Use {
 /** Last uses seen by one process. */
 export class LastUses {
   readonly #store: Store;
+  readonly #kind: UsedKind;
   readonly #uses: ByteCache<string, Use>;
 
-  constructor(store: Store) {
+  constructor(store: Store, kind: UsedKind) {
     this.#store = store;
+    this.#kind = kind;
     this.#uses = createByteCache({
       memory: store.memory,
       share: "credentials",
-      part: USES_PART,
-      // The key is the id of the use.
-      bytesOf: ({ team, id }) => USE_BYTES + BYTES_PER_CHAR * (team.length + id.length),
+      part: kind.part,
+      bytesOf: ({ team, id }) => USE_BYTES + BYTES_PER_CHAR * 2 * (team.length + id.length),
     });
   }
 
   /** Records a use; callers may keep the result and update its `usedAt`. */
   note(team: TeamId, id: string, nowMs: number): Use {
-    const existing = this.#uses.get(id);
+    const name = nameOf(team, id);
+    const existing = this.#uses.get(name);
     const use = existing ?? { team, id, usedAt: nowMs, writtenAt: -Infinity };
     use.usedAt = nowMs;
-    if (existing === undefined) this.#uses.set(id, use);
+    if (existing === undefined) this.#uses.set(name, use);
     return use;
   }
 
-  /** Returns the last uses of credentials in the order of `ids`; null if unknown. */
+  /** Returns the last uses of things in the order of `ids`; null if unknown. */
   async read(team: TeamId, ids: readonly string[]): Promise<(number | null)[]> {
-    const stored = await getAll(this.#store, ids.map((id) => keys.credentialUse(team, id)));
+    const stored = await getAll(this.#store, ids.map((id) => this.#kind.keyOf(team, id)));
     return ids.map((id, at) => {
       const latest = Math.max(
         Number(stored[at]?.value ?? -Infinity),
-        this.#uses.peek(id)?.usedAt ?? -Infinity,
+        this.#uses.peek(nameOf(team, id))?.usedAt ?? -Infinity,
       );
       return latest === -Infinity ? null : latest;
     });
@@ -75,11 +92,11 @@ export class LastUses {
   /**
    * Writes uses that are due.
    *
-   * @param all also writes credentials written within the last hour, for shutdown
+   * @param all also writes uses that are not due yet, for shutdown
    */
   async write(all = false): Promise<void> {
     const due = [...this.#uses.values()].filter(({ usedAt, writtenAt }) =>
-      all ? usedAt > writtenAt : usedAt - writtenAt >= WRITTEN_EVERY_MS
+      all ? usedAt > writtenAt : usedAt - writtenAt >= this.#kind.everyMs
     );
     for (const group of groupsOf(due, ROWS_PER_COMMIT)) await this.#writeSome(group);
   }
@@ -88,7 +105,7 @@ export class LastUses {
     const rows = uses.map((use) => ({
       use,
       usedAt: use.usedAt,
-      key: keys.credentialUse(use.team, use.id),
+      key: this.#kind.keyOf(use.team, use.id),
     }));
     // Another process may have written a later use.
     const stored = await getAll(this.#store, rows.map(({ key }) => key));
@@ -97,4 +114,8 @@ export class LastUses {
     if (sets.length > 0) await this.#store.writer.commit({ sets });
     for (const { use, usedAt } of rows) use.writtenAt = usedAt;
   }
+}
+
+function nameOf(team: TeamId, id: string): string {
+  return `${team} ${id}`;
 }

@@ -22,6 +22,7 @@ import {
 } from "./layout/page.tsx";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
+import { connectPage } from "./connect/page.tsx";
 import { checksPage } from "./checks/page.tsx";
 import { keysPage } from "./keys/page.tsx";
 import { sendAsset } from "./layout/assets.ts";
@@ -122,6 +123,7 @@ const PAGES: readonly DashboardPage[] = [
   checksPage,
   teamsPage,
   rateCardPage,
+  connectPage,
   keysPage,
   refusalsPage,
   planPage,

@@ -40,6 +40,7 @@ import type { ObjectStores } from "../../kv/config/store.ts";
 import type { JudgeTrials } from "../../kv/judges/trials.ts";
 import type { CheckTrialStore } from "../../kv/checks/trial.ts";
 import type { MonitorStore } from "../../kv/monitors/store.ts";
+import type { LastUses } from "../../kv/teams/last_uses.ts";
 import type { RefusalStore } from "../../kv/refusals/refusal_store.ts";
 import type { RunListStore } from "../../kv/run_list/run_list.ts";
 import type { LineageStore } from "../../kv/runs/lineage.ts";
@@ -178,6 +179,8 @@ export interface AppDeps {
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;
   readonly refusals: RefusalStore;
+  /** Times at which products last sent traces. */
+  readonly productUses: Pick<LastUses, "note" | "read">;
   readonly changes: ChangeStore;
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;

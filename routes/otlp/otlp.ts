@@ -4,6 +4,7 @@
 import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
 import { parseSecret } from "../../domain/teams/credentials.ts";
 import { mapSpans, type RunSpans } from "../../domain/otlp/map.ts";
+import { productsOf } from "../../domain/otlp/products.ts";
 import {
   attributeFilter,
   type CheckedSpans,
@@ -163,6 +164,10 @@ async function storeTraces(c: RequestContext, deps: HandlerDeps): Promise<Respon
   });
   const stored = await storeRuns(c, deps, runs);
   if (stored === null) return fail(c, OVERLOADED);
+  const { id: team } = c.get("principal").team;
+  for (const product of productsOf(spans)) {
+    deps.productUses.note(team, product, deps.environment.now());
+  }
   const reasons = new Map<string, number>(rejected);
   if (stored.ofDeleted > 0) reasons.set("deleted_run", stored.ofDeleted);
   const warning = isSnakeCase(c.get("bytes"), encoding, spans.length) ? SNAKE_CASE : null;

@@ -40,11 +40,11 @@ Deno.test("the top bar has six places and the settings, and marks the current on
   );
   const keys = (await reader.get("/dashboard/keys/new")).text;
   assertEquals(linksIn(keys, "Pages").at(-1), "[Settings]");
-  const tabs = ["Prices", "[Keys]", "Rejected requests", "Plan", "Audit"];
+  const tabs = ["Prices", "Connect", "[Keys]", "Rejected requests", "Plan", "Audit"];
   assertEquals(linksIn(keys, "Settings"), tabs);
   const reads = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const plan = (await reads.get("/dashboard/plan")).text;
-  assertEquals(linksIn(plan, "Settings"), ["Rejected requests", "[Plan]"]);
+  assertEquals(linksIn(plan, "Settings"), ["Connect", "Rejected requests", "[Plan]"]);
   assertEquals((await reader.get("/dashboard/alerts")).status, 200);
 });
 

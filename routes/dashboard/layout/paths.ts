@@ -32,6 +32,9 @@ export const RATE_CARD_PATH = `${DASHBOARD_PATH}/rate-card`;
 /** The team's plan and the usage of it. */
 export const PLAN_PATH = `${DASHBOARD_PATH}/plan`;
 
+/** Lines that connect the instrumentations of agents. */
+export const CONNECT_PATH = `${DASHBOARD_PATH}/connect`;
+
 /** Keys and ping tokens. */
 export const KEYS_PATH = `${DASHBOARD_PATH}/keys`;
 

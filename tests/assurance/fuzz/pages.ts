@@ -65,6 +65,7 @@ const FORMS: readonly (readonly [path: string, fields: Fields, never?: Fields])[
   ["/agents/researcher", { name: "Researcher", notes: "reads\r\nand writes", archived: "true" }],
   ["/agents/nobody", { name: "Nobody", notes: "" }, {}],
   ["/keys", { kind: "api_key", scopes: "ingest", agent: "researcher" }, { name: "" }],
+  ["/connect", {}, { product: "nothing" }],
   [`/keys/${NEVER.key}/rotate`, { overlap_seconds: "60" }, {}],
   [`/keys/${NEVER.key}/revoke`, {}, {}],
   ["/rate-card", {

@@ -152,4 +152,4 @@ export function changed(before: Versions, after: Versions): string[] {
 }
 
 /** Any request may update these last uses and counts, once a minute. */
-const WRITTEN_BEHIND = ['["credential_use",', '["refusal",'];
+const WRITTEN_BEHIND = ['["credential_use",', '["product_use",', '["refusal",'];

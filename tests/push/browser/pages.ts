@@ -109,6 +109,7 @@ export const PAGES: readonly PageUnderTest[] = [
     () => `/checks/new/check?template=${CHECK_TEMPLATES[0]?.name}`,
   ),
   aPage("search", "/search", "admin", () => "/search?q=issue"),
+  aPage("connect", "/connect"),
   aPage("keys", "/keys"),
   aPage("key", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}`),
   aPage("key-revoke", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}&confirm=revoke`),

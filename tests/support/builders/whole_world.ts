@@ -28,6 +28,19 @@ export function openWorld(options: { readonly kv?: string } = {}): Promise<Harne
   return Harness.open({ ...fixed, ...options });
 }
 
+/** A trace of a known product that is no work of a model: no run follows from it. */
+const OTHER_SPAN = {
+  resourceSpans: [{
+    scopeSpans: [{
+      scope: { name: "langsmith" },
+      spans: [{
+        ...{ traceId: "a".repeat(32), spanId: "b".repeat(16), name: "GET /" },
+        ...{ startTimeUnixNano: `${NOON}000000`, endTimeUnixNano: `${NOON}000000` },
+      }],
+    }],
+  }],
+};
+
 /** Fills a service; returns the key of a team whose old data is removed. */
 export async function fillWorld(h: Harness): Promise<string> {
   const { key } = await h.addTeam("free");
@@ -54,8 +67,9 @@ export async function fillWorld(h: Harness): Promise<string> {
     await ok(h.request("DELETE", `/v1/runs/${id}`, { key: id === runId(4) ? key : h.key }));
   }
   await h.post("/v1/runs", { id: "wrong" });
-  await h.refusals.flush();
-  await h.credentials.writeUses(true);
+  const headers = { "Content-Type": "application/json" };
+  await ok(h.post("/v1/traces", OTHER_SPAN, { headers }));
+  await h.writeCounts();
   await put("/v1/rate-card", { ...ATLAS, input_usd_per_million: 7 });
   await post("/v1/rate-card/reprice", { model: "atlas" });
   await h.worker.idle();

@@ -162,6 +162,11 @@ export class Harness implements AsyncDisposable {
     };
   }
 
+  /** Writes the uses and refusals that all instances have counted; by default also those not due yet. */
+  async writeCounts(isLast = true): Promise<void> {
+    await Promise.all(this.#instances.map(({ service }) => service.writeCounts(isLast)));
+  }
+
   /** The nightly sweep, which does not start on its own here. */
   get sweep(): SweepWork {
     return this.#first.service.sweep;

@@ -19,7 +19,7 @@ import type { Store } from "../../../kv/store.ts";
 import { changeActivity } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { TeamRowCache } from "../../../kv/team/rows.ts";
-import { LastUses } from "../../../kv/teams/last_uses.ts";
+import { CREDENTIAL_USES, LastUses } from "../../../kv/teams/last_uses.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { rateRow } from "../../support/builders/cards.ts";
@@ -154,7 +154,7 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     return Promise.resolve(store);
   }],
   ["uses of credentials", "credentials", (store) => {
-    const uses = new LastUses(store);
+    const uses = new LastUses(store, CREDENTIAL_USES);
     for (let n = 0; n < 5_000; n++) {
       uses.note(teamOf(n), `key_${String(n).padStart(26, "0")}`, NOON + n);
     }
