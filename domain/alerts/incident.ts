@@ -218,6 +218,9 @@ function serviceTitle(last: Outcome | null): string {
     case "broken_channel":
       return `${names === null ? "A channel" : `${isMany ? "Channels" : "Channel"} ${names}`} ` +
         `${isMany ? "are broken and receive" : "is broken and receives"} no messages`;
+    case "blocked_judge":
+      return `${names === null ? "A judge" : `${isMany ? "Judges" : "Judge"} ${names}`} ` +
+        `${isMany ? "are blocked and judge" : "is blocked and judges"} no runs`;
     default:
       return "The service has a problem";
   }

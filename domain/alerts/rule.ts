@@ -33,7 +33,12 @@ export const SPEND_PERIODS = ["day", "week", "month"] as const;
 export const MISSED_REASONS = ["missed", "failed", "overrun"] as const;
 
 /** Troubles of `service`. */
-export const SERVICE_TROUBLES = ["dead_stage", "dead_delivery", "broken_channel"] as const;
+export const SERVICE_TROUBLES = [
+  "dead_stage",
+  "dead_delivery",
+  "broken_channel",
+  "blocked_judge",
+] as const;
 
 /** Runs that a rule about runs judges: those without a parent, or child runs too. */
 export const RUN_SCOPES = ["root", "all"] as const;

@@ -70,7 +70,13 @@ export interface ChangeStore {
 }
 
 /** Events of a run, in the order they occur. */
-export const LIVE_EVENTS = ["run.opened", "run.finished", "run.cost_final", "run.checked"] as const;
+export const LIVE_EVENTS = [
+  "run.opened",
+  "run.finished",
+  "run.cost_final",
+  "run.checked",
+  "run.judged",
+] as const;
 
 /** One of {@link LIVE_EVENTS}. */
 export type LiveEvent = typeof LIVE_EVENTS[number];
@@ -103,12 +109,13 @@ export type LiveFilters = Pick<
 /** Returns the events of a change for a client that has read everything up to a number. */
 export function eventsOf(change: RunChange, after: number): LiveEvent[] {
   if (change.kind === "deleted") return [];
-  const { opened, finished, costFinal, checked = 0 } = change.numbers;
+  const { opened, finished, costFinal, checked = 0, judged = 0 } = change.numbers;
   const numbers = {
     "run.opened": opened,
     "run.finished": finished,
     "run.cost_final": costFinal,
     "run.checked": checked,
+    "run.judged": judged,
   };
   return LIVE_EVENTS.filter((event) => numbers[event] > after);
 }

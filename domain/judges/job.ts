@@ -12,6 +12,7 @@ import type { JudgeResult } from "../runs/judge_result.ts";
 import { retryAt } from "../work/work.ts";
 import {
   block,
+  type Blocked,
   blockedNow,
   costOfTokens,
   type Hold,
@@ -170,6 +171,14 @@ export function nextStep(
 /** Returns the name of a version of a judge that is unique also after it was deleted. */
 export function versionName({ id, version }: Pick<JobText, "id" | "version">): string {
   return `${id} ${version}`;
+}
+
+/** Returns whether a judge is blocked: a block is of one version. */
+export function isBlockedJudge(
+  { id, version }: { readonly id: string | null; readonly version: number },
+  blocked: Blocked | null,
+): boolean {
+  return blocked !== null && blocked.version === versionName({ id: id ?? "", version });
 }
 
 /** A job and the account of its judge after a step. */

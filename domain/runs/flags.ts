@@ -74,11 +74,11 @@ export const RUN_KINDS = ["run", "heartbeat"] as const;
 export type RunKind = typeof RUN_KINDS[number];
 
 /** Traits that runs can be filtered by. */
-export const RUN_TRAITS = ["unpriced", "failed_check", "late", "orphan"] as const;
+export const RUN_TRAITS = ["unpriced", "failed_check", "judged", "late", "orphan"] as const;
 
 /**
  * One of {@link RUN_TRAITS}: `unpriced`: it called a model without a price; `failed_check`: it
- * failed a check; `late`: events arrived after its close; `orphan`: its opening has not arrived.
+ * failed a check; `judged`: a judge scored it; `late`: events arrived after its close; `orphan`: its opening has not arrived.
  */
 export type RunTrait = typeof RUN_TRAITS[number];
 
@@ -95,6 +95,7 @@ export function traitsOf(
   const isLate = closing !== null && (ages.latestAt ?? 0) > closing.receivedAt;
   return [
     ...unpricedModels.length > 0 ? ["unpriced" as const] : [],
+    ...ages.scores?.judged === undefined ? [] : ["judged" as const],
     ...isLate ? ["late" as const] : [],
     ...lacksOpening(opening, ages) ? ["orphan" as const] : [],
   ];

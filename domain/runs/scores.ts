@@ -36,6 +36,8 @@ export interface ScoreSum {
   readonly firstAt: number;
   /** Arrival of the latest, unix milliseconds. */
   readonly latestAt: number;
+  /** Number of those that judges added; absent for none. */
+  readonly judged?: number;
   /** Number of score events dropped because the run was full; absent for none. */
   readonly dropped?: number;
 }
@@ -58,7 +60,7 @@ export type ScoreOutcome =
  * Decides a score: the first score of an id wins, and the same name and value again is a replay.
  *
  * @param stored score stored under the id, if any
- * @param reserved scores beyond the maximum that others may add
+ * @param reserved scores beyond the maximum of others that a judge may add; 0 for others
  * @returns the response, for a new score valid once it is on disk, and the ledger to write, if any
  */
 export function decideScore<Ledger extends { readonly scores?: ScoreSum }>(
@@ -73,9 +75,12 @@ export function decideScore<Ledger extends { readonly scores?: ScoreSum }>(
   if (scores !== undefined && scores.count >= ADDED_SCORES_MAX + reserved) {
     return { outcome: { kind: "refused", problem: FULL } };
   }
+  const sum = addToSum(scores, 1, receivedAt);
+  // Only judges have scores reserved: a client may name any source.
+  const judged = reserved > 0 ? { judged: (sum.judged ?? 0) + 1 } : {};
   return {
     outcome: { kind: "stored", score: { ...request, receivedAt } },
-    ledger: { ...ledger, scores: addToSum(scores, 1, receivedAt) },
+    ledger: { ...ledger, scores: { ...sum, ...judged } },
   };
 }
 

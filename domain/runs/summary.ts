@@ -45,6 +45,8 @@ export interface RunSummary {
     readonly repricings: number;
     /** Number of added scores; absent for none. */
     readonly scores?: number;
+    /** Number of those of judges; absent for none. */
+    readonly judged?: number;
     /** True if it has a trace of its own that is not closed; absent otherwise. */
     readonly isOpenTrace?: true;
   };
@@ -148,6 +150,7 @@ function stateOf({ parts, batchCount, repricings, ages }: RunHead): RunSummary["
     batches: batchCount,
     repricings,
     ...ages.scores === undefined ? {} : { scores: ages.scores.count },
+    ...ages.scores?.judged === undefined ? {} : { judged: ages.scores.judged },
     ...isOpenTrace(ages) ? { isOpenTrace: true } : {},
   };
 }
@@ -265,6 +268,8 @@ export interface ChangeNumbers {
   readonly costFinal: number;
   /** Change that last judged it by its checks; absent for none, and while it is open. */
   readonly checked?: number;
+  /** Change that last stored the score of a judge; absent for none, and while it is open. */
+  readonly judged?: number;
 }
 
 /**
@@ -288,11 +293,13 @@ export function numbersAfter(
   if (!seen.closing) return { latest: number, opened, finished: 0, costFinal: 0 };
   const closes = !closing || closedBy !== seen.closedBy;
   const checked = isJudged ? number : previous.checked;
+  const judged = seen.judged === before?.seen.judged ? previous.judged : number;
   return {
     latest: number,
     opened,
     finished: closes ? number : previous.finished,
     costFinal: after.revision > (before?.revision ?? 0) ? number : previous.costFinal,
     ...checked === undefined ? {} : { checked },
+    ...judged === undefined ? {} : { judged },
   };
 }

@@ -18,11 +18,13 @@ import {
 import type { RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
 import { isBlocked } from "../../domain/channels/health.ts";
+import { isBlockedJudge } from "../../domain/judges/job.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import type { Notice } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
 import { readHealths } from "../channels/health.ts";
 import { readConfig } from "../config/objects.ts";
+import { readAccounts } from "../judges/rows.ts";
 import { readDead } from "../runs/run_work.ts";
 
 /** Finds the shares of the plan that the month's events have reached, until the month ends. */
@@ -112,7 +114,7 @@ const DEAD_DELIVERY_MS = 86_400_000;
 /** Maximum rows that are counted. */
 const COUNTED_MAX = 100;
 
-/** Maximum channels that a title names. */
+/** Maximum channels or judges that a title names. */
 const NAMES_MAX = 3;
 
 type ServiceTrouble = typeof SERVICE_TROUBLES[number];
@@ -146,18 +148,19 @@ export async function serviceTroubles(
     dead_stage: async () => (await readDead(store, team)).map(() => null),
     dead_delivery: () => deadDeliveries(store, team, nowMs),
     broken_channel: () => brokenChannels(store, team),
+    blocked_judge: () => blockedJudges(store, team, nowMs),
   };
   const found = await Promise.all(what.map(async (trouble): Promise<Trouble> => {
-    const channels = await read[trouble]();
-    const words = listOf(channels.filter((channel) => channel !== null));
-    return { key: trouble, value: channels.length, detail: trouble, words };
+    const slugs = await read[trouble]();
+    const words = listOf(slugs.filter((slug) => slug !== null));
+    return { key: trouble, value: slugs.length, detail: trouble, words };
   }));
   return found.filter(({ value }) => value > 0);
 }
 
-/** Lists channels, each once; null for none. */
-function listOf(channels: readonly string[]): string | null {
-  const names = [...new Set(channels)].sort();
+/** Lists channels or judges, each once; null for none. */
+function listOf(slugs: readonly string[]): string | null {
+  const names = [...new Set(slugs)].sort();
   if (names.length === 0) return null;
   const more = names.length - NAMES_MAX;
   return names.slice(0, NAMES_MAX).join(", ") + (more > 0 ? ` and ${more} more` : "");
@@ -183,6 +186,15 @@ async function brokenChannels(store: Store, team: TeamId): Promise<string[]> {
   const enabled = channels.filter(({ settings }) => settings.enabled);
   const healths = await readHealths(store, team, enabled.map(({ slug }) => slug));
   return [...healths].filter(([, health]) => isBlocked(health)).map(([slug]) => slug);
+}
+
+/** Returns the enabled judges that are blocked in their current version. */
+async function blockedJudges(store: Store, team: TeamId, nowMs: number): Promise<string[]> {
+  const { judges } = await readConfig(store, team);
+  const enabled = judges.filter(({ settings }) => settings.enabled);
+  const accounts = await readAccounts(store, team, enabled.map(({ slug }) => slug), nowMs);
+  return enabled.filter((judge, i) => isBlockedJudge(judge, accounts[i]?.blocked ?? null))
+    .map(({ slug }) => slug);
 }
 
 function idOf(key: Deno.KvKey): string {

@@ -3,10 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { listRows } from "../../kv/store.ts";
 import { completion } from "../support/builders/judges.ts";
-import { eventId, runId } from "../support/builders/requests.ts";
+import { eventId, runId, scoreId } from "../support/builders/requests.ts";
 import { judged, ModelServer } from "../support/fakes/model_server.ts";
 import { answer, SILENT } from "../support/fakes/receiver.ts";
 import type { Harness } from "../support/harness/harness.ts";
+import { follow } from "../support/harness/live.ts";
 import { BODY, JudgeHarness } from "../support/harness/judges.ts";
 
 Deno.test("judges: a run gets a result, a score, and the cost as a child in the ledger", async () => {
@@ -31,6 +32,8 @@ Deno.test("judges: a run gets a result, a score, and the cost as a child in the 
     attempts: 1,
     revision: 1,
   }, []]);
+  const listed = await j.read("/v1/runs?has=judged");
+  assertEquals(listed.runs.map((run: { id: string }) => run.id), [id]);
   const [score] = record.scores;
   assertEquals([score.name, score.value, score.source], ["judge:helpful", 1, "judge"]);
   assertEquals(record.cost_with_children_usd, 0.00012);
@@ -156,6 +159,13 @@ Deno.test("judges: a wrong key blocks the judge, one job probes, and a change un
   assertEquals(j.server.requests.length, 1);
   const blocked = await j.read("/v1/judges/helpful");
   assertEquals(blocked.blocked_reason, "http_401");
+  const incidents = async (state: string) => {
+    j.h.nowMs += 60_000;
+    await j.work();
+    const page = await j.read(`/v1/incidents?state=${state}`);
+    return page.incidents.map(({ rule }: { rule: string }) => rule);
+  };
+  assertEquals(await incidents("open"), ["service"]);
   j.h.nowMs += 600_000;
   await j.work();
   assertEquals(j.server.requests.length, 2);
@@ -166,6 +176,7 @@ Deno.test("judges: a wrong key blocks the judge, one job probes, and a change un
   j.h.nowMs += 600_000;
   await j.work();
   assertEquals(await resultOf(j, id), "done  1 0.00012");
+  assertEquals([await incidents("open"), await incidents("resolved")], [[], ["service"]]);
   assert(!(await j.h.get(`/v1/runs/${id}`)).text.includes("sk-secret"));
 });
 
@@ -179,6 +190,27 @@ Deno.test("judges: a check on the score fails the run and raises an incident", a
   const record = await j.read(`/v1/runs/${id}`);
   assertEquals(record.checks.map(({ status }: { status: string }) => status), ["fail"]);
   assertEquals(record.incidents.length, 1);
+});
+
+Deno.test("judges: a live stream says that a run was judged, once, and no score of a client does", async () => {
+  await using j = await JudgeHarness.open();
+  await using listener = await follow(j.h, { query: "?agent=bot" });
+  const id = await j.run();
+  const score = { id: scoreId(1), name: "judge:helpful", value: 1, source: "judge" };
+  assertEquals((await j.h.post(`/v1/runs/${id}/scores`, score)).status, 202);
+  await j.work();
+  const events = await listener.events(4);
+  assertEquals(events.map(({ event }) => event), [
+    "run.opened",
+    "run.finished",
+    "run.cost_final",
+    "run.judged",
+  ]);
+  assertEquals(events[3]?.data.has, ["judged"]);
+  // The next event is of the next run: no score of a client says that a judge has judged.
+  const other = await j.run();
+  const [next] = await listener.events(1);
+  assertEquals([next?.event, next?.data.id], ["run.opened", other]);
 });
 
 Deno.test("judges: wait=judged answers with the result, wait=final before it", async () => {

@@ -101,6 +101,7 @@ Harness.test("run list: each filter finds its runs, and filters combine", async 
     ["has=unpriced", [4]],
     ["has=late", []],
     ["has=failed_check", []],
+    ["has=judged", []],
     ["has=orphan", [5]],
     ["has=orphan&status=success", [5]],
     ["has=orphan&status=failed", []],

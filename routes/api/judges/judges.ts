@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { heldOf, type JudgeAccount } from "../../../domain/judges/account.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
-import { versionName } from "../../../domain/judges/job.ts";
+import { isBlockedJudge } from "../../../domain/judges/job.ts";
 import type { JudgeSettings } from "../../../domain/judges/judge.ts";
 import {
   JUDGE_TRIAL,
@@ -29,8 +29,9 @@ interface Spending {
 type Row = ShownObject<JudgeSettings, Spending>;
 
 /** Returns why a judge makes no calls; null if its version does. */
-function blockOf({ id, version, account: { blocked } }: Row) {
-  return blocked?.version === versionName({ id: id ?? "", version }) ? blocked : null;
+function blockOf(row: Row) {
+  const { blocked } = row.account;
+  return isBlockedJudge(row, blocked) ? blocked : null;
 }
 
 const SENT = {

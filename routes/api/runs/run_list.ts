@@ -91,7 +91,7 @@ export const RUN_FILTERS = {
   kind: runKind.schema.optional().describe("Kind of the call that opened the run."),
   has: runTrait.schema.optional().describe(
     "`unpriced`: called a model without a price; `late`: received events after its close; " +
-      "`orphan`: has no opening yet; `failed_check`: failed a check.",
+      "`orphan`: has no opening yet; `failed_check`: failed a check; `judged`: has a judge's score.",
   ),
   root: z.enum(["true", "false"]).meta({ id: "RootFilter" }).optional().describe(
     "`true`: runs without a parent, or whose parent is not stored.",

@@ -61,6 +61,7 @@ export const TROUBLE_LABELS: Readonly<Record<typeof SERVICE_TROUBLES[number], st
   dead_stage: "a step of processing a finished run failed for good",
   dead_delivery: "a message could not be delivered",
   broken_channel: "a channel does not work any more",
+  blocked_judge: "a judge is blocked",
 };
 
 /** Statuses as adjectives. */

@@ -37,6 +37,7 @@ export type RunNote = readonly [kind: typeof NOTE_KINDS[number], text: string];
 export const TRAIT_NOTES: Readonly<Record<RunTrait, RunNote>> = {
   unpriced: ["warn", "a model without a price"],
   failed_check: ["bad", "a failed check"],
+  judged: ["soft", "a judge's score"],
   late: ["soft", "events after its end"],
   orphan: ["warn", "no opening yet"],
 };

@@ -70,7 +70,7 @@ export const anyQuery: fc.Arbitrary<RunsQuery> = fc.record({
     status: fc.constantFrom(["running"], ["success", "failed"]),
     model: fc.constant(["new"]),
   }, { requiredKeys: [] }),
-  has: fc.constantFrom("unpriced", "late", "orphan", "failed_check"),
+  has: fc.constantFrom("unpriced", "late", "orphan", "failed_check", "judged"),
   minCost: fc.constantFrom(1n, 300n, 3_000_005n, 3_000_000_006n, 10n ** 15n),
   q: fc.constantFrom("0", "1", "a", run(7)),
   range: fc.tuple(fc.option(fc.nat(5)), fc.option(fc.nat(5))),
@@ -152,6 +152,7 @@ function matches(n: number, sent: SentRun, query: RunsQuery): boolean {
     late: isLate(sent),
     orphan: isOrphan,
     failed_check: false,
+    judged: false,
   };
   const is = <T>(wanted: OneOf<T> | undefined, value: T) =>
     wanted === undefined || [wanted].flat().includes(value);
