@@ -44,6 +44,8 @@ export function featureOf({ span, agent, labels }: Observation): TieredLabel | n
   ]);
 }
 
+const METADATA_PREFIX = "runledger.metadata.";
+
 /** Returns the metadata that a span gives, by key; keys and values beyond their limits are left out. */
 export function metadataOf({ span, labels: chosen }: Observation): ReadonlyMap<string, string> {
   const { resource, attributes } = span;
@@ -54,9 +56,11 @@ export function metadataOf({ span, labels: chosen }: Observation): ReadonlyMap<s
     ["version", textOf(resource, ["service.version"])],
     ["session", sessionOf(span, chosen)],
   ];
-  for (const [key, value] of [...resource, ...attributes]) {
-    if (!key.startsWith("runledger.metadata.")) continue;
-    labels.push([key.slice("runledger.metadata.".length), plainText(value)]);
+  for (const given of [resource, attributes]) {
+    for (const [key, value] of given) {
+      if (!key.startsWith(METADATA_PREFIX)) continue;
+      labels.push([key.slice(METADATA_PREFIX.length), plainText(value)]);
+    }
   }
   for (const tag of tagsOf(span)) labels.push([`tag.${tag}`, "true"]);
   const kept = new Map<string, string>();

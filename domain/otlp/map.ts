@@ -6,6 +6,7 @@
 import type { JsonFields } from "../core/body.ts";
 import type { Region, RunId } from "../core/ids.ts";
 import { EVENT_BYTES_MAX } from "../core/limits.ts";
+import type { Steps } from "../core/steps.ts";
 import { exceedsBytes, rawOf } from "../core/raw_json.ts";
 import { withFacts } from "../ingest/parse_events.ts";
 import type { RunEvent } from "../runs/event.ts";
@@ -17,7 +18,7 @@ import { type Observation, observe } from "./observation.ts";
 import type { Attributes, AttributeValue, Span } from "./span.ts";
 import { joinFacts, type TraceFacts } from "../runs/trace_facts.ts";
 import { attachedFactsOf, attachedRunOf, factsOf } from "./trace.ts";
-import { sameCalls, type StoredSpan } from "./twins.ts";
+import { sameCalls, type StoredSpan, TWIN_CALLS_MAX } from "./twins.ts";
 import { type SpanUsage, usageOf } from "./usage.ts";
 
 /** Spans and facts of one run in a request. */
@@ -48,13 +49,22 @@ export interface MapOptions {
   readonly keepsContent: boolean;
 }
 
-/** Maps the spans of a request. */
-export function mapSpans(spans: readonly Span[], options: MapOptions): MappedSpans {
-  const observations = spans.flatMap((span) => observe(span) ?? []);
-  const homes = homesOf(observations);
-  const closers = closersOf(spans, observations);
+/** Spans that are mapped in one step. */
+const SPANS_PER_STEP = 32;
+
+/** Maps the spans of a request, a few in each step. */
+export function* mapSpans(spans: readonly Span[], options: MapOptions): Steps<MappedSpans> {
+  const observations: Observation[] = [];
+  for (const [i, span] of spans.entries()) {
+    const said = observe(span);
+    if (said !== null) observations.push(said);
+    if (i % SPANS_PER_STEP === 0) yield;
+  }
+  const homes = yield* homesOf(observations);
+  const closers = yield* closersOf(spans, observations);
   const runs = new Map<RunId, { readonly events: RunEvent[]; readonly facts: TraceFacts[] }>();
-  for (const said of observations) {
+  for (const [i, said] of observations.entries()) {
+    if (i % SPANS_PER_STEP === 0) yield;
     const attached = attachedRunOf(said);
     const trace = homes.get(said.span) ?? said.span.traceId;
     const id = attached ?? `run_${options.region}_${trace}` as RunId;
@@ -79,7 +89,7 @@ export function mapSpans(spans: readonly Span[], options: MapOptions): MappedSpa
  *
  * @returns the trace to whose run a span goes, where that is another than its own
  */
-function homesOf(observations: readonly Observation[]): ReadonlyMap<Span, string> {
+function* homesOf(observations: readonly Observation[]): Steps<ReadonlyMap<Span, string>> {
   const homes = new Map<Span, string>();
   const scopes = new Set(observations.map(({ kind, span }) => kind === "llm" ? span.scope : null));
   scopes.delete(null);
@@ -95,6 +105,8 @@ function homesOf(observations: readonly Observation[]): ReadonlyMap<Span, string
     for (const one of said) {
       if (one.kind === "llm") calls.set(`${one.span.traceId} ${one.span.spanId}`, one);
     }
+    if (calls.size > TWIN_CALLS_MAX) continue;
+    yield;
     if (new Set(Array.from(calls.values(), ({ span }) => span.scope)).size < 2) continue;
     const spansOfTrace = new Map<string, Set<string>>();
     for (const { span: { traceId, spanId } } of said) {
@@ -105,15 +117,16 @@ function homesOf(observations: readonly Observation[]): ReadonlyMap<Span, string
       parentId === null && spansOfTrace.get(traceId)?.size === 1;
     if (!calls.values().some(({ span }) => isAlone(span))) continue;
     const stored = Array.from(calls, ([id, one]) => storedSpanOf(id, one));
+    const homeOf = new Map<string, string>();
     for (const group of sameCalls(stored) ?? []) {
       const spans = group.map((id) => calls.get(id)?.span as Span);
       const home = spans.find((span) => !isAlone(span)) ?? spans[0] as Span;
-      for (const span of said.map((one) => one.span)) {
-        const isOfGroup = spans.some(({ traceId, spanId }) =>
-          traceId === span.traceId && spanId === span.spanId
-        );
-        if (isOfGroup && isAlone(span)) homes.set(span, home.traceId);
-      }
+      for (const { traceId } of spans.filter(isAlone)) homeOf.set(traceId, home.traceId);
+    }
+    // A span may be in the request twice.
+    for (const { span } of said) {
+      const home = homeOf.get(span.traceId);
+      if (home !== undefined) homes.set(span, home);
     }
   }
   return homes;
@@ -133,10 +146,10 @@ function storedSpanOf(id: string, said: Observation): StoredSpan {
  * Finds agents that end a run although they have a parent: all that encloses them is in the request,
  * and none of it is AI work, such as a web request.
  */
-function closersOf(
+function* closersOf(
   spans: readonly Span[],
   observations: readonly Observation[],
-): ReadonlySet<Observation> {
+): Steps<ReadonlySet<Observation>> {
   const inner = observations.filter((said) => isApplication(said) && said.span.parentId !== null);
   if (inner.length === 0) return new Set();
   const bySpan = new Map(spans.map((span) => [`${span.traceId} ${span.spanId}`, span]));
@@ -147,15 +160,23 @@ function closersOf(
       const key = `${inner.traceId} ${inner.parentId}`;
       const outer = bySpan.get(key);
       if (outer === undefined || working.has(key) || visited.has(outer)) return false;
-      if (inner.isParentRemote) return false;
+      if (inner.isParentRemote || visited.size === LEVELS_MAX) return false;
       if (outer.startMs > inner.startMs || outer.endMs < inner.endMs) return false;
       visited.add(outer);
       inner = outer;
     }
     return true;
   };
-  return new Set(inner.filter(isEnclosed));
+  const closers = new Set<Observation>();
+  for (const [i, said] of inner.entries()) {
+    if (isEnclosed(said)) closers.add(said);
+    if (i % SPANS_PER_STEP === 0) yield;
+  }
+  return closers;
 }
+
+/** Maximum levels around an agent that are climbed. */
+const LEVELS_MAX = 64;
 
 /** Returns whether a span may be all of an application's AI work: an agent, or a graph's chain. */
 function isApplication({ kind, span: { scope } }: Observation): boolean {

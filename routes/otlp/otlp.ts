@@ -2,6 +2,7 @@
  * Traces of OpenTelemetry over HTTP, in protobuf and JSON: a trace is a run (`docs/CONNECT.md`).
  */
 import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
+import type { Steps } from "../../domain/core/steps.ts";
 import { parseSecret } from "../../domain/teams/credentials.ts";
 import { mapSpans, type RunSpans } from "../../domain/otlp/map.ts";
 import { productsOf } from "../../domain/otlp/products.ts";
@@ -21,6 +22,7 @@ import { fail, OVERLOADED } from "../http/answer.ts";
 import { readBytes } from "../http/body.ts";
 import type { Guard, Handle, RequestContext, Route } from "../http/context.ts";
 import { credentialAuth } from "../http/credential.ts";
+import { TurnClock } from "../http/in_turns.ts";
 import { debitBytes, limitBytes, limitRate } from "../http/rate.ts";
 import { requireHost } from "../http/target.ts";
 import {
@@ -153,15 +155,13 @@ async function storeTraces(c: RequestContext, deps: HandlerDeps): Promise<Respon
   const encoding = encodingOf(c) ?? "json";
   const { headers } = c.req.raw;
   const keepsContent = headers.get("x-runledger-content")?.trim().toLowerCase() !== "drop";
-  const read = readSpans(c.get("bytes"), encoding, keepsContent);
+  const clock = new TurnClock();
+  const read = await inTurns(readSpans(c.get("bytes"), encoding, keepsContent), clock);
   if (!read.ok) return fail(c, read.problem);
   const { spans, rejected } = read.value;
   const agent = cutText(printable(headers.get("x-runledger-agent") ?? "").trim(), AGENT_CHARS_MAX);
-  const { runs, dropped } = mapSpans(spans, {
-    region: deps.region,
-    agent: agent === "" ? null : agent,
-    keepsContent,
-  });
+  const options = { region: deps.region, agent: agent === "" ? null : agent, keepsContent };
+  const { runs, dropped } = await inTurns(mapSpans(spans, options), clock);
   const stored = await storeRuns(c, deps, runs);
   if (stored === null) return fail(c, OVERLOADED);
   const { id: team } = c.get("principal").team;
@@ -174,18 +174,28 @@ async function storeTraces(c: RequestContext, deps: HandlerDeps): Promise<Respon
   return answerStored(c, encoding, partialOf(reasons) ?? warning, droppedHeader(c, dropped, runs));
 }
 
+/** Does work in steps: large bodies leave turns to other requests. */
+async function inTurns<Result>(steps: Steps<Result>, clock: TurnClock): Promise<Result> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    const pause = clock.pause();
+    if (pause !== null) await pause;
+  }
+}
+
 /** Decodes and checks the spans of a body. */
-function readSpans(
+function* readSpans(
   bytes: Uint8Array,
   encoding: Encoding,
   keepsContent: boolean,
-): Parsed<CheckedSpans> {
+): Steps<Parsed<CheckedSpans>> {
   let sent: readonly ResourceSpans[];
   try {
     const filter = attributeFilter(keepsContent);
     sent = encoding === "json"
       ? readJson(new TextDecoder().decode(bytes), filter)
-      : readProtobuf(bytes, filter);
+      : yield* readProtobuf(bytes, filter);
   } catch (error) {
     if (error instanceof TooManySpans) return refuse("payload_too_large", TOO_MANY);
     if (error instanceof MalformedBody) return refuse("invalid_json", `${error.message}`);

@@ -5,6 +5,7 @@
  * @module
  */
 import { PbfReader } from "pbf";
+import type { Steps } from "../../domain/core/steps.ts";
 import {
   ATTRIBUTE_CHARS_MAX,
   ATTRIBUTE_DEPTH_MAX,
@@ -34,18 +35,20 @@ const TEXT_BYTES_MAX = 4 * ATTRIBUTE_CHARS_MAX;
 const textDecoder = new TextDecoder();
 
 /**
- * Reads the spans of an export request.
+ * Reads the spans of an export request, a few in each step.
  *
  * @param isRead returns whether the attribute with a key is read
  * @throws {MalformedBody} if the bytes are no such message
  */
-export function readProtobuf(
+export function* readProtobuf(
   bytes: Uint8Array,
   isRead: (key: string) => boolean,
-): readonly ResourceSpans[] {
+): Steps<readonly ResourceSpans[]> {
   const reader = new SpanReader(bytes, isRead);
   try {
-    return reader.request();
+    const resources = reader.request();
+    yield* reader.spans();
+    return resources;
   } catch (error) {
     // The library throws errors of no class of its own; a TypeError would be a defect.
     if (error instanceof TypeError || error instanceof TooManySpans) throw error;
@@ -53,14 +56,36 @@ export function readProtobuf(
   }
 }
 
+/** A key of attributes. */
+interface Key {
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly isRead: boolean;
+}
+
+/** Keys of a body that are kept: a few instrumentations have no more. */
+const KEYS_MAX = 64;
+
+/** A span in the body, and the spans that it is added to. */
+interface SpanPlace {
+  readonly start: number;
+  readonly end: number;
+  readonly into: SentSpan[];
+}
+
+/** Spans that are read in one step: less than a millisecond. */
+const SPANS_PER_STEP = 32;
+
 /** Reads messages one field after the other, each within the bounds of its parent. */
 class SpanReader {
   readonly #pbf: PbfReader;
   readonly #isRead: (key: string) => boolean;
   /** End of the message that is being read. */
   #end: number;
-  /** Spans that were read. */
-  #spans = 0;
+  /** Spans that are not read yet. */
+  readonly #places: SpanPlace[] = [];
+  /** Keys of attributes that were read. */
+  readonly #keys: Key[] = [];
 
   constructor(bytes: Uint8Array, isRead: (key: string) => boolean) {
     this.#pbf = new PbfReader(bytes);
@@ -97,11 +122,23 @@ class SpanReader {
           })
         );
       } else if (field === 2) {
-        if (++this.#spans > SPANS_MAX) throw new TooManySpans();
-        spans.push(this.#message(() => this.#span()));
+        if (this.#places.length === SPANS_MAX) throw new TooManySpans();
+        const end = this.#bytesEnd();
+        this.#places.push({ start: this.#pbf.pos, end, into: spans });
+        this.#pbf.pos = end;
       }
     });
     return { scope, spans };
+  }
+
+  /** Reads the spans whose places are known. */
+  *spans(): Steps<void> {
+    for (const [i, { start, end, into }] of this.#places.entries()) {
+      this.#pbf.pos = start;
+      this.#end = end;
+      into.push(this.#span());
+      if (i % SPANS_PER_STEP === SPANS_PER_STEP - 1) yield;
+    }
   }
 
   #span(): SentSpan {
@@ -163,14 +200,25 @@ class SpanReader {
 
   /** Reads a key, and its value if a rule reads it. */
   #attribute(into: Map<string, AttributeValue>): void {
-    let key: string | null = null;
+    let key: Key | null = null;
     this.#fields((field) => {
-      if (field === 1) key = this.#text();
-      if (field !== 2 || key === null || !this.#isRead(key)) return;
+      if (field === 1) key = this.#key();
+      if (field !== 2 || key === null || !key.isRead) return;
       if (into.size >= SPAN_ATTRIBUTES_MAX) return;
       const value = this.#message(() => this.#value(0));
-      if (value !== null) into.set(key, value);
+      if (value !== null) into.set(key.text, value);
     });
+  }
+
+  /** Reads a key. Most are those of an earlier span: comparing bytes is faster than decoding them. */
+  #key(): Key {
+    const bytes = this.#bytes();
+    const known = this.#keys.find((key) => isSame(key.bytes, bytes));
+    if (known !== undefined) return known;
+    const text = decoded(bytes);
+    const key = { bytes, text, isRead: this.#isRead(text) };
+    if (this.#keys.length < KEYS_MAX) this.#keys.push(key);
+    return key;
   }
 
   /** Reads a value; null for none, for bytes, and below the maximum depth. */
@@ -253,9 +301,7 @@ class SpanReader {
   }
 
   #text(): string {
-    const bytes = this.#bytes();
-    if (bytes.length <= ATTRIBUTE_CHARS_MAX) return textDecoder.decode(bytes);
-    return cutContent(textDecoder.decode(bytes.subarray(0, TEXT_BYTES_MAX)));
+    return decoded(this.#bytes());
   }
 
   #hex(): string {
@@ -286,6 +332,18 @@ class SpanReader {
   #expect(type: number): void {
     if (this.#pbf.type !== type) throw new MalformedBody();
   }
+}
+
+function decoded(bytes: Uint8Array): string {
+  if (bytes.length <= ATTRIBUTE_CHARS_MAX) return textDecoder.decode(bytes);
+  return cutContent(textDecoder.decode(bytes.subarray(0, TEXT_BYTES_MAX)));
+}
+
+/** Compares from the end, because keys of one convention begin alike. */
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = a.length - 1; i >= 0; i--) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /** A span with no field sent. */

@@ -11,6 +11,7 @@ import { mapSpans, type RunSpans } from "../../../domain/otlp/map.ts";
 import { joinFacts, type TraceFacts } from "../../../domain/runs/trace_facts.ts";
 import { modelKeyOf, twinsOf } from "../../../domain/otlp/twins.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
+import { complete } from "../../../domain/core/steps.ts";
 import { readJson } from "../../../routes/otlp/json.ts";
 import { readProtobuf } from "../../../routes/otlp/protobuf.ts";
 
@@ -75,7 +76,7 @@ export function sentSpansOf({ contentType, body }: RecordedExport, keepsContent 
   const filter = attributeFilter(keepsContent);
   return contentType === "application/json"
     ? readJson(new TextDecoder().decode(body), filter)
-    : readProtobuf(body, filter);
+    : complete(readProtobuf(body, filter));
 }
 
 /** Reads the spans of an export, which are all valid. */
@@ -85,7 +86,7 @@ export function spansOf(sent: RecordedExport): readonly Span[] {
 
 /** Maps the spans of one request. */
 export function runsOf(spans: readonly Span[], keepsContent = true): readonly RunSpans[] {
-  return mapSpans(spans, { region: "eu", agent: null, keepsContent }).runs;
+  return complete(mapSpans(spans, { region: "eu", agent: null, keepsContent })).runs;
 }
 
 /** A run as a store has it after some requests. */

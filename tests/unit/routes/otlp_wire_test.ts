@@ -10,6 +10,11 @@ import {
   TooManySpans,
 } from "../../../routes/otlp/protobuf.ts";
 import { recordedExports } from "../../support/builders/spans.ts";
+import { complete } from "../../../domain/core/steps.ts";
+
+function read(bytes: Uint8Array, isRead: (key: string) => boolean) {
+  return complete(readProtobuf(bytes, isRead));
+}
 
 const all = () => true;
 
@@ -48,20 +53,20 @@ Deno.test("protobuf: a body with too many spans is refused, and is not read to i
   const one = written({});
   const spans = new Uint8Array(one.length * (SPANS_MAX + 1));
   for (let at = 0; at < spans.length; at += one.length) spans.set(one, at);
-  assertEquals(readProtobuf(spans.subarray(one.length), all).length, SPANS_MAX);
-  assertThrows(() => readProtobuf(spans, all), TooManySpans);
+  assertEquals(read(spans.subarray(one.length), all).length, SPANS_MAX);
+  assertThrows(() => read(spans, all), TooManySpans);
   // The rest is no message: it would be refused as malformed if it were read.
   const broken = new Uint8Array([...spans, 0xff, 0xff]);
-  assertThrows(() => readProtobuf(broken, all), TooManySpans);
+  assertThrows(() => read(broken, all), TooManySpans);
 });
 
 Deno.test("protobuf: each truncated body of a span is refused or has no more than it", () => {
   const bytes = written({ attributes: { "gen_ai.operation.name": "chat" } });
-  assertEquals(checkSpans(readProtobuf(bytes, all)).spans.length, 1);
+  assertEquals(checkSpans(read(bytes, all)).spans.length, 1);
   for (let length = 1; length < bytes.length; length++) {
-    assertThrows(() => readProtobuf(bytes.subarray(0, length), all), MalformedBody);
+    assertThrows(() => read(bytes.subarray(0, length), all), MalformedBody);
   }
-  assertEquals(readProtobuf(new Uint8Array(), all), []);
+  assertEquals(read(new Uint8Array(), all), []);
 });
 
 Deno.test("protobuf: mangled bodies are refused or read, and throw nothing else", async () => {
@@ -77,7 +82,7 @@ Deno.test("protobuf: mangled bodies are refused or read, and throw nothing else"
       mangled[random(mangled.length)] = random(256);
     }
     try {
-      checkSpans(readProtobuf(mangled, all));
+      checkSpans(read(mangled, all));
     } catch (error) {
       assert(error instanceof MalformedBody, String(error));
       refused++;
@@ -90,7 +95,7 @@ Deno.test("protobuf: long texts are cut and further attributes are not read", ()
   const attributes = Object.fromEntries(
     Array.from({ length: SPAN_ATTRIBUTES_MAX + 9 }, (_, i) => [`k${i}`, "é".repeat(40_000)]),
   );
-  const [span] = checkSpans(readProtobuf(written({ attributes }), all)).spans;
+  const [span] = checkSpans(read(written({ attributes }), all)).spans;
   assertEquals(span?.attributes.size, SPAN_ATTRIBUTES_MAX);
   const value = String(span?.attributes.get("k0"));
   assertEquals([value.length, value.endsWith("é…")], [ATTRIBUTE_CHARS_MAX, true]);
@@ -104,7 +109,7 @@ Deno.test("a span with bad ids or instants is rejected alone", () => {
     { traceId: "ab" },
     { startNs: 0 },
   ];
-  const sent = bodies.flatMap((span) => readProtobuf(written(span), all));
+  const sent = bodies.flatMap((span) => read(written(span), all));
   const { spans, rejected } = checkSpans(sent);
   assertEquals(spans.length, 1);
   assertEquals(Object.fromEntries(rejected), { bad_ids: 3, bad_instants: 1 });

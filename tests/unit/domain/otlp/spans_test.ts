@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { JsonFields } from "../../../../domain/core/body.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
+import { complete } from "../../../../domain/core/steps.ts";
 import { mapSpans } from "../../../../domain/otlp/map.ts";
 import { observe } from "../../../../domain/otlp/observation.ts";
 import { checkSpans } from "../../../../domain/otlp/span.ts";
@@ -230,7 +231,7 @@ Deno.test("labels: customer before user, and metadata within its limits", () => 
 Deno.test("the agent of the request wins over names of spans, and a label over it", () => {
   const agentOf = (fields: MadeSpan, agent: string | null) => {
     const spans = [makeSpan(fields)];
-    const { runs } = mapSpans(spans, { region: "eu", agent, keepsContent: true });
+    const { runs } = complete(mapSpans(spans, { region: "eu", agent, keepsContent: true }));
     return runs[0]?.facts.agent?.value;
   };
   const attributes = { "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a\u0007b" };
@@ -269,7 +270,9 @@ Deno.test("an agent inside a web request closes its run, if the request has both
 
 Deno.test("539 spans that are no AI work make no run", () => {
   const spans = Array.from({ length: 539 }, () => makeSpan({ name: "GET" }));
-  const { runs, dropped } = mapSpans(spans, { region: "eu", agent: null, keepsContent: true });
+  const { runs, dropped } = complete(
+    mapSpans(spans, { region: "eu", agent: null, keepsContent: true }),
+  );
   assertEquals([runs, dropped], [[], 539]);
 });
 
@@ -300,4 +303,22 @@ Deno.test("content that would exceed an event's limit is left out and flagged", 
   assert((event?.data.length ?? Infinity) < EVENT_BYTES_MAX);
   assert(event?.flags?.includes("truncated"));
   assertEquals(JSON.parse(event?.data ?? "{}").model, "gpt-4o");
+});
+
+Deno.test("a large request is mapped in steps of few spans, also with agents far below their roots", () => {
+  const id = (n: number) => n.toString(16).padStart(16, "b");
+  // Agents below 3,000 web requests, more than are climbed: none of them ends the run.
+  const spans = Array.from({ length: 4_000 }, (_, n) =>
+    makeSpan({
+      traceId: "c".repeat(32),
+      spanId: id(n + 1),
+      parentId: n === 0 ? null : id(n),
+      attributes: n > 3_000 ? { "gen_ai.operation.name": "invoke_agent" } : {},
+    }));
+  const steps = mapSpans(spans, { region: "eu", agent: null, keepsContent: true });
+  let count = 0;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) count++;
+  assert(count >= 4_000 / 32, `${count}`);
+  assertEquals(step.value.runs.map(({ facts }) => facts.isClosed), [undefined]);
 });
