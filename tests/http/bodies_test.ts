@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";
 import { aRun } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { Harness, oneInstance } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 /** The smallest budget, which fills quickly: 20 MB for bodies, a quarter per team. */
@@ -166,8 +166,7 @@ ofInstance(
   },
 );
 
-ofInstance("a body in one-byte chunks is refused after a few hundred of them", async () => {
-  await using h = await Harness.open();
+oneInstance.test("a body in one-byte chunks is refused after a few hundred of them", async (h) => {
   const { hostname, port } = new URL(h.url);
   const socket = await Deno.connect({ hostname, port: Number(port) });
   const head = `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n` +
@@ -199,41 +198,37 @@ ofInstance("a body in one-byte chunks is refused after a few hundred of them", a
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 202);
 });
 
-ofInstance(
-  "few of a team's bodies without a length are read concurrently, and other teams do not wait",
-  async () => {
-    await using h = await Harness.open();
-    const other = await h.addTeam("free");
-    const post = (key: string, n: number) => {
-      const text = JSON.stringify(aRun(n));
-      const { readable, writable } = new TransformStream<Uint8Array>();
-      const writer = writable.getWriter();
-      const send = (part: string) => writer.write(new TextEncoder().encode(part));
-      const answer = fetch(`${h.url}/v1/runs`, {
-        method: "POST",
-        headers: { Authorization: `Bearer ${key}` },
-        body: readable,
-      }).then(async ({ status, body }) => (await body?.cancel(), status));
-      return {
-        begin: () => send(text.slice(0, 10)),
-        async end() {
-          await send(text.slice(10));
-          await writer.close();
-          return await answer;
-        },
-      };
+oneInstance.test("few of a team's bodies without a length are read concurrently, and other teams do not wait", async (h) => {
+  const other = await h.addTeam("free");
+  const post = (key: string, n: number) => {
+    const text = JSON.stringify(aRun(n));
+    const { readable, writable } = new TransformStream<Uint8Array>();
+    const writer = writable.getWriter();
+    const send = (part: string) => writer.write(new TextEncoder().encode(part));
+    const answer = fetch(`${h.url}/v1/runs`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}` },
+      body: readable,
+    }).then(async ({ status, body }) => (await body?.cancel(), status));
+    return {
+      begin: () => send(text.slice(0, 10)),
+      async end() {
+        await send(text.slice(10));
+        await writer.close();
+        return await answer;
+      },
     };
-    const own = [1, 2, 3, 4].map((n) => post(h.key, n));
-    for (const body of own) await body.begin();
-    await untilHeld(h, (bytes) => bytes >= 4 * 16_384);
-    const [fifth, theirs] = [post(h.key, 5), post(other.key, 6)];
-    await fifth.begin();
-    const later = fifth.end();
-    await theirs.begin();
-    assertEquals(await theirs.end(), 202);
-    assertEquals((await h.get(`/v1/runs/${aRun(5).id}`)).status, 404);
-    assertEquals(await own[0]?.end(), 202);
-    assertEquals(await later, 202);
-    for (const body of own.slice(1)) assertEquals(await body.end(), 202);
-  },
-);
+  };
+  const own = [1, 2, 3, 4].map((n) => post(h.key, n));
+  for (const body of own) await body.begin();
+  await untilHeld(h, (bytes) => bytes >= 4 * 16_384);
+  const [fifth, theirs] = [post(h.key, 5), post(other.key, 6)];
+  await fifth.begin();
+  const later = fifth.end();
+  await theirs.begin();
+  assertEquals(await theirs.end(), 202);
+  assertEquals((await h.get(`/v1/runs/${aRun(5).id}`)).status, 404);
+  assertEquals(await own[0]?.end(), 202);
+  assertEquals(await later, 202);
+  for (const body of own.slice(1)) assertEquals(await body.end(), 202);
+});

@@ -1,8 +1,7 @@
 /** Channels: set, read, list, rotate, delete; their secrets stay sealed. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { at } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
-import { ofFile } from "../support/harness/test_kv.ts";
+import { type Answer, Harness, oneFile } from "../support/harness/harness.ts";
 
 const HOOK = {
   type: "webhook",
@@ -102,58 +101,50 @@ Harness.test("channels: each type has its fields, and settings that are sent aga
   assertEquals((await h.post("/v1/channels/webhook/rotate", {}, { key })).status, 404);
 });
 
-ofFile(
-  "channels: no secret is in the ledger's file, an answer, the log or the audit log",
-  async () => {
-    await using h = await Harness.open();
-    const secrets = ["url-4a7c91", "slack-5bd2e0", OWN_SECRET.slice(6), "Key5f1c0dKey5f1c0d"];
-    await put(h, "hook", { ...HOOK, secret: OWN_SECRET });
-    await put(h, "slack", { type: "slack", url: "https://hooks.example.org/slack-5bd2e0" });
-    await put(h, "duty", { type: "pagerduty", routing_key: "Key5f1c0dKey5f1c0d" });
-    const rotated = (await h.post("/v1/channels/hook/rotate", {})).json.secret;
-    await put(h, "hook", { ...HOOK, url: "https://hooks.example.org/other" });
-    const texts = [
-      (await h.get("/v1/channels")).text,
-      (await h.get("/v1/audit")).text,
-      (await h.request("DELETE", "/v1/channels/hook")).text,
-      h.log.join("\n"),
-      (await h.dump()).join("\n"),
-    ];
-    for await (const { name } of Deno.readDir(h.path.slice(0, h.path.lastIndexOf("/")))) {
-      if (name.endsWith(".seal")) continue;
-      const bytes = await Deno.readFile(`${h.path.slice(0, h.path.lastIndexOf("/"))}/${name}`);
-      texts.push(new TextDecoder("latin1").decode(bytes));
-    }
-    assert(texts.some((text) => text.includes("hooks.example.org")), "the file is searched");
-    for (const secret of [...secrets, rotated.slice(6)]) {
-      assert(texts.every((text) => !text.includes(secret)), secret);
-    }
-    const { mode } = await Deno.stat(`${h.path}.seal`);
-    assertEquals((mode ?? 0) & 0o777, 0o600);
-  },
-);
+oneFile.test("channels: no secret is in the ledger's file, an answer, the log or the audit log", async (h) => {
+  const secrets = ["url-4a7c91", "slack-5bd2e0", OWN_SECRET.slice(6), "Key5f1c0dKey5f1c0d"];
+  await put(h, "hook", { ...HOOK, secret: OWN_SECRET });
+  await put(h, "slack", { type: "slack", url: "https://hooks.example.org/slack-5bd2e0" });
+  await put(h, "duty", { type: "pagerduty", routing_key: "Key5f1c0dKey5f1c0d" });
+  const rotated = (await h.post("/v1/channels/hook/rotate", {})).json.secret;
+  await put(h, "hook", { ...HOOK, url: "https://hooks.example.org/other" });
+  const texts = [
+    (await h.get("/v1/channels")).text,
+    (await h.get("/v1/audit")).text,
+    (await h.request("DELETE", "/v1/channels/hook")).text,
+    h.log.join("\n"),
+    (await h.dump()).join("\n"),
+  ];
+  for await (const { name } of Deno.readDir(h.path.slice(0, h.path.lastIndexOf("/")))) {
+    if (name.endsWith(".seal")) continue;
+    const bytes = await Deno.readFile(`${h.path.slice(0, h.path.lastIndexOf("/"))}/${name}`);
+    texts.push(new TextDecoder("latin1").decode(bytes));
+  }
+  assert(texts.some((text) => text.includes("hooks.example.org")), "the file is searched");
+  for (const secret of [...secrets, rotated.slice(6)]) {
+    assert(texts.every((text) => !text.includes(secret)), secret);
+  }
+  const { mode } = await Deno.stat(`${h.path}.seal`);
+  assertEquals((mode ?? 0) & 0o777, 0o600);
+});
 
-ofFile(
-  "channels: with another key a channel needs its secret, and everything else works",
-  async () => {
-    await using h = await Harness.open();
-    await put(h, "hook", HOOK);
-    await put(h, "mail", { type: "email", to: ["a@example.org"] });
-    const states = async () =>
-      (await h.get("/v1/channels")).json.channels.map(({ state }: { state: string }) => state);
-    assertEquals(await states(), ["ok", "ok"]);
-    await Deno.writeTextFile(`${h.path}.seal`, new Uint8Array(32).toBase64());
-    assertEquals(await states(), ["needs_secret", "ok"]);
-    await Deno.writeTextFile(`${h.path}.seal`, "not a key");
-    assertEquals(await states(), ["needs_secret", "ok"]);
-    const refused = await put(h, "chat", { type: "slack", url: "https://hooks.example.org/" });
-    assertEquals([refused.status, refused.json.field], [400, "url"]);
-    assertEquals(await Deno.readTextFile(`${h.path}.seal`), "not a key", "it is never replaced");
-    await Deno.remove(`${h.path}.seal`);
-    assertEquals(await states(), ["needs_secret", "ok"]);
-    await put(h, "hook", HOOK);
-    assertEquals(await states(), ["needs_secret", "ok"], "its signature's secret is still sealed");
-    assertEquals((await h.post("/v1/channels/hook/rotate", {})).json.previous_until, undefined);
-    assertEquals(await states(), ["ok", "ok"]);
-  },
-);
+oneFile.test("channels: with another key a channel needs its secret, and everything else works", async (h) => {
+  await put(h, "hook", HOOK);
+  await put(h, "mail", { type: "email", to: ["a@example.org"] });
+  const states = async () =>
+    (await h.get("/v1/channels")).json.channels.map(({ state }: { state: string }) => state);
+  assertEquals(await states(), ["ok", "ok"]);
+  await Deno.writeTextFile(`${h.path}.seal`, new Uint8Array(32).toBase64());
+  assertEquals(await states(), ["needs_secret", "ok"]);
+  await Deno.writeTextFile(`${h.path}.seal`, "not a key");
+  assertEquals(await states(), ["needs_secret", "ok"]);
+  const refused = await put(h, "chat", { type: "slack", url: "https://hooks.example.org/" });
+  assertEquals([refused.status, refused.json.field], [400, "url"]);
+  assertEquals(await Deno.readTextFile(`${h.path}.seal`), "not a key", "it is never replaced");
+  await Deno.remove(`${h.path}.seal`);
+  assertEquals(await states(), ["needs_secret", "ok"]);
+  await put(h, "hook", HOOK);
+  assertEquals(await states(), ["needs_secret", "ok"], "its signature's secret is still sealed");
+  assertEquals((await h.post("/v1/channels/hook/rotate", {})).json.previous_until, undefined);
+  assertEquals(await states(), ["ok", "ok"]);
+});

@@ -3,8 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { brokenCredentials } from "../support/fakes/broken_credentials.ts";
-import { Harness, KEY } from "../support/harness/harness.ts";
-import { ofFile } from "../support/harness/test_kv.ts";
+import { Harness, KEY, oneFile } from "../support/harness/harness.ts";
 
 const basic = (user: string, password = "") => `Basic ${btoa(`${user}:${password}`)}`;
 
@@ -95,8 +94,7 @@ async function bytesOnDisk(h: Harness): Promise<string> {
   return files.join("\n");
 }
 
-ofFile("decision 2: the store has only the SHA-256 of a secret", async () => {
-  await using h = await Harness.open();
+oneFile.test("decision 2: the store has only the SHA-256 of a secret", async (h) => {
   const make = { kind: "api_key", name: "laptop", scopes: ["read"] };
   const created = (await h.post("/v1/keys", make)).json;
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });

@@ -8,10 +8,9 @@ import { createRequestLimits } from "../../runtime/rate_limit.ts";
 import type { RequestContext } from "../../routes/http/context.ts";
 import { clientOf } from "../../routes/http/credential.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { Harness, oneInstance } from "../support/harness/harness.ts";
 import { ReadsOf } from "../support/oracles/reads.ts";
 import { Gate } from "../support/harness/worker_harness.ts";
-import { ofInstance } from "../support/harness/test_kv.ts";
 
 const WRONG = `apk_eu_${"0".repeat(32)}`;
 
@@ -47,8 +46,7 @@ Deno.test("R15: every failure is 401 with the same bytes, however often within o
   assertMatch(ping.text, /^invalid_credential .*\n$/);
 });
 
-ofInstance("a credential that is refused repeatedly is looked up once", async () => {
-  await using h = await Harness.open();
+oneInstance.test("a credential that is refused repeatedly is looked up once", async (h) => {
   const revoked = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const { json } = await h.get("/v1/keys");
   const id = json.keys.find(({ name }: { name: string }) => name === "test").id;
@@ -65,8 +63,7 @@ ofInstance("a credential that is refused repeatedly is looked up once", async ()
   }
 });
 
-ofInstance("of many concurrent requests with an uncached key a few look it up", async () => {
-  await using h = await Harness.open();
+oneInstance.test("of many concurrent requests with an uncached key a few look it up", async (h) => {
   const fresh = await h.addKey({ kind: "api_key", scopes: ["read"] });
   using reads = new ReadsOf(h.store, "credential");
   const all = await Promise.all(Array.from({ length: 60 }, () => askWith(h, fresh)));
@@ -74,34 +71,29 @@ ofInstance("of many concurrent requests with an uncached key a few look it up", 
   assert(reads.count >= 1 && reads.count <= 4, `${reads.count} look-ups`);
 });
 
-ofInstance(
-  "made-up credentials from one address take a few slots, and other clients do not wait",
-  async () => {
-    await using h = await Harness.open();
-    const [known, fresh] = [h.key, await h.addKey({ kind: "api_key", scopes: ["read"] })];
-    assertEquals(await askWith(h, known), 404);
-    const gate = new Gate();
-    let isOpen = false;
-    using reads = new ReadsOf(h.store, "credential", async () => {
-      if (!isOpen) await gate.pass();
-    });
-    const flood = Array.from({ length: 40 }, (_, n) => h.get("/v1/keys", { key: madeUp(n) }));
-    await gate.reached();
-    // A cached key needs no lookup.
-    assertEquals(await askWith(h, known), 404);
-    assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1))).status, 202);
-    // An uncached key waits for its turn and is served, at the same address too.
-    const served = askWith(h, fresh);
-    isOpen = true;
-    gate.open();
-    assertEquals(await served, 404);
-    assertEquals(new Set((await Promise.all(flood)).map(({ status }) => status)), new Set([401]));
-    assert(reads.most <= 4, `${reads.most} look-ups at once`);
-  },
-);
+oneInstance.test("made-up credentials from one address take a few slots, and other clients do not wait", async (h) => {
+  const [known, fresh] = [h.key, await h.addKey({ kind: "api_key", scopes: ["read"] })];
+  assertEquals(await askWith(h, known), 404);
+  const gate = new Gate();
+  let isOpen = false;
+  using reads = new ReadsOf(h.store, "credential", async () => {
+    if (!isOpen) await gate.pass();
+  });
+  const flood = Array.from({ length: 40 }, (_, n) => h.get("/v1/keys", { key: madeUp(n) }));
+  await gate.reached();
+  // A cached key needs no lookup.
+  assertEquals(await askWith(h, known), 404);
+  assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1))).status, 202);
+  // An uncached key waits for its turn and is served, at the same address too.
+  const served = askWith(h, fresh);
+  isOpen = true;
+  gate.open();
+  assertEquals(await served, 404);
+  assertEquals(new Set((await Promise.all(flood)).map(({ status }) => status)), new Set([401]));
+  assert(reads.most <= 4, `${reads.most} look-ups at once`);
+});
 
-ofInstance("another address does not wait for the lookups of a flooding address", async () => {
-  await using h = await Harness.open();
+oneInstance.test("another address does not wait for the lookups of a flooding address", async (h) => {
   const fresh = await h.addKey({ kind: "api_key", scopes: ["admin"] });
   const release = Promise.withResolvers<void>();
   const full = Promise.withResolvers<void>();
@@ -148,8 +140,7 @@ Harness.test("a valid credential without permission keeps its own error", async 
   assertEquals((await h.get(`/v1/ping?id=${runId(2)}`, { key: token })).status, 200);
 });
 
-ofInstance("a new or rotated key of one team leaves other teams' keys in the cache", async () => {
-  await using h = await Harness.open();
+oneInstance.test("a new or rotated key of one team leaves other teams' keys in the cache", async (h) => {
   const { key: other } = await h.addTeam("free");
   await askWith(h, other);
   const created = (await h.post("/v1/keys", {

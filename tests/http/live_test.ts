@@ -2,10 +2,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { Harness, oneInstance } from "../support/harness/harness.ts";
 import { aTeam, operate, operator } from "../support/harness/operator.ts";
 import { briefly, follow, type Listener, type StreamEvent } from "../support/harness/live.ts";
-import { ofInstance } from "../support/harness/test_kv.ts";
 
 Harness.test("live: a run is sent when it opens, ends and gets its cost, each time as in lists", async (h) => {
   await using listener = await follow(h);
@@ -144,31 +143,27 @@ Harness.test("live: stopping the service ends every stream immediately and compl
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
 
-ofInstance(
-  "live: a team's concurrent streams are limited, an ended stream frees a slot, other teams are not affected",
-  async () => {
-    await using h = await Harness.open();
-    const { key } = await h.addTeam("team");
-    const listeners: Listener[] = [];
-    for (let n = 0; n < LISTENERS_MAX.team; n++) listeners.push(await follow(h));
-    const refused = await h.get("/v1/live");
-    assertEquals([refused.status, refused.json.error], [429, "rate_limit"]);
-    assertEquals(refused.headers.get("retry-after"), "1");
-    assertEquals((await h.get("/v1/changes?wait=1")).status, 429);
-    // This call does not wait.
-    assertEquals((await h.get("/v1/changes")).status, 200);
-    await using _other = await follow(h, { key });
-    await listeners.pop()?.[Symbol.asyncDispose]();
-    for (;;) {
-      // The service notices a moment later.
-      const last = await follow(h).catch(() => null);
-      if (last === null) continue;
-      listeners.push(last);
-      break;
-    }
-    for (const listener of listeners) await listener[Symbol.asyncDispose]();
-  },
-);
+oneInstance.test("live: a team's concurrent streams are limited, an ended stream frees a slot, other teams are not affected", async (h) => {
+  const { key } = await h.addTeam("team");
+  const listeners: Listener[] = [];
+  for (let n = 0; n < LISTENERS_MAX.team; n++) listeners.push(await follow(h));
+  const refused = await h.get("/v1/live");
+  assertEquals([refused.status, refused.json.error], [429, "rate_limit"]);
+  assertEquals(refused.headers.get("retry-after"), "1");
+  assertEquals((await h.get("/v1/changes?wait=1")).status, 429);
+  // This call does not wait.
+  assertEquals((await h.get("/v1/changes")).status, 200);
+  await using _other = await follow(h, { key });
+  await listeners.pop()?.[Symbol.asyncDispose]();
+  for (;;) {
+    // The service notices a moment later.
+    const last = await follow(h).catch(() => null);
+    if (last === null) continue;
+    listeners.push(last);
+    break;
+  }
+  for (const listener of listeners) await listener[Symbol.asyncDispose]();
+});
 
 Harness.test("live: HEAD returns the headers and opens nothing; a stream's start is logged", async (h) => {
   h.log.length = 0;

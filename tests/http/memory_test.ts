@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { Memory, MEMORY_SHARES, type MemoryShare, type MemoryUse } from "../../runtime/memory.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
-import { ofFile, ofInstance } from "../support/harness/test_kv.ts";
+import { Harness, oneInstance } from "../support/harness/harness.ts";
+import { ofFile } from "../support/harness/test_kv.ts";
 
 /** A budget so small that a few hundred calls exceed every cache. */
 const MEMORY_MB = 8;
@@ -134,21 +134,17 @@ ofFile("every cache of the service stays within its memory share", async () => {
   }
 });
 
-ofInstance(
-  "a finished run leaves the cache of ledgers, and its late events are still stored once",
-  async () => {
-    await using h = await Harness.open();
-    const ledgerBytes = () =>
-      h.store.memory.uses().find(({ share }) => share === "ledgers")?.bytes ?? NaN;
-    const path = `/v1/runs/${runId(1)}`;
-    await h.post("/v1/runs", aRun(1));
-    await h.post(`${path}/events`, { events: [anEvent(1), anEvent(2)] });
-    assert(ledgerBytes() > 0);
-    await h.post(`${path}/finish`, aFinish());
-    assertEquals(ledgerBytes(), 0);
-    const late = await h.post(`${path}/events`, { events: [anEvent(2), anEvent(3)] });
-    assertEquals([late.status, late.json], [202, { accepted: 1, duplicates: 1 }]);
-    const { json } = await h.getSettled(path);
-    assertEquals([json.events.length, json.cost.state], [3, "final"]);
-  },
-);
+oneInstance.test("a finished run leaves the cache of ledgers, and its late events are still stored once", async (h) => {
+  const ledgerBytes = () =>
+    h.store.memory.uses().find(({ share }) => share === "ledgers")?.bytes ?? NaN;
+  const path = `/v1/runs/${runId(1)}`;
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`${path}/events`, { events: [anEvent(1), anEvent(2)] });
+  assert(ledgerBytes() > 0);
+  await h.post(`${path}/finish`, aFinish());
+  assertEquals(ledgerBytes(), 0);
+  const late = await h.post(`${path}/events`, { events: [anEvent(2), anEvent(3)] });
+  assertEquals([late.status, late.json], [202, { accepted: 1, duplicates: 1 }]);
+  const { json } = await h.getSettled(path);
+  assertEquals([json.events.length, json.cost.state], [3, "final"]);
+});

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Overloaded } from "../../domain/core/errors.ts";
 import type { MonitorStore } from "../../kv/monitors/store.ts";
 import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders/requests.ts";
-import { Harness, KEY } from "../support/harness/harness.ts";
+import { Harness, KEY, oneInstance } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { Scrape } from "../support/oracles/prometheus.ts";
 import { RawSocket } from "../support/harness/raw_socket.ts";
@@ -29,8 +29,7 @@ function requestsOf(of: Scrape): Record<string, number> {
   );
 }
 
-ofInstance("metrics: a known series of calls is counted exactly, by route and status", async () => {
-  await using h = await Harness.open();
+oneInstance.test("metrics: a known series of calls is counted exactly, by route and status", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/runs", aRun(1, { agent: "other" }));
@@ -67,32 +66,28 @@ ofInstance("metrics: a known series of calls is counted exactly, by route and st
   assertEquals(scraped.value("runledger_quota_included_events"), 25_000_000);
 });
 
-ofInstance(
-  "metrics: a team sees only its own metrics, not another's or the process's",
-  async () => {
-    await using h = await Harness.open();
-    const other = await h.addTeam("enterprise");
-    for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
-    const before = await scrape(h, other.key);
-    assertEquals([requestsOf(before), before.value("runledger_quota_used_events")], [{}, 0]);
-    assertEquals(before.value("runledger_quota_included_events"), null);
-    await h.post("/v1/heartbeats", aHeartbeat(1), { key: other.key });
-    const after = await scrape(h, other.key);
-    assertEquals(requestsOf(after), { "GET /metrics 200": 1, "POST /v1/heartbeats 202": 1 });
-    assertEquals(requestsOf(await scrape(h)), { "POST /v1/heartbeats 202": 3 });
-    assertEquals(
-      [...after.types.keys()],
-      [
-        "runledger_http_requests_total",
-        "runledger_http_request_duration_seconds",
-        "runledger_http_errors_total",
-        "runledger_quota_used_events",
-        "runledger_quota_included_events",
-        "runledger_incidents_open",
-      ].filter((name) => name !== "runledger_quota_included_events"),
-    );
-  },
-);
+oneInstance.test("metrics: a team sees only its own metrics, not another's or the process's", async (h) => {
+  const other = await h.addTeam("enterprise");
+  for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
+  const before = await scrape(h, other.key);
+  assertEquals([requestsOf(before), before.value("runledger_quota_used_events")], [{}, 0]);
+  assertEquals(before.value("runledger_quota_included_events"), null);
+  await h.post("/v1/heartbeats", aHeartbeat(1), { key: other.key });
+  const after = await scrape(h, other.key);
+  assertEquals(requestsOf(after), { "GET /metrics 200": 1, "POST /v1/heartbeats 202": 1 });
+  assertEquals(requestsOf(await scrape(h)), { "POST /v1/heartbeats 202": 3 });
+  assertEquals(
+    [...after.types.keys()],
+    [
+      "runledger_http_requests_total",
+      "runledger_http_request_duration_seconds",
+      "runledger_http_errors_total",
+      "runledger_quota_used_events",
+      "runledger_quota_included_events",
+      "runledger_incidents_open",
+    ].filter((name) => name !== "runledger_quota_included_events"),
+  );
+});
 
 Harness.test("metrics: the scope read is required, and a read takes a token of the control bucket", async (h) => {
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });

@@ -1,7 +1,7 @@
 /** States of monitors as the API shows them: late, down, up again, and paused. */
 import { assertEquals } from "@std/assert";
 import { at } from "../support/builders/requests.ts";
-import { Harness, NOON } from "../support/harness/harness.ts";
+import { Harness, NOON, oneInstance } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 const PATH = "/v1/agents/nightly/monitor";
@@ -150,21 +150,17 @@ Deno.test("flips: pages, bounds, and bad parameters by name", async () => {
   }
 });
 
-ofInstance(
-  "the first monitor is not down after a stop before the clock's next turn (decision 51)",
-  async () => {
-    await using h = await Harness.open();
-    await h.post("/v1/heartbeats", { agent: "nightly" });
-    await h.worker.idle();
-    await h.work.idle();
-    const body = { schedule: { every_seconds: 300 }, grace_seconds: 120 };
-    assertEquals((await h.request("PUT", PATH, { body })).status, 202);
-    await h.restart(() => {
-      h.nowMs += 600_000;
-      return Promise.resolve();
-    });
-    await h.worker.idle();
-    await h.work.idle();
-    assertEquals((await h.getSettled(PATH)).json.state, "up");
-  },
-);
+oneInstance.test("the first monitor is not down after a stop before the clock's next turn (decision 51)", async (h) => {
+  await h.post("/v1/heartbeats", { agent: "nightly" });
+  await h.worker.idle();
+  await h.work.idle();
+  const body = { schedule: { every_seconds: 300 }, grace_seconds: 120 };
+  assertEquals((await h.request("PUT", PATH, { body })).status, 202);
+  await h.restart(() => {
+    h.nowMs += 600_000;
+    return Promise.resolve();
+  });
+  await h.worker.idle();
+  await h.work.idle();
+  assertEquals((await h.getSettled(PATH)).json.state, "up");
+});

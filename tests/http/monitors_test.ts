@@ -127,8 +127,7 @@ Deno.test("GET an agent: its monitor and a proposal, both null without one", asy
   assertEquals("monitor" in (await h.get("/v1/agents")).json.agents[0], false);
 });
 
-Deno.test("a proposal: hourly runs propose a schedule that PUT accepts, in the zone that is asked for", async () => {
-  await using h = await Harness.open();
+Harness.test("a proposal: hourly runs propose a schedule that PUT accepts, in the zone that is asked for", async (h) => {
   for (let n = 1; n <= 12; n++) {
     await h.post("/v1/heartbeats", aHeartbeat(n));
     h.nowMs += 3_600_000;
@@ -145,8 +144,7 @@ Deno.test("a proposal: hourly runs propose a schedule that PUT accepts, in the z
   }
 });
 
-Deno.test("a proposal: runs that are imported at once propose the schedule by which they ended", async () => {
-  await using h = await Harness.open();
+Harness.test("a proposal: runs that are imported at once propose the schedule by which they ended", async (h) => {
   for (let n = 1; n <= 12; n++) {
     const finished_at = new Date(h.nowMs - n * 3_600_000).toISOString();
     const started_at = new Date(h.nowMs - n * 3_600_000 - 90_000).toISOString();

@@ -17,8 +17,7 @@ async function monitorOf(h: Harness, agent: string) {
   return status === 404 ? null : json;
 }
 
-Deno.test("decision 114: every, grace, cron and tz create a monitor where there is none", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 114: every, grace, cron and tz create a monitor where there is none", async (h) => {
   const token = await h.addKey({ kind: "ping_token", agent: "backup" });
   assertEquals(await ping(h, "every=1d&grace=2h", token), [200, null]);
   const backup = await monitorOf(h, "backup");
@@ -50,8 +49,7 @@ Deno.test("decision 114: every, grace, cron and tz create a monitor where there 
   assertEquals(created.length, 2);
 });
 
-Deno.test("decision 114: the outcome of the ping that creates a monitor counts", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 114: the outcome of the ping that creates a monitor counts", async (h) => {
   const cases = [["ok", "up", 0], ["fail", "down", 1], ["timeout", "down", 1], ["start", "new", 0]];
   for (const [status, state, failing] of cases) {
     await ping(h, `agent=${status}&status=${status}&every=1h`);
@@ -60,8 +58,7 @@ Deno.test("decision 114: the outcome of the ping that creates a monitor counts",
   }
 });
 
-Deno.test("decision 114: a monitor is created when its ping arrives, also if the run had finished before", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 114: a monitor is created when its ping arrives, also if the run had finished before", async (h) => {
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
   h.nowMs += 7_200_000;
   await ping(h, `agent=backup&id=${runId(1)}&every=1h`);
@@ -70,8 +67,7 @@ Deno.test("decision 114: a monitor is created when its ping arrives, also if the
   assertEquals(monitor.expected_at, formatInstant(h.nowMs + 3_600_000));
 });
 
-Deno.test("decision 114: of pings and a PUT that race, one creates the monitor", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 114: of pings and a PUT that race, one creates the monitor", async (h) => {
   await ping(h, "agent=cron");
   const put = h.request("PUT", "/v1/agents/cron/monitor", {
     body: { schedule: { every_seconds: 600 } },
@@ -112,8 +108,7 @@ const WRONG: readonly (readonly [query: string, reason: string, dropped: string]
   ["every=1d&grace=366d", `grace ${SECONDS} 0 to 31536000: got 31622400`, "every=1, grace=1"],
 ];
 
-Deno.test("R24: a wrong parameter of a monitor stores the ping, and the answer gives the reason", async () => {
-  await using h = await Harness.open();
+Harness.test("R24: a wrong parameter of a monitor stores the ping, and the answer gives the reason", async (h) => {
   for (const [n, [query, reason, dropped]] of WRONG.entries()) {
     const path = `/v1/ping?agent=a${n}&id=${runId(n)}&${query.replaceAll("@", "%40")}`;
     const plain = await h.get(path);
@@ -129,8 +124,7 @@ Deno.test("R24: a wrong parameter of a monitor stores the ping, and the answer g
   assertEquals((await h.get("/v1/monitors")).json.monitors, []);
 });
 
-Deno.test("decision 114: a refused ping creates no monitor", async () => {
-  await using h = await Harness.open();
+Harness.test("decision 114: a refused ping creates no monitor", async (h) => {
   for (const query of ["every=1d", "agent=a&every=1d&status=no", "agent=a&every=1d&exit_code=x"]) {
     assertEquals((await ping(h, query))[0], 400);
   }

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createRequestLimits } from "../../runtime/rate_limit.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { Harness, NOON } from "../support/harness/harness.ts";
+import { Harness, NOON, oneInstance } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 const UA = { "User-Agent": "agentping-python/1.2" };
@@ -13,35 +13,30 @@ function countOf({ counts }: { counts: { count: number }[] }): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-ofInstance(
-  "R13: a refused call is counted immediately, and listed with its code, field, agent, client and message",
-  async () => {
-    await using h = await Harness.open();
-    const refused = await h.post("/v1/runs", { ...aRun(1), started_at: "yesterday" }, {
-      headers: UA,
-    });
-    assertEquals(refused.status, 400);
-    const { status, json } = await h.get(PATH);
-    assertEquals(status, 200);
-    assertEquals(json, {
-      counts: [{ day: "2026-11-21", code: "invalid_field", count: 1 }],
-      latest: [{
-        at: "2026-11-21T12:00:00.000Z",
-        code: "invalid_field",
-        field: "started_at",
-        agent: aRun(1).agent,
-        user_agent: "agentping-python/1.2",
-        message: refused.json.message,
-        request_id: refused.headers.get("x-request-id"),
-        route: "POST /v1/runs",
-      }],
-    });
-    assertEquals((await h.get(`${PATH}?hours=24`)).status, 400, "it has no parameters");
-  },
-);
+oneInstance.test("R13: a refused call is counted immediately, and listed with its code, field, agent, client and message", async (h) => {
+  const refused = await h.post("/v1/runs", { ...aRun(1), started_at: "yesterday" }, {
+    headers: UA,
+  });
+  assertEquals(refused.status, 400);
+  const { status, json } = await h.get(PATH);
+  assertEquals(status, 200);
+  assertEquals(json, {
+    counts: [{ day: "2026-11-21", code: "invalid_field", count: 1 }],
+    latest: [{
+      at: "2026-11-21T12:00:00.000Z",
+      code: "invalid_field",
+      field: "started_at",
+      agent: aRun(1).agent,
+      user_agent: "agentping-python/1.2",
+      message: refused.json.message,
+      request_id: refused.headers.get("x-request-id"),
+      route: "POST /v1/runs",
+    }],
+  });
+  assertEquals((await h.get(`${PATH}?hours=24`)).status, 400, "it has no parameters");
+});
 
-ofInstance("R13: each refused call of a team counts, whatever the reason", async () => {
-  await using h = await Harness.open();
+oneInstance.test("R13: each refused call of a team counts, whatever the reason", async (h) => {
   const reader = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   await h.post("/v1/runs", aRun(1));
@@ -97,26 +92,21 @@ Harness.test("R13: calls without loss do not count: successes, reads of unknown 
   assertEquals(json, { counts: [], latest: [] });
 });
 
-ofInstance(
-  "R13: a refusal is not written before its minute is over, and then reads the same",
-  async () => {
-    await using h = await Harness.open();
-    const before = await h.dump();
-    for (let n = 0; n < 20; n++) await h.post("/v1/runs", { id: "x" }, { headers: UA });
-    assertEquals(await h.dump(), before);
-    const { text } = await h.get(PATH);
-    await h.refusals.flush();
-    assertEquals((await h.get(PATH)).text, text);
-    const rows = (await h.dump()).filter((line) => !before.includes(line));
-    assertEquals(rows.length, 1);
-    assert(rows.every((line) => line.startsWith('[ "refusal"')), rows.join("\n"));
-    await h.restart();
-    assertEquals((await h.get(PATH)).text, text);
-  },
-);
+oneInstance.test("R13: a refusal is not written before its minute is over, and then reads the same", async (h) => {
+  const before = await h.dump();
+  for (let n = 0; n < 20; n++) await h.post("/v1/runs", { id: "x" }, { headers: UA });
+  assertEquals(await h.dump(), before);
+  const { text } = await h.get(PATH);
+  await h.refusals.flush();
+  assertEquals((await h.get(PATH)).text, text);
+  const rows = (await h.dump()).filter((line) => !before.includes(line));
+  assertEquals(rows.length, 1);
+  assert(rows.every((line) => line.startsWith('[ "refusal"')), rows.join("\n"));
+  await h.restart();
+  assertEquals((await h.get(PATH)).text, text);
+});
 
-ofInstance("R13: a team sees only its own refusals", async () => {
-  await using h = await Harness.open();
+oneInstance.test("R13: a team sees only its own refusals", async (h) => {
   const other = await h.addTeam("business");
   await h.post("/v1/runs", { id: "x", agent: "secret" }, { key: other.key });
   for (const flush of [false, true]) {
@@ -167,8 +157,7 @@ ofInstance("R13: a flood beyond the rate is counted, with one message", async ()
   assertEquals(codes.filter((code: string) => code === "rate_limit").length, 1);
 });
 
-ofInstance("R13: texts are cut and shown on one line", async () => {
-  await using h = await Harness.open();
+oneInstance.test("R13: texts are cut and shown on one line", async (h) => {
   const headers = { "User-Agent": `sdk/${"9".repeat(500)}` };
   await h.post("/v1/runs", { ...aRun(1), agent: `a\u0007b${"x".repeat(500)}` }, { headers });
   const { latest } = (await h.get(PATH)).json;

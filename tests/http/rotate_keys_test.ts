@@ -5,8 +5,7 @@ import { hashOf } from "../../kv/teams/credential_rows.ts";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import { at, runId } from "../support/builders/requests.ts";
 import { signedIn } from "../support/harness/dashboard.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
-import { ofInstance } from "../support/harness/test_kv.ts";
+import { type Answer, Harness, oneInstance } from "../support/harness/harness.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -228,8 +227,7 @@ Harness.test("GET /v1/keys lists the tokens of one agent, page by page, each onc
   }
 });
 
-ofInstance("last_used_at shows a use without a write for it", async () => {
-  await using h = await Harness.open();
+oneInstance.test("last_used_at shows a use without a write for it", async (h) => {
   const { id, secret } = await makeKey(h);
   assertEquals((await listed(h, id)).last_used_at, null);
   const before = await h.dump();

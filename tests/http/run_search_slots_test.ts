@@ -5,11 +5,9 @@ import { SEARCHES } from "../../kv/base/reads.ts";
 import type { RunListStore } from "../../kv/run_list/run_list.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { hrefsOf, signedIn } from "../support/harness/dashboard.ts";
-import { Harness } from "../support/harness/harness.ts";
-import { ofInstance } from "../support/harness/test_kv.ts";
+import { Harness, oneInstance } from "../support/harness/harness.ts";
 
-ofInstance("searches: one of a team runs, and its other pages do not wait for it", async () => {
-  await using h = await Harness.open();
+oneInstance.test("searches: one of a team runs, and its other pages do not wait for it", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
   const reader = await signedIn(h);

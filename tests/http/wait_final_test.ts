@@ -5,8 +5,7 @@ import { isProcessed } from "../../domain/runs/record.ts";
 import type { StoredRun } from "../../domain/runs/record.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
-import { ofInstance } from "../support/harness/test_kv.ts";
+import { type Answer, Harness, oneInstance } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
@@ -57,33 +56,29 @@ Harness.test("wait=final: waiting requests are answered when the service stops",
   assert(performance.now() - startMs < 3_000);
 });
 
-ofInstance(
-  "wait=final: the maximum of waiting requests takes no capacity from calls, and each is answered in the end",
-  async () => {
-    await using h = await Harness.open();
-    const keys = [h.key];
-    while (keys.length < LISTENERS_MAX.process / LISTENERS_MAX.team) {
-      keys.push((await h.addTeam("team")).key);
+oneInstance.test("wait=final: the maximum of waiting requests takes no capacity from calls, and each is answered in the end", async (h) => {
+  const keys = [h.key];
+  while (keys.length < LISTENERS_MAX.process / LISTENERS_MAX.team) {
+    keys.push((await h.addTeam("team")).key);
+  }
+  const waiting = [];
+  for (const key of keys) {
+    await h.post("/v1/runs", aRun(1), { key });
+    for (let n = 0; n < LISTENERS_MAX.team; n++) {
+      waiting.push(waitForFinal(h, key));
     }
-    const waiting = [];
-    for (const key of keys) {
-      await h.post("/v1/runs", aRun(1), { key });
-      for (let n = 0; n < LISTENERS_MAX.team; n++) {
-        waiting.push(waitForFinal(h, key));
-      }
-    }
-    const late = (await h.addTeam("team")).key;
-    await h.post("/v1/runs", aRun(1), { key: late });
-    // All of them wait once one more is refused.
-    while ((await h.get(`${PATH}?wait=final&timeout=0`, { key: late })).status !== 503);
-    assertEquals((await h.post("/v1/runs", aRun(2))).status, 202);
-    for (const key of keys) {
-      assertEquals((await h.post(`${PATH}/finish`, aFinish(), { key })).status, 202);
-    }
-    const states = (await Promise.all(waiting)).map(({ json }) => json.cost.state);
-    assertEquals(new Set(states), new Set(["final"]));
-  },
-);
+  }
+  const late = (await h.addTeam("team")).key;
+  await h.post("/v1/runs", aRun(1), { key: late });
+  // All of them wait once one more is refused.
+  while ((await h.get(`${PATH}?wait=final&timeout=0`, { key: late })).status !== 503);
+  assertEquals((await h.post("/v1/runs", aRun(2))).status, 202);
+  for (const key of keys) {
+    assertEquals((await h.post(`${PATH}/finish`, aFinish(), { key })).status, 202);
+  }
+  const states = (await Promise.all(waiting)).map(({ json }) => json.cost.state);
+  assertEquals(new Set(states), new Set(["final"]));
+});
 
 Deno.test("settled: a run is done when its cost is final and each stage is done, skipped or dead", () => {
   const head = {

@@ -49,8 +49,7 @@ async function playRounds([one, other]: [OpenStore, OpenStore]): Promise<void> {
   assertEquals((await there.due()).map(({ at }) => at), [NOON + (ROUNDS * 100 + 60) * MINUTE]);
 }
 
-Deno.test("monitors over a shared KV: looks of two processes, with lost answers, make one change", async () => {
-  await using server = await KvServer.start();
+KvServer.test("monitors over a shared KV: looks of two processes, with lost answers, make one change", async (server) => {
   await asKvClient(async () => (await openStore(server.url(), new Memory())).close());
   server.knobs.answer = () => server.counts.commits % 4 === 0 ? "lost" : "sent";
   await assertOneChange(server.url());

@@ -20,7 +20,7 @@ import { createCredentialStore } from "../../../kv/teams/credentials.ts";
 import { type HarnessOptions, Instance, KEY } from "./instance.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { Route } from "./route.ts";
-import { type Database, INSTANCES, openDatabase } from "./test_kv.ts";
+import { type Database, INSTANCES, ofFile, ofInstance, openDatabase } from "./test_kv.ts";
 import { insertTeam } from "../builders/teams.ts";
 import { fixture } from "./fixture.ts";
 
@@ -323,3 +323,9 @@ export class Harness implements AsyncDisposable {
     return lines;
   }
 }
+
+/** Declares tests of a service and its file, by {@link ofFile}. */
+export const oneFile = { test: fixture(() => Harness.open(), ofFile) };
+
+/** Declares tests of what each instance of a service has for itself, by {@link ofInstance}. */
+export const oneInstance = { test: fixture(() => Harness.open(), ofInstance) };

@@ -49,7 +49,7 @@ export async function openDatabase(folder: string): Promise<Database | null> {
 }
 
 /** A test that reads the store's file, or knows which commits an embedded store makes. */
-export function ofFile(name: string, test: () => void | Promise<void>): void {
+export function ofFile(name: string, test: (t: Deno.TestContext) => void | Promise<void>): void {
   Deno.test({ name, ignore: KV !== undefined, fn: test });
 }
 
@@ -57,6 +57,9 @@ export function ofFile(name: string, test: () => void | Promise<void>): void {
  * A test of something that each instance has for itself, such as its metrics and its limits of
  * concurrency.
  */
-export function ofInstance(name: string, test: () => void | Promise<void>): void {
+export function ofInstance(
+  name: string,
+  test: (t: Deno.TestContext) => void | Promise<void>,
+): void {
   Deno.test({ name, ignore: INSTANCES > 1, fn: test });
 }

@@ -34,8 +34,7 @@ async function monitored(temp: TempStore): Promise<MonitorProcess> {
   return process;
 }
 
-Deno.test("overruns: each open run counts once, at its opening plus the limit", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("overruns: each open run counts once, at its opening plus the limit", async (temp) => {
   const here = await monitored(temp);
   await open(here, 2, NOON + 1 * MINUTE);
   assertEquals(
@@ -50,8 +49,7 @@ Deno.test("overruns: each open run counts once, at its opening plus the limit", 
   assertEquals(await here.flips(), ["0 none>up created", "11 up>down overrun"]);
 });
 
-Deno.test("overruns: a run that ends in time, or whose opening arrived late, has its own time", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("overruns: a run that ends in time, or whose opening arrived late, has its own time", async (temp) => {
   const here = await monitored(temp);
   await open(here, 2, NOON + 1 * MINUTE);
   await here.runs.finish(
@@ -71,8 +69,7 @@ Deno.test("overruns: a run that ends in time, or whose opening arrived late, has
   assertEquals(await overruns(here), [[run(3), 12], [run(4), 25]]);
 });
 
-Deno.test("overruns: open runs of other agents do not hide one", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("overruns: open runs of other agents do not hide one", async (temp) => {
   const here = await monitored(temp);
   for (let n = 10; n < 60; n++) {
     await here.runs.open(TEAM, { id: run(n), agent: "b", startedAt: NOON + n }, NOON + n);
@@ -84,8 +81,7 @@ Deno.test("overruns: open runs of other agents do not hide one", async () => {
   assertEquals(await overruns(here), [[run(2), 11]]);
 });
 
-Deno.test("overruns: a run that was opened late does not hide one that started after it", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("overruns: a run that was opened late does not hide one that started after it", async (temp) => {
   const here = await monitored(temp);
   await open(here, 2, NOON + 2 * MINUTE);
   await open(here, 3, NOON + 1 * MINUTE, 8 * MINUTE);

@@ -73,9 +73,7 @@ Deno.test("monitor rows: a process killed around the commit of outcomes counts e
   }
 });
 
-Deno.test("monitor rows: a postponed row and the monitor's own are one look", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitor rows: a postponed row and the monitor's own are one look", async (here) => {
   await here.close(1, NOON);
   await here.work();
   await here.put();
@@ -83,18 +81,16 @@ Deno.test("monitor rows: a postponed row and the monitor's own are one look", as
   const [row] = await here.due();
   assert(row !== undefined);
   const moved = { ...row, at: row.at + MINUTE };
-  await temp.store.writer.commit({
+  await here.store.writer.commit({
     deletes: [keys.workRow(row.at, "monitor", TEAM.id, "a")],
     sets: [{ key: keys.workRow(moved.at, "monitor", TEAM.id, "a"), value: 1 }],
   });
-  assertEquals((await verifyStore(temp.store)).differences, []);
+  assertEquals((await verifyStore(here.store)).differences, []);
   await here.look(moved.at);
   assertEquals(await here.due(), [{ ...row, at: NOON + HOUR + 10 * MINUTE, failures: 0 }]);
 });
 
-Deno.test("monitor rows: monitors with the longest names are looked at in commits that fit", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitor rows: monitors with the longest names are looked at in commits that fit", async (here) => {
   await here.close(1, NOON);
   await here.work();
   const { record: { monitor } } = await here.put();
@@ -107,7 +103,7 @@ Deno.test("monitor rows: monitors with the longest names are looked at in commit
   }));
   const names = Array.from({ length: 80 }, (_, n) => `${n}`.padStart(128, "\u4e00"));
   for (const agent of names) {
-    await temp.store.writer.commit({
+    await here.store.writer.commit({
       sets: [
         { key: keys.monitor(TEAM.id, agent), value: { ...monitor, agent, signals } },
         { key: keys.workRow(dueAt, "monitor", TEAM.id, agent), value: 0 },
@@ -119,11 +115,9 @@ Deno.test("monitor rows: monitors with the longest names are looked at in commit
   assertEquals(await here.due(), []);
 });
 
-Deno.test("monitor rows: a deleted customer leaves no trace in them", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("monitor rows: a deleted customer leaves no trace in them", async (archive) => {
   const team = await archive.addTeam("business");
-  const here = new MonitorProcess(temp.store);
+  const here = new MonitorProcess(archive.store);
   const open = (n: number, customerId: string) =>
     here.runs.open(team, { id: run(n), agent: "a", customerId, startedAt: NOON }, NOON);
   await open(1, "acme-secret");
@@ -136,26 +130,25 @@ Deno.test("monitor rows: a deleted customer leaves no trace in them", async () =
   await archive.deletions.deleteCustomer(team, "acme-secret", "key");
   await archive.deleteAll();
   const found: string[] = [];
-  for await (const { key, value } of temp.store.reader.list({ prefix: [] })) {
+  for await (const { key, value } of archive.store.reader.list({ prefix: [] })) {
     const text = `${key.join(" ")} ${Deno.inspect(value, { depth: 9 })}`;
     if (text.includes("acme-secret")) found.push(text);
   }
   assertEquals(found.filter((text) => !text.startsWith("deletion ")), []);
-  assertEquals((await verifyStore(temp.store)).differences, []);
+  assertEquals((await verifyStore(archive.store)).differences, []);
 });
 
-Deno.test("monitor rows: the sweep removes flips after 400 days", async () => {
-  await using temp = await TempStore.open();
-  const archive = new RetentionHarness(temp.store);
+RetentionHarness.test("monitor rows: the sweep removes flips after 400 days", async (archive) => {
   const team = await archive.addTeam("business");
-  const here = new MonitorProcess(temp.store);
+  const here = new MonitorProcess(archive.store);
   await here.runs.open(team, { id: run(1), agent: "a", startedAt: NOON }, NOON);
   await here.work();
   await here.put(HOURLY, NOON, "a", team);
   const made = (at: number) => ({ by: "key_1", at });
   await here.monitors.pause(team, "a", { untilMs: null, isSticky: true }, made(NOON + DAY));
   await here.monitors.resume(team, "a", made(NOON + 2 * DAY));
-  const instants = async () => (await temp.keysBelow(["flip"])).map((key) => Number(key[3]) - NOON);
+  const instants = async () =>
+    (await archive.keysBelow(["flip"])).map((key) => Number(key[3]) - NOON);
   archive.nowMs = NOON + 401 * DAY;
   await archive.sweep();
   assertEquals(await instants(), [DAY, 2 * DAY]);
@@ -164,8 +157,7 @@ Deno.test("monitor rows: the sweep removes flips after 400 days", async () => {
   assertEquals(await instants(), []);
 });
 
-Deno.test("monitor rows: the integrity check finds damage", async (t) => {
-  await using temp = await TempStore.open();
+TempStore.test("monitor rows: the integrity check finds damage", async (temp, t) => {
   const here = new MonitorProcess(temp.store);
   await here.close(1, NOON);
   await here.work();
@@ -201,9 +193,7 @@ Deno.test("monitor rows: the integrity check finds damage", async (t) => {
   assertEquals((await verifyStore(temp.store)).differences, []);
 });
 
-Deno.test("monitor rows: neither an open run nor the end of a pause resumes an archived agent", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitor rows: neither an open run nor the end of a pause resumes an archived agent", async (here) => {
   const change = (archived: boolean, at: number) =>
     here.agents.change(TEAM, "a", { archived, name: undefined, notes: undefined }, {
       by: "key_1",
@@ -228,9 +218,7 @@ Deno.test("monitor rows: neither an open run nor the end of a pause resumes an a
   ]);
 });
 
-Deno.test("monitor rows: an outcome behind many open runs is one in the past", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitor rows: an outcome behind many open runs is one in the past", async (here) => {
   await here.close(0, NOON);
   for (let n = 1; n < 60; n++) {
     await here.runs.open(TEAM, { id: run(n), agent: "a", startedAt: NOON + n }, NOON + n);
@@ -241,13 +229,11 @@ Deno.test("monitor rows: an outcome behind many open runs is one in the past", a
   assertEquals([state, lastArrivalAt, expectedAt], ["up", NOON, NOON + MINUTE + HOUR]);
 });
 
-Deno.test("monitor rows: a monitor that is created while its agent is archived is paused", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitor rows: a monitor that is created while its agent is archived is paused", async (here) => {
   await here.close(1, NOON);
   await here.work();
   let isArchived = false;
-  const writer = new Proxy(temp.store.writer, {
+  const writer = new Proxy(here.store.writer, {
     get: (target, name) =>
       name !== "commit" ? Reflect.get(target, name, target) : async (write: Write) => {
         if (!isArchived) {
@@ -258,13 +244,11 @@ Deno.test("monitor rows: a monitor that is created while its agent is archived i
         return await target.commit(write);
       },
   });
-  await new MonitorProcess({ ...temp.store, writer }).put();
+  await new MonitorProcess({ ...here.store, writer }).put();
   assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);
 });
 
-Deno.test("monitor rows: flips of one instant always fit a row", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitor rows: flips of one instant always fit a row", async (here) => {
   await here.close(1, NOON);
   await here.work();
   const { record: { monitor } } = await here.put();
@@ -272,8 +256,8 @@ Deno.test("monitor rows: flips of one instant always fit a row", async () => {
     ({ at: NOON, from: "up", to: "down", reason: "failed", run: run(n) }) as const;
   const flips = Array.from({ length: 900 }, (_, n) => flap(n));
   const change = { before: monitor, monitor, flips };
-  const rows = await rowsOfChanges(temp.store, TEAM.id, [change]);
-  await temp.store.writer.commit({ team: TEAM.id, sets: rows.sets, deletes: rows.deletes });
+  const rows = await rowsOfChanges(here.store, TEAM.id, [change]);
+  await here.store.writer.commit({ team: TEAM.id, sets: rows.sets, deletes: rows.deletes });
   const kept = await here.monitors.flips(TEAM, "a", {
     ...{ fromMs: 0, toMs: Infinity },
     ...{ limit: 1, after: null },
@@ -284,9 +268,7 @@ Deno.test("monitor rows: flips of one instant always fit a row", async () => {
   );
 });
 
-Deno.test("monitor rows: an absence that began before an uptime is no part of it", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitor rows: an absence that began before an uptime is no part of it", async (here) => {
   await here.close(1, NOON);
   await here.work();
   await here.put();

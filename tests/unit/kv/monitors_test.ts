@@ -7,9 +7,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const MADE = { by: "key_1", at: NOON };
 
-Deno.test("monitors: an agent with outcomes starts up, one without is new", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitors: an agent with outcomes starts up, one without is new", async (here) => {
   await here.close(1, NOON - HOUR);
   await here.close(2, NOON - HOUR, "cancelled", "b");
   await here.work();
@@ -21,9 +19,7 @@ Deno.test("monitors: an agent with outcomes starts up, one without is new", asyn
   assertEquals((await here.due()).map(({ name, at }) => [name, at]), [["a", NOON + HOUR]]);
 });
 
-Deno.test("monitors: outcomes of one commit are one row, and move no row of the due index", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitors: outcomes of one commit are one row, and move no row of the due index", async (here) => {
   await here.close(1, NOON);
   await here.work();
   await here.put();
@@ -38,8 +34,7 @@ Deno.test("monitors: outcomes of one commit are one row, and move no row of the 
   assertEquals(await here.flips(), ["0 none>up created"]);
 });
 
-Deno.test("monitors: two processes that look at one deadline make one change", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("monitors: two processes that look at one deadline make one change", async (temp) => {
   const [here, there] = [new MonitorProcess(temp.store), new MonitorProcess(temp.store)];
   await here.close(1, NOON);
   await here.work();
@@ -60,8 +55,7 @@ Deno.test("monitors: two processes that look at one deadline make one change", a
   assertEquals(new Set(flips).size, flips.length);
 });
 
-Deno.test("monitors: no outcome is lost between changes by several processes", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("monitors: no outcome is lost between changes by several processes", async (temp) => {
   const [here, there] = [new MonitorProcess(temp.store), new MonitorProcess(temp.store)];
   await here.close(1, NOON);
   await here.work();
@@ -81,9 +75,7 @@ Deno.test("monitors: no outcome is lost between changes by several processes", a
   assertEquals(new Set(monitor?.outcomes.kept.map(({ run }) => run)).size, 20);
 });
 
-Deno.test("monitors: a deleted run changes nothing", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitors: a deleted run changes nothing", async (here) => {
   await here.close(1, NOON);
   await here.work();
   await here.put();
@@ -99,9 +91,7 @@ Deno.test("monitors: a deleted run changes nothing", async () => {
   assertEquals(await here.read(), before);
 });
 
-Deno.test("monitors: a deletion removes the monitor, its flips and its row of the due index", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitors: a deletion removes the monitor, its flips and its row of the due index", async (here) => {
   await here.close(1, NOON);
   await here.work();
   await here.put();
@@ -111,11 +101,11 @@ Deno.test("monitors: a deletion removes the monitor, its flips and its row of th
     await here.monitors.pause(TEAM, "a", { untilMs: null, isSticky: false }, made(NOON + n + 1));
     await here.monitors.resume(TEAM, "a", made(NOON + n + 2));
   }
-  assertEquals((await temp.keysBelow(["flip"])).length, count + 1);
+  assertEquals((await here.keysBelow(["flip"])).length, count + 1);
   const removed = await here.monitors.remove(TEAM, "a", made(NOON + HOUR));
   assertEquals(removed?.agent, "a");
   assertEquals(await here.monitors.remove(TEAM, "a", made(NOON + HOUR)), null);
-  assertEquals([...await temp.keysBelow(["flip"]), ...await temp.keysBelow(["monitor"])], []);
+  assertEquals([...await here.keysBelow(["flip"]), ...await here.keysBelow(["monitor"])], []);
   assertEquals(await here.due(), []);
   // The cached row is gone too.
   await here.close(2, NOON + MINUTE);
@@ -123,8 +113,7 @@ Deno.test("monitors: a deletion removes the monitor, its flips and its row of th
   assertEquals(await here.read(), null);
 });
 
-Deno.test("monitors: one is created for a ping where none is, and a repeat reads its row alone", async () => {
-  await using temp = await TempStore.open();
+TempStore.test("monitors: one is created for a ping where none is, and a repeat reads its row alone", async (temp) => {
   let reads = 0;
   const reader = new Proxy(temp.store.reader, {
     get: (target, name) => {
@@ -151,9 +140,7 @@ Deno.test("monitors: one is created for a ping where none is, and a repeat reads
   assertEquals((await here.read())?.settings.graceSeconds, 60);
 });
 
-Deno.test("monitors: an archive pauses in its commit, and a restoration resumes", async () => {
-  await using temp = await TempStore.open();
-  const here = new MonitorProcess(temp.store);
+MonitorProcess.test("monitors: an archive pauses in its commit, and a restoration resumes", async (here) => {
   await here.close(1, NOON);
   await here.work();
   await here.put();
