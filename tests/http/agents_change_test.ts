@@ -4,7 +4,7 @@ import { AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../../domain/core/li
 import { archiveRefusal } from "../../domain/agents/agents.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { freeTeam, Harness } from "../support/harness/harness.ts";
 
 const CAP = 10;
 
@@ -70,8 +70,7 @@ Deno.test("agents: the number of archived agents is limited", () => {
   assertEquals(archiveRefusal(ARCHIVED_AGENTS_MAX)?.code, "agent_cap_reached");
 });
 
-Deno.test("agents: an archived agent is hidden from the list, frees its slot, and keeps its runs", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("agents: an archived agent is hidden from the list, frees its slot, and keeps its runs", async (h) => {
   await fill(h, CAP);
   assertEquals((await beat(h, "new")).status, 403);
   await h.worker.idle();
@@ -118,8 +117,7 @@ Harness.test("agents: pages that include archived agents contain each once, in b
   assertEquals(await slugsOf(h, "sort=agent&limit=1000"), used);
 });
 
-Deno.test("agents: an archived agent that sends again is restored with its name and notes, if the cap allows", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("agents: an archived agent that sends again is restored with its name and notes, if the cap allows", async (h) => {
   await fill(h, CAP);
   const first = (await h.getSettled("/v1/agents/agent-1")).json.first_seen;
   h.nowMs += 1_000;
@@ -165,8 +163,7 @@ Harness.test("agents: retries and calls that name no agent restore none", async 
   await isExact(h);
 });
 
-Deno.test("agents: of many calls racing for the last slot, new or archived, one gets it", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("agents: of many calls racing for the last slot, new or archived, one gets it", async (h) => {
   await fill(h, CAP);
   for (const n of [1, 2, 3]) {
     await patch(h, `agent-${n}`, { archived: true });
@@ -185,8 +182,7 @@ Deno.test("agents: of many calls racing for the last slot, new or archived, one 
   await isExact(h);
 });
 
-Deno.test("agents: concurrent archiving and sending always end with a correct count", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("agents: concurrent archiving and sending always end with a correct count", async (h) => {
   await fill(h, CAP);
   for (let round = 0; round < 10; round++) {
     await Promise.all(

@@ -1,7 +1,7 @@
 /** Reading agents, their order and access; reports of dropped metadata. */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { freeTeam, Harness } from "../support/harness/harness.ts";
 import { put } from "../support/builders/rate_cards.ts";
 
 /** Reads an agent once everything is aggregated. */
@@ -178,8 +178,7 @@ Harness.test("agents: sorted by last seen or by slug, pages of any size contain 
   }
 });
 
-Deno.test("decision 38: every call with metadata reports what it drops, also on a retry", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 38: every call with metadata reports what it drops, also on a retry", async (h) => {
   const metadata = { a: 1, b: 2 };
   const note = "/v1/ping?agent=nightly&metadata=note&id=";
   const calls: [method: string, path: string, body?: Record<string, unknown>][] = [
@@ -202,8 +201,7 @@ Deno.test("decision 38: every call with metadata reports what it drops, also on 
   }
 });
 
-Deno.test("decision 38: a refused call and a call without metadata report no dropped labels", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 38: a refused call and a call without metadata report no dropped labels", async (h) => {
   const metadata = { a: 1 };
   await h.post("/v1/runs", aRun(1));
   const input = [

@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";
 import { aRun } from "../support/builders/requests.ts";
-import { Harness, oneInstance } from "../support/harness/harness.ts";
+import { enterprise, Harness, oneInstance } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 /** The smallest budget, which fills quickly: 20 MB for bodies, a quarter per team. */
@@ -59,8 +59,7 @@ async function untilHeld(h: Harness, isSo: (bytes: number) => boolean): Promise<
   }
 }
 
-Deno.test("H3: 64 connections that announce bodies and send nothing cause no refusals", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("H3: 64 connections that announce bodies and send nothing cause no refusals", async (h) => {
   const { key } = await h.addTeam("free");
   using _team = await stall(h, 32, { key });
   using _stranger = await stall(h, 32, { path: "/dashboard/sign-in", announced: 30_000 });

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { aRun } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { enterprise, Harness } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 const REQUESTS_MAX = 500;
@@ -72,8 +72,7 @@ ofInstance("request 401 of one team in progress is 503, and other teams are serv
   assertEquals(new Set((await Promise.all(under)).map(({ status }) => status)), new Set([409]));
 });
 
-Deno.test("requests whose bodies never arrive take no capacity from others", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("requests whose bodies never arrive take no capacity from others", async (h) => {
   const { hostname, port } = new URL(h.url);
   const head = `POST /v1/runs HTTP/1.1\r\nHost: ${hostname}:${port}\r\n` +
     `Authorization: Bearer ${h.key}\r\nContent-Length: 1000\r\n\r\n{"id":`;

@@ -5,7 +5,7 @@ import type { CustomerDeletion } from "../../domain/retention/retention.ts";
 import { keys, newRowName } from "../../kv/base/keys.ts";
 import { DAY_MS } from "../support/harness/retention_harness.ts";
 import { aFinish, aRun, at, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
 import { aCall } from "../support/builders/ledger_of_everything.ts";
 import { refusalOf } from "../support/builders/rate_cards.ts";
 import { assertClean } from "../support/oracles/stray_rows.ts";
@@ -107,8 +107,7 @@ Harness.test("DELETE a customer: names are used as sent, and impossible names ar
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("DELETE a customer: its spend is removed from every grouping, also for expired runs; others' is unchanged", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("DELETE a customer: its spend is removed from every grouping, also for expired runs; others' is unchanged", async (h) => {
   const { key, team } = await h.addTeam("free");
   let n = 1;
   for (const day of [-40, -39, -20, 0]) {

@@ -10,7 +10,7 @@ import {
   events,
   runId,
 } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { type Answer, enterprise, freeTeam, Harness } from "../support/harness/harness.ts";
 import { assertClean } from "../support/oracles/stray_rows.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
@@ -65,8 +65,7 @@ Harness.test("DELETE a run: 200 with a receipt, the same receipt as a replay, an
   }
 });
 
-Deno.test("DELETE a run: an unknown, a foreign and a swept id get the same bytes, a bad one is refused", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("DELETE a run: an unknown, a foreign and a swept id get the same bytes, a bad one is refused", async (h) => {
   const { key } = await h.addTeam("business");
   await store(h);
   await h.worker.idle();
@@ -124,8 +123,7 @@ Harness.test("DELETE a run: it is removed from spend and its agent's counts, and
   await assertClean(h.store);
 });
 
-Deno.test("DELETE a run: after 30 days and a sweep its id is free for a new run", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("DELETE a run: after 30 days and a sweep its id is free for a new run", async (h) => {
   await store(h);
   await remove(h, 1);
   h.nowMs += 30 * DAY_MS + 1;

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, PREVIEW_CHARS_MAX } from "../../domain/core/limits.ts";
 import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { type Answer, enterprise, Harness } from "../support/harness/harness.ts";
 
 const encoder = new TextEncoder();
 const GZIP = { "Content-Encoding": "gzip" };
@@ -184,8 +184,7 @@ Harness.test("R7: a payload of 64 levels is kept, a deeper one is truncated", as
   }
 });
 
-Deno.test("R7: nesting in other fields is only a malformed field", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("R7: nesting in other fields is only a malformed field", async (h) => {
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
   const run = (field: string, n: number) =>
     `${JSON.stringify(aRun(n, { [field]: "D" })).replace('"D"', deep)}`;

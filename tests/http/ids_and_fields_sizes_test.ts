@@ -10,7 +10,7 @@ import {
   WHOLE_BODY_BYTES_MAX,
 } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { enterprise, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 const encoder = new TextEncoder();
@@ -161,8 +161,7 @@ function manyLabels(count: number): Record<string, string> {
   );
 }
 
-Deno.test("decision 38: a plan without a limit on metadata keeps a body full of it", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("decision 38: a plan without a limit on metadata keeps a body full of it", async (h) => {
   const metadata = manyLabels(13_000);
   const body = JSON.stringify(aRun(1, { metadata }));
   assert(body.length > 0.9 * WHOLE_BODY_BYTES_MAX && body.length <= WHOLE_BODY_BYTES_MAX);
@@ -174,8 +173,7 @@ Deno.test("decision 38: a plan without a limit on metadata keeps a body full of 
   assertEquals((await h.post("/v1/runs", body)).status, 200);
 });
 
-Deno.test("decision 38: such metadata and the largest output together fit one close", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("decision 38: such metadata and the largest output together fit one close", async (h) => {
   const metadata = manyLabels(6_000);
   const output = objectOfBytes(OUTPUT_BYTES_MAX);
   const closes = [

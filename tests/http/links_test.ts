@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { enterprise, Harness } from "../support/harness/harness.ts";
 import { assertClean } from "../support/oracles/stray_rows.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -115,8 +115,7 @@ Harness.test("links: a parent of another team is answered like an unknown id", a
   assertEquals((await read(h, 1, other.key)).links.children, []);
 });
 
-Deno.test("links: of very many children the latest are listed, and the omission is reported", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("links: of very many children the latest are listed, and the omission is reported", async (h) => {
   await price(h);
   const opened = async (from: number, to: number) => {
     const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i);

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
 import { denokvCommand, KvProcess } from "../support/fakes/denokv.ts";
 import { KvServer } from "../support/fakes/kv_server.ts";
 
@@ -86,8 +86,7 @@ KvServer.test("shared KV: two instances count an agent once that both see first"
   await assertExact(one);
 });
 
-Deno.test("calls of one agent or run that wait together are each decided once", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("calls of one agent or run that wait together are each decided once", async (h) => {
   const calls = [
     aHeartbeat(1),
     aHeartbeat(1),

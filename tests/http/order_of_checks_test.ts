@@ -11,7 +11,7 @@ import {
 } from "../../domain/core/limits.ts";
 import { assertEquals } from "@std/assert";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
+import { type Answer, freeTeam, Harness, type RequestOptions } from "../support/harness/harness.ts";
 
 type Refused = readonly [status: number, code: string];
 
@@ -194,8 +194,7 @@ Harness.test("section 2: a ping token's agent is part of the credential, before 
   assertEquals(refusal(ping), [401, "scope_violation"]);
 });
 
-Deno.test("section 2: id conflict and replay before the agent cap", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("section 2: id conflict and replay before the agent cap", async (h) => {
   await h.post("/v1/runs", aRun(1, { agent: "a-0" }));
   await h.post("/v1/heartbeats", aHeartbeat(2, { agent: "a-0" }));
   const fill = Array.from(

@@ -2,7 +2,7 @@
 import { runStoreOf } from "../support/harness/stores.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { type Answer, enterprise, freeTeam, Harness } from "../support/harness/harness.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 
 const CAPS = { free: 10, starter: 25, team: 50, business: 100 } as const;
@@ -44,14 +44,12 @@ for (const [tier, cap] of Object.entries(CAPS) as [keyof typeof CAPS, number][])
   });
 }
 
-Deno.test("decision 39: enterprise has no cap", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("decision 39: enterprise has no cap", async (h) => {
   assertEquals(countOf(await fill(h, 120), 202), 120);
   assertEquals(await storedAgents(h), 120);
 });
 
-Deno.test("contract 14: at the cap existing agents keep ingesting, also after a restart", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("contract 14: at the cap existing agents keep ingesting, also after a restart", async (h) => {
   await fill(h, 10);
   await h.restart();
   const agent = "agent-3";
@@ -66,15 +64,13 @@ Deno.test("contract 14: at the cap existing agents keep ingesting, also after a 
   assertEquals((await h.get(`/v1/runs/${runId(3)}`)).status, 404);
 });
 
-Deno.test("decision 39: slugs that differ in case are two agents", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 39: slugs that differ in case are two agents", async (h) => {
   await fill(h, 9);
   assertEquals((await h.post("/v1/heartbeats", { agent: "AGENT-0" })).status, 202);
   assertEquals((await h.post("/v1/heartbeats", { agent: "Agent-0" })).status, 403);
 });
 
-Deno.test("decision 39: an event or finish of a run without an opening creates no agent", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 39: an event or finish of a run without an opening creates no agent", async (h) => {
   await fill(h, 10);
   const path = `/v1/runs/${runId(1)}`;
   assertEquals((await h.post(`${path}/events`, { events: [anEvent(1)] })).status, 202);
@@ -82,8 +78,7 @@ Deno.test("decision 39: an event or finish of a run without an opening creates n
   assertEquals(await storedAgents(h), 10);
 });
 
-Deno.test("decision 39: two processes on one store never exceed the cap together", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 39: two processes on one store never exceed the cap together", async (h) => {
   // Each store has its own cache of agents, like another process.
   const stores = [runStoreOf(h.store), runStoreOf(h.store)];
   const outcomes = await Promise.all(
@@ -99,8 +94,7 @@ Deno.test("decision 39: two processes on one store never exceed the cap together
   assertEquals([await storedAgents(h), await h.usage()], [10, 10]);
 });
 
-Deno.test("decision 39: the refusal names the caps of the plans", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 39: the refusal names the caps of the plans", async (h) => {
   await fill(h, 10);
   const { json } = await h.post("/v1/heartbeats", { agent: "new" });
   assertStringIncludes(json.message, "free");

@@ -1,7 +1,7 @@
 /** Metadata by plan: kept labels, their order, and the report of dropped ones (decision 38). */
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 
 const KEPT: Record<Tier, number> = { free: 0, starter: 0, team: 3, business: 10, enterprise: 15 };
@@ -121,8 +121,7 @@ Harness.test("decision 14: labels of a retry change nothing", async (h) => {
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 38: a dropped text is nowhere in the store", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 38: a dropped text is nowhere in the store", async (h) => {
   await h.post("/v1/runs", aRun(1, { metadata: { secret: "do-not-keep" } }));
   const lines = (await h.dump()).join("\n") + (await h.get(`/v1/runs/${runId(1)}`)).text;
   assert(!lines.includes("do-not-keep"));

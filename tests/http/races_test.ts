@@ -10,7 +10,7 @@ import {
   events,
   runId,
 } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
 
 /** Sends requests concurrently. */
 async function atOnce(times: number, send: (n: number) => Promise<Answer>): Promise<Answer[]> {
@@ -169,8 +169,7 @@ Harness.test("decision 27: concurrent open, heartbeat, finish and start: one ope
   }
 });
 
-Deno.test("decision 39: new agents racing at the cap: never one too many, and nothing of the refused ones", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 39: new agents racing at the cap: never one too many, and nothing of the refused ones", async (h) => {
   const answers = await atOnce(
     60,
     (n) => h.post("/v1/heartbeats", aHeartbeat(n, { agent: `agent ${n >> 1}` })),
@@ -185,8 +184,7 @@ Deno.test("decision 39: new agents racing at the cap: never one too many, and no
   assertEquals(await h.usage(), 20);
 });
 
-Deno.test("decision 39: concurrent first calls of one agent create it once", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("decision 39: concurrent first calls of one agent create it once", async (h) => {
   const answers = await atOnce(40, (n) => h.post("/v1/runs", aRun(n, { agent: "only" })));
   assertEquals(tally(answers), "202x40");
   const more = await atOnce(9, (n) => h.post("/v1/runs", aRun(100 + n, { agent: `more ${n}` })));

@@ -6,7 +6,7 @@ import { newNotice, type NoticeState } from "../../domain/teams/quota.ts";
 import { noticeSets } from "../../kv/teams/quota_work.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { freeTeam, Harness } from "../support/harness/harness.ts";
 
 /** Counts events for a team, like the calls of a month. */
 async function count(h: Harness, month: string, by: number, team: Team = h.team): Promise<void> {
@@ -14,8 +14,7 @@ async function count(h: Harness, month: string, by: number, team: Team = h.team)
   await h.store.writer.commit({ team: team.id, sums });
 }
 
-Deno.test("GET /v1/usage: an unused month has every field", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("GET /v1/usage: an unused month has every field", async (h) => {
   const answer = await h.get("/v1/usage");
   assertEquals([answer.status, answer.headers.get("content-type")], [200, "application/json"]);
   assertEquals(answer.json, {
@@ -31,8 +30,7 @@ Deno.test("GET /v1/usage: an unused month has every field", async () => {
   });
 });
 
-Deno.test("GET /v1/usage: the state changes at exactly 80 % and 100 %, and the pace is reported", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("GET /v1/usage: the state changes at exactly 80 % and 100 %, and the pace is reported", async (h) => {
   h.nowMs = Date.UTC(2026, 10, 16);
   for (
     const [by, used, state, ratio] of [
@@ -68,8 +66,7 @@ Harness.test("GET /v1/usage: each plan has its own included events, Enterprise h
   }
 });
 
-Deno.test("GET /v1/usage: the count resets with the month, in leap years and at new year", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("GET /v1/usage: the count resets with the month, in leap years and at new year", async (h) => {
   let n = 0;
   for (
     const [lastMs, month, next, resets] of [
@@ -93,8 +90,7 @@ Deno.test("GET /v1/usage: the count resets with the month, in leap years and at 
   }
 });
 
-Deno.test("GET /v1/usage: the last twelve months with usage are listed, latest first", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("GET /v1/usage: the last twelve months with usage are listed, latest first", async (h) => {
   const months = Array.from({ length: 14 }, (_, n) =>
     `${2025 + Math.floor((n + 8) / 12)}-` +
     `${(n + 8) % 12 + 1}`.padStart(2, "0"));
@@ -108,8 +104,7 @@ Deno.test("GET /v1/usage: the last twelve months with usage are listed, latest f
   assertEquals(json.months[0], { month: "2026-10", used: 64_000, state: "normal" });
 });
 
-Deno.test("GET /v1/usage: notices are listed with their time, if they were sent", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("GET /v1/usage: notices are listed with their time, if they were sent", async (h) => {
   const name = { team: h.team.id, month: "2026-11" } as const;
   const facts = { teamName: "t", month: "2026-11", used: 1, included: 1 };
   const states: [80 | 100, NoticeState, number | null][] = [
@@ -137,8 +132,7 @@ Deno.test("GET /v1/usage: a failing store is 503 without details", async () => {
   assert(!answer.text.includes("secret"));
 });
 
-Deno.test("quota: calls are answered alike below 80 %, above it and far beyond 100 %", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("quota: calls are answered alike below 80 %, above it and far beyond 100 %", async (h) => {
   const answers: unknown[] = [];
   for (const [n, by] of [0, 80_000, 900_000].entries()) {
     await count(h, "2026-11", by);

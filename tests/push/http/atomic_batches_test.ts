@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { aLargeBatch } from "../../support/builders/large_batches.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
-import { Harness } from "../../support/harness/harness.ts";
+import { enterprise, Harness } from "../../support/harness/harness.ts";
 
 const MIB = 1_048_576;
 
@@ -28,8 +28,7 @@ async function readDuring<T>(work: Promise<unknown>, read: () => Promise<T>): Pr
   return [...results, await read()];
 }
 
-Deno.test("R36: beside a batch of 1 to 12 MiB readers see all of its events or none", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("R36: beside a batch of 1 to 12 MiB readers see all of its events or none", async (h) => {
   for (const [n, [count, bytes]] of [[20, MIB], [50, 3 * MIB], [50, 12 * MIB]].entries()) {
     assert(count !== undefined && bytes !== undefined);
     const path = `/v1/runs/${runId(n)}`;

@@ -7,7 +7,7 @@ import {
   EVENTS_BODY_BYTES_MAX,
 } from "../../../domain/core/limits.ts";
 import { anEvent, runId } from "../../support/builders/requests.ts";
-import { Harness } from "../../support/harness/harness.ts";
+import { enterprise } from "../../support/harness/harness.ts";
 import { cpuMsOf, whileWatched } from "../../support/oracles/durations.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
@@ -24,8 +24,7 @@ function wide(bytes: number): string {
   return `{"a":[${"0,".repeat((bytes - 8) / 2)}0]}`;
 }
 
-Deno.test("R10: no body of 16 MiB blocks the event loop for long", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("R10: no body of 16 MiB blocks the event loop for long", async (h) => {
   const event = (n: number, data: string) =>
     JSON.stringify(anEvent(n, { type: "llm_call" })).replace(
       /"data":.*\}/,

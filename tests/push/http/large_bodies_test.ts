@@ -21,7 +21,7 @@ import {
   eventId,
   runId,
 } from "../../support/builders/requests.ts";
-import { Harness } from "../../support/harness/harness.ts";
+import { enterprise, Harness } from "../../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
@@ -135,8 +135,7 @@ Harness.test("R7: an event of 16 MiB is stored with its price, and repriced from
   assertEquals(cost.calls[0].cost_usd, cost.calls[1].cost_usd);
 });
 
-Deno.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output truncated", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output truncated", async (h) => {
   const calls = [
     [1, `${PATH}/finish`, aFinish({ scores: { a: 1 }, metadata: { b: "c" } })],
     [2, "/v1/heartbeats", aHeartbeat(2, { metadata: { b: "c" }, cost_usd: 0.5 })],

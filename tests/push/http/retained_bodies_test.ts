@@ -11,7 +11,7 @@ import {
   eventId,
   runId,
 } from "../../support/builders/requests.ts";
-import { Harness } from "../../support/harness/harness.ts";
+import { enterprise, Harness } from "../../support/harness/harness.ts";
 
 /** Requests of each kind, and units of filler in each: together far more than may be retained. */
 const REQUESTS = 5, FILLER = 1_000_000, LONG_URLS = 60, URL_FILLER = 50_000;
@@ -97,8 +97,7 @@ const KINDS: Record<string, { readonly send: Send; readonly count?: number }> = 
 
 type Send = (h: Harness, n: number) => ReturnType<Harness["post"]>;
 
-Deno.test("no cache retains the bodies or URLs of the requests that filled it", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("no cache retains the bodies or URLs of the requests that filled it", async (h) => {
   let n = 1;
   const stored: Record<string, number> = {};
   for (const [name, { send, count = REQUESTS }] of Object.entries(KINDS)) {

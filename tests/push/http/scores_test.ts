@@ -12,7 +12,7 @@ import {
   runId,
   scoreId,
 } from "../../support/builders/requests.ts";
-import { type Answer, Harness } from "../../support/harness/harness.ts";
+import { type Answer, freeTeam, Harness } from "../../support/harness/harness.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
@@ -117,8 +117,7 @@ Harness.test("scores: a score alone is a run that is not open yet, and expires a
   await assertClean(h.store);
 });
 
-Deno.test("scores: they stay when payloads expire, and are removed with the record", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("scores: they stay when payloads expire, and are removed with the record", async (h) => {
   await h.post("/v1/runs", aRun(1, { goal: "to be removed" }));
   await h.post(`${RUN}/events`, { events: events(1, 3) });
   await h.post(`${RUN}/finish`, aFinish());

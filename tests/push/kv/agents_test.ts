@@ -16,7 +16,7 @@ import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { type Store } from "../../../kv/store.ts";
 import { type Damage, valueOf, verifyDamaged } from "../../support/oracles/damage.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
-import { Harness, NOON } from "../../support/harness/harness.ts";
+import { enterprise, Harness, NOON } from "../../support/harness/harness.ts";
 import { aRun, at } from "../../support/builders/requests.ts";
 import { fill } from "../../support/builders/ledger_of_everything.ts";
 import {
@@ -250,8 +250,7 @@ Harness.test("agents: an agent without aggregated runs exists, with zeros and nu
   assertEquals((await h.get("/v1/agents")).json, { agents: [expected], cursor: null });
 });
 
-Deno.test("agents: short pages have the same last-seen order as one long page, with archived and new agents", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("agents: short pages have the same last-seen order as one long page, with archived and new agents", async (h) => {
   for (let n = 0; n < 36; n++) {
     h.nowMs = NOON + (n * 7) % 36;
     await h.post("/v1/heartbeats", { agent: `a${n}` });
@@ -283,8 +282,7 @@ Deno.test("agents: short pages have the same last-seen order as one long page, w
   assertEquals((await walk("", 3)).length, 35);
 });
 
-Deno.test("agents: beyond 10000 they are listed by slug only", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("agents: beyond 10000 they are listed by slug only", async (h) => {
   await h.post("/v1/heartbeats", { agent: "a" });
   const plant = (value: bigint) => {
     const key = keys.agentCount(h.team.id);

@@ -329,3 +329,9 @@ export const oneFile = { test: fixture(() => Harness.open(), ofFile) };
 
 /** Declares tests of what each instance of a service has for itself, by {@link ofInstance}. */
 export const oneInstance = { test: fixture(() => Harness.open(), ofInstance) };
+
+/** Declares tests of a service whose first team is on the smallest plan, with few agents. */
+export const freeTeam = { test: fixture(() => Harness.open({ tier: "free" })) };
+
+/** Declares tests of a service whose first team is on the largest plan. */
+export const enterprise = { test: fixture(() => Harness.open({ tier: "enterprise" })) };

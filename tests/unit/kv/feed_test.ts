@@ -1,7 +1,7 @@
 /** The change feed misses nothing and repeats nothing, whatever is written meanwhile. */
 import { SEED } from "../../support/harness/seed.ts";
 import { storeOver } from "../../support/harness/stores.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
@@ -11,8 +11,6 @@ import { keys } from "../../../kv/base/keys.ts";
 import { ALL_ENTRIES, readEntries } from "../../../kv/index/entries.ts";
 import type { Store } from "../../../kv/store.ts";
 import { ChangeNotifier, createChangeStore } from "../../../kv/feed/changes.ts";
-import type { RunSummary } from "../../../domain/runs/summary.ts";
-import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { assertFollowed, Follower } from "../../support/oracles/feed.ts";
@@ -200,30 +198,6 @@ RetentionHarness.test("feed: all runs of a deleted customer are listed as delete
   await follower.readOn(archive.store);
   assertEquals(follower.received.map(({ kind }) => kind), ["changed", "deleted", "deleted"]);
   await assertFollowed(archive.store, follower, IDS);
-});
-
-TempStore.test("feed: a ledger from before the feed lists each run at its next change", async ({ store }) => {
-  const runs = runsOf(store);
-  await open(runs, 1);
-  await processAll(store);
-  // The old format: the version has no number, and neither has any run.
-  const head = await store.reader.get<Uint8Array>(keys.summary(TEAM.id, run(1)));
-  assert(head.value !== null);
-  const { changes: _, ...summary } = decodeSums<RunSummary>(head.value);
-  await store.writer.commit({
-    sets: [
-      { key: keys.rollupVersion(TEAM.id), value: true },
-      { key: keys.summary(TEAM.id, run(1)), value: encodeSums(summary) },
-    ],
-    deletes: [keys.change(TEAM.id, 1, run(1))],
-  });
-  const follower = new Follower(TEAM.id);
-  await follower.readOn(store);
-  assertEquals(follower.received, []);
-  await finish(runs, 1);
-  await processAll(store);
-  await follower.readOn(store);
-  assertEquals(follower.received.map(({ number }) => number), [1]);
 });
 
 TempStore.test("feed: a position that it has not reached is distinguished from its end", async ({ store }) => {

@@ -17,7 +17,7 @@ import {
   RUN,
   valueOf,
 } from "../../support/oracles/damage.ts";
-import { Harness, NOON } from "../../support/harness/harness.ts";
+import { freeTeam, Harness, NOON } from "../../support/harness/harness.ts";
 import { aCall, fill } from "../../support/builders/ledger_of_everything.ts";
 
 /** A run whose events all expired, a deleted run, and a completely expired run. */
@@ -185,8 +185,10 @@ const DAMAGES: Damages = {
   },
 };
 
-Deno.test("verify: every kind of damage to the remains of expired runs is found", async (t) => {
-  await using h = await Harness.open({ tier: "free" });
-  await age(h);
-  await assertAllFound(h, t, DAMAGES);
-});
+freeTeam.test(
+  "verify: every kind of damage to the remains of expired runs is found",
+  async (h, t) => {
+    await age(h);
+    await assertAllFound(h, t, DAMAGES);
+  },
+);
