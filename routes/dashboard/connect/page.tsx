@@ -14,12 +14,10 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { type CommandTarget, commandTarget } from "../components/first_command.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
-import { Copyable, InlineNotice, Section } from "../components/elements.tsx";
+import { Ago, Copyable, InlineNotice, Section } from "../components/elements.tsx";
 import { type Column, nameColumn, NONE, Table } from "../components/table.tsx";
-import { Ago } from "../components/time.tsx";
-import { type DashboardPage, post } from "../layout/page.ts";
+import { type DashboardPage, post, showPage } from "../layout/page.tsx";
 import { CONNECT_PATH, queryText } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
 
 const showConnect: Handler = (c, deps) => showProduct(c, deps, c.req.query("product"), null);
 
