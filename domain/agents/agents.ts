@@ -6,8 +6,6 @@
  */
 import { type PageBounds, readQuery } from "../core/query.ts";
 import { type Planned, planOfTeam } from "../teams/plans.ts";
-import type { Team } from "../teams/team.ts";
-import type { AuditEntry } from "../teams/audit_log.ts";
 import { compare } from "../core/sums.ts";
 import type { AgentActivity } from "./activity.ts";
 import { check } from "../core/validate.ts";
@@ -158,25 +156,6 @@ export function sortRefusal(agents: number): Problem | null {
 /** Compares by last seen, latest first, then by slug; agents never seen come last. */
 function compareLastSeen(a: AgentPosition, b: AgentPosition): number {
   return (b.lastSeen ?? -1) - (a.lastSeen ?? -1) || compare(a.agent, b.agent);
-}
-
-/** The contract of the store of agents and the totals of their runs. */
-export interface AgentStore {
-  /** Reads an agent; null if the team has none with this slug. */
-  read(team: Team, slug: string): Promise<AgentRecord | null>;
-  /** Returns a page of agents, or the problem if this order is not possible. */
-  list(team: Team, query: AgentsQuery): Promise<Parsed<AgentPage>>;
-  /**
-   * Changes an agent, or returns the problem; null if the team has none with this slug.
-   *
-   * @param made identifier of the credential that makes the change, and the time, for the audit log
-   */
-  change(
-    team: Team,
-    slug: string,
-    patch: AgentPatch,
-    made: Pick<AuditEntry, "at"> & { readonly by: string },
-  ): Promise<Parsed<AgentRecord> | null>;
 }
 
 /** Texts of an agent that people edit. */

@@ -4,97 +4,81 @@
  * @module
  */
 
-/** Figures of a run that `usage` has. */
-export interface UsageFacts {
-  /** Events. */
-  readonly events: number;
-  /** Model calls. */
-  readonly llm_calls: number;
-  /** Tool calls. */
-  readonly tool_calls: number;
-  /** Errors of calls. */
-  readonly errors: number;
-  /** Tokens sent to models. */
-  readonly input_tokens: number;
-  /** Tokens that models wrote. */
-  readonly output_tokens: number;
-  /** Tokens sent to models that their caches had. */
-  readonly cached_input_tokens: number;
-}
+/**
+ * Types of facts, as CEL writes them. Every number is a double, as in JSON. Texts that are absent are
+ * empty.
+ */
+export const FACT_TYPES = {
+  status: "string",
+  kind: "string",
+  agent: "string",
+  customer_id: "string",
+  feature: "string",
+  duration_ms: "double",
+  goal: "string",
+  cost_usd: "double",
+  // With the cost of child runs as known when it is judged.
+  cost_with_children_usd: "double",
+  usage: "Usage",
+  // Models without a price, sorted.
+  unpriced: "list<string>",
+  metadata: "map<string, dyn>",
+  // The finish's scores first, then those added by time and id: the last of a name.
+  scores: "map<string, dyn>",
+  output: "dyn",
+  // The first {@link CALLS_MAX} by time.
+  tools: "list<Tool>",
+  calls: "list<Call>",
+  longest_repeat: "Repeat",
+} as const;
 
-/** A tool call; texts that are absent are empty. */
-export interface ToolFact {
-  /** Name of the tool. */
-  readonly name: string;
-  /** Its error. */
-  readonly error: string;
-  /** Milliseconds; null if unknown. */
-  readonly latency_ms: number | null;
-  /** Input as parsed JSON; null for none. */
-  readonly input: unknown;
-}
+/** Types of the fields of facts that are objects. */
+export const FIELD_TYPES = {
+  Usage: {
+    events: "double",
+    llm_calls: "double",
+    tool_calls: "double",
+    errors: "double",
+    input_tokens: "double",
+    output_tokens: "double",
+    cached_input_tokens: "double",
+  },
+  Tool: { name: "string", error: "string", latency_ms: "double", input: "dyn" },
+  Call: {
+    provider: "string",
+    model: "string",
+    error: "string",
+    latency_ms: "double",
+    input_tokens: "double",
+    output_tokens: "double",
+  },
+  // The longest series of equal tool calls, also in cycles of up to four calls: three equal pairs are
+  // 3 times, and the name has the cycle's tools, joined by `, `.
+  Repeat: { times: "double", name: "string" },
+} as const;
 
-/** A model call; texts that are absent are empty. */
-export interface CallFact {
-  /** Name of the provider. */
-  readonly provider: string;
-  /** Name of the model. */
-  readonly model: string;
-  /** Its error. */
-  readonly error: string;
-  /** Milliseconds; null if unknown. */
-  readonly latency_ms: number | null;
-  /** Tokens sent to the model. */
-  readonly input_tokens: number;
-  /** Tokens that the model wrote. */
-  readonly output_tokens: number;
-}
+/** Values of a type of {@link FACT_TYPES}. */
+export type ValueOf<Type> = Type extends "string" ? string
+  : Type extends "double" ? number
+  : Type extends `list<${infer Item}>` ? readonly ValueOf<Item>[]
+  : Type extends `map<${string}>` ? Readonly<Record<string, unknown>>
+  : Type extends keyof typeof FIELD_TYPES ? ValuesOf<typeof FIELD_TYPES[Type]>
+  : unknown;
 
-/** The longest series of equal tool calls, also in cycles of up to four calls. */
-export interface RepeatFact {
-  /** Repetitions of the cycle; three equal pairs are 3, and 0 without tool calls. */
-  readonly times: number;
-  /** Names of the cycle's tools, joined by `, `; empty without tool calls. */
-  readonly name: string;
-}
+/** Values by name; a duration is null if it is unknown. */
+export type ValuesOf<Types> = {
+  readonly [Name in keyof Types]: Name extends "duration_ms" | "latency_ms" ? number | null
+    : ValueOf<Types[Name]>;
+};
+
+/** A tool call. */
+export type ToolFact = ValueOf<"Tool">;
+
+/** A model call. */
+export type CallFact = ValueOf<"Call">;
 
 /** All that an expression can name. */
-export interface AllFacts {
-  /** Status that the run finished with. */
-  readonly status: string;
-  /** Kind of the run. */
-  readonly kind: string;
-  /** Slug of the agent; empty for none. */
-  readonly agent: string;
-  /** Customer; empty for none. */
-  readonly customer_id: string;
-  /** Feature; empty for none. */
-  readonly feature: string;
-  /** Milliseconds; null if unknown. */
-  readonly duration_ms: number | null;
-  /** Goal; empty for none. */
-  readonly goal: string;
-  /** US dollars. */
-  readonly cost_usd: number;
-  /** US dollars, with the cost of child runs as known when it is judged. */
-  readonly cost_with_children_usd: number;
-  /** Sums of the run. */
-  readonly usage: UsageFacts;
-  /** Models without a price, sorted. */
-  readonly unpriced: readonly string[];
-  /** Metadata; empty for none. */
-  readonly metadata: Readonly<Record<string, unknown>>;
-  /** The finish's scores first, then those added by time and id: the last of a name. */
-  readonly scores: Readonly<Record<string, number | boolean>>;
-  /** Output as parsed JSON. */
-  readonly output: unknown;
-  /** The first {@link CALLS_MAX} tool calls by time. */
-  readonly tools: readonly ToolFact[];
-  /** The first {@link CALLS_MAX} model calls by time. */
-  readonly calls: readonly CallFact[];
-  /** The longest series of equal tool calls. */
-  readonly longest_repeat: RepeatFact;
-}
+export type AllFacts = ValuesOf<typeof FACT_TYPES>;
 
 /** A name that an expression can use. */
 export type FactName = keyof AllFacts;

@@ -145,6 +145,17 @@ export class Query {
     return refuseParameter(name, message);
   }
 
+  /**
+   * Reads a text that passes a test; null if it is absent.
+   *
+   * @param expected completes "must be …"
+   */
+  valid(name: string, isValid: (text: string) => boolean, expected: string): string | null {
+    const text = this.text(name) ?? null;
+    if (text === null || isValid(text)) return text;
+    return refuseParameter(name, `"${name}" must be ${expected}`);
+  }
+
   /** Reads an instant as unix milliseconds; undefined if it is absent. */
   instant(name: string): number | undefined {
     const text = this.text(name);

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { Team } from "../teams/team.ts";
-import type { JobOutcome, JobStore, TeamJob } from "../core/jobs.ts";
+import type { TeamJob } from "../core/jobs.ts";
 import type { RunId } from "../core/ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
 import { addCounts } from "../core/sums.ts";
@@ -121,19 +120,6 @@ export function isSameJob(job: RepriceJob, spec: RepriceSpec, dryRun: boolean): 
   const { model, provider, from, to } = job.spec;
   return job.state !== "done" && job.dryRun === dryRun && model === spec.model &&
     provider === spec.provider && from === spec.from && to === spec.to;
-}
-
-/** Store of repricing jobs. */
-export interface RepriceStore extends JobStore<RepriceJob> {
-  /** Creates a job, or returns the same one in progress, or refuses a job beyond the limit. */
-  create(
-    team: Team,
-    spec: RepriceSpec,
-    dryRun: boolean,
-    by: string,
-  ): Promise<JobOutcome<RepriceJob>>;
-  /** Lists the team's jobs, newest first. */
-  list(team: Team): Promise<RepriceJob[]>;
 }
 
 /** Maximum agents with their own entry: the first that a job visits. */

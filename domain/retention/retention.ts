@@ -15,8 +15,7 @@ import type { RunSummary } from "../runs/summary.ts";
 import type { TierLimits } from "../teams/plans.ts";
 import { DAY_MS, dayOf, HOUR_MS } from "../core/time.ts";
 import type { RunId, TeamId } from "../core/ids.ts";
-import type { Team } from "../teams/team.ts";
-import type { JobOutcome, JobStore, TeamJob } from "../core/jobs.ts";
+import type { TeamJob } from "../core/jobs.ts";
 
 /** Retention of parts without an opening in days (decision 18). */
 export const ORPHAN_DAYS = 7;
@@ -288,21 +287,4 @@ export interface CustomerDeletion extends TeamJob {
   readonly events: number;
   /** Number of days whose spend was deleted; it remained after their runs expired. */
   readonly days: number;
-}
-
-/** Store of deletions. Methods reject with `StorageUnavailable` when the store fails. */
-export interface DeletionStore extends JobStore<CustomerDeletion> {
-  /**
-   * Deletes a run immediately; null if the team has none with this id.
-   *
-   * @param by identifier of the calling credential
-   * @returns the receipt; the original one if the run was deleted before
-   */
-  deleteRun(
-    team: Team,
-    id: RunId,
-    by: string,
-  ): Promise<{ readonly kind: "stored" | "replayed"; readonly receipt: RunDeletion } | null>;
-  /** Starts deleting a customer, or returns the same job in progress, or refuses a job beyond the limit. */
-  deleteCustomer(team: Team, customer: string, by: string): Promise<JobOutcome<CustomerDeletion>>;
 }

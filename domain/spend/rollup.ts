@@ -10,8 +10,6 @@ import type { ModelName, ModelUsage } from "../runs/model_usage.ts";
 import type { RunLabels, RunStatus } from "../runs/run.ts";
 import { type Contribution, EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
 import { addCounts, addTo, isZero, subtractFrom, type Sums } from "../core/sums.ts";
-import type { Team } from "../teams/team.ts";
-import type { Parsed } from "../core/errors.ts";
 
 /**
  * The group a roll-up row aggregates.
@@ -230,44 +228,4 @@ export function mergeRows(rows: readonly RollupRow[]): RollupRow[] {
 
 function rowName({ day, group }: RollupRow): string {
   return day + groupName(group);
-}
-
-/** Reads the daily roll-ups. */
-export interface SpendStore {
-  /**
-   * Reads the rows of one kind by day, in pages.
-   *
-   * Each row is an exact sum over its runs at some moment during the read. Different rows may
-   * reflect different moments.
-   *
-   * @param fromDay first UTC day, `YYYY-MM-DD`
-   * @param toDay last UTC day, inclusive
-   * @throws {StorageUnavailable} when the store fails or takes too long
-   */
-  rows(
-    team: Pick<Team, "id">,
-    kind: RollupKind,
-    fromDay: string,
-    toDay: string,
-  ): AsyncIterable<readonly RollupRow[]>;
-  /**
-   * Answers a query that reads many rows: queued, and within a deadline.
-   *
-   * @param work reads the rows and computes the answer; must not call `ask` again
-   * @returns the answer, or the refusal of a query that takes too long
-   * @throws {Overloaded} when too many queries are queued
-   */
-  ask<T>(team: Team, work: () => Promise<Parsed<T>>): Promise<Parsed<T>>;
-  /**
-   * Reads the rows of the given groups and days, in no particular order. Use it for few groups
-   * among many.
-   *
-   * @param days UTC days, `YYYY-MM-DD`
-   * @throws {StorageUnavailable} when the store fails or takes too long
-   */
-  some(
-    team: Pick<Team, "id">,
-    groups: readonly RollupGroup[],
-    days: readonly string[],
-  ): Promise<readonly RollupRow[]>;
 }

@@ -3,17 +3,10 @@
  *
  * @module
  */
-import {
-  type CredentialRecord,
-  type CredentialSpec,
-  isLive,
-  type Principal,
-  SCOPES,
-} from "./credentials.ts";
+import { type CredentialRecord, type CredentialSpec, isLive, SCOPES } from "./credentials.ts";
 import { isName } from "../core/rules.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX, OVERLAP_HOURS } from "../core/limits.ts";
-import { type PageBounds, readQuery, refuseParameter } from "../core/query.ts";
-import type { Team } from "./team.ts";
+import { type PageBounds, readQuery } from "../core/query.ts";
 import { z } from "zod";
 import { agentSlug, name, oneOf, optional } from "../core/fields.ts";
 import { oneOfText } from "../core/text.ts";
@@ -34,14 +27,6 @@ export interface ListedCredential extends CredentialRecord {
   readonly lastUsedAt: number | null;
 }
 
-/** Page of credentials, oldest first. */
-export interface KeyPage {
-  /** Credentials of the page; may be fewer than the limit because others were filtered out. */
-  readonly records: readonly ListedCredential[];
-  /** Id of the last credential checked; null at the end. */
-  readonly next: string | null;
-}
-
 /** Parses the query of `GET /v1/keys`. */
 export function parseKeysQuery(
   text: string,
@@ -49,46 +34,9 @@ export function parseKeysQuery(
 ): Parsed<KeysQuery> {
   return readQuery(text, (query) => {
     const page = query.page(placeOf);
-    const agent = query.text("agent") ?? null;
-    if (agent === null || isName(agent, AGENT_CHARS_MAX)) return { ...page, agent };
-    return refuseParameter("agent", '"agent" must be an agent slug');
+    const isSlug = (text: string) => isName(text, AGENT_CHARS_MAX);
+    return { ...page, agent: query.valid("agent", isSlug, "an agent slug") };
   });
-}
-
-/** Store of all teams' credentials. */
-export interface CredentialStore {
-  /**
-   * Returns the principal of a secret; null if it is unknown or revoked.
-   *
-   * @param from names the client's network; lookups in the store are queued fairly by it
-   */
-  find(secret: string, from?: () => string): Principal | null | Promise<Principal | null>;
-  /**
-   * Creates a credential. The secret is returned here and stored nowhere.
-   *
-   * @param by identifier of the calling credential, for the audit log
-   */
-  create(
-    team: Pick<Team, "id">,
-    spec: CredentialSpec,
-    by: string,
-  ): Promise<{ readonly record: CredentialRecord; readonly secret: string }>;
-  /** Reads a credential; null if the team has none with this id. */
-  read(team: Team, id: string): Promise<ListedCredential | null>;
-  /** Lists a page of the team's credentials, oldest first. */
-  list(team: Team, query: KeysQuery): Promise<KeyPage>;
-  /** Revokes a credential; null if the team has none with this id. Idempotent. */
-  revoke(team: Team, id: string, by: string): Promise<CredentialRecord | null>;
-  /**
-   * Replaces a credential by a new one; null if the team has none with this id.
-   *
-   * @param overlapMs milliseconds for which the old secret remains valid
-   */
-  rotate(team: Team, id: string, overlapMs: number, by: string): Promise<RotateOutcome>;
-  /** Clears cached credentials and teams after one of them changed. */
-  forget(): void;
-  /** Stores the last use of credentials where an update is due; with `all`, of every credential. */
-  writeUses(all?: boolean): Promise<void>;
 }
 
 /**
@@ -121,11 +69,6 @@ export function parseKey(body: Body): Parsed<CredentialSpec> {
     : { kind: key.kind, agent: key.agent };
   return { ok: true, value: { name: key.name, grant } };
 }
-
-/** New credential with its secret, or a refusal; null if there is no credential to replace. */
-export type RotateOutcome =
-  | Parsed<{ readonly record: CredentialRecord; readonly secret: string }>
-  | null;
 
 const HOURS = `a whole number of hours from 0 to ${OVERLAP_HOURS.max}`;
 

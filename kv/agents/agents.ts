@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { Team } from "../../domain/teams/team.ts";
+import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { AgentRecord, AgentStore } from "../../domain/agents/agents.ts";
+import type { AgentPatch, AgentRecord, AgentsQuery } from "../../domain/agents/agents.ts";
 import {
   addAgentRun,
   type AgentActivity,
@@ -39,6 +39,9 @@ import {
 /** Bytes in memory of an activity, of a monitor without its outcomes, and of an outcome. */
 const ACTIVITY_BYTES = 300, MONITOR_BYTES = 1_000, OUTCOME_BYTES = 280;
 
+/** Store of agents. */
+export type AgentStore = ReturnType<typeof createAgentStore>;
+
 /**
  * Creates the store of agents. No run is read.
  *
@@ -48,11 +51,15 @@ export function createAgentStore(
   store: Store,
   known: KnownAgents,
   commitArchive: CommitArchive,
-): AgentStore {
+) {
   return {
-    change: (...args) => inTime(changeAgent(store, known, commitArchive, ...args), store.deadlines),
-    read: (team, slug) => store.reads.run(team.id, () => readAgent(store, team, slug)),
-    list: (team, query) => listAgents(store, team, query),
+    /** Changes an agent, or returns the problem; null if the team has none with this slug. */
+    change: (team: Team, slug: string, patch: AgentPatch, made: MadeBy) =>
+      inTime(changeAgent(store, known, commitArchive, team, slug, patch, made), store.deadlines),
+    read: (team: Team, slug: string) =>
+      store.reads.run(team.id, () => readAgent(store, team, slug)),
+    /** Returns a page of agents, or the problem if this order is not possible. */
+    list: (team: Team, query: AgentsQuery) => listAgents(store, team, query),
   };
 }
 

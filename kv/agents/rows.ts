@@ -7,13 +7,13 @@
  *
  * @module
  */
-import type { Team } from "../../domain/teams/team.ts";
+import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Problem } from "../../domain/core/errors.ts";
+import type { Parsed, Problem } from "../../domain/core/errors.ts";
 import {
   agentCapRefusal,
+  type AgentPatch,
   type AgentRecord,
-  type AgentStore,
   type AgentTexts,
   archiveRefusal,
   hasAgentCap,
@@ -127,7 +127,7 @@ function archiveAgent({ counts, entries }: AgentRows, agent: StoredAgent): Write
 
 /** Planned change of an agent. */
 export interface AgentPlan {
-  readonly result: Awaited<ReturnType<AgentStore["change"]>>;
+  readonly result: Parsed<AgentRecord> | null;
   /** Rows to commit; null if nothing changes. */
   readonly write: Write | null;
   /** True if the agent is archived after the change, false if not. */
@@ -153,8 +153,11 @@ export function changeAgent(
   store: Store,
   known: KnownAgents,
   commitArchive: CommitArchive,
-  ...[team, slug, patch, actor]: Parameters<AgentStore["change"]>
-): ReturnType<AgentStore["change"]> {
+  team: Team,
+  slug: string,
+  patch: AgentPatch,
+  actor: MadeBy,
+): Promise<AgentPlan["result"]> {
   const plan = () => planChange(store, known, team, slug, patch, actor);
   if (patch.archived !== undefined) return commitArchive(team.id, slug, actor.at, plan);
   return untilCommittedInTime("change an agent", store.deadlines, async () => {
@@ -167,7 +170,10 @@ export function changeAgent(
 async function planChange(
   store: Store,
   known: KnownAgents,
-  ...[team, slug, patch, actor]: Parameters<AgentStore["change"]>
+  team: Team,
+  slug: string,
+  patch: AgentPatch,
+  actor: MadeBy,
 ): Promise<AgentPlan> {
   const keysToRead = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
   const entries = await getMany(store, keysToRead);

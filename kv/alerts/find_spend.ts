@@ -9,7 +9,7 @@ import { OTHER_GROUP, type RuleSettings } from "../../domain/alerts/rule.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { dayOf } from "../../domain/core/time.ts";
 import { dollarsText, type Picodollars, picodollars } from "../../domain/pricing/money.ts";
-import type { RollupGroup, RollupKind, SpendStore } from "../../domain/spend/rollup.ts";
+import type { RollupGroup, RollupKind } from "../../domain/spend/rollup.ts";
 import { daysOf, labelOf, modelOf } from "../../domain/spend/spend_query.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, type Store } from "../store.ts";
@@ -18,6 +18,7 @@ import { decodeInstance } from "./rows.ts";
 import { groupOf, matches, nameIn, type SignalSubject } from "../../domain/alerts/group.ts";
 import { modelKey } from "../../domain/spend/spend.ts";
 import type { Team } from "../../domain/teams/team.ts";
+import type { SpendStore } from "../spend/rollups.ts";
 
 /** Dependencies of these looks. */
 export interface SpendDeps {

@@ -8,14 +8,16 @@ import type { RateCard } from "../../domain/pricing/rates.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import {
   type Finding,
-  goodFor,
+  goodOf,
   instancesOf,
   minuteAfter,
   NOTHING,
   type RuleOf,
   signalFor,
 } from "./finding.ts";
-import type { RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
+import type { AlertInstance } from "../../domain/alerts/instance.ts";
+import type { AlertSignal } from "../../domain/alerts/signal.ts";
+import type { Rule, RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
 import { isBlocked } from "../../domain/channels/health.ts";
 import { isBlockedJudge } from "../../domain/judges/job.ts";
@@ -36,12 +38,7 @@ export async function findQuota(
 ): Promise<Finding> {
   const troubles = await quotaTroubles(store, team, rule.settings.condition, nowMs);
   const instances = await instancesOf(store, team, rule);
-  const known = new Set(instances.flatMap(({ outcomes }) => outcomes.kept.map(({ key }) => key)));
-  const added = troubles.filter(({ key }) => !known.has(key));
-  return {
-    signals: added.map((trouble) => signalFor(rule, { ...trouble, at: nowMs, outcome: "bad" })),
-    next: [],
-  };
+  return { signals: newTroubles(rule, instances, troubles, nowMs), next: [] };
 }
 
 /** Finds the troubles of the service; looks again each minute while there are any. */
@@ -53,17 +50,11 @@ export async function findService(
 ): Promise<Finding> {
   const troubles = await serviceTroubles(store, team, rule.settings.condition, nowMs);
   const instances = await instancesOf(store, team, rule);
-  const known = instances.flatMap(({ outcomes }) => outcomes.kept);
   const isNow = new Set(troubles.map(({ key }) => key));
-  const over = instances.flatMap((instance) =>
-    instance.outcomes.kept.filter(({ key }) => !isNow.has(key))
-      .map(({ key }) => goodFor(rule, instance, key, nowMs))
-  );
-  const added = troubles.filter(({ key }) => !known.some((each) => each.key === key));
   return {
     signals: [
-      ...over,
-      ...added.map((trouble) => signalFor(rule, { ...trouble, at: nowMs, outcome: "bad" })),
+      ...goodOf(rule, instances, (key) => !isNow.has(key), nowMs),
+      ...newTroubles(rule, instances, troubles, nowMs),
     ],
     next: troubles.length === 0 ? [] : [{ at: minuteAfter(nowMs), name: rule.slug }],
   };
@@ -80,13 +71,19 @@ export async function findPriced(
   const instances = await instancesOf(store, team, rule);
   if (instances.length === 0) return NOTHING;
   const card = await readCard();
-  return {
-    signals: instances.flatMap((instance) =>
-      instance.outcomes.kept.filter(({ key }) => hasPrice(card, key, nowMs))
-        .map(({ key }) => goodFor(rule, instance, key, nowMs))
-    ),
-    next: [],
-  };
+  return { signals: goodOf(rule, instances, (key) => hasPrice(card, key, nowMs), nowMs), next: [] };
+}
+
+/** Returns the signals of things that are bad, and that no group has yet. */
+function newTroubles(
+  rule: Rule,
+  instances: readonly AlertInstance[],
+  troubles: readonly Trouble[],
+  at: number,
+): AlertSignal[] {
+  const known = new Set(instances.flatMap(({ outcomes }) => outcomes.kept.map(({ key }) => key)));
+  return troubles.filter(({ key }) => !known.has(key))
+    .map((trouble) => signalFor(rule, { ...trouble, at, outcome: "bad" }));
 }
 
 /** Returns whether a card has a price for a model, `provider/model` or the model alone. */

@@ -78,14 +78,18 @@ export function signalFor(
   return { ...newSignal({ ...signal, kind }), rule: slug };
 }
 
-/** Returns the signal that a thing of a group is good again. */
-export function goodFor(
+/** Returns the signals that things of groups are good again. */
+export function goodOf(
   rule: Rule,
-  { group }: Pick<AlertInstance, "group">,
-  key: string,
+  instances: readonly AlertInstance[],
+  isGood: (key: string) => boolean,
   at: number,
-): AlertSignal {
-  return signalFor(rule, { key, at, outcome: "good", subject: subjectIn(rule, group) });
+): AlertSignal[] {
+  return instances.flatMap(({ group, outcomes }) =>
+    outcomes.kept.filter(({ key }) => isGood(key)).map(({ key }) =>
+      signalFor(rule, { key, at, outcome: "good", subject: subjectIn(rule, group) })
+    )
+  );
 }
 
 /** Returns a subject of a group that the rule matches. */

@@ -5,14 +5,10 @@
  */
 import type { Incident } from "../../domain/alerts/incident.ts";
 import type { IncidentChange } from "../../domain/alerts/signal.ts";
-import type {
-  IncidentPage,
-  IncidentsQuery,
-  IncidentStore,
-  OpenIncidents,
-} from "../../domain/alerts/store.ts";
+import type { IncidentPlace, IncidentsQuery, OpenIncidents } from "../../domain/alerts/store.ts";
 import type { Severity } from "../../domain/channels/message.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { ChangeDeps, TeamPlan } from "../team/rows.ts";
 import { getValue, listRows, type Store } from "../store.ts";
@@ -25,26 +21,44 @@ const OPEN_MAX = 1_000;
 /** Rows by time of one read, and of one page at most: a page with rare matches ends early. */
 const ROWS = { perRead: 500, max: 5_000 } as const;
 
+/** A page, latest first, and the position before which the next one starts; null at the end. */
+interface IncidentPage {
+  readonly incidents: readonly Incident[];
+  readonly next: IncidentPlace | null;
+}
+
 /** Maximum incidents that are counted. */
 const COUNTED_MAX = 20_000;
 
-/** Creates the store of incidents. */
-export function createIncidentStore(deps: ChangeDeps): IncidentStore {
+/** Reads incidents, and changes them by hand. */
+export type IncidentStore = ReturnType<typeof createIncidentStore>;
+
+/** Creates the store. Methods reject with `StorageUnavailable` when the store fails. */
+export function createIncidentStore(deps: ChangeDeps) {
   const { store } = deps;
+  const byHand =
+    (what: IncidentChange["what"]) =>
+    ({ id: team }: Team, id: string, note: string | null, made: MadeBy) =>
+      change(deps, team, { id, note, made, what });
   return {
-    list: (team, query) => store.reads.run(team.id, () => listIncidents(store, team.id, query)),
-    read: (team, id) => store.reads.run(team.id, () => readIncident(store, team.id, id)),
-    openCounts: (team) => store.reads.run(team.id, () => countOpen(store, team.id)),
-    overflows: ({ id }) => store.reads.run(id, () => readOverflows(store, id)),
-    ofRun: (team, run) =>
+    list: ({ id: team }: Team, query: IncidentsQuery) =>
+      store.reads.run(team, () => listIncidents(store, team, query)),
+    read: ({ id: team }: Team, id: string) =>
+      store.reads.run(team, () => readIncident(store, team, id)),
+    /** Returns the numbers of incidents that are not resolved. */
+    openCounts: ({ id }: Team) => store.reads.run(id, () => countOpen(store, id)),
+    /** Returns the rules of which groups share one incident, by slug. */
+    overflows: ({ id }: Team) => store.reads.run(id, () => readOverflows(store, id)),
+    /** Returns the incidents that a run belongs to, oldest first. */
+    ofRun: ({ id: team }: Team, run: RunId) =>
       store.reads.run(
-        team.id,
-        async () => await getValue<readonly string[]>(store, keys.runIncidents(team.id, run)) ?? [],
+        team,
+        async () => await getValue<readonly string[]>(store, keys.runIncidents(team, run)) ?? [],
       ),
-    acknowledge: ({ id: team }, id, note, made) =>
-      change(deps, team, { id, note, made, what: "acknowledged" }),
-    resolve: ({ id: team }, id, note, made) =>
-      change(deps, team, { id, note, made, what: "resolved" }),
+    /** Acknowledges an incident; changes nothing if it is acknowledged or resolved. */
+    acknowledge: byHand("acknowledged"),
+    /** Resolves an incident; changes nothing if it is resolved. */
+    resolve: byHand("resolved"),
   };
 }
 

@@ -15,9 +15,9 @@ import {
   spentIn,
 } from "../../domain/budgets/verdict.ts";
 import { SPEND_ROWS_MAX } from "../../domain/spend/spend.ts";
-import type { SpendStore } from "../../domain/spend/rollup.ts";
 import { labelOf } from "../../domain/spend/spend_query.ts";
 import type { Team } from "../../domain/teams/team.ts";
+import type { SpendStore } from "../spend/rollups.ts";
 
 /** Groups of budgets by slug, the worst first. */
 export type BudgetGroups = ReadonlyMap<string, readonly BudgetVerdict[]>;

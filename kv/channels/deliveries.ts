@@ -4,14 +4,9 @@
  * @module
  */
 import { type Delivery, hasEnded, sentAgain } from "../../domain/channels/delivery.ts";
-import type {
-  DeliveriesQuery,
-  DeliveryPage,
-  DeliveryPlace,
-  DeliveryStore,
-} from "../../domain/channels/store.ts";
+import type { DeliveriesQuery, DeliveryPlace } from "../../domain/channels/store.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { MadeBy } from "../../domain/teams/team.ts";
+import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";
@@ -21,13 +16,18 @@ import { type DeliveryLabels, queueRows } from "./delivery_rows.ts";
 /** Rows of lists that one page reads: a page of rare deliveries may be short, with a next one. */
 const SCANNED_MAX = 1_000;
 
-/** Creates the store. */
-export function createDeliveryStore(store: Store): DeliveryStore {
+/** Reads deliveries, and sends them again. */
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
+
+/** Creates the store. Methods reject with `StorageUnavailable` when the store fails. */
+export function createDeliveryStore(store: Store) {
   return {
-    list: (team, query) => store.reads.run(team.id, () => readPage(store, team.id, query)),
-    read: (team, id) =>
-      store.reads.run(team.id, () => getValue<Delivery>(store, keys.delivery(team.id, id))),
-    resend: (team, id, made) => resend(store, team.id, id, made),
+    list: ({ id: team }: Team, query: DeliveriesQuery) =>
+      store.reads.run(team, () => readPage(store, team, query)),
+    read: ({ id: team }: Team, id: string) =>
+      store.reads.run(team, () => getValue<Delivery>(store, keys.delivery(team, id))),
+    /** Sends a delivery that has ended again, with the same id; null if there is none. */
+    resend: (team: Team, id: string, made: MadeBy) => resend(store, team.id, id, made),
   };
 }
 
@@ -40,7 +40,7 @@ async function readPage(
   store: Store,
   team: TeamId,
   query: DeliveriesQuery,
-): Promise<DeliveryPage> {
+) {
   const { limit, channel, incident, state } = query;
   const isFiltered = channel !== null || incident !== null || state !== null;
   const scanned = isFiltered ? Math.max(SCANNED_MAX, limit) : limit;

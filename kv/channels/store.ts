@@ -8,7 +8,7 @@ import { CHANNELS, SECRET_PREFIX } from "../../domain/channels/channel_body.ts";
 import { NEW_HEALTH } from "../../domain/channels/health.ts";
 import type { Sealer } from "../../domain/channels/secrets.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
-import type { Channel, ChannelStore } from "../../domain/channels/store.ts";
+import type { Channel } from "../../domain/channels/store.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import { NO_MAIL_SERVER } from "../../domain/core/mail.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
@@ -34,8 +34,14 @@ export interface ChannelStoreDeps extends ObjectDeps {
 /** Bytes of a generated secret. */
 const SECRET_BYTES = 32;
 
-/** Creates the store of channels. */
-export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
+/** Stores channels. */
+export type ChannelStore = ReturnType<typeof createChannelStore>;
+
+/**
+ * Creates the store of channels. A secret that a `PUT` leaves empty stays as it is; a webhook's that
+ * was never set is generated. An address that may not be called is refused.
+ */
+export function createChannelStore(deps: ChannelStoreDeps) {
   const { store, sealer, egress, hasMailServer, environment } = deps;
   const secretsOf = (team: TeamId, slug: string) => new ChannelSecrets(sealer, team, slug);
   const mint = () => `${SECRET_PREFIX}${environment.random(SECRET_BYTES).toBase64()}`;
@@ -59,10 +65,18 @@ export function createChannelStore(deps: ChannelStoreDeps): ChannelStore {
     openSettings(secretsOf(team, slug), settings);
   return {
     ...channels,
-    open: ({ id }, channel) => open(id, channel),
-    rotate: (team, slug, overlapHours, made) =>
+    /** Opens the secrets of a channel, to send; null if a key is missing. */
+    open: ({ id }: Team, channel: Channel) => open(id, channel),
+    /**
+     * Replaces the secret of a webhook; both sign until the end of the overlap.
+     *
+     * @returns the new secret, readable only here; null if the team has no such webhook. Refused
+     * without a key to seal it with
+     */
+    rotate: (team: Team, slug: string, overlapHours: number, made: MadeBy) =>
       rotate(deps, secretsOf(team.id, slug), { team, slug, overlapHours, made, secret: mint() }),
-    health: ({ id: team }, slugs) =>
+    /** Returns the state of channels, by slug. */
+    health: ({ id: team }: Team, slugs: readonly string[]) =>
       store.reads.run(team, async () => {
         const [healths, channels] = await Promise.all([
           readHealths(store, team, slugs),

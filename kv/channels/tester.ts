@@ -13,11 +13,7 @@ import {
 } from "../../domain/channels/delivery.ts";
 import { CLAIM_MS, withSuccess } from "../../domain/channels/health.ts";
 import { SEND_MS_MAX, type Sender, type SendResult } from "../../domain/channels/sender.ts";
-import {
-  type Channel,
-  CHANNEL_TESTS_PER_MINUTE,
-  type ChannelTester,
-} from "../../domain/channels/store.ts";
+import { type Channel, CHANNEL_TESTS_PER_MINUTE } from "../../domain/channels/store.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
@@ -51,10 +47,19 @@ const NO_SECRET: SendResult = {
   answer: null,
 };
 
+/** Sends one test message to a channel and notes it as a delivery. */
+export type ChannelTester = ReturnType<typeof createChannelTester>;
+
 /** Creates the tester. */
-export function createChannelTester(deps: TesterDeps): ChannelTester {
+export function createChannelTester(deps: TesterDeps) {
   return {
-    async test(team, slug, made) {
+    /**
+     * Sends a test within 15 seconds, without a retry.
+     *
+     * @returns the try; `limited` beyond {@link CHANNEL_TESTS_PER_MINUTE}; null if there is no such
+     * channel
+     */
+    async test(team: Team, slug: string, made: MadeBy) {
       const channel = await readObject<Channel["settings"]>(deps.store, team.id, "channel", slug);
       if (channel === null || "isDeleted" in channel) return null;
       const delivery = await begin(deps, team.id, channel, made);

@@ -9,12 +9,9 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { JOB_NAMES_MAX, tooManyNames } from "../../domain/core/jobs.ts";
-import {
-  isSameJob,
-  newJob,
-  type RepriceJob,
-  type RepriceStore,
-} from "../../domain/repricing/job.ts";
+import { isSameJob, newJob, type RepriceJob } from "../../domain/repricing/job.ts";
+import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
@@ -44,6 +41,9 @@ const RUNS_PER_STEP = 32;
 export interface RepriceDeps extends TeamJobDeps {
   readonly cards: Pick<RateCardStore, "current">;
 }
+
+/** Store of repricing jobs. */
+export type RepriceStore = ReturnType<typeof createRepriceWork>["reprices"];
 
 /** Creates the store of repricing jobs, and the handler of their work. */
 export function createRepriceWork(deps: RepriceDeps) {
@@ -105,16 +105,20 @@ export function createRepriceWork(deps: RepriceDeps) {
     if (ahead.isLast && positions.length === ahead.runs.length) draft.job = done(draft.job);
   }
 
-  const reprices: RepriceStore = {
+  const reprices = {
     get: jobs.get,
     waitUntilDone: jobs.waitUntilDone,
-    list: ({ id: team }) => store.reads.run(team, () => readJobs(store, team)),
-    /** Of two identical concurrent requests, the later one returns the job of the earlier one. */
-    async create({ id: team }, spec, dryRun, by) {
+    /** Lists the team's jobs, newest first. */
+    list: ({ id: team }: Team) => store.reads.run(team, () => readJobs(store, team)),
+    /**
+     * Creates a job, or returns the same one in progress, or refuses a job beyond the limit. Of two
+     * identical concurrent requests, the later one returns the job of the earlier one.
+     */
+    async create({ id: team }: Team, spec: RepriceSpec, dryRun: boolean, by: string) {
       const max = JOB_NAMES_MAX;
       const count = () => countNames({ store, team }, spec, max);
       if (await store.reads.run(team, count) > max) {
-        return { kind: "refused", problem: tooManyNames(spec.model) };
+        return { kind: "refused", problem: tooManyNames(spec.model) } as const;
       }
       const isSame = (job: RepriceJob) => isSameJob(job, spec, dryRun);
       return await jobs.add(team, isSame, async () => {

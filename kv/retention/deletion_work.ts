@@ -3,12 +3,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/core/ids.ts";
-import type {
-  CustomerDeletion,
-  DeletionStore,
-  RunDeletion,
-} from "../../domain/retention/retention.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { CustomerDeletion, RunDeletion } from "../../domain/retention/retention.ts";
 import { inTime } from "../base/retry.ts";
 import {
   insertedKeys,
@@ -76,6 +73,15 @@ export interface DeletionDeps extends TeamJobDeps {
   readonly updater: TeamCommit;
 }
 
+/** Receipt of a deleted run; the original one if it was deleted before. */
+interface DeletedRun {
+  readonly kind: "stored" | "replayed";
+  readonly receipt: RunDeletion;
+}
+
+/** Store of deletions. */
+export type DeletionStore = ReturnType<typeof createDeletionWork>["deletions"];
+
 /**
  * Creates the store of deletions, and the handler of the work on customers. Each commit counts what
  * it deletes, so the receipt is exact even if the process ends between commits.
@@ -86,7 +92,7 @@ export function createDeletionWork(deps: DeletionDeps) {
   /** Progress by job. After a restart, a job starts again and finds what remains. */
   const progresses = new LRUCache<string, Progress>({ max: JOBS_MAX });
 
-  async function deleteNow(at: RunAt, by: string): ReturnType<DeletionStore["deleteRun"]> {
+  async function deleteNow(at: RunAt, by: string): Promise<DeletedRun | null> {
     const { team, id } = at;
     const deletedAt = now();
     let receipt: RunDeletion | null = null;
@@ -216,13 +222,15 @@ export function createDeletionWork(deps: DeletionDeps) {
     return incidents !== null;
   }
 
-  const deletions: DeletionStore = {
+  const deletions = {
     get: jobs.get,
     waitUntilDone: jobs.waitUntilDone,
-    deleteRun: ({ id: team }, id, by) =>
+    /** Deletes a run immediately; null if the team has none with this id. */
+    deleteRun: ({ id: team }: Team, id: RunId, by: string) =>
       inTime(deleteNow({ store, team, id }, by), store.deadlines),
     /** Two concurrent requests for one customer create one job. */
-    deleteCustomer({ id: team }, customer, by) {
+    /** Starts deleting a customer, or returns the same job in progress, or refuses one too many. */
+    deleteCustomer({ id: team }: Team, customer: string, by: string) {
       const isSame = (other: CustomerDeletion) =>
         other.customer === customer && other.state !== "done";
       return jobs.add(team, isSame, () => {

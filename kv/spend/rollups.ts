@@ -15,9 +15,9 @@ import {
   type RollupGroup,
   type RollupKind,
   type RollupRow,
-  type SpendStore,
 } from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
+import type { Parsed } from "../../domain/core/errors.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec.ts";
 import { throwIfEnded } from "../base/reads.ts";
@@ -115,10 +115,22 @@ export function changedRow(before: RollupRow | null, difference: RollupRow): Rol
   return isZero(measures) ? null : { ...difference, measures };
 }
 
-/** Creates the spend store; it caches days that did not change. */
-export function createSpendStore(store: Store): SpendStore {
+/** Reads the daily roll-ups. */
+export type SpendStore = ReturnType<typeof createSpendStore>;
+
+/**
+ * Creates the spend store; it caches days that did not change. Methods reject with
+ * `StorageUnavailable` when the store fails or takes too long.
+ */
+export function createSpendStore(store: Store) {
   const cache = new RollupDays(store.memory);
   const ask = createQueries(store.deadlines);
+  /**
+   * Reads the rows of one kind by day, in pages.
+   *
+   * Each row is an exact sum over its runs at some moment during the read. Different rows may
+   * reflect different moments.
+   */
   async function* rows(
     { id: team }: Pick<Team, "id">,
     kind: RollupKind,
@@ -152,8 +164,18 @@ export function createSpendStore(store: Store): SpendStore {
   }
   return {
     rows,
-    ask: (team, work) => ask(team.id, work),
-    some: (team, groups, days) =>
+    /**
+     * Answers a query that reads many rows: queued, and within a deadline. The work must not call
+     * `ask` again. Rejects with `Overloaded` when too many queries are queued.
+     *
+     * @returns the answer, or the refusal of a query that takes too long
+     */
+    ask: <T>(team: Team, work: () => Promise<Parsed<T>>) => ask(team.id, work),
+    /**
+     * Reads the rows of the given groups and days, in no particular order. Use it for few groups
+     * among many.
+     */
+    some: (team: Pick<Team, "id">, groups: readonly RollupGroup[], days: readonly string[]) =>
       store.reads.run(team.id, () => readSome(store, team, groups, days)),
   };
 }

@@ -11,7 +11,6 @@ import {
   type CredentialSpec,
   SECRET_PREFIX,
 } from "../../domain/teams/credentials.ts";
-import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { judgeId, type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
@@ -33,7 +32,11 @@ export interface StoredCredential extends CredentialRecord {
 
 type CredentialEntry = Deno.KvEntry<StoredCredential>;
 
-type NewCredential = Awaited<ReturnType<CredentialStore["create"]>>;
+/** A credential with its secret, which is stored nowhere. */
+export interface NewCredential {
+  readonly record: CredentialRecord;
+  readonly secret: string;
+}
 
 /** Generates a credential; an existing secret may be given. */
 export function newCredential(

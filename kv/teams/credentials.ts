@@ -4,8 +4,15 @@
  * @module
  */
 import { timingSafeEqual } from "node:crypto";
-import { isLive, OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
-import { type CredentialStore, rotatedCredentials } from "../../domain/teams/key_list.ts";
+import {
+  type CredentialSpec,
+  isLive,
+  OPERATOR,
+  type Principal,
+} from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { Parsed } from "../../domain/core/errors.ts";
+import { type KeysQuery, rotatedCredentials } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import { formatInstant } from "../../domain/core/time.ts";
@@ -19,6 +26,7 @@ import {
   insertCredential,
   insertion,
   markEnded,
+  type NewCredential,
   newCredential,
   publicRecord,
   readCredential,
@@ -64,11 +72,15 @@ interface CachedCredential {
   readonly use: Use;
 }
 
+/** Store of teams' credentials. */
+export type CredentialStore = ReturnType<typeof createCredentialStore>;
+
+/** Creates the store. Methods reject with `StorageUnavailable` when the store fails. */
 export function createCredentialStore(
   store: Store,
   environment: Environment,
   { region, refusedSecret, operatorKey = null }: CredentialOptions,
-): CredentialStore {
+) {
   const { deadlines } = store;
   const operatorHash = operatorKey === null ? null : hashOf(operatorKey);
   const lastUses = new LastUses(store, CREDENTIAL_USES);
@@ -82,11 +94,22 @@ export function createCredentialStore(
         (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
     ...CACHE,
   });
+  const inOwnTime =
+    <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => (...args: Args) =>
+      inTime(call(...args), deadlines);
   /** Incremented by each change, so that a read that began earlier is not cached. */
   let changes = 0;
 
-  /** Synchronous on a cache hit: it runs for every request. */
-  const find: CredentialStore["find"] = (secret, from = NO_ADDRESS) => {
+  /**
+   * Returns the principal of a secret; null if it is unknown or revoked. Synchronous on a cache hit: it
+   * runs for every request.
+   *
+   * @param from names the client's network; lookups in the store are queued fairly by it
+   */
+  function find(
+    secret: string,
+    from: () => string = NO_ADDRESS,
+  ): Principal | null | Promise<Principal | null> {
     if (secret === refusedSecret) return null;
     const cached = cache.get(secret);
     if (cached !== undefined) {
@@ -100,7 +123,7 @@ export function createCredentialStore(
     const hash = hashOf(secret);
     const line = cache.peek(secret, { allowStale: true })?.principal.team.id ?? from();
     return lookups.find(hash, line, () => lookUp(secret, hash));
-  };
+  }
 
   /** Compares hashes: they have equal lengths and do not reveal how much of a secret matched. */
   function findOperator(secret: string): Principal | Promise<null> {
@@ -136,13 +159,13 @@ export function createCredentialStore(
     }
   }
 
-  const create: CredentialStore["create"] = async ({ id: team }, spec, by) => {
+  async function create({ id: team }: Pick<Team, "id">, spec: CredentialSpec, by: string) {
     const created = newCredential(spec, region, environment);
     await insertCredential(store, team, created, by);
     return created;
-  };
+  }
 
-  const revoke: CredentialStore["revoke"] = (team, id, by) =>
+  const revoke = (team: Team, id: string, by: string) =>
     untilCommittedInTime("revoke a key", store.deadlines, async () => {
       const read = await readCredential(store, team.id, id);
       if (read === null) return null;
@@ -161,37 +184,41 @@ export function createCredentialStore(
       return publicRecord(revoked);
     });
 
-  const rotate: CredentialStore["rotate"] = (team, id, overlapMs, by) =>
-    untilCommittedInTime("rotate a key", store.deadlines, async () => {
-      const read = await readCredential(store, team.id, id);
-      if (read === null) return null;
-      const { key, value: stored } = read;
-      const { record, secret } = newCredential(stored, region, environment);
-      const nowMs = record.createdAt;
-      const old = rotatedCredentials(stored, record.id, overlapMs, nowMs, by);
-      if (!old.ok) return old;
-      const successor = { record: { ...record, replaces: id }, secret };
-      const { checks, sets } = insertion(team.id, successor);
-      const details = { replaced_by: record.id, ends_at: formatInstant(nowMs + overlapMs) };
-      const logged = credentialAudit("credential.rotated", team.id, stored, by, nowMs, details);
-      const committed = await store.writer.commit({
-        team: team.id,
-        checks: [read, ...checks],
-        sets: [{ key, value: { ...stored, ...old.value } }, ...sets, ...logged],
-      });
-      if (committed === null) return LOST;
-      forgetOne(id);
-      return { ok: true, value: successor };
-    });
+  const rotate = (team: Team, id: string, overlapMs: number, by: string) =>
+    untilCommittedInTime<Parsed<NewCredential> | null>(
+      "rotate a key",
+      store.deadlines,
+      async () => {
+        const read = await readCredential(store, team.id, id);
+        if (read === null) return null;
+        const { key, value: stored } = read;
+        const { record, secret } = newCredential(stored, region, environment);
+        const nowMs = record.createdAt;
+        const old = rotatedCredentials(stored, record.id, overlapMs, nowMs, by);
+        if (!old.ok) return old;
+        const successor = { record: { ...record, replaces: id }, secret };
+        const { checks, sets } = insertion(team.id, successor);
+        const details = { replaced_by: record.id, ends_at: formatInstant(nowMs + overlapMs) };
+        const logged = credentialAudit("credential.rotated", team.id, stored, by, nowMs, details);
+        const committed = await store.writer.commit({
+          team: team.id,
+          checks: [read, ...checks],
+          sets: [{ key, value: { ...stored, ...old.value } }, ...sets, ...logged],
+        });
+        if (committed === null) return LOST;
+        forgetOne(id);
+        return { ok: true, value: successor };
+      },
+    );
 
-  const read: CredentialStore["read"] = async ({ id: team }, id) => {
+  async function read({ id: team }: Team, id: string) {
     const found = await readCredential(store, team, id);
     if (found === null) return null;
     const [lastUsedAt = null] = await lastUses.read(team, [id]);
     return { ...publicRecord(found.value), lastUsedAt };
-  };
+  }
 
-  const list: CredentialStore["list"] = async ({ id: team }, { limit, after, agent }) => {
+  async function list({ id: team }: Team, { limit, after, agent }: KeysQuery) {
     const max = agent === null ? limit : SCANNED_MAX;
     const range = keys.teamCredentialsAfter(team, after);
     const rows = await listRows<Uint8Array>(store, range, { limit: max + 1 });
@@ -214,20 +241,30 @@ export function createCredentialStore(
       })),
       next: isAll ? null : last?.id ?? null,
     };
-  };
+  }
 
   return {
     find,
-    create: (...args) => inTime(create(...args), deadlines),
-    revoke: (...args) => inTime(revoke(...args), deadlines),
-    rotate: (...args) => inTime(rotate(...args), deadlines),
-    read: (...args) => inTime(read(...args), deadlines),
-    list: (...args) => inTime(list(...args), deadlines),
+    /** Creates a credential. The secret is returned here and stored nowhere. */
+    create: inOwnTime(create),
+    /** Revokes a credential; null if the team has none with this id. Idempotent. */
+    revoke: inOwnTime(revoke),
+    /**
+     * Replaces a credential by a new one; null if the team has none with this id. The old secret
+     * remains valid for the overlap.
+     */
+    rotate: inOwnTime(rotate),
+    /** Reads a credential; null if the team has none with this id. */
+    read: inOwnTime(read),
+    /** Lists a page of the team's credentials, oldest first; it may be short. */
+    list: inOwnTime(list),
+    /** Clears cached credentials and teams after one of them changed. */
     forget() {
       changes++;
       cache.clear();
       lookups.forget();
     },
+    /** Stores the last use of credentials where an update is due; with `all`, of every credential. */
     writeUses: (all = false) => lastUses.write(all),
   };
 }

@@ -7,7 +7,7 @@ import type { AgentActivity } from "../../domain/agents/activity.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
 import type { EarlierKind, LineOf, RowKind } from "../../domain/core/export_format.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 import { incidentAtSet } from "../alerts/rows.ts";
 import { packJson, unpackJson } from "../base/blob.ts";
@@ -20,8 +20,10 @@ import { noticeSets } from "../teams/quota_work.ts";
 import type { Notice } from "../../domain/teams/quota.ts";
 import type { Work } from "../../domain/work/work.ts";
 import { workSet } from "../work/store.ts";
-import { currentValue } from "./earlier_values.ts";
 import type { KvSet } from "../writer/group.ts";
+import type { Monitor } from "../../domain/monitors/row.ts";
+import { runOutcome, withMissed } from "../../domain/monitors/streak.ts";
+import type { Outcome } from "../../domain/outcomes/window.ts";
 
 /** Families of keys that an import derives again. */
 const DERIVED = [
@@ -260,4 +262,55 @@ export function fromJson(json: unknown): unknown {
 
 function fieldsFromJson(json: object): unknown {
   return Object.fromEntries(Object.entries(json).map(([name, part]) => [name, fromJson(part)]));
+}
+
+/** Returns the value of a row as this version stores it. */
+function currentValue(kind: RowKind | EarlierKind, value: unknown): unknown {
+  // The row of a team's jobs did not list those in progress.
+  if ((kind === "deletion" || kind === "reprice") && value === true) return [];
+  const earlier = value as EarlierOutcomes;
+  if (kind === "alert" && earlier.outcomes !== undefined) {
+    const { base, kept } = earlier.outcomes;
+    const last = base.last && currentOutcome(base.last);
+    return { ...earlier, outcomes: { base: { ...base, last }, kept: kept.map(currentOutcome) } };
+  }
+  if (kind !== "monitor" || earlier.signals === undefined) return value;
+  const { base: { name, isDown, fails, oks, ...base }, signals, missedAt, ...rest } = earlier;
+  const kept = signals.map(({ at, run, outcome }) => runOutcome(KINDS[outcome], run, at));
+  const key = name.replace(/ (ok|fail)$/, (_, outcome: "ok" | "fail") => ` ${KINDS[outcome]}`);
+  const streak = { ...base, isFiring: isDown, bads: fails, goods: oks, key };
+  return withMissed(
+    { ...rest, outcomes: { base: streak, kept } } as unknown as Monitor,
+    missedAt ?? null,
+  );
+}
+
+/** Kinds of outcomes by their names in earlier exports. */
+const KINDS = { ok: "good", fail: "bad", overrun: "overrun" } as const;
+
+/** An outcome that an earlier export may name good or bad by a flag. */
+type EarlierOutcome = Partial<Outcome> & { readonly isBad?: boolean };
+
+/** Members of groups and monitors in earlier exports. */
+interface EarlierOutcomes {
+  readonly outcomes?: {
+    readonly base: { readonly last: EarlierOutcome | null };
+    readonly kept: readonly EarlierOutcome[];
+  };
+  readonly base: {
+    readonly name: string;
+    readonly isDown: boolean;
+    readonly fails: number;
+    readonly oks: number;
+  };
+  readonly signals?: readonly {
+    readonly at: number;
+    readonly run: RunId;
+    readonly outcome: keyof typeof KINDS;
+  }[];
+  readonly missedAt?: number | null;
+}
+
+function currentOutcome({ isBad, ...outcome }: EarlierOutcome): EarlierOutcome {
+  return isBad === undefined ? outcome : { ...outcome, kind: isBad ? "bad" : "good" };
 }

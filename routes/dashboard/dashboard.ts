@@ -10,7 +10,7 @@ import { requireHost, requireSameOrigin } from "../http/target.ts";
 import { limitRate, metered } from "../http/rate.ts";
 import type { HandlerDeps } from "../http/admission.ts";
 import { clientOf, sessionAuth, tokenOf } from "../http/credential.ts";
-import { readQuota } from "../api/teams/usage.ts";
+import { readQuota } from "../api/teams/teams.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
 import {

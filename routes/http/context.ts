@@ -1,10 +1,8 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
-import type { AgentStore } from "../../domain/agents/agents.ts";
-import type { IncidentStore, OpenIncidents } from "../../domain/alerts/store.ts";
+import type { OpenIncidents } from "../../domain/alerts/store.ts";
 import type { BudgetSettings, PauseSettings } from "../../domain/budgets/budget.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
-import type { ChannelStore, ChannelTester, DeliveryStore } from "../../domain/channels/store.ts";
 import type { JudgeAccount } from "../../domain/judges/account.ts";
 import type { ConfigStore } from "../../domain/config/objects.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
@@ -18,12 +16,8 @@ import type { ParseContext } from "../../domain/ingest/form.ts";
 import type { BodyShape } from "../../domain/ingest/large_body.ts";
 import type { parsePingMonitor } from "../../domain/ingest/ping.ts";
 import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
-import type { RepriceStore } from "../../domain/repricing/job.ts";
-import type { DeletionStore } from "../../domain/retention/retention.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
-import type { SpendStore } from "../../domain/spend/rollup.ts";
 import type { Principal, Requirement } from "../../domain/teams/credentials.ts";
-import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { MadeBy } from "../../domain/teams/team.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import type { QuotaUse } from "../../domain/teams/quota.ts";
@@ -49,6 +43,15 @@ import type { ScoreStore } from "../../kv/runs/scores.ts";
 import type { SessionStore } from "../../kv/teams/sessions.ts";
 import type { TeamStore } from "../../kv/teams/teams.ts";
 import type { UsageStore } from "../../kv/teams/usage.ts";
+import type { IncidentStore } from "../../kv/alerts/incidents.ts";
+import type { DeliveryStore } from "../../kv/channels/deliveries.ts";
+import type { ChannelTester } from "../../kv/channels/tester.ts";
+import type { AgentStore } from "../../kv/agents/agents.ts";
+import type { CredentialStore } from "../../kv/teams/credentials.ts";
+import type { RepriceStore } from "../../kv/repricing/reprice_work.ts";
+import type { SpendStore } from "../../kv/spend/rollups.ts";
+import type { ChannelStore } from "../../kv/channels/store.ts";
+import type { DeletionStore } from "../../kv/retention/deletion_work.ts";
 
 /** Returns the address that a request came from, a proxy's behind one; null where it is unknown. */
 export function addressOf(c: RequestContext): string | null {

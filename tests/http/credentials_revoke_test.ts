@@ -1,8 +1,7 @@
 /** Propagation of a revocation, here and in other instances (decision 4). */
 import { assert, assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { createCredentialStore } from "../../kv/teams/credentials.ts";
-import type { CredentialStore } from "../../domain/teams/key_list.ts";
+import { createCredentialStore, type CredentialStore } from "../../kv/teams/credentials.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 

@@ -1,10 +1,12 @@
 /** Deliveries over the API: list, read, send again, and the test of a channel. */
 import { assertEquals } from "@std/assert";
 import { type DeliveryTry, newDelivery } from "../../domain/channels/delivery.ts";
-import type { ChannelTester, DeliveriesQuery, DeliveryStore } from "../../domain/channels/store.ts";
+import type { DeliveriesQuery } from "../../domain/channels/store.ts";
 import { idOfNumber, incidentFacts } from "../support/builders/incidents.ts";
 import { at } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
+import type { DeliveryStore } from "../../kv/channels/deliveries.ts";
+import type { ChannelTester } from "../../kv/channels/tester.ts";
 
 const ONE = idOfNumber("whd", 1);
 

@@ -4,14 +4,7 @@
  * @module
  */
 import { formatInstant, formatInstantOrNull } from "../../core/time.ts";
-import type {
-  IncidentFacts,
-  IncidentGroup,
-  IncidentState,
-  Message,
-  ResolvedBy,
-  Severity,
-} from "../message.ts";
+import type { IncidentFacts, Message } from "../message.ts";
 import {
   errorOf,
   type FormContext,
@@ -43,62 +36,20 @@ export function webhookBody(message: Message, context: FormContext): string {
   });
 }
 
-/** An incident, as sent and returned; instants are RFC 3339 texts. */
-export interface IncidentJson {
-  /** Identifier. */
-  readonly id: string;
-  /** Slug of the rule. */
-  readonly rule: string;
-  /** Kind of the rule. */
-  readonly kind: string;
-  /** Severity of the rule. */
-  readonly severity: Severity;
-  /** State. */
-  readonly state: IncidentState;
-  /** Agent, customer, feature or model; empty without a group. */
-  readonly group: IncidentGroup;
-  /** Time of the outcome that opened it. */
-  readonly opened_at: string;
-  /** Time of the outcome that resolved it; null while it is open. */
-  readonly resolved_at: string | null;
-  /** The cause that resolved it; null while it is open. */
-  readonly resolved_by: ResolvedBy | null;
-  /** Seconds from the opening to the end; null while it is open. */
-  readonly duration_seconds: number | null;
-  /** Number of bad outcomes. */
-  readonly count: number;
-  /** Measured value of the last one; null for none. */
-  readonly value: number | null;
-  /** Value that it is compared with; null for none. */
-  readonly threshold: number | null;
-  /** One sentence for people. */
-  readonly message: string;
-  /** Newest runs, newest first. */
-  readonly run_ids: readonly string[];
-  /** True if a silence mutes it. */
-  readonly silenced: boolean;
-  /** The acknowledgement; null for none. */
-  readonly acknowledged: AcknowledgementJson | null;
-  /** Its page; null without the service's public address (decision 55). */
-  readonly url: string | null;
-}
-
-/** An acknowledgement. */
-export interface AcknowledgementJson {
-  /** Identifier of the credential. */
-  readonly by: string;
-  /** Time. */
-  readonly at: string;
-  /** Words of the user; null for none. */
-  readonly note: string | null;
-}
+/**
+ * An incident, as sent and returned; instants are RFC 3339 texts.
+ *
+ * @internal
+ */
+export type IncidentJson = ReturnType<typeof incidentJson>;
 
 /**
  * Returns the JSON of an incident.
  *
  * @param publicUrl origin of links; null for no links
+ * @internal
  */
-export function incidentJson(facts: IncidentFacts, publicUrl: string | null): IncidentJson {
+export function incidentJson(facts: IncidentFacts, publicUrl: string | null) {
   const { openedAt, resolvedAt, acknowledged } = facts;
   return {
     id: facts.id,

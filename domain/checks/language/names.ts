@@ -1,53 +1,12 @@
 /**
- * The names that an expression can use, and their types.
+ * Types of values in the words of the documents.
  *
  * @module
  */
-import type { FactName } from "../program.ts";
+import { FIELD_TYPES } from "../program.ts";
 
-/** Types of facts, as CEL writes them. Every number is a double, as in JSON. */
-export const FACT_TYPES: Readonly<Record<FactName, string>> = {
-  status: "string",
-  kind: "string",
-  agent: "string",
-  customer_id: "string",
-  feature: "string",
-  duration_ms: "double",
-  goal: "string",
-  cost_usd: "double",
-  cost_with_children_usd: "double",
-  usage: "Usage",
-  unpriced: "list<string>",
-  metadata: "map<string, dyn>",
-  scores: "map<string, dyn>",
-  output: "dyn",
-  tools: "list<Tool>",
-  calls: "list<Call>",
-  longest_repeat: "Repeat",
-};
-
-/** Types of the fields of facts that are objects. */
-export const FIELD_TYPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  Usage: {
-    events: "double",
-    llm_calls: "double",
-    tool_calls: "double",
-    errors: "double",
-    input_tokens: "double",
-    output_tokens: "double",
-    cached_input_tokens: "double",
-  },
-  Tool: { name: "string", error: "string", latency_ms: "double", input: "dyn" },
-  Call: {
-    provider: "string",
-    model: "string",
-    error: "string",
-    latency_ms: "double",
-    input_tokens: "double",
-    output_tokens: "double",
-  },
-  Repeat: { times: "double", name: "string" },
-};
+/** Types of the fields of objects, by the name of their type. */
+export const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = FIELD_TYPES;
 
 /** Returns a type in the words of the documents. */
 export function typeInWords(type: string): string {

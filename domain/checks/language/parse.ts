@@ -11,7 +11,8 @@ import { nearestName } from "../../core/query.ts";
 import { printable } from "../../core/text.ts";
 import { EXPRESSION_CHARS_MAX } from "../check.ts";
 import { Misuse } from "./misuse.ts";
-import { FACT_TYPES, FIELD_TYPES, typeInWords } from "./names.ts";
+import { FIELDS, typeInWords } from "./names.ts";
+import { FACT_TYPES } from "../program.ts";
 import { reservedWord, wrongSyntax } from "./syntax.ts";
 import { FUNCTIONS } from "./operations.ts";
 import { LOOPS } from "./term.ts";
@@ -39,7 +40,7 @@ function createEnvironment(): Environment {
     homogeneousAggregateLiterals: false,
     limits: { maxAstNodes: nodesMax, maxDepth: depthMax },
   });
-  for (const [name, fields] of Object.entries(FIELD_TYPES)) created.registerType(name, { fields });
+  for (const [name, fields] of Object.entries(FIELDS)) created.registerType(name, { fields });
   for (const [name, type] of Object.entries(FACT_TYPES)) created.registerVariable(name, type);
   const unused = () => {
     throw new TypeError("The library checks types only");
@@ -153,7 +154,7 @@ function keyOf(key: unknown): string {
 
 /** Returns the refusal of a field that a type lacks. */
 export function unknownField(type: string, field: string, at: number): Misuse {
-  const known = Object.keys(FIELD_TYPES[type] ?? {});
+  const known = Object.keys(FIELDS[type] ?? {});
   return new Misuse(`Unknown field "${printable(field)}"`, at, hint(field, known));
 }
 

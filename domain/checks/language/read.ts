@@ -4,9 +4,9 @@
  * @module
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import type { FactName } from "../program.ts";
+import { FACT_TYPES, type FactName } from "../program.ts";
 import { Misuse } from "./misuse.ts";
-import { FACT_TYPES, FIELD_TYPES } from "./names.ts";
+import { FIELDS } from "./names.ts";
 import { type SourceNode, unknownField, unknownFunction } from "./parse.ts";
 import { patternOf } from "./pattern.ts";
 import { FUNCTIONS, type OperationName, OPERATIONS } from "./operations.ts";
@@ -132,7 +132,7 @@ function typeIn(node: Node): string {
   if (SCALARS.includes(type)) {
     throw new Misuse(`"${owner.input.slice(owner.start, owner.end)}" has no fields`, node.start);
   }
-  const fields = FIELD_TYPES[type];
+  const fields = FIELDS[type];
   if (fields === undefined) return "dyn";
   if (!Object.hasOwn(fields, key)) throw unknownField(type, key, node.pos);
   return fields[key] ?? "dyn";

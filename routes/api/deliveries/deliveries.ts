@@ -14,10 +14,10 @@ import {
   type DeliveriesQuery,
   DELIVERY_DAYS,
 } from "../../../domain/channels/store.ts";
-import { CONFIG_SLUG } from "../../../domain/config/objects.ts";
+import { isConfigSlug } from "../../../domain/config/body.ts";
 import { existing, notFound, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";
-import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
+import { readQuery } from "../../../domain/core/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { madeBy, type RequestContext } from "../../http/context.ts";
@@ -49,14 +49,8 @@ export function parseDeliveriesQuery(text: string): Parsed<DeliveriesQuery> {
       (cursor) => parseTimeCursor(cursor, "whd"),
       DELIVERIES_PER_PAGE,
     );
-    const channel = query.text("channel") ?? null;
-    if (channel !== null && !CONFIG_SLUG.test(channel)) {
-      return refuseParameter("channel", '"channel" must be the slug of a channel');
-    }
-    const incident = query.text("incident") ?? null;
-    if (incident !== null && !isIncidentId(incident)) {
-      return refuseParameter("incident", '"incident" must be the id of an incident');
-    }
+    const channel = query.valid("channel", isConfigSlug, "the slug of a channel");
+    const incident = query.valid("incident", isIncidentId, "the id of an incident");
     const state = query.choice("state", DELIVERY_STATES) ?? null;
     return { ...page, channel, state, incident, fromMs: query.instant("from") ?? 0 };
   });

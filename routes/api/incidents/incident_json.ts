@@ -2,11 +2,7 @@
 import { z } from "zod";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { Incident, TimelineEntry } from "../../../domain/alerts/incident.ts";
-import {
-  type AcknowledgementJson,
-  type IncidentJson,
-  incidentJson,
-} from "../../../domain/channels/forms/webhook.ts";
+import { type IncidentJson, incidentJson } from "../../../domain/channels/forms/webhook.ts";
 import {
   INCIDENT_STATES,
   type IncidentGroup,
@@ -34,11 +30,14 @@ const group = shape.objectValue<IncidentGroup>("IncidentGroup", {
   model: shape.textValue.optional("model", "As `provider/model`."),
 }, "The group of the rule that it is about: one of these, or none.");
 
-const acknowledgement = shape.objectValue<AcknowledgementJson>("Acknowledgement", {
-  by: shape.textValue("by", "Id of the credential."),
-  at: instant("at"),
-  note: shape.textValue.orNull("note"),
-});
+const acknowledgement = shape.objectValue<NonNullable<IncidentJson["acknowledged"]>>(
+  "Acknowledgement",
+  {
+    by: shape.textValue("by", "Id of the credential."),
+    at: instant("at"),
+    note: shape.textValue.orNull("note"),
+  },
+);
 
 const INCIDENT: shape.WireFields<IncidentJson> = {
   id: shape.idValue("inc")("id"),

@@ -1,7 +1,7 @@
 /** `/v1/rate-card`: prices of model calls, and the own rows that override the default ones. */
 import { notFound, type Parsed } from "../../../domain/core/errors.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
-import { readQuery, refuseParameter, refuseQuery } from "../../../domain/core/query.ts";
+import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { missing } from "../../../domain/core/validate.ts";
 import { DEFAULT_RATES, findProvider } from "../../../domain/pricing/default_rates.ts";
@@ -81,14 +81,15 @@ export interface MatchQuery {
 /** Parses the query of a match. */
 export function parseMatchQuery(text: string, nowMs: number): Parsed<MatchQuery> {
   return readQuery(text, (query) => {
-    const provider = query.text("provider") ?? null;
-    const model = query.text("model") ?? refuseQuery(missing("model", "model", "a model"));
-    for (const [field, value] of [["provider", provider ?? ""], ["model", model]] as const) {
-      if (isText(value, LABEL_CHARS_MAX)) continue;
-      const message =
-        `"${field}" must be well-formed text of at most ${LABEL_CHARS_MAX} characters`;
-      refuseParameter(field, message);
-    }
+    const nameIn = (field: string) =>
+      query.valid(
+        field,
+        (text) => isText(text, LABEL_CHARS_MAX),
+        `well-formed text of at most ${LABEL_CHARS_MAX} characters`,
+      );
+    const isGiven = query.text("model") !== undefined;
+    if (!isGiven) return refuseQuery(missing("model", "model", "a model"));
+    const [provider, model] = [nameIn("provider"), nameIn("model") ?? ""];
     return { provider, model, at: query.instant("at") ?? nowMs };
   });
 }

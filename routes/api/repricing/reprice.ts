@@ -9,7 +9,6 @@ import {
   repriceBody,
   type RepriceJob,
   type RepriceRequest,
-  type RepriceStore,
 } from "../../../domain/repricing/job.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
 import { z } from "zod";
@@ -17,6 +16,7 @@ import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { endpoints, ok, written } from "../../openapi/describe.ts";
 import { jobId } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
+import type { RepriceStore } from "../../../kv/repricing/reprice_work.ts";
 
 /** Milliseconds to wait for a job: most finish in time, so that clients need no second call. */
 const WAIT_MS = 2_000;

@@ -12,7 +12,6 @@ import {
 } from "../../../runtime/metrics.ts";
 import { MONITORS_PER_PAGE } from "../../../domain/monitors/store.ts";
 import type { MonitorStore } from "../../../kv/monitors/store.ts";
-import type { IncidentStore } from "../../../domain/alerts/store.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { Overloaded } from "../../../domain/core/errors.ts";
 import { VERSION } from "../../../domain/core/version.ts";
@@ -25,6 +24,7 @@ import { z } from "zod";
 import { endpoints, ok, tagged, textBody } from "../../openapi/describe.ts";
 import { ifNoneMatch } from "../../openapi/fields.ts";
 import { anyObject, objectValue, wire } from "../../openapi/wire.ts";
+import type { IncidentStore } from "../../../kv/alerts/incidents.ts";
 
 const health = objectValue("Health", {
   status: wire(z.literal("ok"))(() => "ok"),

@@ -2,24 +2,166 @@
 import type { AppDeps } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { orRefuse, type Parsed } from "../../../domain/core/errors.ts";
-import { type ReadRows, spendOf } from "../../../domain/spend/spend.ts";
 import {
+  costPerSuccess,
+  type ReadRows,
+  type Spend,
+  type SpendGroup,
+  spendOf,
+} from "../../../domain/spend/spend.ts";
+import {
+  GROUPINGS,
   parseSpendQuery,
   parseUnpricedQuery,
   SPEND_DAYS_DEFAULT,
   SPEND_DAYS_MAX,
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
-import { type Unpriced, unpricedOf } from "../../../domain/spend/unpriced.ts";
+import {
+  type EstimatedModel,
+  type Unpriced,
+  UNPRICED_MODELS_MAX,
+  UNPRICED_REASONS,
+  unpricedOf,
+} from "../../../domain/spend/unpriced.ts";
 import { answer } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
-import { grouping, spendAnswer, unpricedAnswer } from "./spend_json.ts";
-import { getUsage, usageAnswer } from "../teams/usage.ts";
+import { getUsage, usageAnswer } from "../teams/teams.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { dayOrInstant, ifNoneMatch, month, runStatus, slug } from "../../openapi/fields.ts";
+import type { Measures } from "../../../domain/runs/contribution.ts";
+import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import * as shape from "../../openapi/wire.ts";
+import { TOKENS } from "../runs/run_json.ts";
+
+/** Attribute to group by. */
+export const grouping = shape.oneOfValue("SpendGrouping", GROUPINGS);
+
+const unpricedSums = shape.objectValue<Measures>("UnpricedSums", {
+  llm_calls: shape.countValue("unpricedCalls"),
+  input_tokens: shape.countValue("unpricedInputTokens"),
+  output_tokens: shape.countValue("unpricedOutputTokens"),
+  cached_input_tokens: shape.countValue("unpricedCachedInputTokens"),
+});
+
+/** Aggregates; counts of runs are null where they are unknown. */
+interface Sums extends Measures {
+  readonly runsKnown: boolean;
+}
+
+const SUMS: shape.WireFields<Sums> = {
+  runs: shape.countValue.orNull(
+    ({ runs, runsKnown }) => runsKnown ? runs : null,
+    "Null where unknown, as in the group `(unattributed)` by model.",
+  ),
+  successful_runs: shape.countValue.orNull(({ succeeded, runsKnown }) =>
+    runsKnown ? succeeded : null
+  ),
+  cost_usd: shape.dollarsValue("cost"),
+  cost_per_successful_run: shape.dollarsValue.orNull((sums) =>
+    sums.runsKnown ? costPerSuccess(sums) : null
+  ),
+  events: shape.countValue("events"),
+  llm_calls: shape.countValue("calls"),
+  ...TOKENS,
+  unpriced: unpricedSums((sums) => sums, "Calls and tokens without a price."),
+};
+
+/** A group, with its model if the query groups by model. */
+type Group = Sums & Pick<SpendGroup, "key" | "folded"> & { readonly model?: SpendGroup["model"] };
+
+const spendGroup = shape.objectValue<Group>("SpendGroup", {
+  key: shape.textValue.orNull(
+    "key",
+    "Value of the group; `(unattributed)` for runs without one, `(other)` for the rest.",
+  ),
+  provider: nameOf("provider"),
+  model: nameOf("model"),
+  folded: shape.countValue.optional(
+    ({ folded }) => folded ?? undefined,
+    "Number of groups combined in `(other)`; otherwise absent.",
+  ),
+  ...SUMS,
+});
+
+function nameOf(part: "provider" | "model") {
+  return shape.wire(z.string().nullable()).optional<Group>(
+    ({ model }) => model === undefined ? undefined : model?.[part] ?? null,
+    "Only when grouped by model.",
+  );
+}
+
+const filters = shape.wire<SpendQuery["filters"]>(
+  z.record(z.string(), z.string())
+    .meta({ id: "SpendFilters", description: "Filters of the query, by parameter." }),
+  (filters) => {
+    const active = FILTERS.filter(({ filter }) => filters[filter] !== undefined);
+    return rawOf(Object.fromEntries(
+      active.map(({ parameter, filter }) => [parameter, filters[filter] ?? UNATTRIBUTED]),
+    ));
+  },
+);
+
+/** Spend with its query. */
+const spendAnswer = shape.objectValue<Spend & { readonly query: SpendQuery }>("Spend", {
+  from: shape.dayValue(({ query }) => query.from),
+  to: shape.dayValue(({ query }) => query.to),
+  group_by: grouping(({ query }) => query.groupBy),
+  filters: filters(({ query }) => query.filters),
+  totals: shape.objectValue("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
+  groups: shape.listValue(spendGroup)(({ query, groups }) =>
+    groups.map(({ key, model, folded, measures, runsKnown }) => ({
+      ...measures,
+      key,
+      folded,
+      runsKnown,
+      ...query.groupBy === "model" ? { model } : {},
+    }))
+  ),
+});
+
+const source = shape.objectValue<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
+  provider: shape.textValue.orNull("provider"),
+  model: shape.textValue("model"),
+  row: shape.textValue("id"),
+}, "The priced model and its row of the rate card.");
+
+const estimate = shape.objectValue<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
+  cost_usd: shape.dollarsValue("cost"),
+  priced_as: source("row"),
+  is_estimate: shape.wire(z.literal(true))(() => true),
+});
+
+const unpricedModel = shape.objectValue<EstimatedModel>("UnpricedModel", {
+  provider: shape.textValue.orNull(({ name }) => name.provider),
+  model: shape.textValue(({ name }) => name.model),
+  reason: shape.oneOfValue("UnpricedReason", UNPRICED_REASONS)(
+    "reason",
+    "`no_price`: the rate card has no price; `no_tokens`: the calls have no token counts.",
+  ),
+  llm_calls: shape.countValue("calls"),
+  ...TOKENS,
+  first_seen: shape.dayValue("firstSeen", "First day within the range."),
+  last_seen: shape.dayValue("lastSeen", "Last day within the range."),
+  estimate: estimate.orNull("estimate", "Estimated cost at the rates of the nearest priced model."),
+});
+
+const unpricedList = shape.listValue(unpricedModel);
+
+/** The models without a price. */
+const unpricedAnswer = shape.objectValue<SpendQuery & Unpriced>("UnpricedModels", {
+  from: shape.dayValue("from"),
+  to: shape.dayValue("to"),
+  models: shape.wire(z.array(unpricedModel.schema).max(UNPRICED_MODELS_MAX), unpricedList.write)(
+    "models",
+  ),
+  models_left_out: shape.countValue("leftOut"),
+  estimate_total_usd: shape.dollarsValue("estimateTotal"),
+});
 
 /** Returns models without a price, with estimates by the team's rate card. */
 export async function unpricedModels(
@@ -65,15 +207,15 @@ const ofModels = {
     .describe("Calls to models of this provider."),
 };
 
-const TOKENS = { llm_calls: 1, input_tokens: 900, output_tokens: 80, cached_input_tokens: 0 };
+const CALL_TOKENS = { llm_calls: 1, input_tokens: 900, output_tokens: 80, cached_input_tokens: 0 };
 const NONE = { llm_calls: 0, input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 };
-const SUMS = {
+const EXAMPLE_SUMS = {
   runs: 1,
   successful_runs: 1,
   cost_usd: 0.0013,
   cost_per_successful_run: 0.0013,
   events: 1,
-  ...TOKENS,
+  ...CALL_TOKENS,
   unpriced: NONE,
 };
 
@@ -109,8 +251,8 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
         to: "2026-11-30",
         group_by: "agent",
         filters: { customer_id: "acme" },
-        totals: SUMS,
-        groups: [{ key: "researcher", ...SUMS }],
+        totals: EXAMPLE_SUMS,
+        groups: [{ key: "researcher", ...EXAMPLE_SUMS }],
       },
       needs: ["openRun", "appendEvents", "finishRun"],
     },

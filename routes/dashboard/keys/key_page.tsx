@@ -3,11 +3,7 @@ import type { Child } from "hono/jsx";
 import { isLive } from "../../../domain/teams/credentials.ts";
 import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
-import {
-  type CredentialStore,
-  type ListedCredential,
-  parseRotation,
-} from "../../../domain/teams/key_list.ts";
+import { type ListedCredential, parseRotation } from "../../../domain/teams/key_list.ts";
 import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_KEY } from "../../api/keys/keys.ts";
@@ -18,6 +14,7 @@ import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fie
 import { confirmedIn, ConfirmForm } from "../components/table.tsx";
 import { keyActions, keyGrant, keyState, kindLabel, lastUse, SCOPE_LABELS } from "./labels.tsx";
 import { originOf } from "../components/format.ts";
+import type { CredentialStore } from "../../../kv/teams/credentials.ts";
 
 /** Shows the page of one credential, with the form that the address asks for. */
 export const showKey: Handler = async (c, { credentials, environment }) => {

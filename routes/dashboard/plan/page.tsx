@@ -5,7 +5,7 @@ import { monthOf } from "../../../domain/core/time.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
-import { readUsage, type UsageView } from "../../api/teams/usage.ts";
+import { readUsage, type UsageView } from "../../api/teams/teams.ts";
 import { type DashboardPage, showPage } from "../layout/page.tsx";
 import { keyPath, PLAN_PATH } from "../layout/paths.ts";
 import { Ago, Section } from "../components/elements.tsx";

@@ -2,7 +2,6 @@
 import { assertEquals } from "@std/assert";
 import type { OpenedChannelSettings } from "../../../domain/channels/channel.ts";
 import type { Sender } from "../../../domain/channels/sender.ts";
-import type { ChannelStore } from "../../../domain/channels/store.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { createChannelWork } from "../../../kv/channels/channel_work.ts";
 import { createReportWork } from "../../../kv/channels/health.ts";
@@ -15,6 +14,7 @@ import type { Alerts } from "./alerts.ts";
 import type { Play } from "./running.ts";
 import type { SidePlay } from "./side_play.ts";
 import type { World } from "./world.ts";
+import type { ChannelStore } from "../../../kv/channels/store.ts";
 
 /** Milliseconds in which the clock sees what is due now. */
 const LOOK_MS = 3_000;

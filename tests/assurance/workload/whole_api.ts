@@ -3,7 +3,6 @@
  * hostile requests, pages, and messages to channels of every type.
  */
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
-import type { ChannelStore } from "../../../domain/channels/store.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { ChannelSecrets, createSealer, givenKey, openSettings } from "../../../kv/channels/seal.ts";
@@ -23,6 +22,7 @@ import type { Shot } from "../fuzz/shot.ts";
 import { deliver } from "../sim/alert_running.ts";
 import { World, type WorldOptions } from "../sim/world.ts";
 import type { Determined } from "./determined.ts";
+import type { ChannelStore } from "../../../kv/channels/store.ts";
 
 const SEAL_KEY = givenKey(new Uint8Array(32).fill(7));
 

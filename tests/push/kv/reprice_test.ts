@@ -6,12 +6,16 @@ import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { NO_CALLS } from "../../../domain/repricing/reprice.ts";
-import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
+import type { RepriceJob } from "../../../domain/repricing/job.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createRepriceWork, type RepriceDeps } from "../../../kv/repricing/reprice_work.ts";
+import {
+  createRepriceWork,
+  type RepriceDeps,
+  type RepriceStore,
+} from "../../../kv/repricing/reprice_work.ts";
 import { ONE_STEP, workOnce } from "../../support/harness/jobs.ts";
 import { type Store } from "../../../kv/store.ts";
 import { eventId } from "../../support/builders/requests.ts";

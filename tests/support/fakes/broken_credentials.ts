@@ -1,5 +1,5 @@
 /** A credential store in which every operation fails. */
-import type { CredentialStore } from "../../../domain/teams/key_list.ts";
+import type { CredentialStore } from "../../../kv/teams/credentials.ts";
 
 /** Every method does the same: throws, or returns a promise that rejects. */
 export function brokenCredentials(fail: () => never | Promise<never>): CredentialStore {

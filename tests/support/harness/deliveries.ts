@@ -4,13 +4,13 @@ import { type Delivery, newDelivery } from "../../../domain/channels/delivery.ts
 import type { StoredHealth } from "../../../domain/channels/health.ts";
 import type { IncidentFacts, MessageEvent } from "../../../domain/channels/message.ts";
 import type { Envelope, Sender, SendResult } from "../../../domain/channels/sender.ts";
-import type { Channel, ChannelTester } from "../../../domain/channels/store.ts";
+import type { Channel } from "../../../domain/channels/store.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
-import { createChannelTester } from "../../../kv/channels/tester.ts";
+import { type ChannelTester, createChannelTester } from "../../../kv/channels/tester.ts";
 import { type ChannelWorkDeps, createChannelWork } from "../../../kv/channels/channel_work.ts";
 import { createReportWork } from "../../../kv/channels/health.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";

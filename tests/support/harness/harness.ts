@@ -5,7 +5,6 @@
 import { monthOf } from "../../../domain/core/time.ts";
 import type { RefusalStore } from "../../../kv/refusals/refusal_store.ts";
 import type { Grant } from "../../../domain/teams/credentials.ts";
-import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import type { RequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -16,7 +15,7 @@ import type { Worker } from "../../../jobs/worker.ts";
 import { type RunningServer, serve } from "../../../app/server.ts";
 import { isShared, parseLocation } from "../../../kv/location.ts";
 import type { OpenStore } from "../../../kv/open.ts";
-import { createCredentialStore } from "../../../kv/teams/credentials.ts";
+import { createCredentialStore, type CredentialStore } from "../../../kv/teams/credentials.ts";
 import { type HarnessOptions, Instance, KEY } from "./instance.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { Route } from "./route.ts";

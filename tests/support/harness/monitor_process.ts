@@ -1,9 +1,8 @@
 /** A process that stores monitors and looks at them. */
 import type { Absence, Work, WorkHandler, WorkTime } from "../../../domain/work/work.ts";
-import type { AgentStore } from "../../../domain/agents/agents.ts";
 import type { Flip, MonitorSettings } from "../../../domain/monitors/monitor.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { type AgentStore, createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { TIMERS } from "../../../runtime/deadlines.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";

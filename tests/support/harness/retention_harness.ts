@@ -5,7 +5,6 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import {
-  type DeletionStore,
   EMPTY_SWEEP,
   RETENTION_CLASSES,
   type SweepCounts,
@@ -15,7 +14,7 @@ import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
 import type { WorkHandler } from "../../../domain/work/work.ts";
 import { NightlySweep } from "./nightly_sweep.ts";
-import { createDeletionWork } from "../../../kv/retention/deletion_work.ts";
+import { createDeletionWork, type DeletionStore } from "../../../kv/retention/deletion_work.ts";
 import { createRepriceWork } from "../../../kv/repricing/reprice_work.ts";
 import { createPurgeWork } from "../../../kv/retention/removal.ts";
 import { createSweepStore, type SweepStore } from "../../../kv/retention/sweep_store.ts";

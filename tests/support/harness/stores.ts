@@ -1,10 +1,9 @@
 /** Stores over a test's handles, built without the rest of a service. */
 import { type Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
-import type { AgentStore } from "../../../domain/agents/agents.ts";
 import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { type AgentStore, createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
 import { createArchiveCommit } from "../../../kv/monitors/archive.ts";

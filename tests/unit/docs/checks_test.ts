@@ -9,7 +9,7 @@ import {
 } from "../../../domain/checks/program.ts";
 import { EXPRESSION_LIMITS } from "../../../domain/checks/language/parse.ts";
 import { PATTERN_SIZE_MAX } from "../../../domain/checks/language/pattern.ts";
-import { FACT_TYPES, FIELD_TYPES } from "../../../domain/checks/language/names.ts";
+import { FACT_TYPES, FIELD_TYPES } from "../../../domain/checks/program.ts";
 import { FAILURES_MAX, TRIAL } from "../../../domain/checks/store.ts";
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import { GOT_CHARS_MAX } from "../../../domain/runs/check_result.ts";

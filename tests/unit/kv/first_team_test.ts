@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { CredentialStore } from "../../../domain/teams/key_list.ts";
-import { createCredentialStore } from "../../../kv/teams/credentials.ts";
+import { createCredentialStore, type CredentialStore } from "../../../kv/teams/credentials.ts";
 import { type OpenStore, openUnlocked } from "../../../kv/open.ts";
 import type { Write } from "../../../kv/writer/group.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";

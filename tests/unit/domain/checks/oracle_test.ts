@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Environment } from "@marcbachmann/cel-js";
 import fc from "fast-check";
 import { compile } from "../../../../domain/checks/compile.ts";
-import { FACT_TYPES, FIELD_TYPES } from "../../../../domain/checks/language/names.ts";
+import { FACT_TYPES, FIELD_TYPES } from "../../../../domain/checks/program.ts";
 import { FACTS } from "../../../support/builders/check_facts.ts";
 import { PATTERNS } from "../../../support/builders/patterns.ts";
 
