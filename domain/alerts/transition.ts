@@ -14,8 +14,6 @@ import type { Rule, RuleCondition } from "./rule.ts";
 export interface Update {
   /** The instance after the change. */
   readonly instance: AlertInstance;
-  /** The event; null for none. */
-  readonly change: "opened" | "repeated" | "resolved" | null;
   /** The incident with its messages; null if it did not change. */
   readonly notified: Notified | null;
 }
@@ -46,20 +44,19 @@ export function updateIncident(
   const state = stateOf(instance, context.rule);
   if (!state.isFiring) {
     const ended: AlertInstance = { ...instance, incident: null, resolvedCount: 0 };
-    if (incident === null) return { instance: ended, change: null, notified: null };
+    if (incident === null) return { instance: ended, notified: null };
     const by = context.isPaused === true ? "paused" : "condition";
     const notified = resolved(incident, by, state.changedAt, context.recipients, context);
-    return { instance: ended, change: "resolved", notified };
+    return { instance: ended, notified };
   }
   const count = state.count - instance.resolvedCount;
   if (incident !== null) {
-    const notified = repeated(instance, incident, state, count, context);
-    return { instance, change: notified && "repeated", notified };
+    return { instance, notified: repeated(instance, incident, state, count, context) };
   }
-  if (count <= 0) return { instance, change: null, notified: null };
+  if (count <= 0) return { instance, notified: null };
   const notified = opened(instance, state, count, context);
   const id = notified.incident.id;
-  return { instance: { ...instance, incident: id }, change: "opened", notified };
+  return { instance: { ...instance, incident: id }, notified };
 }
 
 function opened(

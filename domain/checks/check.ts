@@ -11,32 +11,17 @@ import type { Parsed } from "../core/errors.ts";
 import { agentSlug, oneOf, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { check } from "../core/validate.ts";
-import { CHECK_SEVERITIES, type CheckSeverity } from "../runs/check_result.ts";
-import { RUN_KINDS, type RunKind } from "../runs/flags.ts";
-import { FINISH_STATUSES, type FinishStatus } from "../runs/run.ts";
+import { CHECK_SEVERITIES } from "../runs/check_result.ts";
+import { RUN_KINDS } from "../runs/flags.ts";
+import { FINISH_STATUSES } from "../runs/run.ts";
 import type { Program } from "./program.ts";
 
-/** Settings of a check. */
-export interface CheckSettings {
-  /** Expression that is true for a good run; see `program.ts`. */
-  readonly expression: string;
-  /** Slugs of agents; `*` at the end matches any rest, and `*` alone all. */
-  readonly agents: readonly string[];
-  /** Kinds of runs. */
-  readonly kinds: readonly RunKind[];
-  /** Statuses of runs. */
-  readonly statuses: readonly FinishStatus[];
-  /** Features; empty for all. */
-  readonly features: readonly string[];
-  /** Weight of a failure. */
-  readonly severity: CheckSeverity;
-  /** Share of the runs that are judged, above 0 and up to 1. */
-  readonly sample: number;
-  /** False to judge nothing. */
-  readonly enabled: boolean;
-  /** Words about it; null for none. */
-  readonly description: string | null;
-}
+/**
+ * Settings of a check, as sent.
+ *
+ * @internal
+ */
+export type CheckSettings = Omit<z.output<typeof checkBody>, "version">;
 
 /** A check. */
 export type Check = ConfigObject<CheckSettings>;
@@ -62,6 +47,34 @@ const EXPRESSION = `an expression of 1 to ${EXPRESSION_CHARS_MAX} characters`;
 const SAMPLE = "a number above 0 and up to 1";
 
 /**
+ * Schemas of the runs that a check or a judge judges.
+ *
+ * @param none ends the sentence about the agents of an absent list
+ * @internal
+ */
+export function runFields(none: string) {
+  return {
+    agents: matchNames(agentSlug()).transform((sent) => sent.length === 0 ? ["*"] : sent).describe(
+      "Slugs of agents whose runs it judges; `*` at the end matches any rest. All when absent or " +
+        none,
+    ),
+    kinds: withDefault(someOf(RUN_KINDS, "RunKind"), RUN_KINDS)
+      .describe("Kinds of runs; all when absent."),
+    statuses: withDefault(someOf(FINISH_STATUSES, "FinishStatus"), FINISH_STATUSES)
+      .describe("Statuses of runs; all when absent."),
+    features: matchNames(text(LABEL_CHARS_MAX)).describe("Features; all when absent or empty."),
+  };
+}
+
+/**
+ * Schema of the share of runs that are judged.
+ *
+ * @internal
+ */
+export const sample = withDefault(z.number(SAMPLE).gt(0, SAMPLE).max(1, SAMPLE), 1)
+  .describe("Share of the runs that it judges; 1 when absent.");
+
+/**
  * Body of `PUT /v1/checks/{slug}`.
  *
  * @internal
@@ -70,21 +83,12 @@ export const checkBody = z.object({
   expression: text(EXPRESSION_CHARS_MAX).refine((sent) => sent !== "", EXPRESSION)
     .meta({ minLength: 1, maxLength: EXPRESSION_CHARS_MAX })
     .describe("CEL expression that is true for a good run."),
-  agents: matchNames(agentSlug()).transform((sent) => sent.length === 0 ? ["*"] : sent).describe(
-    "Slugs of agents whose runs it judges; `*` at the end matches any rest. All when absent or " +
-      "empty.",
-  ),
-  kinds: withDefault(someOf(RUN_KINDS, "RunKind"), RUN_KINDS)
-    .describe("Kinds of runs; all when absent."),
-  statuses: withDefault(someOf(FINISH_STATUSES, "FinishStatus"), FINISH_STATUSES)
-    .describe("Statuses of runs; all when absent."),
-  features: matchNames(text(LABEL_CHARS_MAX)).describe("Features; all when absent or empty."),
+  ...runFields("empty."),
   severity: withDefault(oneOf("CheckSeverity", CHECK_SEVERITIES), "fail").describe(
     "What a failure means: `info` is shown, `warn` may open an incident, `fail` (when absent) also " +
       "gives the run the trait `failed_check`.",
   ),
-  sample: withDefault(z.number(SAMPLE).gt(0, SAMPLE).max(1, SAMPLE), 1)
-    .describe("Share of the runs that it judges; 1 when absent."),
+  sample,
   enabled: flag(true).describe("`false` judges nothing; `true` when absent."),
   description: withDefault(text(DESCRIPTION_CHARS_MAX), null).describe("Words for people."),
   version: versionField,

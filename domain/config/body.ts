@@ -101,7 +101,8 @@ export function someOf<const Word extends string | number>(
  */
 export function matchNames(name: z.ZodType<string, unknown>) {
   const expected = `a list of at most ${MATCH_NAMES_MAX} names`;
-  return withDefault(distinct(z.array(name, expected).max(MATCH_NAMES_MAX, expected)), []);
+  const names = distinct(z.array(name, expected).max(MATCH_NAMES_MAX, expected));
+  return withDefault(names, [] as readonly string[]);
 }
 
 /**

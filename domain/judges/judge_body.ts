@@ -4,26 +4,16 @@
  * @module
  */
 import { z } from "zod";
-import { DESCRIPTION_CHARS_MAX } from "../checks/check.ts";
-import {
-  flag,
-  longNames,
-  matchNames,
-  someOf,
-  versionField,
-  whole,
-  withDefault,
-} from "../config/body.ts";
+import { DESCRIPTION_CHARS_MAX, runFields, sample } from "../checks/check.ts";
+import { flag, longNames, versionField, whole, withDefault } from "../config/body.ts";
 import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.ts";
 import type { JsonFields } from "../core/body.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
-import { agentSlug, name, text } from "../core/fields.ts";
+import { name, text } from "../core/fields.ts";
 import type { TeamId } from "../core/ids.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { check } from "../core/validate.ts";
 import type { RateCard } from "../pricing/rates.ts";
-import { RUN_KINDS } from "../runs/flags.ts";
-import { FINISH_STATUSES } from "../runs/run.ts";
 import { type Connection, CONNECTION_NAME } from "./connection.ts";
 import { JUDGES_MAX, type JudgeSettings } from "./judge.ts";
 import { readRubric, RUBRIC_CHARS_MAX } from "./prompt.ts";
@@ -43,7 +33,6 @@ function within({ min, max }: { readonly min: number; readonly max: number }) {
 }
 
 const RESULT = '{"type": "boolean"} or {"type": "score", "min", "max"}';
-const SAMPLE = "a number above 0 and up to 1";
 const CONNECTION = "the name of a connection of RUNLEDGER_LLM";
 
 /**
@@ -78,17 +67,8 @@ export const judgeBody = z.object({
   result: judgeScale.describe("Value that the model gives."),
   pass_at: withDefault(within(JUDGE_BOUNDS.passAt), JUDGE_BOUNDS.passAt.default)
     .describe("Least score of a run that passes, on a scale from 0 to 1; 0.5 when absent."),
-  agents: matchNames(agentSlug()).transform((sent) => sent.length === 0 ? ["*"] : sent).describe(
-    "Slugs of agents whose runs it judges; `*` at the end matches any rest. All when absent or " +
-      "empty, but those of judges.",
-  ),
-  kinds: withDefault(someOf(RUN_KINDS, "RunKind"), RUN_KINDS)
-    .describe("Kinds of runs; all when absent."),
-  statuses: withDefault(someOf(FINISH_STATUSES, "FinishStatus"), FINISH_STATUSES)
-    .describe("Statuses of runs; all when absent."),
-  features: matchNames(text(LABEL_CHARS_MAX)).describe("Features; all when absent or empty."),
-  sample: withDefault(z.number(SAMPLE).gt(0, SAMPLE).max(1, SAMPLE), 1)
-    .describe("Share of the runs that it judges; 1 when absent."),
+  ...runFields("empty, but those of judges."),
+  sample,
   daily_usd: withDefault(within(JUDGE_BOUNDS.dailyUsd), JUDGE_BOUNDS.dailyUsd.default)
     .describe("Maximum US dollars of a UTC day, never passed; 1 when absent."),
   max_output_tokens: withDefault(
