@@ -4,7 +4,6 @@
  * @module
  */
 import type { Problem } from "./errors.ts";
-import type { TeamId } from "./ids.ts";
 import { printable } from "./text.ts";
 
 /** `waiting` until every call stored before it is in the summaries, then `running`, then `done`. */
@@ -30,14 +29,6 @@ export interface TeamJob {
 export type JobOutcome<Job extends TeamJob> =
   | { readonly kind: "stored" | "replayed"; readonly job: Job }
   | { readonly kind: "refused"; readonly problem: Problem };
-
-/** Jobs of one kind. Methods reject with `StorageUnavailable` when the store fails. */
-export interface JobStore<Job extends TeamJob> {
-  /** Reads a job; null if the team has none with this id. */
-  get(team: { readonly id: TeamId }, id: string): Promise<Job | null>;
-  /** Waits until the job is done, at most `ms` milliseconds, and returns its current state. */
-  waitUntilDone(team: { readonly id: TeamId }, job: Job, ms: number): Promise<Job>;
-}
 
 /** Names of the jobs of each kind. */
 export const JOB_NAMES = { reprice: "repricings", deletion: "customer deletions" } as const;

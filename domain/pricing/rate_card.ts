@@ -15,8 +15,6 @@ import {
 import type { MatchStep, RateCard, RateMatch, RateRow } from "./rates.ts";
 import type { Team } from "../teams/team.ts";
 import type { Problem } from "../core/errors.ts";
-import type { PricedModels } from "./nearest_model.ts";
-import type { RateSpec } from "./rate_body.ts";
 import { DEFAULT_RATES, findProvider, ownProvider } from "./default_rates.ts";
 
 /**
@@ -153,24 +151,6 @@ export interface OwnRate {
 export type PutRateOutcome =
   | { readonly kind: "stored" | "replayed"; readonly rate: OwnRate }
   | { readonly kind: "refused"; readonly problem: Problem };
-
-/** Store of all teams' rate cards. A change takes effect immediately here, within 10 s in other processes. */
-export interface RateCardStore extends RateCards {
-  /** Returns the team's card as it is stored now, with the changes of other processes. */
-  current(team: Pick<Team, "id">): Promise<RateCard>;
-  /** Returns the priced models of the team's card, own and default. */
-  models(team: Pick<Team, "id">): Promise<PricedModels>;
-  /** Returns the team's own rows as stored, by model, provider and date. */
-  rows(team: Team): Promise<readonly OwnRate[]>;
-  /**
-   * Stores a row and replaces the one for the same provider, model and date, if any. Idempotent.
-   *
-   * @param by identifier of the calling credential
-   */
-  put(team: Team, spec: RateSpec, by: string): Promise<PutRateOutcome>;
-  /** Deletes an own row; null if the team has none with this id. */
-  delete(team: Team, id: string, by: string): Promise<OwnRate | null>;
-}
 
 /** One name to look up, and the providers to search. */
 export interface Lookup {

@@ -15,7 +15,6 @@ import type { AlertLook, AlertSignal, AlertWork } from "../../domain/alerts/sign
 import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
-import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";
@@ -27,6 +26,7 @@ import { StuckFinder } from "./find_stuck.ts";
 import { findPriced, findQuota, findService } from "./find_troubles.ts";
 import { type Finding, isOfKind, type NextLook, NOTHING } from "./finding.ts";
 import { decodeInstance } from "./rows.ts";
+import type { RateCardStore } from "../rate_cards/rate_cards.ts";
 
 /** Dependencies of the looks at rules. */
 export interface RuleLookDeps extends SpendDeps {

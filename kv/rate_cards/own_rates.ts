@@ -85,7 +85,6 @@ export function createRateWriter(store: Store, { now }: Pick<Environment, "now">
   }
 
   return {
-    /** See {@link RateCardStore.put}. */
     put: (team: TeamId, spec: RateSpec, by: string) =>
       change<PutRateOutcome>(team, async () => {
         const key = keys.rate(team, nameOf(spec));
@@ -115,7 +114,6 @@ export function createRateWriter(store: Store, { now }: Pick<Environment, "now">
         return committed === null ? LOST : { kind: "stored", rate };
       }),
 
-    /** See {@link RateCardStore.delete}. */
     delete: (team: TeamId, id: string, by: string) =>
       change<OwnRate | null>(team, async () => {
         const { rates, version } = await readRates(store, team);

@@ -9,11 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import {
-  createRateCard,
-  NAMES_BYTES_MAX,
-  type RateCardStore,
-} from "../../domain/pricing/rate_card.ts";
+import { createRateCard, NAMES_BYTES_MAX, type OwnRate } from "../../domain/pricing/rate_card.ts";
+import type { RateSpec } from "../../domain/pricing/rate_body.ts";
 import { NAME_CHARS_MAX } from "../../domain/pricing/model_names.ts";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { PricedModels } from "../../domain/pricing/nearest_model.ts";
@@ -52,10 +49,11 @@ const REST_FROM_MS = 5;
 /** Maximum teams with a recorded pause; beyond it, all pauses end. */
 const RESTS_MAX = 10_000;
 
-export function createRateCardStore(
-  store: Store,
-  environment: Pick<Environment, "now">,
-): RateCardStore {
+/** Store of all teams' rate cards. */
+export type RateCardStore = ReturnType<typeof createRateCardStore>;
+
+/** Creates the store. A change takes effect immediately here, within 10 s in other processes. */
+export function createRateCardStore(store: Store, environment: Pick<Environment, "now">) {
   const writer = createRateWriter(store, environment);
   const { memory } = store;
   const cards = createByteCache<TeamId, LoadedCard>({
@@ -133,12 +131,22 @@ export function createRateCardStore(
   }
 
   return {
-    card: (team) => cards.get(team.id)?.card ?? loaded(team).then(({ card }) => card),
-    current: async (team) => (await load(team)).card,
-    models: async (team) => (cards.get(team.id) ?? await loaded(team)).models(),
-    rows: async (team) => (await store.reads.run(team.id, () => readRates(store, team.id))).rates,
-    put: (team, spec, by) => changing(team, () => writer.put(team.id, spec, by)),
-    delete: (team, id, by) => changing(team, () => writer.delete(team.id, id, by)),
+    /** Returns the team's current card, synchronously if it is cached. */
+    card: (team: Pick<Team, "id">): RateCard | Promise<RateCard> =>
+      cards.get(team.id)?.card ?? loaded(team).then(({ card }) => card),
+    /** Returns the team's card as it is stored now, with the changes of other processes. */
+    current: async (team: Pick<Team, "id">): Promise<RateCard> => (await load(team)).card,
+    /** Returns the priced models of the team's card, own and default. */
+    models: async (team: Pick<Team, "id">) => (cards.get(team.id) ?? await loaded(team)).models(),
+    /** Returns the team's own rows as stored, by model, provider and date. */
+    rows: async ({ id }: Team): Promise<readonly OwnRate[]> =>
+      (await store.reads.run(id, () => readRates(store, id))).rates,
+    /** Stores a row and replaces the one for the same provider, model and date. Idempotent. */
+    put: (team: Team, spec: RateSpec, by: string) =>
+      changing(team, () => writer.put(team.id, spec, by)),
+    /** Deletes an own row; null if the team has none with this id. */
+    delete: (team: Team, id: string, by: string) =>
+      changing(team, () => writer.delete(team.id, id, by)),
   };
 }
 

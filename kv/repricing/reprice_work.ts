@@ -13,7 +13,6 @@ import { isSameJob, newJob, type RepriceJob } from "../../domain/repricing/job.t
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { keys, newRowName } from "../base/keys.ts";
@@ -30,6 +29,7 @@ import {
 } from "./run.ts";
 import { listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
+import type { RateCardStore } from "../rate_cards/rate_cards.ts";
 
 /** Maximum finished jobs stored for a team. */
 const DONE_JOBS_MAX = 100;

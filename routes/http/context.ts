@@ -15,7 +15,6 @@ import type { ChangeStore, LiveFeed } from "../../domain/feed/changes.ts";
 import type { ParseContext } from "../../domain/ingest/form.ts";
 import type { BodyShape } from "../../domain/ingest/large_body.ts";
 import type { parsePingMonitor } from "../../domain/ingest/ping.ts";
-import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import type { Principal, Requirement } from "../../domain/teams/credentials.ts";
 import type { MadeBy } from "../../domain/teams/team.ts";
@@ -52,6 +51,7 @@ import type { RepriceStore } from "../../kv/repricing/reprice_work.ts";
 import type { SpendStore } from "../../kv/spend/rollups.ts";
 import type { ChannelStore } from "../../kv/channels/store.ts";
 import type { DeletionStore } from "../../kv/retention/deletion_work.ts";
+import type { RateCardStore } from "../../kv/rate_cards/rate_cards.ts";
 
 /** Returns the address that a request came from, a proxy's behind one; null where it is unknown. */
 export function addressOf(c: RequestContext): string | null {

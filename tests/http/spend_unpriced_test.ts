@@ -3,11 +3,11 @@ import { assertEquals } from "@std/assert";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
-import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aContribution, LINE, storeSpend, TODAY, UNPRICED } from "../support/builders/spend.ts";
+import type { RateCardStore } from "../../kv/rate_cards/rate_cards.ts";
 
 const DEFAULT_MODELS = new PricedModels(DEFAULT_RATES.rows);
 

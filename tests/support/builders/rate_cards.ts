@@ -2,9 +2,9 @@
 import { assert } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import type { OwnRate, PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_card.ts";
+import type { OwnRate, PutRateOutcome } from "../../../domain/pricing/rate_card.ts";
 import type { RateSpec } from "../../../domain/pricing/rate_body.ts";
-import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
+import { createRateCardStore, type RateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import type { Store } from "../../../kv/store.ts";
 import { type Answer, type Harness, NOON } from "../harness/harness.ts";
 

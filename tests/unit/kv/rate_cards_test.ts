@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
-import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_card.ts";
+import type { PutRateOutcome } from "../../../domain/pricing/rate_card.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createRateWriter } from "../../../kv/rate_cards/own_rates.ts";
 import { faultKv } from "../../support/fakes/fault_kv.ts";
@@ -20,6 +20,7 @@ import {
 } from "../../support/builders/rate_cards.ts";
 import { storeOver } from "../../support/harness/stores.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import type { RateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 
 TempStore.test("rows of another provider, model or date coexist and are listed in that order", async (temp) => {
   const cards = cardsOf(temp.store);
