@@ -54,6 +54,8 @@ export function endOf(condition: RuleCondition, lastBadAt: number): AlertEnd | n
     case "missed":
     case "stuck":
     case "service":
+    // A look at the end of the budget's period ends it.
+    case "budget":
       return null;
     default:
       return condition satisfies never;

@@ -16,6 +16,14 @@ const NAME_BYTES_MAX = 256;
 
 const encoder = new TextEncoder();
 
+/** A share of a budget's limit that the spend of a group reached. */
+export interface BudgetMark {
+  /** The share, 1 for all of the limit. */
+  readonly share: number;
+  /** The budget, and the group that spent it. */
+  readonly group: IncidentGroup;
+}
+
 /** The subject of a signal; rules match it and group by it. */
 export interface SignalSubject {
   /** Agent's slug; null for none. */
@@ -26,6 +34,8 @@ export interface SignalSubject {
   readonly feature: string | null;
   /** Model, as `provider/model`; null for none. */
   readonly model: string | null;
+  /** Mark of a budget that was reached; absent for all else. */
+  readonly mark?: BudgetMark;
   /** True for a run that another run started; absent for all else. */
   readonly isChild?: true;
 }
@@ -43,9 +53,21 @@ export const OTHER: Group = { text: OTHER_GROUP, group: {} };
 
 /** Returns the group of a subject. */
 export function groupOf(groupBy: RuleSettings["groupBy"], subject: SignalSubject): Group {
+  if (subject.mark !== undefined) return groupOfMark(subject.mark);
   const name = groupBy === null ? null : subject[groupBy];
   if (groupBy === null || name === null) return { text: "", group: {} };
   return { text: `=${beginningOf(name)}`, group: { [groupBy]: name } };
+}
+
+function groupOfMark({ share, group }: BudgetMark): Group {
+  const { budget = "", ...names } = group;
+  const name = Object.values(names).join();
+  return { text: `=${share} ${budget} ${beginningOf(name)}`, group };
+}
+
+/** Returns the share in the text of a budget's mark. */
+export function shareIn(text: string): number {
+  return Number(text.slice(1, text.indexOf(" ")));
 }
 
 /** Returns the name in the text of a group; null for what has none, or if it may be a beginning. */

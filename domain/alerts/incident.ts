@@ -7,7 +7,7 @@ import { type Region, type RunId, uuid7Hex } from "../core/ids.ts";
 import type { IncidentFacts, ResolvedBy } from "../channels/message.ts";
 import type { Environment } from "../core/environment.ts";
 import { cutText, printable } from "../core/text.ts";
-import type { Group } from "./group.ts";
+import { type Group, shareIn } from "./group.ts";
 import type { Outcome } from "../outcomes/window.ts";
 import { OTHER_GROUP, type RuleSettings } from "./rule.ts";
 
@@ -159,6 +159,8 @@ export function titleOf(subject: TitleSubject): string {
     case "spend":
       return `${who ?? "The team"} spent ${usdText(value)} ${PERIODS[condition.period]}: ` +
         `the limit is $${condition.usd}`;
+    case "budget":
+      return budgetTitle(who ?? "The team", group, last);
     case "missed":
       return missedTitle(who ?? "An agent", last);
     case "stuck":
@@ -187,6 +189,8 @@ function othersTitle({ settings: { condition, groupBy }, count }: TitleSubject):
       return `runs of ${groups} cost more than $${condition.usd}`;
     case "spend":
       return `${groups} reached the limit of $${condition.usd} ${PERIODS[condition.period]}`;
+    case "budget":
+      return `further budgets or groups of them reached a mark`;
     case "missed":
       return `${groups} are down`;
     case "stuck":
@@ -201,8 +205,20 @@ function othersTitle({ settings: { condition, groupBy }, count }: TitleSubject):
   }
 }
 
-/** Words for the periods of a spend rule. */
-const PERIODS = { day: "today", week: "this week", month: "this month" } as const;
+/** Words for the periods of spend. */
+export const PERIODS = { day: "today", week: "this week", month: "this month" } as const;
+
+/** @param last its detail has the limit and the period */
+function budgetTitle(
+  who: string,
+  { text, group: { budget } }: Group,
+  last: Outcome | null,
+): string {
+  const share = shareIn(text);
+  const part = share === 1 ? "up" : `${Math.round(share * 1e4) / 1e2} % of`;
+  const spent = `${usdText(last?.value ?? null)} of ${last?.detail ?? "its limit"}`;
+  return `${who} has used ${part} the budget ${budget}: ${spent}`;
+}
 
 /** Returns the title of a trouble of the service; the last outcome names the channels. */
 function serviceTitle(last: Outcome | null): string {

@@ -13,6 +13,7 @@ export const RULE_KINDS = [
   "check_failed",
   "run_cost",
   "spend",
+  "budget",
   "missed",
   "stuck",
   "unpriced",
@@ -76,6 +77,12 @@ export type RuleCondition =
     readonly usd: string;
     readonly period: typeof SPEND_PERIODS[number];
   }
+  /** The spend of a budget's period reached one of its marks: a share of the limit, or all of it. */
+  | {
+    readonly kind: "budget";
+    /** Slugs; empty for all. */
+    readonly budgets: readonly string[];
+  }
   /** A monitor went down for one of these reasons. */
   | { readonly kind: "missed"; readonly reasons: readonly (typeof MISSED_REASONS[number])[] }
   /** A run is open for longer. */
@@ -93,6 +100,9 @@ export function isOfRuns(condition: RuleCondition): condition is RuleCondition &
   return kind === "run_failed" || kind === "check_failed" || kind === "run_cost" ||
     kind === "stuck";
 }
+
+/** Maximum budgets of a team. */
+export const BUDGETS_MAX = 50;
 
 /** Groups of incidents. */
 export const GROUPS = ["agent", "customer", "feature", "model"] as const;

@@ -59,6 +59,7 @@ export const FITTING: Readonly<
   check_failed: OF_RUN,
   run_cost: OF_RUN,
   spend: { groups: GROUPS, match: OF_RUN.match },
+  budget: ALONE,
   missed: { groups: ["agent"], match: ["agents"] },
   stuck: OF_RUN,
   unpriced: { groups: ["model"], match: [] },
@@ -97,7 +98,8 @@ export const ruleBody = z.object({
   ),
   group_by: withDefault(oneOf("RuleGroup", GROUPS), null).describe(
     "One incident for each of these; one of the rule when absent. Runs: agent, customer or " +
-      "feature; `spend` also model; `missed`: agent; `unpriced`: model; `quota`, `service`: none.",
+      "feature; `spend` also model; `missed`: agent; `unpriced`: model; `budget`, which has one for " +
+      "each mark, period and group of a budget, `quota` and `service`: none.",
   ),
   severity: withDefault(oneOf("Severity", SEVERITIES), "warning").describe(
     "`warning` when absent.",

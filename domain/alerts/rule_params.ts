@@ -14,6 +14,7 @@ import { dollarsText, picodollars } from "../pricing/money.ts";
 import { CHECK_SEVERITIES } from "../runs/check_result.ts";
 import {
   BAD_STATUSES,
+  BUDGETS_MAX,
   MISSED_REASONS,
   type RuleKind,
   RUN_SCOPES,
@@ -83,6 +84,8 @@ export const ruleParams = z.object({
     .describe("Of `run_cost` and `spend`: US dollars. A request may send decimal text."),
   period: spendPeriod.optional()
     .describe(`Of \`spend\`: ${SPEND_PERIODS.join(", ")}, in UTC; weeks begin on Monday.`),
+  budgets: z.array(z.string().meta({ pattern: CONFIG_SLUG.source })).optional()
+    .describe("Of `budget`: slugs of budgets; empty for all."),
   reasons: z.array(oneOf("MissedReason", MISSED_REASONS)).optional().describe(
     `Of \`missed\`: ${MISSED_REASONS.join(", ")}.`,
   ),
@@ -116,6 +119,9 @@ export const params = {
     usd,
     period: spendPeriod,
   }, 'an object with "usd" and "period"'),
+  budget: z.strictObject({
+    budgets: withDefault(slugs(BUDGETS_MAX, "budgets"), []),
+  }, 'an object with "budgets"'),
   missed: z.strictObject({
     reasons: withDefault(someOf(MISSED_REASONS), MISSED_REASONS),
   }, 'an object with "reasons"'),

@@ -19,6 +19,7 @@ export const QUOTA_PERCENTS = [80, 100] as const;
 
 /** Default rules, in the order of their slugs. */
 export const DEFAULT_RULES: readonly Rule[] = [
+  rule("budgets", { kind: "budget", budgets: [] }, {}),
   rule("failures", { kind: "run_failed", statuses: BAD_STATUSES, consecutive: 3 }, {
     groupBy: "agent",
     severity: "critical",

@@ -6,7 +6,8 @@
  * @module
  */
 import { z } from "zod";
-import { SPEND_PERIODS } from "../alerts/rule.ts";
+import { kindLook } from "../alerts/deadlines.ts";
+import { BUDGETS_MAX, SPEND_PERIODS } from "../alerts/rule.ts";
 import { flag, versionField, withDefault } from "../config/body.ts";
 import type { ConfigObject, ObjectFields, ObjectKind } from "../config/objects.ts";
 import { refuse } from "../core/errors.ts";
@@ -161,7 +162,7 @@ const budgetSchema = z.object({
 export const BUDGETS: ObjectKind<BudgetSettings> = {
   kind: "budget",
   prefix: "grl",
-  cap: 50,
+  cap: BUDGETS_MAX,
   schema: budgetSchema,
   parse(body) {
     const parsed = check(budgetSchema, body);
@@ -179,6 +180,8 @@ export const BUDGETS: ObjectKind<BudgetSettings> = {
     ...settings,
     limit_usd: Number(limit_usd),
   }),
+  // Rules look at the marks, also of a limit that was raised.
+  follow: ({ atMs }) => ({ file: [{ kind: "rule", at: atMs, name: kindLook("budget") }] }),
 };
 
 const pauseSchema = z.object({

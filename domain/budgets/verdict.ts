@@ -10,6 +10,7 @@ import type { RollupGroup } from "../spend/rollup.ts";
 import { daysOf } from "../spend/spend_query.ts";
 import {
   type Budget,
+  type BudgetLabel,
   type GuardConfig,
   type GuardSubject,
   includes,
@@ -80,9 +81,32 @@ export function groupOf(
   return label === null ? { kind: "total" } : { kind: label, value: subject[label] };
 }
 
+/** Returns the group of a budget that is about one; null for each. */
+export function onlyGroupOf({ settings: { scope } }: Budget): RollupGroup | null {
+  const { label, name } = placeOf(scope);
+  if (label === null) return { kind: "total" };
+  return name === null ? null : { kind: label, value: name };
+}
+
 /** Returns the budgets of a period that is not a run, which roll-ups answer. */
 export function ofPeriods(budgets: readonly Budget[]): readonly Budget[] {
   return budgets.filter(({ settings }) => settings.period !== "run");
+}
+
+/** Names of each label whose spend budgets judge, and `total`; null stands for each name. */
+export type BudgetLabels = ReadonlyMap<BudgetLabel | "total", ReadonlySet<string> | null>;
+
+/** Returns the labels whose spend enabled budgets of periods judge. */
+export function labelsOf(budgets: readonly Budget[]): BudgetLabels {
+  const labels = new Map<BudgetLabel | "total", Set<string> | null>();
+  for (const { settings: { enabled, scope } } of ofPeriods(budgets)) {
+    if (!enabled) continue;
+    const { label, name } = placeOf(scope);
+    const known = labels.get(label ?? "total");
+    const isEach = label === null || name === null;
+    labels.set(label ?? "total", isEach || known === null ? null : new Set(known).add(name));
+  }
+  return labels;
 }
 
 /** Returns the UTC days of the weeks and months that budgets may count now, in order: at most 42. */
@@ -110,11 +134,24 @@ export interface PreparedBudget {
 export function prepareBudget(budget: Budget, nowMs: number): PreparedBudget {
   const { period, limit_usd, warn_at } = budget.settings;
   const limit = picodollarsOf(limit_usd);
-  const warnsFrom = (limit * picodollars(warn_at[0] ?? 1) + DOLLAR - 1n) / DOLLAR;
+  const warnsFrom = shareOf(limit, warn_at[0] ?? 1);
   const common = { budget, limit, warnsFrom };
   if (period === "run") return { ...common, days: ["", ""], resetsMs: null };
   const { startMs, endMs } = spendPeriodOf(period, nowMs);
   return { ...common, days: [dayOf(startMs), dayOf(endMs - 1)], resetsMs: endMs };
+}
+
+/** Returns the spend from which a share of a limit is reached, in picodollars. */
+function shareOf(limit: Picodollars, share: number): Picodollars {
+  return (limit * picodollars(share) + DOLLAR - 1n) / DOLLAR;
+}
+
+/** Returns the marks of a budget that a spend has reached: shares of its limit, 1 for all of it. */
+export function marksReached(
+  { budget, limit }: Pick<PreparedBudget, "budget" | "limit">,
+  { cost }: Spent,
+): readonly number[] {
+  return [...budget.settings.warn_at, 1].filter((share) => cost >= shareOf(limit, share));
 }
 
 /** Returns the spend of the days of a period. */

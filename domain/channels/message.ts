@@ -33,6 +33,8 @@ export interface IncidentGroup {
   readonly feature?: string;
   /** Model, as `provider/model`. */
   readonly model?: string;
+  /** Slug of a budget. */
+  readonly budget?: string;
 }
 
 /** States of an incident. */

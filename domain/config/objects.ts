@@ -77,8 +77,10 @@ export interface CompleteSettings<Settings> {
   readonly secret?: string;
 }
 
-/** Work on an object, named by its slug. */
+/** Work that follows from a change of an object. */
 export interface ObjectWork {
+  /** Name of the work; the object's slug when absent. */
+  readonly name?: string;
   /** Kind of the work. */
   readonly kind: WorkKind;
   /** Time at which it is due, unix milliseconds. */

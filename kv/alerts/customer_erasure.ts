@@ -12,6 +12,7 @@ import { changeFacts } from "../channels/delivery_rows.ts";
 import { readConfig } from "../config/objects.ts";
 import type { ChangeDeps } from "../team/rows.ts";
 import { getAll, listRows, rowsAfter } from "../store.ts";
+import { instancesOf, isOfKind } from "./finding.ts";
 import { rowsWithout } from "./incident_looks.ts";
 import { decodeIncident, decodeInstance, readIncident } from "./rows.ts";
 
@@ -65,10 +66,13 @@ async function endGroups(deps: ChangeDeps, team: TeamId, customer: string): Prom
   const { text } = groupOf("customer", subject);
   const { rules } = await readConfig(store, team);
   const stored = await getAll(store, rules.map(({ slug }) => keys.alert(team, slug, text)));
-  for (const { value } of stored) {
-    const instance = decodeInstance(value);
+  const ofBudgets = rules.filter((rule) => isOfKind(rule, "budget"));
+  const marks = await Promise.all(ofBudgets.map((rule) => instancesOf(store, team, rule)));
+  const instances = [...stored.map(({ value }) => decodeInstance(value)), ...marks.flat()];
+  for (const instance of instances) {
     // Long names may share the text of a group.
-    if (instance?.group.customer === customer) await endGroup(deps, team, instance.rule, text);
+    if (instance?.group.customer !== customer) continue;
+    await endGroup(deps, team, instance.rule, instance.text);
   }
 }
 

@@ -18,9 +18,10 @@ import type { RateCard } from "../../domain/pricing/rates.ts";
 import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";
-import { readConfig } from "../config/objects.ts";
+import { readConfig, type TeamConfig } from "../config/objects.ts";
 import type { PlannedRows, TeamChanges } from "../team/rows.ts";
 import { eachRow, getAll } from "../store.ts";
+import { findBudgets } from "./find_budgets.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";
 import { findPriced, findQuota, findService } from "./find_troubles.ts";
@@ -96,7 +97,8 @@ class RuleLooks {
     rows: readonly Work[],
     turn: WorkTime,
   ): Promise<PlannedRows> {
-    const { rules } = await readConfig(this.#deps.store, team);
+    const config = await readConfig(this.#deps.store, team);
+    const { rules } = config;
     const signals: AlertSignal[] = [];
     const looks: AlertLook[] = [];
     const next: NextLook[] = [];
@@ -119,7 +121,7 @@ class RuleLooks {
       }
       for (const rule of rules.filter((rule) => isAsked(rule, look))) {
         const name = look.of === "group" ? row.name : rule.slug;
-        if (!seen.has(name)) add(await this.#find(team, rule, look, turn));
+        if (!seen.has(name)) add(await this.#find(team, rule, config, look, turn));
         seen.add(name);
       }
     }
@@ -127,11 +129,20 @@ class RuleLooks {
   }
 
   /** Finds what a rule reports. */
-  async #find(team: TeamId, rule: Rule, look: Look, turn: WorkTime): Promise<Finding> {
+  async #find(
+    team: TeamId,
+    rule: Rule,
+    { budgets }: TeamConfig,
+    look: Look,
+    turn: WorkTime,
+  ): Promise<Finding> {
     const { store, rateCards } = this.#deps;
     const { nowMs } = turn;
     const group = look.of === "group" ? look.group : null;
     if (isOfKind(rule, "spend")) return await findSpend(this.#deps, team, rule, group, nowMs);
+    if (isOfKind(rule, "budget")) {
+      return await findBudgets(this.#deps, team, rule, budgets, group, nowMs);
+    }
     // The others are found for all groups at once.
     if (group !== null) return NOTHING;
     if (isOfKind(rule, "stuck")) return await this.#stuck.find(team, rule, turn);

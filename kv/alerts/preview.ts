@@ -49,6 +49,7 @@ export function createRulePreviews(deps: PreviewDeps) {
     async preview({ id: team }: Team, settings: RuleSettings): Promise<RulePreview | null> {
       const rule = unstoredRule(settings);
       switch (rule.settings.condition.kind) {
+        case "budget":
         case "quota":
         case "service":
           return null;

@@ -6,6 +6,7 @@
  */
 import { groupOf, matches } from "../../domain/alerts/group.ts";
 import { type AlertConfig } from "../../domain/alerts/touched.ts";
+import type { BudgetLabels } from "../../domain/budgets/verdict.ts";
 import { groupName } from "../../domain/alerts/deadlines.ts";
 import type { Rule, TeamCounts } from "../../domain/alerts/rule.ts";
 import {
@@ -14,6 +15,7 @@ import {
   closeOutcomeOf,
   closeSignals,
   costSignals,
+  isSameSubject,
   type RunChange,
   subjectOf,
   unpricedSignals,
@@ -21,8 +23,10 @@ import {
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
+import type { PreparedConfig } from "../config/prepared.ts";
 import { workSet } from "../work/store.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
+import { budgetLook, TOTAL } from "./find_budgets.ts";
 import { keyText, type KvSet } from "../writer/group.ts";
 
 /** Milliseconds within which changes of a group's spend share a look. */
@@ -110,7 +114,7 @@ function changeOf({ run: { id, ledger }, before, after }: RunUpdate): RunChange 
  */
 export function runLookSets(
   team: TeamId,
-  { byKind }: AlertConfig,
+  { byKind, budgetLabels }: Pick<PreparedConfig, "byKind" | "budgetLabels">,
   updates: readonly RunUpdate[],
   nowMs: number,
   isFiled: (key: Deno.KvKey) => boolean,
@@ -124,6 +128,10 @@ export function runLookSets(
   const spendAt = (Math.floor(nowMs / SPEND_STEP_MS) + 1) * SPEND_STEP_MS;
   for (const rule of byKind.get("spend") ?? []) {
     for (const name of spendLooks(rule, updates)) file(name, spendAt, true);
+  }
+  const budgetNames = byKind.has("budget") ? budgetLooks(budgetLabels, updates) : [];
+  for (const rule of byKind.get("budget") ?? []) {
+    for (const name of budgetNames) file(groupName(rule.slug, name), spendAt, true);
   }
   for (const rule of byKind.get("stuck") ?? []) {
     // Runs that are opened together share a few instants.
@@ -150,6 +158,26 @@ function spendLooks({ slug, settings }: Rule, updates: readonly RunUpdate[]): Se
     if (old === now) continue;
     if (before !== null && old > 0n) add(before);
     if (after !== null && now > 0n) add(after);
+  }
+  return names;
+}
+
+/** Returns the names of looks at the groups of budgets whose spend may have grown. */
+function budgetLooks(labels: BudgetLabels, updates: readonly RunUpdate[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  if (labels.size === 0) return names;
+  for (const { before, after } of updates) {
+    const cost = after?.contribution?.cost ?? 0n;
+    if (after === null || cost === 0n) continue;
+    if (before?.contribution?.cost === cost && isSameSubject(before, after)) continue;
+    const subject = subjectOf(after);
+    for (const [label, only] of labels) {
+      if (label === TOTAL) names.add(label);
+      else {
+        const name = subject[label];
+        if (name !== null && only?.has(name) !== false) names.add(budgetLook(label, subject));
+      }
+    }
   }
   return names;
 }

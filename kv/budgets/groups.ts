@@ -38,7 +38,8 @@ export function createBudgetGroups(spend: SpendStore, now: () => number) {
   };
 }
 
-async function judgeGroups(
+/** Judges the worst groups of budgets; null if there are too many roll-ups to read. */
+export async function judgeGroups(
   spend: SpendStore,
   team: Pick<Team, "id">,
   budgets: readonly Budget[],

@@ -8,7 +8,6 @@ import {
   type GuardConfig,
   type GuardSubject,
   includes,
-  placeOf,
 } from "../../domain/budgets/budget.ts";
 import {
   blockersOf,
@@ -22,6 +21,7 @@ import {
   nextChangeMs,
   NOTHING_SPENT,
   ofPeriods,
+  onlyGroupOf,
   pausesOf,
   prepareBudget,
   type PreparedBudget,
@@ -475,13 +475,6 @@ function groupsOf({ ofPeriods }: TeamGuard, subject: GuardSubject): RollupGroup[
 
 function figureName(team: TeamId, group: RollupGroup): string {
   return `${team} ${groupName(group)}`;
-}
-
-/** Returns the group of a budget that is about one; null for each. */
-function onlyGroupOf({ settings: { scope } }: Budget): RollupGroup | null {
-  const { label, name } = placeOf(scope);
-  if (label === null) return { kind: "total" };
-  return name === null ? null : { kind: label, value: name };
 }
 
 /** Returns the labels of a run; those of its close win. */

@@ -5,6 +5,7 @@
  */
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
 import type { AlertConfig } from "../../domain/alerts/touched.ts";
+import { type BudgetLabels, labelsOf } from "../../domain/budgets/verdict.ts";
 import type { Check, CompiledCheck } from "../../domain/checks/check.ts";
 import { compiledCheck } from "../../domain/checks/compile.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
@@ -26,6 +27,8 @@ export interface PreparedConfig extends AlertConfig, Omit<TeamConfig, "checks"> 
   readonly judges: TeamConfig["judges"];
   /** Identifiers of all checks. */
   readonly checkIds: ReadonlySet<string>;
+  /** Labels whose spend enabled budgets of periods judge. */
+  readonly budgetLabels: BudgetLabels;
   /** Bytes in memory. */
   readonly bytes: number;
 }
@@ -113,6 +116,7 @@ function prepared(config: TeamConfig, checks: readonly CompiledCheck[]): Prepare
     checks,
     judges: config.judges.filter(({ settings }) => settings.enabled),
     checkIds: new Set(config.checks.map(({ id }) => id ?? "")),
+    budgetLabels: labelsOf(config.budgets),
     bytes: bytesOfConfig(config) + programs,
   };
 }

@@ -149,7 +149,7 @@ export function change<Settings, Result>(
     const version = await getValue<number>(store, keys.config(team)) ?? 0;
     const after = objectOf(row, null);
     const { file = [], remove = [] } = follow?.({ team, slug, before, after, atMs: at }) ?? {};
-    const workOf = (work: ObjectWork) => ({ ...work, team, name: slug });
+    const workOf = (work: ObjectWork) => ({ name: slug, ...work, team });
     const key = keys.configObject(team, kind, slug);
     return {
       result,

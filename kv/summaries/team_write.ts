@@ -7,7 +7,6 @@
 import type { LRUCache } from "lru-cache";
 import { agentRunOf } from "../../domain/agents/activity.ts";
 import type { AlertWork } from "../../domain/alerts/signal.ts";
-import type { AlertConfig } from "../../domain/alerts/touched.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
@@ -26,7 +25,7 @@ import {
 } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { planResults } from "../checks/results.ts";
-import type { ConfigCache } from "../config/prepared.ts";
+import type { ConfigCache, PreparedConfig } from "../config/prepared.ts";
 import { type FeedChange, feedChange } from "../feed/changes.ts";
 import { outcomeRows } from "../monitors/outcomes.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
@@ -158,7 +157,7 @@ type Part = Pick<Write, "checks" | "sums" | "sets" | "deletes">;
 function lookSets(
   { filed }: TeamCaches,
   team: TeamId,
-  config: AlertConfig,
+  config: PreparedConfig,
   changes: readonly RunUpdate[],
   nowMs: number,
 ): KvSet[] {

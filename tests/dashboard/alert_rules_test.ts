@@ -33,6 +33,7 @@ const NEW: Readonly<Record<typeof RULE_KINDS[number], readonly [Record<string, s
       { usd: "100", period: "week", group_by: "customer" },
       /\$100 or more of one customer in a week/,
     ],
+    budget: [{ budgets: "acme, team" }, /The budget acme or team reaches a mark/],
     missed: [{ reasons: "overrun" }, /An agent is down: a run takes too long/],
     stuck: [{ seconds: "6h" }, /A run of one agent open for more than 6 h/],
     unpriced: [{}, /A call of a model without a price/],

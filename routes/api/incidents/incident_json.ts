@@ -28,6 +28,7 @@ const group = shape.objectValue<IncidentGroup>("IncidentGroup", {
   customer: shape.textValue.optional("customer"),
   feature: shape.textValue.optional("feature"),
   model: shape.textValue.optional("model", "As `provider/model`."),
+  budget: shape.textValue.optional("budget", "Slug of a budget, beside the one that spent it."),
 }, "The group of the rule that it is about: one of these, or none.");
 
 const acknowledgement = shape.objectValue<NonNullable<IncidentJson["acknowledged"]>>(

@@ -106,6 +106,7 @@ function Facts({ incident, setup }: Pick<IncidentPanelsProps, "incident" | "setu
 const VALUE_TEXTS: ReadonlyMap<string, (value: number) => string> = new Map([
   ["run_cost", (value) => `$${value}`],
   ["spend", (value) => `$${value}`],
+  ["budget", (value) => `$${value}`],
   ["stuck", (value) => durationText(value * 1_000)],
   ["quota", (value) => `${value}%`],
 ]);

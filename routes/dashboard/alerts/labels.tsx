@@ -39,7 +39,8 @@ export function groupFact(group: IncidentGroup): KeyValue {
   const [[name, value] = []] = Object.entries(group);
   if (name === undefined || value === undefined) return ["", null];
   const label = capitalized(name);
-  if (value.startsWith("(") && value !== UNATTRIBUTED) return [label, value];
+  const isOther = value.startsWith("(") && value !== UNATTRIBUTED;
+  if (isOther || name === "budget") return [label, value];
   const parameter = name === "customer" ? "customer_id" : name;
   const model = value.slice(value.indexOf("/") + 1);
   const to = name === "agent" && value !== UNATTRIBUTED

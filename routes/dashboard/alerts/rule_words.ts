@@ -27,6 +27,10 @@ export const RULE_KIND_WORDS: Readonly<Record<RuleKind, readonly [name: string, 
     "Spend of a period",
     "Adds up what an agent, a customer, a feature or a model costs in a day, a week or a month.",
   ],
+  budget: [
+    "Marks of budgets",
+    "Opens for each mark of a budget that its spend reaches, once a period.",
+  ],
   missed: [
     "Agents that are down",
     "Opens when a monitor finds its agent down. An agent without a monitor is never down.",
@@ -103,6 +107,12 @@ function conditionWords({ condition }: RuleSettings, group: string): string {
       return `A run${group} above $${condition.usd}`;
     case "spend":
       return `$${condition.usd} or more${group} in a ${condition.period}`;
+    case "budget": {
+      const { budgets } = condition;
+      return budgets.length === 0
+        ? "A budget reaches a mark"
+        : `The budget ${orList(budgets)} reaches a mark`;
+    }
     case "missed":
       return `An agent is down: ${orList(condition.reasons.map((of) => MISSED_LABELS[of]))}`;
     case "stuck":

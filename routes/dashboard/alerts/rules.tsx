@@ -117,7 +117,7 @@ function kindIn(form: URLSearchParams): RuleKind {
 }
 
 function paramField(field: FieldBuilder, kind: RuleKind, name: string, known: KnownValues): Child {
-  if (name === "checks") return matchFields(field, ["checks"], known);
+  if (name === "checks" || name === "budgets") return matchFields(field, [name], known);
   if (name === "usd") {
     const label = kind === "spend" ? "Spend of at least" : "A run costs more than";
     return field("usd", label, "US dollars.", { placeholder: "2.50" });

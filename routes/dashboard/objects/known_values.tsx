@@ -1,6 +1,7 @@
 /** Fields that narrow an object to agents, customers or features, with suggestions of known ones. */
 import type { Child } from "hono/jsx";
 import { AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
+import { BUDGETS } from "../../../domain/budgets/budget.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
 import {
   CONFIG_PER_PAGE,
@@ -19,7 +20,7 @@ export type KnownValues = Awaited<ReturnType<typeof readKnownValues>>;
 /** Days whose customers and features are known. */
 const DAYS = 7;
 
-/** Reads the agents, customers, features and checks that a form suggests. */
+/** Reads the agents, checks and budgets, and the customers and features of the last days. */
 export async function readKnownValues(
   { agents, objects, spend, environment }: AppDeps,
   team: Team,
@@ -28,13 +29,21 @@ export async function readKnownValues(
   const days = { from: dayOf(nowMs - DAYS * DAY_MS), to: dayOf(nowMs) };
   const namesOf = async (label: "customer" | "feature") =>
     [...(await countValues(spend, team, label, days)).keys()].sort();
-  const [known, customers, features, checks] = await Promise.all([
+  const [known, customers, features, checks, budgets] = await Promise.all([
     readKnownAgents({ agents }, team),
     namesOf("customer"),
     namesOf("feature"),
     readAll(objects(CHECKS), team),
+    readAll(objects(BUDGETS), team),
   ]);
-  return { agents: known, customers, features, checks: checks.map(({ slug }) => slug) };
+  const slugsOf = (found: readonly { readonly slug: string }[]) => found.map(({ slug }) => slug);
+  return {
+    agents: known,
+    customers,
+    features,
+    checks: slugsOf(checks),
+    budgets: slugsOf(budgets),
+  };
 }
 
 /** Reads all objects of a kind, up to its maximum. */
@@ -73,6 +82,7 @@ const MATCH_FIELDS = {
   customers: ["Only these customers", "Ids, by commas. Empty: all."],
   features: ["Only these features", "Names, by commas. Empty: all."],
   checks: ["Only these checks", "Slugs, by commas. Empty: all."],
+  budgets: ["Only these budgets", "Slugs, by commas. Empty: all."],
 } as const;
 
 /** Builds fields of names by commas, with their suggestions. */

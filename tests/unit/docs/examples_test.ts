@@ -119,7 +119,7 @@ Deno.test("the commands of the document on alerts send a test, failures and an e
   const slugs = async (kind: string) =>
     (await h.get(`/v1/${kind}`)).json[kind].map(({ slug }: { slug: string }) => slug);
   assertEquals(await slugs("rules"), [
-    ...["checks", "costly-run", "customer-day", "each-failure", "failures", "missed"],
+    ...["budgets", "checks", "costly-run", "customer-day", "each-failure", "failures", "missed"],
     ...["quota", "service", "stuck", "unpriced"],
   ]);
   assertEquals(await slugs("silences"), ["maintenance"]);

@@ -90,6 +90,7 @@ Deno.test("rules: of any settings that are accepted, the fields stand for the sa
     }),
     run_cost: () => ({ usd: pick<number | string>(upTo(1e9) / 1e3, `${upTo(99)}.${upTo(1e9)}`) }),
     spend: () => ({ usd: upTo(1e6), period: pick("day", "week", "month") }),
+    budget: () => ({ budgets: pick([], ["acme"], ["each", "team"]) }),
     missed: () => ({ reasons: pick(["missed"], ["overrun", "failed"]) }),
     stuck: () => ({ seconds: 59 + upTo(1e6), runs: pick("root", "all") }),
     unpriced: () => ({}),
@@ -122,7 +123,9 @@ Deno.test("rules: of any settings that are accepted, the fields stand for the sa
 Deno.test("rules: what cannot work is refused with its field", () => {
   const refused: readonly [string, Record<string, unknown>][] = [
     ["kind", {}],
-    ["kind", { kind: "budget" }],
+    ["kind", { kind: "invoice" }],
+    ["params", { kind: "budget", params: { budgets: ["A b"] } }],
+    ["group_by", { kind: "budget", group_by: "customer" }],
     ["params", { kind: "run_failed", params: { consecutive: 0 } }],
     ["params", { kind: "run_failed", params: { consecutive: 33 } }],
     ["params", { kind: "run_failed", params: { treshold: 3 } }],
