@@ -59,6 +59,10 @@ function calls.ping(ms)
   return "GET", format("/v1/ping?agent=nightly&id=run_eu_%s", hex(ms)), nil
 end
 
+function calls.guard()
+  return "POST", "/v1/guard/check", '{"customer_ref":"acme","agent":"nightly"}'
+end
+
 local function event(ms, ts, n)
   return format('{"id":"evt_eu_%s","type":"llm_call","ts":"%s","data":{"provider":"openai",' ..
     '"model":"gpt-4o","input_tokens":%d,"output_tokens":%d,"latency_ms":900,"prompt":' ..

@@ -9,7 +9,7 @@ import { AUTHORIZATION } from "./service.ts";
  * Loads of `load.lua`. `run` is the three calls of complete runs; `events` and `finish` are for runs
  * that were never opened.
  */
-export const CALLS = ["open", "events", "finish", "heartbeat", "ping", "run"] as const;
+export const CALLS = ["open", "events", "finish", "heartbeat", "ping", "run", "guard"] as const;
 
 /** One of {@link CALLS}. */
 export type Call = typeof CALLS[number];

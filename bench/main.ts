@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   shared: "services over a shared KV next to a file: --connections=64",
   volume: "size, reads and opens of a ledger of --runs=2000000",
   work: "10,000 monitors due in one minute, and a delivery behind 100,000 due runs",
+  guard: "budgets: the wait of questions, and CPU of heartbeats with 20 of them and without",
   cpu: "CPU microseconds a call against another checkout: cpu CHECKOUT",
 };
 

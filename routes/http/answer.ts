@@ -11,10 +11,10 @@ export const PING_PATH = "/v1/ping";
 /** Headers of one response, by name. */
 type Headers = Record<string, string>;
 
-/**
- * Characters above which a response may be sent in parts. A shorter text is small enough to hand to the
- * runtime in one piece, even at three bytes a character.
- */
+/** Maximum bytes of a response that is sent in one piece: they fit the socket's buffer. */
+export const WHOLE_BYTES_MAX = 16_384;
+
+/** Maximum characters of a text that has no more bytes, even at three a character. */
 const LONG_CHARS = 5_461;
 
 const encoder = new TextEncoder();
@@ -49,9 +49,14 @@ export function answerText(
   type: string | null = "text/plain; charset=UTF-8",
   headers?: Headers,
 ): Response {
-  const isWhole = typeof text === "string" || text instanceof Uint8Array;
-  if (isWhole && text.length > LONG_CHARS) c.set("isLong", true);
+  if (isLong(text)) c.set("isLong", true);
   return new Response(text, { status, headers: headersOf(c, type, headers) });
+}
+
+/** Returns whether a text may have more bytes than are sent in one piece. */
+function isLong(text: string | Uint8Array | ReadableStream | null): boolean {
+  if (typeof text === "string") return text.length > LONG_CHARS;
+  return text instanceof Uint8Array && text.length > WHOLE_BYTES_MAX;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { BytesInFlight } from "./bytes_in_flight.ts";
 import type { RequestContext } from "./context.ts";
 import { nextTurn } from "./in_turns.ts";
 import type { Principal } from "../../domain/teams/credentials.ts";
-import { fail, OVERLOADED } from "./answer.ts";
+import { fail, OVERLOADED, WHOLE_BYTES_MAX } from "./answer.ts";
 
 /** Maximum milliseconds for a client to read one part before its stream is aborted. */
 const STALL_MS_MAX = 30_000;
@@ -135,9 +135,6 @@ async function nextPart(
   }
   return null;
 }
-
-/** Maximum bytes of a response sent in one piece: they fit the socket's buffer. */
-const WHOLE_BYTES_MAX = 16_384;
 
 /** Bytes of one part. */
 const PART_BYTES = 65_536;

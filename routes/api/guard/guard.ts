@@ -10,7 +10,7 @@ import { check } from "../../../domain/core/validate.ts";
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
 import type { CheckedGuard } from "../../../kv/budgets/guard.ts";
 import { KEY_OR_TOKEN, teamKey } from "../../http/access.ts";
-import { answer, answerText, fail } from "../../http/answer.ts";
+import { answerText, fail } from "../../http/answer.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { recordRefusal } from "../../http/refusal_notes.ts";
@@ -60,6 +60,14 @@ function judge(
   });
 }
 
+/** Answers with a verdict. As bytes it need not wait for a turn, as texts of an unknown size do. */
+function answerCheck(c: RequestContext, check: CheckAnswer): Response {
+  const bytes = encoder.encode(`${checkValue.write(check)}\n`);
+  return answerText(c, 200, bytes, "application/json");
+}
+
+const encoder = new TextEncoder();
+
 const example = { customer_ref: "acme", agent: "researcher", function: "search" };
 
 /** Endpoints of the guard. */
@@ -76,13 +84,11 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
       const sent = orRefuse(check(guardCheckBody, value));
       const { agent = null, customer_ref = null, function: feature = null } = sent;
       const guard = await judge(deps, c, { agent, customer: customer_ref, feature });
-      if (decisionOf(guard) !== "block") {
-        return answer(c, 200, checkValue.write({ guard, id: null }));
-      }
+      if (decisionOf(guard) !== "block") return answerCheck(c, { guard, id: null });
       const { environment, region } = deps;
       const id = `gck_${region}_${uuid7Hex(guard.atMs, environment.random(10))}`;
       recordRefusal(deps, c, 200, { code: "guard_blocked", message: blockText(guard, null) });
-      return answer(c, 200, checkValue.write({ guard, id }));
+      return answerCheck(c, { guard, id });
     },
     summary: "Ask whether a run may start",
     description: "Judges a run that has these labels by the team's pauses and budgets, with the " +
