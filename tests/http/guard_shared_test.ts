@@ -37,7 +37,7 @@ async function within5s<T>(
 
 const guardOf = ({ headers }: Answer) => headers.get("runledger-guard");
 
-Deno.test("guard: verdicts of three instances follow each other's budgets and spend within 5 s", async () => {
+Deno.test("budgets (6): verdicts of three instances follow each other's budgets and spend within 5 s", async () => {
   await using three = await openThree();
   const [first, second, third] = three.all as [Harness, Harness, Harness];
   const beat = (h: Harness, cost: number) =>
@@ -67,7 +67,7 @@ Deno.test("guard: verdicts of three instances follow each other's budgets and sp
   }
 });
 
-Deno.test("guard: a loop over three instances is blocked from the batch on that passes the limit", async () => {
+Deno.test("budgets (5): a loop over three instances is blocked from the batch on that passes the limit", async () => {
   await using three = await openThree();
   const [first] = three.all as [Harness];
   const body = { scope: {}, period: "run", limit_usd: 5, mode: "hard" };

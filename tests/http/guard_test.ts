@@ -39,7 +39,7 @@ async function verdict(send: () => Promise<Answer>): Promise<string> {
   }
 }
 
-Deno.test("guard: without budgets every form of the question is allowed", async () => {
+Deno.test("budgets (1): without any, every form of the question is allowed", async () => {
   await using h = await Harness.open();
   const all = { customer_ref: "acme", agent: "a", function: "f", environment: "prod" };
   for (const body of ["", "[]", " [ ] ", "{}", all, { unknown: 1, agent: null }]) {
@@ -62,7 +62,7 @@ Deno.test("guard: without budgets every form of the question is allowed", async 
   assertEquals((await h.get("/v1/guard/check?agent=a")).text, "allow\n");
 });
 
-Deno.test("budgets: are stored in versions, and a misspelt field is refused by name", async () => {
+Deno.test("budgets (2): are stored in versions, and a misspelt field is refused by name", async () => {
   await using h = await Harness.open();
   const first = await put(h, "budgets/acme-month", ACME);
   assertEquals(first.status, 202, first.text);
@@ -104,7 +104,7 @@ Deno.test("budgets: are stored in versions, and a misspelt field is refused by n
   assertEquals((await h.request("DELETE", "/v1/budgets/run")).status, 404);
 });
 
-Deno.test("guard: a hard budget blocks from its limit on, to the picodollar", async () => {
+Deno.test("budgets (3): a hard one blocks from its limit on, to the picodollar", async () => {
   await using h = await Harness.open();
   await put(h, "budgets/acme-month", ACME);
   await spend(h, ["199.999999999999"]);
@@ -146,7 +146,7 @@ Deno.test("guard: a hard budget blocks from its limit on, to the picodollar", as
   assertMatch(latest[0].message, /^acme-month 200 of 200 US dollars are spent this month$/);
 });
 
-Deno.test("guard: the spend is that of the spend page, also after a deletion", async () => {
+Deno.test("budgets (4): the spend is that of the spend page, also after repricing and a deletion", async () => {
   await using h = await Harness.open();
   await put(h, "budgets/acme-month", ACME);
   await put(h, "budgets/each", { ...ACME, scope: { each: "customer" }, mode: "soft" });
@@ -165,10 +165,22 @@ Deno.test("guard: the spend is that of the spend page, also after a deletion", a
     );
   };
   assertEquals(await spentUsd(), Array(4).fill("225.500000000001"));
+  const call = { model: "atlas-70b", input_tokens: 1_000_000 };
+  await h.post("/v1/heartbeats", aHeartbeat(2, { customer_id: "acme", ...call }));
+  for (const [usd, total] of [[3, "228.500000000001"], [1.5, "227.000000000001"]] as const) {
+    const price = { model: call.model, input_usd_per_million: usd, output_usd_per_million: 0 };
+    await h.request("PUT", "/v1/rate-card", { body: price });
+    await h.worker.idle();
+    const { json } = await h.post("/v1/rate-card/reprice", { model: call.model });
+    assertEquals(json.state, "done");
+    await h.worker.idle();
+    h.nowMs += 1_001;
+    assertEquals(await spentUsd(), Array(4).fill(total.replace(/\.0+$/, "")));
+  }
   assertEquals((await h.request("DELETE", `/v1/runs/${runId(1)}`)).status, 200);
   await h.worker.idle();
   h.nowMs += 1_001;
-  assertEquals(await spentUsd(), Array(4).fill("200.000000000001"));
+  assertEquals(await spentUsd(), Array(4).fill("201.500000000001"));
   const { json } = await h.get("/v1/budgets");
   assertEquals(
     json.budgets.map(({ slug, spend, groups }: Record<string, unknown>) => [
@@ -217,7 +229,7 @@ Deno.test("guard: pauses block with their reason until their end, or until they 
   assertEquals((await check(h, {})).json.decision, "allow");
 });
 
-Deno.test("guard: a budget of runs says block from the batch on that passes its limit", async () => {
+Deno.test("budgets (5): one of runs says block from the batch on that passes its limit", async () => {
   await using h = await Harness.open();
   await put(h, "budgets/loop", { scope: {}, period: "run", limit_usd: 1, mode: "hard" });
   const { id } = (await h.get("/v1/budgets/loop")).json;
@@ -268,7 +280,7 @@ Deno.test("guard: acknowledgements show the worst budget; ping tokens only the s
   assertEquals((await check(h, {}, token)).status, 401);
 });
 
-Deno.test("guard: periods roll over at midnight, on Monday and on the first of the month", async () => {
+Deno.test("budgets (9): periods roll over at midnight, on Monday and on the first of the month", async () => {
   await using h = await Harness.open();
   for (const period of ["day", "week", "month"]) {
     await put(h, `budgets/${period}`, { scope: {}, period, limit_usd: 5, mode: "hard" });
@@ -301,7 +313,7 @@ Deno.test("guard: periods roll over at midnight, on Monday and on the first of t
   }
 });
 
-Deno.test("guard: it answers while the rate of ingest is used up", async () => {
+Deno.test("budgets (8): the guard answers while the rate of ingest is used up", async () => {
   await using h = await Harness.open({ tier: "free", rateClock: () => 0 });
   await put(h, "pauses/all", { reason: "Stop" });
   const bucket = h.limits.ingest.bucketOf(h.team, 0);

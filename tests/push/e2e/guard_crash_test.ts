@@ -7,7 +7,7 @@ const KEY = "apk_eu_00112233445566778899aabbccddeeff";
 
 const ROUNDS = 3, CALLS = 40;
 
-Deno.test("guard: after kill -9 all that was acknowledged before stale_as_of is in the spend", async () => {
+Deno.test("budgets (7): after kill -9 all that was acknowledged before stale_as_of is in the spend", async () => {
   await withFolder(async (folder) => {
     const settings = {
       RUNLEDGER_KV: `${folder}/test.kv`,

@@ -57,7 +57,7 @@ for (
     ["month", "this month", "2026-12-01"],
   ] as const
 ) {
-  Deno.test(`budget rule: each mark is reported once a ${period}, ends with it, and begins again`, async () => {
+  Deno.test(`budgets (9): each mark is reported once a ${period}, ends with it, and begins again`, async () => {
     await using temp = await TempStore.open();
     const here = new Budgets(temp.store);
     await here.putMail("ops");
