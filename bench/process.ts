@@ -5,11 +5,12 @@ import { keyOf, OPERATOR_KEY, type SideKind } from "./service.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
 
-/** Command of Deno with the memory options of `deno task start`. */
-const DENO = [
-  ...[Deno.execPath(), "run", "--frozen", "--no-prompt"],
-  "--v8-flags=--heap-growing-percent=60,--max-semi-space-size=8",
-];
+/** Returns the command of Deno with the options for V8 of a checkout's `deno task start`. */
+async function denoOf(checkout: string): Promise<readonly string[]> {
+  const flags = /--v8-flags=\S+/.exec(await Deno.readTextFile(`${checkout}/deno.json`))?.[0];
+  if (flags === undefined) throw new Error(`${checkout}/deno.json has no options for V8`);
+  return [Deno.execPath(), "run", "--frozen", "--no-prompt", flags];
+}
 
 const live = new Set<Deno.ChildProcess>();
 
@@ -24,7 +25,7 @@ export interface Side extends AsyncDisposable {
 }
 
 /** Starts the complete service of this or another checkout over a file or a shared KV. */
-export function startService(store: string, cwd = ROOT): Promise<Side> {
+export async function startService(store: string, cwd = ROOT): Promise<Side> {
   const env = {
     PORT: "0",
     RUNLEDGER_KV: store,
@@ -32,7 +33,8 @@ export function startService(store: string, cwd = ROOT): Promise<Side> {
     RUNLEDGER_OPERATOR_KEY: OPERATOR_KEY,
     RUNLEDGER_TIER: "enterprise",
   };
-  return start(cwd, [...DENO, "-N", "-E", "-R", "-W", "main.ts"], cwd, env);
+  const command = [...await denoOf(cwd), "-N", "-E", "-R", "-W", "main.ts"];
+  return await start(cwd, command, cwd, env);
 }
 
 /**
@@ -40,14 +42,19 @@ export function startService(store: string, cwd = ROOT): Promise<Side> {
  *
  * @param traceTo file that receives a line for each sync to disk; needs strace
  */
-export function startSide(kind: SideKind, store: string, traceTo?: string): Promise<Side> {
+export async function startSide(
+  kind: SideKind,
+  store: string,
+  traceTo?: string,
+): Promise<Side> {
   // The kernel filter stops the server only at syncs. With `-D` the server stays a direct child of
   // this process, and ending it ends strace.
   const which = ["-e", "trace=fsync,fdatasync", "-e", "signal=none"];
   const strace = traceTo === undefined
     ? []
     : ["strace", "-D", "-f", "--seccomp-bpf", "-qq", ...which, "-o", traceTo];
-  return start(kind, [...strace, ...DENO, "-A", "bench/service.ts", kind, store]);
+  const command = [...strace, ...await denoOf(ROOT), "-A", "bench/service.ts", kind, store];
+  return await start(kind, command);
 }
 
 /** Starts a server and waits until it prints its address. */
