@@ -6,7 +6,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { KEY } from "../support/harness/harness.ts";
 import { Process } from "../support/harness/process.ts";
-import { withFolder } from "../support/harness/temp_store.ts";
+import { inFolder } from "../support/harness/temp_store.ts";
 import { runTask } from "../support/harness/tools.ts";
 
 /** Runs that the client has written before the backup, and writes after it. */
@@ -83,38 +83,36 @@ async function task(...args: string[]): Promise<string> {
   return stdout;
 }
 
-Deno.test("operator journey: backup under load, kill -9, restore, start, verify", async () => {
-  await withFolder(async (folder) => {
-    const [ledger, backup] = [`${folder}/ledger.kv`, `${folder}/backup.kv`];
-    const settings = { RUNLEDGER_KV: ledger, RUNLEDGER_KEY: KEY, RUNLEDGER_TIER: "enterprise" };
+inFolder.test("operator journey: backup under load, kill -9, restore, start, verify", async (folder) => {
+  const [ledger, backup] = [`${folder}/ledger.kv`, `${folder}/backup.kv`];
+  const settings = { RUNLEDGER_KV: ledger, RUNLEDGER_KEY: KEY, RUNLEDGER_TIER: "enterprise" };
 
-    // A backup while a client writes.
-    await using service = await Process.start(settings);
-    const client = new Client(service.url);
-    const writing = client.run();
-    await client.reached(BEFORE);
-    const acknowledgedBefore = client.acknowledged;
-    await task("backup", backup, `--kv=${ledger}`);
-    const sentDuring = client.sent;
-    assert(client.acknowledged > acknowledgedBefore, "the backup stopped the writes");
+  // A backup while a client writes.
+  await using service = await Process.start(settings);
+  const client = new Client(service.url);
+  const writing = client.run();
+  await client.reached(BEFORE);
+  const acknowledgedBefore = client.acknowledged;
+  await task("backup", backup, `--kv=${ledger}`);
+  const sentDuring = client.sent;
+  assert(client.acknowledged > acknowledgedBefore, "the backup stopped the writes");
 
-    // The service is killed, and the ledger is replaced by the backup.
-    await client.reached(sentDuring + AFTER);
-    await service.stop("SIGKILL");
-    await writing;
-    const restored = await task("restore", backup, `--kv=${ledger}`);
-    assertStringIncludes(restored, `moved the previous file to ${ledger}.before-restore-`);
+  // The service is killed, and the ledger is replaced by the backup.
+  await client.reached(sentDuring + AFTER);
+  await service.stop("SIGKILL");
+  await writing;
+  const restored = await task("restore", backup, `--kv=${ledger}`);
+  assertStringIncludes(restored, `moved the previous file to ${ledger}.before-restore-`);
 
-    // Every run from before the backup is there, none from after it, and the numbers add up.
-    await using again = await Process.start(settings);
-    const stored = await numbersOf(again.url);
-    assert(stored.runs >= acknowledgedBefore && stored.runs <= sentDuring, String(stored.runs));
-    assertEquals(stored, numbersFor(stored.runs));
-    assertStringIncludes(await task("verify", `--kv=${ledger}`), "is exact");
+  // Every run from before the backup is there, none from after it, and the numbers add up.
+  await using again = await Process.start(settings);
+  const stored = await numbersOf(again.url);
+  assert(stored.runs >= acknowledgedBefore && stored.runs <= sentDuring, String(stored.runs));
+  assertEquals(stored, numbersFor(stored.runs));
+  assertStringIncludes(await task("verify", `--kv=${ledger}`), "is exact");
 
-    // The client sends all of its runs again: none is missing then, and none counts twice.
-    for (let n = 1; n <= client.sent; n++) await write(again.url, n);
-    assertEquals(await numbersOf(again.url), numbersFor(client.sent));
-    assertEquals((await again.stop()).code, 0);
-  });
+  // The client sends all of its runs again: none is missing then, and none counts twice.
+  for (let n = 1; n <= client.sent; n++) await write(again.url, n);
+  assertEquals(await numbersOf(again.url), numbersFor(client.sent));
+  assertEquals((await again.stop()).code, 0);
 });

@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../app/config.ts";
 import { runToEnd } from "../support/harness/process.ts";
-import { withFolder } from "../support/harness/temp_store.ts";
+import { inFolder } from "../support/harness/temp_store.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -10,17 +10,15 @@ function readJson(path: string) {
   return JSON.parse(Deno.readTextFileSync(new URL(path, ROOT)));
 }
 
-Deno.test("help: the server lists its settings and ends with 0, and opens no ledger", async () => {
-  await withFolder(async (folder) => {
-    const { code, stdout, stderr } = await runToEnd(
-      { RUNLEDGER_KV: `${folder}/test.kv`, PORT: "wrong" },
-      "--dev",
-      "--help",
-    );
-    assertEquals([code, stderr], [0, ""]);
-    for (const name of SETTING_NAMES) assertStringIncludes(stdout, name);
-    assertEquals(await Array.fromAsync(Deno.readDir(folder)), []);
-  });
+inFolder.test("help: the server lists its settings and ends with 0, and opens no ledger", async (folder) => {
+  const { code, stdout, stderr } = await runToEnd(
+    { RUNLEDGER_KV: `${folder}/test.kv`, PORT: "wrong" },
+    "--dev",
+    "--help",
+  );
+  assertEquals([code, stderr], [0, ""]);
+  for (const name of SETTING_NAMES) assertStringIncludes(stdout, name);
+  assertEquals(await Array.fromAsync(Deno.readDir(folder)), []);
 });
 
 /** Returns an entry without versions of dependencies, which are only there if a lock has several. */

@@ -1,7 +1,7 @@
 /** Short runs for each push, with fixed seeds. */
 import { assert, assertEquals } from "@std/assert";
 import { SEED } from "../../support/harness/seed.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder } from "../../support/harness/temp_store.ts";
 import { fuzz } from "../../assurance/fuzz/fuzz.ts";
 import { Service } from "../../assurance/fuzz/service.ts";
 
@@ -11,16 +11,14 @@ const COUNT = 6_000;
 const SEEDS = ["1", String(SEED)];
 
 for (const seed of SEEDS) {
-  Deno.test(`fuzz: hostile input, seed ${seed}: no 5xx, no hang, and nothing stored from a refused request`, async () => {
-    await withFolder(async (folder) => {
-      await using service = await Service.start(folder);
-      const { tally } = await fuzz(service, COUNT, seed);
-      assertEquals(tally.broken, []);
-      // Valid requests are among them: a service that refuses everything would keep all promises.
-      const countOf = (kind: string, status: string) => tally.statuses.get(kind)?.get(status) ?? 0;
-      assert(countOf("fields", "202") > 100, "nothing was taken");
-      assert(countOf("pages", "200") > 50 && countOf("pages", "303") > 20, "no page was shown");
-      assertEquals(await service.stop(), 0);
-    });
+  inFolder.test(`fuzz: hostile input, seed ${seed}: no 5xx, no hang, and nothing stored from a refused request`, async (folder) => {
+    await using service = await Service.start(folder);
+    const { tally } = await fuzz(service, COUNT, seed);
+    assertEquals(tally.broken, []);
+    // Valid requests are among them: a service that refuses everything would keep all promises.
+    const countOf = (kind: string, status: string) => tally.statuses.get(kind)?.get(status) ?? 0;
+    assert(countOf("fields", "202") > 100, "nothing was taken");
+    assert(countOf("pages", "200") > 50 && countOf("pages", "303") > 20, "no page was shown");
+    assertEquals(await service.stop(), 0);
   });
 }

@@ -4,7 +4,7 @@ import { Random } from "../../../tools/random.ts";
 import { denokvCommand, KvProcess } from "../../support/fakes/denokv.ts";
 import { asKvClient } from "../../support/fakes/kv_client.ts";
 import { type Fate, KvProxy } from "../../support/fakes/kv_proxy.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder, withFolder } from "../../support/harness/temp_store.ts";
 import { ALERT_SETTINGS, alerts } from "../../assurance/shared/alerts.ts";
 import { checks } from "../../assurance/shared/checks.ts";
 import { Cluster } from "../../assurance/shared/cluster.ts";
@@ -49,31 +49,28 @@ for (const [name, denokv] of [["the engine from npm", null], ["denokv", DENOKV]]
   });
 }
 
-Deno.test("shared: three instances keep every answer across a kill -9 of the KV server", () =>
-  withFolder(async (folder) => {
-    const random = new Random("short");
-    await using cluster = await Cluster.start(folder, { denokv: DENOKV, random });
-    const kills = new Kills(cluster, random);
-    await kills.round("kv", 20);
-    await kills.audit();
-  }));
+inFolder.test("shared: three instances keep every answer across a kill -9 of the KV server", async (folder) => {
+  const random = new Random("short");
+  await using cluster = await Cluster.start(folder, { denokv: DENOKV, random });
+  const kills = new Kills(cluster, random);
+  await kills.round("kv", 20);
+  await kills.audit();
+});
 
-Deno.test("shared: failing runs are in one incident each, with one message, by two instances", () =>
-  withFolder(async (folder) => {
-    const random = new Random("short");
-    const settings = ALERT_SETTINGS;
-    await using cluster = await Cluster.start(folder, {
-      denokv: DENOKV,
-      random,
-      count: 2,
-      settings,
-    });
-    await alerts(cluster, { agents: 4, kills: 0, random });
-  }));
+inFolder.test("shared: failing runs are in one incident each, with one message, by two instances", async (folder) => {
+  const random = new Random("short");
+  const settings = ALERT_SETTINGS;
+  await using cluster = await Cluster.start(folder, {
+    denokv: DENOKV,
+    random,
+    count: 2,
+    settings,
+  });
+  await alerts(cluster, { agents: 4, kills: 0, random });
+});
 
-Deno.test("shared: two instances judge each run by its parts, and count it once", () =>
-  withFolder(async (folder) => {
-    const random = new Random("short");
-    await using cluster = await Cluster.start(folder, { denokv: DENOKV, random, count: 2 });
-    await checks(cluster, { runs: 40, kills: 0, random });
-  }));
+inFolder.test("shared: two instances judge each run by its parts, and count it once", async (folder) => {
+  const random = new Random("short");
+  await using cluster = await Cluster.start(folder, { denokv: DENOKV, random, count: 2 });
+  await checks(cluster, { runs: 40, kills: 0, random });
+});

@@ -7,7 +7,7 @@ import { SETTING_NAMES } from "../../../app/config.ts";
 import { isInstalled } from "../../support/harness/output.ts";
 import { Process } from "../../support/harness/process.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder } from "../../support/harness/temp_store.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 const KEY = `apk_eu_${"5e".repeat(16)}`;
@@ -46,51 +46,49 @@ Deno.test("container: the image runs the task's command, with one folder to read
   assertEquals(command("CMD").join(" "), narrowed);
 });
 
-Deno.test("container: the copied files build, serve, are healthy, and end with 0 on SIGTERM", async () => {
-  await withFolder(async (folder) => {
-    const here = (text: string) => text.replaceAll(DATA, `${folder}/data`);
-    await Deno.mkdir(`${folder}/app`);
-    for (const line of instructions("COPY")) {
-      const [to = "", ...from] = line.split(" ").reverse();
-      const target = `${folder}/app/${to}`;
-      for (const path of from) {
-        assertEquals((await run(["cp", "-r", path, target], ROOT, {})).code, 0);
-      }
+inFolder.test("container: the copied files build, serve, are healthy, and end with 0 on SIGTERM", async (folder) => {
+  const here = (text: string) => text.replaceAll(DATA, `${folder}/data`);
+  await Deno.mkdir(`${folder}/app`);
+  for (const line of instructions("COPY")) {
+    const [to = "", ...from] = line.split(" ").reverse();
+    const target = `${folder}/app/${to}`;
+    for (const path of from) {
+      assertEquals((await run(["cp", "-r", path, target], ROOT, {})).code, 0);
     }
-    await Deno.mkdir(`${folder}/bin`);
-    await Deno.symlink(Deno.execPath(), `${folder}/bin/deno`);
-    const env = { PATH: `${folder}/bin:${Deno.env.get("PATH")}` };
-    for (const line of instructions("RUN")) {
-      // The users of the image are unknown here.
-      const built = here(line).replace("-o deno -g deno ", "");
-      const { code, stderr } = await run(["sh", "-c", built], `${folder}/app`, env);
-      assertEquals(code, 0, stderr);
-    }
-    const variables = Object.fromEntries(
-      instructions("ENV").flatMap((line) => here(line).split(" ")).map((pair) => pair.split("=")),
-    );
-    const quoted = command("CMD").map((word) => `'${here(word)}'`).join(" ");
-    const launcher = ["sh", "-c", `cd ${folder}/app && exec ${quoted}`];
-    await using process = await Process.startBy(launcher, {
-      ...env,
-      ...variables,
-      RUNLEDGER_KEY: KEY,
-    });
-    assertStringIncludes(process.stderr, "without TLS");
-    const { port } = new URL(process.url);
-    const health = () => run(command("HEALTHCHECK"), `${folder}/app`, { ...env, PORT: port });
-    assertEquals((await health()).code, 0);
-    const response = await fetch(`http://127.0.0.1:${port}/v1/heartbeats`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${KEY}` },
-      body: JSON.stringify(aHeartbeat(1)),
-    });
-    await response.body?.cancel();
-    assertEquals(response.status, 202);
-    assertEquals((await process.stop("SIGTERM")).code, 0);
-    assert((await Deno.stat(`${folder}/data/ledger.kv`)).size > 0);
-    assertEquals((await health()).code, 1);
+  }
+  await Deno.mkdir(`${folder}/bin`);
+  await Deno.symlink(Deno.execPath(), `${folder}/bin/deno`);
+  const env = { PATH: `${folder}/bin:${Deno.env.get("PATH")}` };
+  for (const line of instructions("RUN")) {
+    // The users of the image are unknown here.
+    const built = here(line).replace("-o deno -g deno ", "");
+    const { code, stderr } = await run(["sh", "-c", built], `${folder}/app`, env);
+    assertEquals(code, 0, stderr);
+  }
+  const variables = Object.fromEntries(
+    instructions("ENV").flatMap((line) => here(line).split(" ")).map((pair) => pair.split("=")),
+  );
+  const quoted = command("CMD").map((word) => `'${here(word)}'`).join(" ");
+  const launcher = ["sh", "-c", `cd ${folder}/app && exec ${quoted}`];
+  await using process = await Process.startBy(launcher, {
+    ...env,
+    ...variables,
+    RUNLEDGER_KEY: KEY,
   });
+  assertStringIncludes(process.stderr, "without TLS");
+  const { port } = new URL(process.url);
+  const health = () => run(command("HEALTHCHECK"), `${folder}/app`, { ...env, PORT: port });
+  assertEquals((await health()).code, 0);
+  const response = await fetch(`http://127.0.0.1:${port}/v1/heartbeats`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${KEY}` },
+    body: JSON.stringify(aHeartbeat(1)),
+  });
+  await response.body?.cancel();
+  assertEquals(response.status, 202);
+  assertEquals((await process.stop("SIGTERM")).code, 0);
+  assert((await Deno.stat(`${folder}/data/ledger.kv`)).size > 0);
+  assertEquals((await health()).code, 1);
 });
 
 Deno.test("container: compose passes each setting on", () => {

@@ -7,7 +7,7 @@ import type { OpenStore } from "../../../kv/open.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { WebhookReceiver } from "../../support/fakes/webhook_receiver.ts";
 import { Process } from "../../support/harness/process.ts";
-import { withFolder, withStore } from "../../support/harness/temp_store.ts";
+import { inFolder, withStore } from "../../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d6".repeat(16)}`;
 const HEADERS = { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" };
@@ -48,71 +48,67 @@ async function kill(process: Process): Promise<void> {
   assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
 }
 
-Deno.test("deliveries: each incident reaches its receiver with one id, wherever kill -9 strikes", async () => {
-  await withFolder(async (folder) => {
-    await using receiver = WebhookReceiver.start();
-    const settings = settingsIn(folder);
-    const agents: string[] = [];
-    const next = () => agents[agents.push(`agent-${agents.length}`) - 1] as string;
-    {
-      await using process = await Process.start(settings);
-      const channel = { type: "webhook", url: receiver.url, default: true };
-      await send(`${process.url}/v1/channels/ops`, "PUT", channel);
-      assertEquals((await process.stop()).code, 0);
-    }
-    // After the answer to the last run, at different moments of its way to the receiver.
-    for (const ms of [0, 60, 150, 300]) {
-      await using process = await Process.start(settings);
-      await fail(process, next());
-      await new Promise((resolve) => setTimeout(resolve, ms));
-      await kill(process);
-      await withStore(settings.RUNLEDGER_KV, letClaimsPass);
-    }
-    // While the receiver has the request, and as it answers.
-    for (const answer of [null, 204]) {
-      await using process = await Process.start(settings);
-      const agent = next();
-      receiver.answer = ({ message }) => message.endsWith(` ${agent}`) ? answer : 204;
-      await fail(process, agent);
-      await receiver.until((received) => received.some(({ message }) => message.endsWith(agent)));
-      await kill(process);
-      receiver.answer = () => 204;
-      await withStore(settings.RUNLEDGER_KV, letClaimsPass);
-    }
+inFolder.test("deliveries: each incident reaches its receiver with one id, wherever kill -9 strikes", async (folder) => {
+  await using receiver = WebhookReceiver.start();
+  const settings = settingsIn(folder);
+  const agents: string[] = [];
+  const next = () => agents[agents.push(`agent-${agents.length}`) - 1] as string;
+  {
     await using process = await Process.start(settings);
-    const isTold = (agent: string) =>
-      receiver.received.some(({ message }) => message === `incident.opened ${agent}`);
-    await receiver.until(() => agents.every(isTold));
-    const last = next();
-    await fail(process, last);
-    await receiver.until(() => isTold(last));
-    assertEquals((await process.stop()).code, 0);
-    for (const agent of agents) {
-      const ids = receiver.received.filter(({ message }) => message === `incident.opened ${agent}`)
-        .map(({ id }) => id);
-      assertEquals(new Set(ids).size, 1, `${agent}: ${ids}`);
-    }
-    const repeats = receiver.received.length - new Set(receiver.received.map(({ id }) => id)).size;
-    assert(repeats >= 1 && repeats <= agents.length, `${repeats} repeats`);
-  });
-});
-
-Deno.test("deliveries: a webhook has its message within 2 s of the answer to the last run", async () => {
-  await withFolder(async (folder) => {
-    await using receiver = WebhookReceiver.start();
-    await using process = await Process.start(settingsIn(folder));
     const channel = { type: "webhook", url: receiver.url, default: true };
     await send(`${process.url}/v1/channels/ops`, "PUT", channel);
-    const times: number[] = [], callTimes: number[] = [];
-    for (let n = 0; n < 8; n++) {
-      const sentMs = Date.now();
-      await fail(process, `agent-${n}`);
-      const finishedMs = Date.now();
-      callTimes.push(finishedMs - sentMs);
-      await receiver.until((received) => received.length > n);
-      times.push((receiver.received[n]?.at ?? 0) - finishedMs);
-    }
-    // A busy machine delays calls too, which take some milliseconds on an idle one.
-    assert(Math.max(...times) < 2_000 + 20 * Math.max(...callTimes), `${times} ms`);
-  });
+    assertEquals((await process.stop()).code, 0);
+  }
+  // After the answer to the last run, at different moments of its way to the receiver.
+  for (const ms of [0, 60, 150, 300]) {
+    await using process = await Process.start(settings);
+    await fail(process, next());
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    await kill(process);
+    await withStore(settings.RUNLEDGER_KV, letClaimsPass);
+  }
+  // While the receiver has the request, and as it answers.
+  for (const answer of [null, 204]) {
+    await using process = await Process.start(settings);
+    const agent = next();
+    receiver.answer = ({ message }) => message.endsWith(` ${agent}`) ? answer : 204;
+    await fail(process, agent);
+    await receiver.until((received) => received.some(({ message }) => message.endsWith(agent)));
+    await kill(process);
+    receiver.answer = () => 204;
+    await withStore(settings.RUNLEDGER_KV, letClaimsPass);
+  }
+  await using process = await Process.start(settings);
+  const isTold = (agent: string) =>
+    receiver.received.some(({ message }) => message === `incident.opened ${agent}`);
+  await receiver.until(() => agents.every(isTold));
+  const last = next();
+  await fail(process, last);
+  await receiver.until(() => isTold(last));
+  assertEquals((await process.stop()).code, 0);
+  for (const agent of agents) {
+    const ids = receiver.received.filter(({ message }) => message === `incident.opened ${agent}`)
+      .map(({ id }) => id);
+    assertEquals(new Set(ids).size, 1, `${agent}: ${ids}`);
+  }
+  const repeats = receiver.received.length - new Set(receiver.received.map(({ id }) => id)).size;
+  assert(repeats >= 1 && repeats <= agents.length, `${repeats} repeats`);
+});
+
+inFolder.test("deliveries: a webhook has its message within 2 s of the answer to the last run", async (folder) => {
+  await using receiver = WebhookReceiver.start();
+  await using process = await Process.start(settingsIn(folder));
+  const channel = { type: "webhook", url: receiver.url, default: true };
+  await send(`${process.url}/v1/channels/ops`, "PUT", channel);
+  const times: number[] = [], callTimes: number[] = [];
+  for (let n = 0; n < 8; n++) {
+    const sentMs = Date.now();
+    await fail(process, `agent-${n}`);
+    const finishedMs = Date.now();
+    callTimes.push(finishedMs - sentMs);
+    await receiver.until((received) => received.length > n);
+    times.push((receiver.received[n]?.at ?? 0) - finishedMs);
+  }
+  // A busy machine delays calls too, which take some milliseconds on an idle one.
+  assert(Math.max(...times) < 2_000 + 20 * Math.max(...callTimes), `${times} ms`);
 });

@@ -5,24 +5,22 @@ import { Rounds } from "../../assurance/crash/rounds.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
 import { Listener } from "../../support/harness/live.ts";
 import { Process } from "../../support/harness/process.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder } from "../../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 /** Milliseconds that are far less than the program's limit. */
 const SOON_MS = DRAIN_MS_MAX * 0.7;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`shutdown: ${signal} under load ends with 0, in time, and every acknowledged call is stored`, async () => {
-    await withFolder(async (folder) => {
-      await using rounds = new Rounds(folder);
-      await rounds.start();
-      rounds.load();
-      const { code, ms, stderr } = await rounds.end(signal, 300);
-      assertEquals(code, 0);
-      assert(ms < DRAIN_MS_MAX, `${ms} ms`);
-      assert(!stderr.includes("Unhandled"), stderr);
-      await rounds.start();
-    });
+  inFolder.test(`shutdown: ${signal} under load ends with 0, in time, and every acknowledged call is stored`, async (folder) => {
+    await using rounds = new Rounds(folder);
+    await rounds.start();
+    rounds.load();
+    const { code, ms, stderr } = await rounds.end(signal, 300);
+    assertEquals(code, 0);
+    assert(ms < DRAIN_MS_MAX, `${ms} ms`);
+    assert(!stderr.includes("Unhandled"), stderr);
+    await rounds.start();
   });
 }
 
@@ -59,61 +57,55 @@ async function shutsDown(url: string): Promise<void> {
   }
 }
 
-Deno.test("shutdown: a body that never ends delays it by at most 5 s", async () => {
-  await withFolder(async (folder) => {
-    const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
-    await using process = await Process.start(settings);
-    const { socket } = await sendHalf(process.url);
-    const { code, ms } = await process.stop();
-    socket.close();
-    assertEquals(code, 0);
-    // A busy machine adds to the 5 s; the deadline of the body would come later.
-    assert(ms < BODY_DEADLINE_MS, `${ms} ms`);
-  });
+inFolder.test("shutdown: a body that never ends delays it by at most 5 s", async (folder) => {
+  const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
+  await using process = await Process.start(settings);
+  const { socket } = await sendHalf(process.url);
+  const { code, ms } = await process.stop();
+  socket.close();
+  assertEquals(code, 0);
+  // A busy machine adds to the 5 s; the deadline of the body would come later.
+  assert(ms < BODY_DEADLINE_MS, `${ms} ms`);
 });
 
-Deno.test("shutdown: a body in flight is accepted, or refused with a 503 that clients retry", async () => {
-  await withFolder(async (folder) => {
-    const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
-    await using process = await Process.start(settings);
-    const { socket, remaining } = await sendHalf(process.url);
-    process.signal("SIGTERM");
-    await shutsDown(process.url);
-    await socket.write(remaining);
-    const answer = await readText(socket);
-    const { code, ms } = await process.ended();
-    socket.close();
-    assertEquals(code, 0);
-    assert(ms < DRAIN_MS_MAX, `${ms} ms`);
-    const status = Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1]);
-    assert(status === 202 || status === 503, answer);
+inFolder.test("shutdown: a body in flight is accepted, or refused with a 503 that clients retry", async (folder) => {
+  const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
+  await using process = await Process.start(settings);
+  const { socket, remaining } = await sendHalf(process.url);
+  process.signal("SIGTERM");
+  await shutsDown(process.url);
+  await socket.write(remaining);
+  const answer = await readText(socket);
+  const { code, ms } = await process.ended();
+  socket.close();
+  assertEquals(code, 0);
+  assert(ms < DRAIN_MS_MAX, `${ms} ms`);
+  const status = Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1]);
+  assert(status === 202 || status === 503, answer);
 
-    await using again = await Process.start(settings);
-    const read = await fetch(`${again.url}/v1/runs/${runId(1)}`, {
-      headers: { Authorization: `Bearer ${KEY}` },
-    });
-    await read.body?.cancel();
-    assertEquals(read.status, status === 202 ? 200 : 404);
-    await again.stop();
+  await using again = await Process.start(settings);
+  const read = await fetch(`${again.url}/v1/runs/${runId(1)}`, {
+    headers: { Authorization: `Bearer ${KEY}` },
   });
+  await read.body?.cancel();
+  assertEquals(read.status, status === 202 ? 200 : 404);
+  await again.stop();
 });
 
-Deno.test("shutdown: two simultaneous signals count as one, a later one ends it immediately", async () => {
-  await withFolder(async (folder) => {
-    const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
-    await using process = await Process.start(settings);
-    const { socket } = await sendHalf(process.url);
-    process.signal("SIGTERM");
-    process.signal("SIGINT");
-    await shutsDown(process.url);
-    // It still waits for the body that never ends; only a repeated signal cuts that short.
-    const repeating = setInterval(() => process.signal("SIGINT"), 50);
-    const { code, ms } = await process.ended();
-    clearInterval(repeating);
-    socket.close();
-    assertEquals(code, 1);
-    assert(ms < SOON_MS, `${ms} ms`);
-  });
+inFolder.test("shutdown: two simultaneous signals count as one, a later one ends it immediately", async (folder) => {
+  const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
+  await using process = await Process.start(settings);
+  const { socket } = await sendHalf(process.url);
+  process.signal("SIGTERM");
+  process.signal("SIGINT");
+  await shutsDown(process.url);
+  // It still waits for the body that never ends; only a repeated signal cuts that short.
+  const repeating = setInterval(() => process.signal("SIGINT"), 50);
+  const { code, ms } = await process.ended();
+  clearInterval(repeating);
+  socket.close();
+  assertEquals(code, 1);
+  assert(ms < SOON_MS, `${ms} ms`);
 });
 
 /** Opens a connection, sends a request that is answered with 200, and reads none of its body. */
@@ -125,38 +117,36 @@ async function openUnread(url: string, path: string): Promise<Deno.TcpConn> {
   return socket;
 }
 
-Deno.test("shutdown: live streams, waiting calls and idle connections end immediately, and delay nothing", async () => {
-  await withFolder(async (folder) => {
-    const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
-    await using process = await Process.start(settings);
-    const headers = { Authorization: `Bearer ${KEY}` };
-    await using listener = await Listener.open(process.url, KEY);
-    using _stream = await openUnread(process.url, "/v1/live");
-    using _idle = await openUnread(process.url, "/healthz");
-    using half = await openUnread(process.url, "/healthz");
-    await half.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nHo"));
-    const opened = await fetch(`${process.url}/v1/runs`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify(aRun(1)),
-    });
-    await opened.body?.cancel();
-    const [event] = await listener.events(1);
-    assertEquals(event?.data.id, runId(1));
-    const waits = [`/v1/changes?wait=30&after=${event?.id}`, `/v1/runs/${runId(1)}?wait=final`]
-      .map((path) => fetch(process.url + path, { headers }));
-    // This response follows them: by now they wait, or arrived too late to wait.
-    const health = await fetch(`${process.url}/healthz`);
-    await health.body?.cancel();
-    process.signal("SIGTERM");
-    const { code, ms, stderr } = await process.ended();
-    assertEquals(code, 0);
-    assert(ms < SOON_MS, `${ms} ms`);
-    assert(!stderr.includes("Unhandled"), stderr);
-    assertEquals((await listener.rest()).filter(({ event }) => event !== null), []);
-    for (const answer of await Promise.all(waits)) {
-      await answer.body?.cancel();
-      assert(answer.status === 200 || answer.status === 503, `${answer.status}`);
-    }
+inFolder.test("shutdown: live streams, waiting calls and idle connections end immediately, and delay nothing", async (folder) => {
+  const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
+  await using process = await Process.start(settings);
+  const headers = { Authorization: `Bearer ${KEY}` };
+  await using listener = await Listener.open(process.url, KEY);
+  using _stream = await openUnread(process.url, "/v1/live");
+  using _idle = await openUnread(process.url, "/healthz");
+  using half = await openUnread(process.url, "/healthz");
+  await half.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nHo"));
+  const opened = await fetch(`${process.url}/v1/runs`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(aRun(1)),
   });
+  await opened.body?.cancel();
+  const [event] = await listener.events(1);
+  assertEquals(event?.data.id, runId(1));
+  const waits = [`/v1/changes?wait=30&after=${event?.id}`, `/v1/runs/${runId(1)}?wait=final`]
+    .map((path) => fetch(process.url + path, { headers }));
+  // This response follows them: by now they wait, or arrived too late to wait.
+  const health = await fetch(`${process.url}/healthz`);
+  await health.body?.cancel();
+  process.signal("SIGTERM");
+  const { code, ms, stderr } = await process.ended();
+  assertEquals(code, 0);
+  assert(ms < SOON_MS, `${ms} ms`);
+  assert(!stderr.includes("Unhandled"), stderr);
+  assertEquals((await listener.rest()).filter(({ event }) => event !== null), []);
+  for (const answer of await Promise.all(waits)) {
+    await answer.body?.cancel();
+    assert(answer.status === 200 || answer.status === 503, `${answer.status}`);
+  }
 });

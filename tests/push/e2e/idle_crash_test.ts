@@ -1,31 +1,19 @@
 /** Tests that kill -9 while runs are being closed leaves each of them closed once, at its deadline. */
 import { assert, assertEquals } from "@std/assert";
-import { Memory } from "../../../runtime/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { IdleClose } from "../../../domain/runs/idle.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";
 import { run } from "../../support/builders/stored_runs.ts";
 import { Process } from "../../support/harness/process.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder, onStore } from "../../support/harness/temp_store.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 const KEY = `apk_eu_${"a9".repeat(16)}`;
 
 const RUNS = 3_000, TIMEOUT_MS = 60_000;
-
-/** Runs `work` on the closed file of a process. */
-async function withStore<T>(path: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(path, new Memory());
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
 
 /** Stores runs whose deadlines have passed while the service was down. */
 async function fill(store: Store, openedMs: number): Promise<TeamId> {
@@ -67,38 +55,36 @@ async function countsOf({ url }: Process): Promise<Record<string, number>> {
   );
 }
 
-Deno.test("after kill -9 the next process closes the idle runs that are left, each at its deadline", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    const settings = { RUNLEDGER_KV: path, RUNLEDGER_KEY: KEY };
-    const openedMs = Date.now() - 10 * TIMEOUT_MS;
-    const team = await withStore(path, (store) => fill(store, openedMs));
-    {
-      await using first = await Process.start(settings);
-      await closed(first, (runs) => runs > 0);
-      assertEquals((await first.stop("SIGKILL")).signal, "SIGKILL");
-    }
-    const left = await withStore(
-      path,
-      async (store) => (await Array.fromAsync(store.reader.list({ prefix: keys.work() }))).length,
-    );
-    assert(left > 0, "the kill came too late");
+inFolder.test("after kill -9 the next process closes the idle runs that are left, each at its deadline", async (folder) => {
+  const path = `${folder}/test.kv`;
+  const settings = { RUNLEDGER_KV: path, RUNLEDGER_KEY: KEY };
+  const openedMs = Date.now() - 10 * TIMEOUT_MS;
+  const team = await onStore(path, (store) => fill(store, openedMs));
+  {
+    await using first = await Process.start(settings);
+    await closed(first, (runs) => runs > 0);
+    assertEquals((await first.stop("SIGKILL")).signal, "SIGKILL");
+  }
+  const left = await onStore(
+    path,
+    async (store) => (await Array.fromAsync(store.reader.list({ prefix: keys.work() }))).length,
+  );
+  assert(left > 0, "the kill came too late");
 
-    await using second = await Process.start(settings);
-    await closed(second, (runs) => runs === RUNS);
-    assertEquals((await second.stop("SIGTERM")).code, 0);
-    await withStore(path, async (store) => {
-      // What the stopped process had not processed yet.
-      await new RetentionHarness(store).work();
-      for (let n = 0; n < RUNS; n++) {
-        const { value } = await store.reader.get<IdleClose>(keys.idle(team, run(n)));
-        const [at, receivedAt] = [openedMs + n, openedMs + TIMEOUT_MS];
-        assertEquals(value, { status: "timeout", at, receivedAt, seen: 0 }, run(n));
-      }
-      const due = await Array.fromAsync(store.reader.list({ prefix: keys.work("settled") }));
-      // The incident of so many timeouts expires one day.
-      assertEquals(due.filter(({ key: [, , , kind] }) => kind !== "incident"), []);
-      await assertClean(store);
-    });
+  await using second = await Process.start(settings);
+  await closed(second, (runs) => runs === RUNS);
+  assertEquals((await second.stop("SIGTERM")).code, 0);
+  await onStore(path, async (store) => {
+    // What the stopped process had not processed yet.
+    await new RetentionHarness(store).work();
+    for (let n = 0; n < RUNS; n++) {
+      const { value } = await store.reader.get<IdleClose>(keys.idle(team, run(n)));
+      const [at, receivedAt] = [openedMs + n, openedMs + TIMEOUT_MS];
+      assertEquals(value, { status: "timeout", at, receivedAt, seen: 0 }, run(n));
+    }
+    const due = await Array.fromAsync(store.reader.list({ prefix: keys.work("settled") }));
+    // The incident of so many timeouts expires one day.
+    assertEquals(due.filter(({ key: [, , , kind] }) => kind !== "incident"), []);
+    await assertClean(store);
   });
 });

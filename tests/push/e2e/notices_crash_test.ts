@@ -9,7 +9,7 @@ import { noticeSets, noticeWork, quotaSet } from "../../../kv/teams/quota_work.t
 import { workKey } from "../../../kv/work/store.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
 import { type Behaviour, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
-import { withFolder, withStore } from "../../support/harness/temp_store.ts";
+import { inFolder, withStore } from "../../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const OWNER = "owner@example.org";
@@ -24,34 +24,32 @@ const ROUNDS: { strikes: string; behaviour: Behaviour; mails: number; states: st
 ];
 
 for (const { strikes, behaviour, mails, states } of ROUNDS) {
-  Deno.test(`notices: kill -9 ${strikes} of the mail server does not send twice`, async () => {
-    await withFolder(async (folder) => {
-      await using sink = await SmtpSink.start();
-      const settings = settingsIn(folder, sink);
-      await create(settings);
-      await withStore(settings.RUNLEDGER_KV, (store, team) => count(store, team, 80_000));
+  inFolder.test(`notices: kill -9 ${strikes} of the mail server does not send twice`, async (folder) => {
+    await using sink = await SmtpSink.start();
+    const settings = settingsIn(folder, sink);
+    await create(settings);
+    await withStore(settings.RUNLEDGER_KV, (store, team) => count(store, team, 80_000));
 
-      sink.behaviour = behaviour;
-      await killOnce(
-        settings,
-        sink,
-        (it) =>
-          behaviour === "silent greeting"
-            ? it.connections > 0
-            : behaviour === "silent recipient"
-            ? it.recipients > 0
-            : it.received.length > 0,
-      );
+    sink.behaviour = behaviour;
+    await killOnce(
+      settings,
+      sink,
+      (it) =>
+        behaviour === "silent greeting"
+          ? it.connections > 0
+          : behaviour === "silent recipient"
+          ? it.recipients > 0
+          : it.received.length > 0,
+    );
 
-      sink.behaviour = "accept";
-      await withStore(settings.RUNLEDGER_KV, letLeasesPass);
-      await settle(settings);
-      await settle(settings);
-      const notices = await withStore(settings.RUNLEDGER_KV, allNotices);
-      assertEquals(notices.length, 1);
-      assert(states.includes(notices[0]?.state ?? ""), JSON.stringify(notices));
-      assertEquals(sink.received.map(({ to }) => to), Array(mails).fill([OWNER]));
-    });
+    sink.behaviour = "accept";
+    await withStore(settings.RUNLEDGER_KV, letLeasesPass);
+    await settle(settings);
+    await settle(settings);
+    const notices = await withStore(settings.RUNLEDGER_KV, allNotices);
+    assertEquals(notices.length, 1);
+    assert(states.includes(notices[0]?.state ?? ""), JSON.stringify(notices));
+    assertEquals(sink.received.map(({ to }) => to), Array(mails).fill([OWNER]));
   });
 }
 
@@ -119,36 +117,34 @@ async function allNotices(store: OpenStore, team: TeamId): Promise<Notice[]> {
   return await Array.fromAsync(rows, ({ value }) => value);
 }
 
-Deno.test("notices: under kill -9 at any moment each of many notices is sent at most once", async () => {
-  await withFolder(async (folder) => {
-    await using sink = await SmtpSink.start();
-    const settings = settingsIn(folder, sink);
-    await create(settings);
-    const wanted = 60;
-    await withStore(settings.RUNLEDGER_KV, async (store, team) => {
-      for (let n = 0; n < wanted; n++) {
-        const month = `20${String(n + 26).padStart(2, "0")}-01`;
-        const facts = { teamName: "t", month, percent: 80, used: 4, included: 5 } as const;
-        const name = { team, month, percent: 80 } as const;
-        await store.writer.commit({ sets: noticeSets(newNotice(name, facts, true, 0)) });
-      }
-    });
-    for (const messages of [3, 20, 41]) {
-      await using process = await Process.start(settings);
-      await sink.until(({ received }) => received.length >= messages);
-      assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
-      await withStore(settings.RUNLEDGER_KV, letLeasesPass);
+inFolder.test("notices: under kill -9 at any moment each of many notices is sent at most once", async (folder) => {
+  await using sink = await SmtpSink.start();
+  const settings = settingsIn(folder, sink);
+  await create(settings);
+  const wanted = 60;
+  await withStore(settings.RUNLEDGER_KV, async (store, team) => {
+    for (let n = 0; n < wanted; n++) {
+      const month = `20${String(n + 26).padStart(2, "0")}-01`;
+      const facts = { teamName: "t", month, percent: 80, used: 4, included: 5 } as const;
+      const name = { team, month, percent: 80 } as const;
+      await store.writer.commit({ sets: noticeSets(newNotice(name, facts, true, 0)) });
     }
-    while (await withStore(settings.RUNLEDGER_KV, isOneOpen)) await settle(settings);
-    const ids = sink.received.map(({ messageId }) => messageId);
-    assertEquals(new Set(ids).size, ids.length, "one was sent twice");
-    const states = await withStore(settings.RUNLEDGER_KV, allStates);
-    assertEquals(states.length, wanted);
-    assert(states.every((state) => state === "sent" || state === "unknown"), states.join());
-    const sent = states.filter((state) => state === "sent").length;
-    // Notices recorded as sent were sent; at most five were in flight at each kill.
-    assert(sent <= ids.length && sent >= wanted - 3 * 5, `${sent} sent, ${ids.length} received`);
   });
+  for (const messages of [3, 20, 41]) {
+    await using process = await Process.start(settings);
+    await sink.until(({ received }) => received.length >= messages);
+    assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
+    await withStore(settings.RUNLEDGER_KV, letLeasesPass);
+  }
+  while (await withStore(settings.RUNLEDGER_KV, isOneOpen)) await settle(settings);
+  const ids = sink.received.map(({ messageId }) => messageId);
+  assertEquals(new Set(ids).size, ids.length, "one was sent twice");
+  const states = await withStore(settings.RUNLEDGER_KV, allStates);
+  assertEquals(states.length, wanted);
+  assert(states.every((state) => state === "sent" || state === "unknown"), states.join());
+  const sent = states.filter((state) => state === "sent").length;
+  // Notices recorded as sent were sent; at most five were in flight at each kill.
+  assert(sent <= ids.length && sent >= wanted - 3 * 5, `${sent} sent, ${ids.length} received`);
 });
 
 async function isOneOpen(store: OpenStore): Promise<boolean> {

@@ -5,7 +5,7 @@ import { KV_TOKEN } from "../../support/fakes/kv_client.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { Process } from "../../support/harness/process.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder, withFolder } from "../../support/harness/temp_store.ts";
 import { EXIT } from "../../../app/console.ts";
 import { isInstalled } from "../../support/harness/output.ts";
 
@@ -50,26 +50,24 @@ Deno.test("systemd: the unit runs the task's command, with folders to read and w
   );
 });
 
-Deno.test("systemd: the unit's command serves calls and pages, and reads and writes its folder alone", async () => {
-  await withFolder(async (folder) => {
-    const command = commandOfUnit();
-    assert(command.startsWith(DENO), command);
-    const args = command.slice(DENO.length).replaceAll(FOLDER, folder);
-    const launcher = ["sh", "-c", `exec '${Deno.execPath()}' ${args}`];
-    const settings = { RUNLEDGER_KV: `${folder}/ledger.kv`, RUNLEDGER_KEY: KEY };
-    await using process = await Process.startBy(launcher, settings);
-    await answersAll(process);
-    assertEquals((await process.stop()).code, 0);
-    const elsewhere = { ...settings, RUNLEDGER_KV: `${folder}-other/ledger.kv` };
-    await Process.startBy(launcher, elsewhere).then(
-      () => assert(false, "it wrote elsewhere"),
-      (error) =>
-        assertMatch(
-          error.message,
-          /Requires (read|write) access to .*: name its folder in -R and -W/,
-        ),
-    );
-  });
+inFolder.test("systemd: the unit's command serves calls and pages, and reads and writes its folder alone", async (folder) => {
+  const command = commandOfUnit();
+  assert(command.startsWith(DENO), command);
+  const args = command.slice(DENO.length).replaceAll(FOLDER, folder);
+  const launcher = ["sh", "-c", `exec '${Deno.execPath()}' ${args}`];
+  const settings = { RUNLEDGER_KV: `${folder}/ledger.kv`, RUNLEDGER_KEY: KEY };
+  await using process = await Process.startBy(launcher, settings);
+  await answersAll(process);
+  assertEquals((await process.stop()).code, 0);
+  const elsewhere = { ...settings, RUNLEDGER_KV: `${folder}-other/ledger.kv` };
+  await Process.startBy(launcher, elsewhere).then(
+    () => assert(false, "it wrote elsewhere"),
+    (error) =>
+      assertMatch(
+        error.message,
+        /Requires (read|write) access to .*: name its folder in -R and -W/,
+      ),
+  );
 });
 
 Deno.test("systemd: an instance over a shared KV serves calls and pages without any file", async () => {

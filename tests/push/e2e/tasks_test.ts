@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Harness } from "../../support/harness/harness.ts";
 import { Process } from "../../support/harness/process.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder } from "../../support/harness/temp_store.ts";
 import { runTask, runTaskWith } from "../../support/harness/tools.ts";
 
 /** Returns true if a port of this machine accepts connections. */
@@ -26,27 +26,23 @@ Deno.test("help: every tool prints its own help and ends with 0", async () => {
   }
 });
 
-Deno.test("SIGTERM to the task ends the task and the server below it", async () => {
-  await withFolder(async (folder) => {
-    for (const task of ["dev", "start"]) {
-      await using process = await Process.startTask(task, { RUNLEDGER_KV: `${folder}/${task}.kv` });
-      assert(await isOpen(process.url));
-      const { code, signal } = await process.stop("SIGTERM");
-      assertEquals([code, signal], [0, null], task);
-      assertEquals(await isOpen(process.url), false, "the server still runs");
-    }
-  });
+inFolder.test("SIGTERM to the task ends the task and the server below it", async (folder) => {
+  for (const task of ["dev", "start"]) {
+    await using process = await Process.startTask(task, { RUNLEDGER_KV: `${folder}/${task}.kv` });
+    assert(await isOpen(process.url));
+    const { code, signal } = await process.stop("SIGTERM");
+    assertEquals([code, signal], [0, null], task);
+    assertEquals(await isOpen(process.url), false, "the server still runs");
+  }
 });
 
-Deno.test("start: without TLS it warns on all interfaces, with advice, and not on the loopback interface", async () => {
-  await withFolder(async (folder) => {
-    for (const HOST of ["0.0.0.0", "127.0.0.1"]) {
-      await using process = await Process.start({ HOST, RUNLEDGER_KV: `${folder}/test.kv` });
-      const { stderr } = await process.stop();
-      const warning = /HOST=0\.0\.0\.0: .*without TLS.*\n.*HOST=127\.0\.0\.1.*OPERATIONS\.md#tls\n/;
-      assertEquals(warning.test(stderr), HOST === "0.0.0.0", stderr);
-    }
-  });
+inFolder.test("start: without TLS it warns on all interfaces, with advice, and not on the loopback interface", async (folder) => {
+  for (const HOST of ["0.0.0.0", "127.0.0.1"]) {
+    await using process = await Process.start({ HOST, RUNLEDGER_KV: `${folder}/test.kv` });
+    const { stderr } = await process.stop();
+    const warning = /HOST=0\.0\.0\.0: .*without TLS.*\n.*HOST=127\.0\.0\.1.*OPERATIONS\.md#tls\n/;
+    assertEquals(warning.test(stderr), HOST === "0.0.0.0", stderr);
+  }
 });
 
 Deno.test("dev: a sweep that removed nothing stays out of the log", async () => {

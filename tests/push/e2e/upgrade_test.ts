@@ -7,7 +7,7 @@ import { LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { VERSION } from "../../../domain/core/version.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../../support/builders/requests.ts";
 import { Process } from "../../support/harness/process.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder } from "../../support/harness/temp_store.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
@@ -128,35 +128,33 @@ async function fill(url: string): Promise<void> {
   await send(url, `/v1/runs/${runId(1)}/finish`, aFinish());
 }
 
-Deno.test("upgrade: a ledger of this version moves to one with other rows, and answers the same", async () => {
-  await withFolder(async (folder) => {
-    const next = await makeNext(folder);
-    const ledger = { RUNLEDGER_KV: `${folder}/old.kv`, RUNLEDGER_KEY: KEY };
-    let before: string[];
-    {
-      await using old = await Process.start(ledger);
-      await fill(old.url);
-      before = await readAll(old.url);
-      await old.stop();
-    }
-    const refused = await tool(next, "verify", `--kv=${ledger.RUNLEDGER_KV}`);
-    assertEquals(refused.code, 3, refused.text);
-    assertStringIncludes(
-      refused.text,
-      `has format ${LEDGER_FORMAT}, written by version ${VERSION}, but version 9.0.0 reads only`,
-    );
-    const file = `${folder}/ledger.gz`;
-    const exported = await tool(ROOT, "export", file, `--kv=${ledger.RUNLEDGER_KV}`);
-    assertEquals(exported.code, 0, exported.text);
-    const moved = `${folder}/new.kv`;
-    const imported = await tool(next, "import", file, `--kv=${moved}`);
-    assertEquals(imported.code, 0, imported.text);
-    const verified = await tool(next, "verify", `--kv=${moved}`);
-    assertEquals(verified.code, 0, verified.text);
-    const settings = { ...ledger, RUNLEDGER_KV: moved };
-    await using service = await Process.startBy(["env", "-C", next], settings);
-    assertStringIncludes(service.stderr, "Runledger 9.0.0 listens");
-    assertEquals(await readAll(service.url), before);
-    await service.stop();
-  });
+inFolder.test("upgrade: a ledger of this version moves to one with other rows, and answers the same", async (folder) => {
+  const next = await makeNext(folder);
+  const ledger = { RUNLEDGER_KV: `${folder}/old.kv`, RUNLEDGER_KEY: KEY };
+  let before: string[];
+  {
+    await using old = await Process.start(ledger);
+    await fill(old.url);
+    before = await readAll(old.url);
+    await old.stop();
+  }
+  const refused = await tool(next, "verify", `--kv=${ledger.RUNLEDGER_KV}`);
+  assertEquals(refused.code, 3, refused.text);
+  assertStringIncludes(
+    refused.text,
+    `has format ${LEDGER_FORMAT}, written by version ${VERSION}, but version 9.0.0 reads only`,
+  );
+  const file = `${folder}/ledger.gz`;
+  const exported = await tool(ROOT, "export", file, `--kv=${ledger.RUNLEDGER_KV}`);
+  assertEquals(exported.code, 0, exported.text);
+  const moved = `${folder}/new.kv`;
+  const imported = await tool(next, "import", file, `--kv=${moved}`);
+  assertEquals(imported.code, 0, imported.text);
+  const verified = await tool(next, "verify", `--kv=${moved}`);
+  assertEquals(verified.code, 0, verified.text);
+  const settings = { ...ledger, RUNLEDGER_KV: moved };
+  await using service = await Process.startBy(["env", "-C", next], settings);
+  assertStringIncludes(service.stderr, "Runledger 9.0.0 listens");
+  assertEquals(await readAll(service.url), before);
+  await service.stop();
 });

@@ -8,7 +8,7 @@ import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
 import { Process } from "../../support/harness/process.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder } from "../../support/harness/temp_store.ts";
 
 /** A free team's service on a shared KV with a round trip, on the real clock. */
 async function openRemote(delayMs: number) {
@@ -110,22 +110,20 @@ for (const delayMs of [0, 90]) {
   });
 }
 
-Deno.test("one process on a file keeps its buckets in memory", async () => {
-  await withFolder(async (folder) => {
-    const settings = {
-      RUNLEDGER_KV: `${folder}/test.kv`,
-      RUNLEDGER_KEY: `apk_eu_${"5e".repeat(16)}`,
-      RUNLEDGER_TIER: "free",
-    };
-    await using process = await Process.start(settings);
-    const headers = { Authorization: `Bearer ${settings.RUNLEDGER_KEY}` };
-    for (const path of ["/v1/ping?agent=a", "/v1/keys"]) {
-      for (let n = 0; n < 60; n++) await (await fetch(process.url + path, { headers })).text();
-    }
-    await process.stop();
-    const store = await openStore(settings.RUNLEDGER_KV, new Memory());
-    const rows = await Array.fromAsync(store.reader.list({ prefix: [] }), ({ key }) => key[0]);
-    await store.close();
-    assertEquals([rows.includes("agent"), rows.includes("rate_bucket")], [true, false]);
-  });
+inFolder.test("one process on a file keeps its buckets in memory", async (folder) => {
+  const settings = {
+    RUNLEDGER_KV: `${folder}/test.kv`,
+    RUNLEDGER_KEY: `apk_eu_${"5e".repeat(16)}`,
+    RUNLEDGER_TIER: "free",
+  };
+  await using process = await Process.start(settings);
+  const headers = { Authorization: `Bearer ${settings.RUNLEDGER_KEY}` };
+  for (const path of ["/v1/ping?agent=a", "/v1/keys"]) {
+    for (let n = 0; n < 60; n++) await (await fetch(process.url + path, { headers })).text();
+  }
+  await process.stop();
+  const store = await openStore(settings.RUNLEDGER_KV, new Memory());
+  const rows = await Array.fromAsync(store.reader.list({ prefix: [] }), ({ key }) => key[0]);
+  await store.close();
+  assertEquals([rows.includes("agent"), rows.includes("rate_bucket")], [true, false]);
 });

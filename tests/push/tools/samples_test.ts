@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { loadInto, openSampleWorld } from "../../support/builders/sample_world.ts";
 import { Process } from "../../support/harness/process.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder } from "../../support/harness/temp_store.ts";
 import { developmentKey } from "../../../domain/teams/credentials.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
@@ -77,19 +77,17 @@ Deno.test("samples: the dashboard is filled, every total is exact, and a second 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("samples: deno task dev has them with --demo, once, and then works on", async () => {
-  await withFolder(async (folder) => {
-    const settings = { RUNLEDGER_KV: `${folder}/test.kv` };
-    const headers = { Authorization: `Bearer ${developmentKey("eu")}` };
-    for (const line of [/Loaded \d+ runs\n/, /Nothing loaded: the ledger has agents already\n/]) {
-      await using process = await Process.start(settings, "--dev", "--demo");
-      const ping = await fetch(`${process.url}/v1/ping?agent=hello`, { headers });
-      assertEquals([ping.status, await ping.text()], [200, "OK\n"]);
-      const agents = await (await fetch(`${process.url}/v1/agents`, { headers })).json();
-      assertEquals(agents.agents.length, 12);
-      const { stderr } = await process.stop();
-      assert(line.test(stderr), stderr);
-      assertStringIncludes(stderr, "everything acknowledged is stored");
-    }
-  });
+inFolder.test("samples: deno task dev has them with --demo, once, and then works on", async (folder) => {
+  const settings = { RUNLEDGER_KV: `${folder}/test.kv` };
+  const headers = { Authorization: `Bearer ${developmentKey("eu")}` };
+  for (const line of [/Loaded \d+ runs\n/, /Nothing loaded: the ledger has agents already\n/]) {
+    await using process = await Process.start(settings, "--dev", "--demo");
+    const ping = await fetch(`${process.url}/v1/ping?agent=hello`, { headers });
+    assertEquals([ping.status, await ping.text()], [200, "OK\n"]);
+    const agents = await (await fetch(`${process.url}/v1/agents`, { headers })).json();
+    assertEquals(agents.agents.length, 12);
+    const { stderr } = await process.stop();
+    assert(line.test(stderr), stderr);
+    assertStringIncludes(stderr, "everything acknowledged is stored");
+  }
 });

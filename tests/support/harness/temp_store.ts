@@ -92,19 +92,35 @@ export async function withFolder<T>(test: (folder: string) => Promise<T>): Promi
   }
 }
 
-/** Runs `work` on a store that no process has open, and on its first team. */
-export async function withStore<T>(
+/** Declares tests with a new folder. */
+export const inFolder = {
+  test: (name: string, test: (folder: string) => Promise<void>): void =>
+    Deno.test(name, () => withFolder(test)),
+};
+
+/** Runs `work` on a store that no process has open. */
+export async function onStore<T>(
   path: string,
-  work: (store: OpenStore, team: TeamId) => Promise<T>,
+  work: (store: OpenStore) => Promise<T>,
 ): Promise<T> {
   const store = await openStore(path, new Memory());
   try {
-    const { value } = await store.reader.get<TeamId>(keys.firstTeam());
-    assert(value !== null);
-    return await work(store, value);
+    return await work(store);
   } finally {
     await store.close();
   }
+}
+
+/** Runs `work` on a store that no process has open, and on its first team. */
+export function withStore<T>(
+  path: string,
+  work: (store: OpenStore, team: TeamId) => Promise<T>,
+): Promise<T> {
+  return onStore(path, async (store) => {
+    const { value } = await store.reader.get<TeamId>(keys.firstTeam());
+    assert(value !== null);
+    return await work(store, value);
+  });
 }
 
 /** Range of bytes near the middle of a filled store's file. */

@@ -5,7 +5,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { createReadiness, createStore } from "../../../kv/store.ts";
 import { openStore } from "../../../kv/open.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
-import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder, TempStore } from "../../support/harness/temp_store.ts";
 
 const ENTRY = { key: ["value"], value: 1 };
 const REFUSED = { key: ["refused"], value: 1 };
@@ -64,19 +64,17 @@ TempStore.test("files: a commit during which they are lost is not acknowledged",
   await assertRejects(commit, StorageUnavailable, "moved, deleted or replaced");
 });
 
-Deno.test("files: a ledger may be a symbolic link, which may not be changed to another file", async () => {
-  await withFolder(async (folder) => {
-    const [link, first, second] = [`${folder}/link.kv`, `${folder}/1.kv`, `${folder}/2.kv`];
-    await (await openStore(second, new Memory())).close();
-    await Deno.writeTextFile(first, "");
-    await Deno.symlink(first, link);
-    const store = await openStore(link, new Memory());
-    assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
-    await Deno.remove(link);
-    await Deno.symlink(second, link);
-    await assertRejects(() => store.writer.commit({ sets: [ENTRY] }), StorageUnavailable);
-    await store.close();
-  });
+inFolder.test("files: a ledger may be a symbolic link, which may not be changed to another file", async (folder) => {
+  const [link, first, second] = [`${folder}/link.kv`, `${folder}/1.kv`, `${folder}/2.kv`];
+  await (await openStore(second, new Memory())).close();
+  await Deno.writeTextFile(first, "");
+  await Deno.symlink(first, link);
+  const store = await openStore(link, new Memory());
+  assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
+  await Deno.remove(link);
+  await Deno.symlink(second, link);
+  await assertRejects(() => store.writer.commit({ sets: [ENTRY] }), StorageUnavailable);
+  await store.close();
 });
 
 TempStore.test("readiness: it follows the latest commit, and a failing one is tried again once a second", async (temp) => {

@@ -10,7 +10,13 @@ import { Memory } from "../../../runtime/memory.ts";
 import { keys, LEDGER_FORMAT, OWN_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore, openUnlocked } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
-import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/harness/temp_store.ts";
+import {
+  fillStore,
+  inFolder,
+  MIDDLE,
+  TempStore,
+  withFolder,
+} from "../../support/harness/temp_store.ts";
 
 const KEY = ["value"];
 
@@ -21,46 +27,42 @@ async function assertRefused(path: string, ...says: string[]): Promise<void> {
   assert(!error.message.includes("\n") && error.message.includes(path), error.message);
 }
 
-Deno.test("open: data survives a restart", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    const first = await openStore(path, new Memory());
-    const version = await first.writer.commit({ sets: [{ key: KEY, value: "v" }] });
-    await first.close();
-    const second = await openStore(path, new Memory());
-    const entry = await second.reader.get(KEY);
-    await second.close();
-    assertEquals([entry.value, entry.versionstamp], ["v", version]);
-  });
+inFolder.test("open: data survives a restart", async (folder) => {
+  const path = `${folder}/test.kv`;
+  const first = await openStore(path, new Memory());
+  const version = await first.writer.commit({ sets: [{ key: KEY, value: "v" }] });
+  await first.close();
+  const second = await openStore(path, new Memory());
+  const entry = await second.reader.get(KEY);
+  await second.close();
+  assertEquals([entry.value, entry.versionstamp], ["v", version]);
 });
 
-Deno.test("open: the index by expiry holds only rows that expire", async () => {
-  await withFolder(async (folder) => {
-    const [foreign, ours] = [`${folder}/foreign.kv`, `${folder}/ours.kv`];
-    {
-      using kv = await Deno.openKv(foreign);
-      await kv.set(["expires"], 1, { expireIn: 600_000 });
-      await kv.set(["forever"], 1);
+inFolder.test("open: the index by expiry holds only rows that expire", async (folder) => {
+  const [foreign, ours] = [`${folder}/foreign.kv`, `${folder}/ours.kv`];
+  {
+    using kv = await Deno.openKv(foreign);
+    await kv.set(["expires"], 1, { expireIn: 600_000 });
+    await kv.set(["forever"], 1);
+  }
+  for (const [path, rows] of [[foreign, 1], [ours, 0]] as const) {
+    // The second start finds the index as it should be.
+    for (let start = 1; start <= 2; start++) {
+      const store = await openStore(path, new Memory());
+      await store.writer.commit({ sets: [{ key: KEY, value: start }] });
+      await store.close();
+      using database = new DatabaseSync(path);
+      const index = "SELECT sql FROM sqlite_schema WHERE name = 'kv_expiration_ms_idx'";
+      assertMatch(String(database.prepare(index).get()?.["sql"]), /WHERE expiration_ms >= 0$/);
+      const all = "SELECT count(*) AS rows FROM kv INDEXED BY kv_expiration_ms_idx";
+      const expiring = database.prepare(`${all} WHERE expiration_ms >= 0`).get();
+      assertEquals(expiring?.["rows"], rows);
     }
-    for (const [path, rows] of [[foreign, 1], [ours, 0]] as const) {
-      // The second start finds the index as it should be.
-      for (let start = 1; start <= 2; start++) {
-        const store = await openStore(path, new Memory());
-        await store.writer.commit({ sets: [{ key: KEY, value: start }] });
-        await store.close();
-        using database = new DatabaseSync(path);
-        const index = "SELECT sql FROM sqlite_schema WHERE name = 'kv_expiration_ms_idx'";
-        assertMatch(String(database.prepare(index).get()?.["sql"]), /WHERE expiration_ms >= 0$/);
-        const all = "SELECT count(*) AS rows FROM kv INDEXED BY kv_expiration_ms_idx";
-        const expiring = database.prepare(`${all} WHERE expiration_ms >= 0`).get();
-        assertEquals(expiring?.["rows"], rows);
-      }
-    }
-    const store = await openStore(foreign, new Memory());
-    assertEquals((await store.reader.get(["expires"])).value, 1);
-    assertEquals((await store.reader.get(["forever"])).value, 1);
-    await store.close();
-  });
+  }
+  const store = await openStore(foreign, new Memory());
+  assertEquals((await store.reader.get(["expires"])).value, 1);
+  assertEquals((await store.reader.get(["forever"])).value, 1);
+  await store.close();
 });
 
 Deno.test("open: :memory: is one database for writing and reading, and leaves no file", async () => {
@@ -96,38 +98,34 @@ const OPENER = `
   await store.close();
 `;
 
-Deno.test("open: a file in use by another process is refused with that process's pid", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    const script = `${folder}/opener.ts`;
-    await Deno.writeTextFile(script, OPENER);
-    const config = new URL("../../../deno.json", import.meta.url).pathname;
-    await using other = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--config", config, "--frozen", "--no-prompt", "-A", script, path],
-      stdin: "piped",
-      stdout: "piped",
-    }).spawn();
-    const output = other.stdout.getReader();
-    assertStringIncludes(new TextDecoder().decode((await output.read()).value), "open");
+inFolder.test("open: a file in use by another process is refused with that process's pid", async (folder) => {
+  const path = `${folder}/test.kv`;
+  const script = `${folder}/opener.ts`;
+  await Deno.writeTextFile(script, OPENER);
+  const config = new URL("../../../deno.json", import.meta.url).pathname;
+  await using other = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--config", config, "--frozen", "--no-prompt", "-A", script, path],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const output = other.stdout.getReader();
+  assertStringIncludes(new TextDecoder().decode((await output.read()).value), "open");
 
-    await assertRefused(path, `in use by process ${other.pid}`, "stop it");
+  await assertRefused(path, `in use by process ${other.pid}`, "stop it");
 
-    await other.stdin.close();
-    await other.status;
-    await output.cancel();
-    const store = await openStore(path, new Memory());
-    assertEquals((await store.reader.get(["from"])).value, "another process");
-    await store.close();
-  });
+  await other.stdin.close();
+  await other.status;
+  await output.cancel();
+  const store = await openStore(path, new Memory());
+  assertEquals((await store.reader.get(["from"])).value, "another process");
+  await store.close();
 });
 
-Deno.test("open: a lock file left behind by a killed process does not matter", async () => {
-  await withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/test.kv.lock`, "999999999 and a longer text\n");
-    const store = await openStore(`${folder}/test.kv`, new Memory());
-    assertEquals(await Deno.readTextFile(`${folder}/test.kv.lock`), `${Deno.pid}\n`);
-    await store.close();
-  });
+inFolder.test("open: a lock file left behind by a killed process does not matter", async (folder) => {
+  await Deno.writeTextFile(`${folder}/test.kv.lock`, "999999999 and a longer text\n");
+  const store = await openStore(`${folder}/test.kv`, new Memory());
+  assertEquals(await Deno.readTextFile(`${folder}/test.kv.lock`), `${Deno.pid}\n`);
+  await store.close();
 });
 
 Deno.test({
@@ -142,92 +140,76 @@ Deno.test({
   },
 });
 
-Deno.test("open: a damaged header is refused before any write is acknowledged", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    await fillStore(path);
-    const bytes = await Deno.readFile(path);
-    bytes.fill(0x2a, 0, 100);
-    await Deno.writeFile(path, bytes);
-    await assertRefused(path, "is damaged", "restore a backup");
-    // The refusal released the lock and changed nothing.
-    await assertRefused(path, "is damaged");
-    assertEquals(await Deno.readFile(path), bytes);
-  });
+inFolder.test("open: a damaged header is refused before any write is acknowledged", async (folder) => {
+  const path = `${folder}/test.kv`;
+  await fillStore(path);
+  const bytes = await Deno.readFile(path);
+  bytes.fill(0x2a, 0, 100);
+  await Deno.writeFile(path, bytes);
+  await assertRefused(path, "is damaged", "restore a backup");
+  // The refusal released the lock and changed nothing.
+  await assertRefused(path, "is damaged");
+  assertEquals(await Deno.readFile(path), bytes);
 });
 
-Deno.test("open: damaged pages in the middle of a file are refused at the start", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    await fillStore(path);
-    const bytes = await Deno.readFile(path);
-    assert(bytes.length > MIDDLE.to, `${bytes.length} bytes are no middle`);
-    bytes.fill(0xff, MIDDLE.from, MIDDLE.to);
-    await Deno.writeFile(path, bytes);
-    await assertRefused(path, "is damaged", "restore a backup");
-  });
+inFolder.test("open: damaged pages in the middle of a file are refused at the start", async (folder) => {
+  const path = `${folder}/test.kv`;
+  await fillStore(path);
+  const bytes = await Deno.readFile(path);
+  assert(bytes.length > MIDDLE.to, `${bytes.length} bytes are no middle`);
+  bytes.fill(0xff, MIDDLE.from, MIDDLE.to);
+  await Deno.writeFile(path, bytes);
+  await assertRefused(path, "is damaged", "restore a backup");
 });
 
-Deno.test("open: a truncated file is refused", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    await fillStore(path);
-    await Deno.truncate(path, 200_000);
-    await assertRefused(path, "is damaged");
-  });
+inFolder.test("open: a truncated file is refused", async (folder) => {
+  const path = `${folder}/test.kv`;
+  await fillStore(path);
+  await Deno.truncate(path, 200_000);
+  await assertRefused(path, "is damaged");
 });
 
-Deno.test("open: a file that is not a database is refused and left unchanged", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/notes.txt`;
-    await Deno.writeTextFile(path, "dear diary\n".repeat(1_000));
-    await assertRefused(path, "is damaged");
-    assertEquals((await Deno.readTextFile(path)).length, 11_000);
-  });
+inFolder.test("open: a file that is not a database is refused and left unchanged", async (folder) => {
+  const path = `${folder}/notes.txt`;
+  await Deno.writeTextFile(path, "dear diary\n".repeat(1_000));
+  await assertRefused(path, "is damaged");
+  assertEquals((await Deno.readTextFile(path)).length, 11_000);
 });
 
-Deno.test("open: a read-only file is refused, also for root", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    await fillStore(path);
-    await Deno.chmod(path, 0o444);
-    await assertRefused(path, "read-only");
-    await Deno.chmod(path, 0o644);
-    await (await openStore(path, new Memory())).close();
-  });
+inFolder.test("open: a read-only file is refused, also for root", async (folder) => {
+  const path = `${folder}/test.kv`;
+  await fillStore(path);
+  await Deno.chmod(path, 0o444);
+  await assertRefused(path, "read-only");
+  await Deno.chmod(path, 0o644);
+  await (await openStore(path, new Memory())).close();
 });
 
-Deno.test("open: a folder and a path below a file are refused", async () => {
-  await withFolder(async (folder) => {
-    await assertRefused(folder, "folder");
-    await Deno.writeTextFile(`${folder}/file`, "");
-    await assertRefused(`${folder}/file/test.kv`, "Cannot open");
-  });
+inFolder.test("open: a folder and a path below a file are refused", async (folder) => {
+  await assertRefused(folder, "folder");
+  await Deno.writeTextFile(`${folder}/file`, "");
+  await assertRefused(`${folder}/file/test.kv`, "Cannot open");
 });
 
-Deno.test("open: an empty file is a new store", async () => {
-  await withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/test.kv`, "");
-    const store = await openStore(`${folder}/test.kv`, new Memory());
-    assert(await store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
-    await store.close();
-  });
+inFolder.test("open: an empty file is a new store", async (folder) => {
+  await Deno.writeTextFile(`${folder}/test.kv`, "");
+  const store = await openStore(`${folder}/test.kv`, new Memory());
+  assert(await store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
+  await store.close();
 });
 
-Deno.test("close: running commits are on disk before the lock is released", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    const store = await openStore(path, new Memory());
-    const versions = Array.from(
-      { length: 50 },
-      (_, n) => store.writer.commit({ sets: [{ key: ["n", n], value: n }] }),
-    );
-    await store.close();
-    assert((await Promise.all(versions)).every((version) => version !== null));
-    const again = await openStore(path, new Memory());
-    assertEquals((await Array.fromAsync(again.reader.list({ prefix: ["n"] }))).length, 50);
-    await again.close();
-  });
+inFolder.test("close: running commits are on disk before the lock is released", async (folder) => {
+  const path = `${folder}/test.kv`;
+  const store = await openStore(path, new Memory());
+  const versions = Array.from(
+    { length: 50 },
+    (_, n) => store.writer.commit({ sets: [{ key: ["n", n], value: n }] }),
+  );
+  await store.close();
+  assert((await Promise.all(versions)).every((version) => version !== null));
+  const again = await openStore(path, new Memory());
+  assertEquals((await Array.fromAsync(again.reader.list({ prefix: ["n"] }))).length, 50);
+  await again.close();
 });
 
 TempStore.test("the reading handle sees a write as soon as it is acknowledged", async (temp) => {
@@ -289,32 +271,28 @@ for (
     [{ format: "importing", version: "0.1.0" }, "its import did not end", "import into a new one"],
   ] as const
 ) {
-  Deno.test(`open: a ledger that ${words} is refused, also by tools, and left unchanged`, async () => {
-    await withFolder(async (folder) => {
-      const path = `${folder}/test.kv`;
-      await writeFormat(path, value);
-      await assertRefused(path, words, way);
-      await assertRejects(() => openUnlocked(path), StoreRefused, words);
-      // The refusal released the lock.
-      await assertRefused(path, words);
-    });
+  inFolder.test(`open: a ledger that ${words} is refused, also by tools, and left unchanged`, async (folder) => {
+    const path = `${folder}/test.kv`;
+    await writeFormat(path, value);
+    await assertRefused(path, words, way);
+    await assertRejects(() => openUnlocked(path), StoreRefused, words);
+    // The refusal released the lock.
+    await assertRefused(path, words);
   });
 }
 
-Deno.test("open: a ledger is created only in a folder that exists (R30)", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/not mounted/test.kv`;
-    await assertRefused(path, "does not exist", "mount its disk, or create the folder");
-    assertEquals([...Deno.readDirSync(folder)], []);
-    const [first, again] = [`${folder}/test.kv`, `${folder}/test.kv`];
-    const store = await openStore(first, new Memory());
-    assert(store.isNew);
-    await store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
-    await store.close();
-    const opened = await openStore(again, new Memory());
-    assert(!opened.isNew);
-    await opened.close();
-  });
+inFolder.test("open: a ledger is created only in a folder that exists (R30)", async (folder) => {
+  const path = `${folder}/not mounted/test.kv`;
+  await assertRefused(path, "does not exist", "mount its disk, or create the folder");
+  assertEquals([...Deno.readDirSync(folder)], []);
+  const [first, again] = [`${folder}/test.kv`, `${folder}/test.kv`];
+  const store = await openStore(first, new Memory());
+  assert(store.isNew);
+  await store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
+  await store.close();
+  const opened = await openStore(again, new Memory());
+  assert(!opened.isNew);
+  await opened.close();
 });
 
 Deno.test("open: a commit log without its ledger is never attached to another ledger", async () => {

@@ -12,7 +12,7 @@ import { NOON } from "../../support/harness/harness.ts";
 import { openOldLedger } from "../../support/builders/old_ledger.ts";
 import { aCall, finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
-import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder, TempStore } from "../../support/harness/temp_store.ts";
 
 /** A call of run 1, and a check that it is stored. */
 interface Late {
@@ -102,33 +102,31 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
   });
 }
 
-Deno.test("retention: on a shared KV a removal locks only the runs of its next commit", async () => {
-  await withFolder(async (folder) => {
-    const opened = await openStore(`${folder}/test.kv`, new Memory());
-    const store = { ...opened, limits: BACK_ENDS.remote };
-    const h = new RetentionHarness(store);
-    const team = await h.addTeam("free");
-    const ids = Array.from({ length: 8 }, (_, n) => run(n));
-    for (const n of ids.keys()) {
-      await open(h.runs, n, {}, team);
-      await finish(h.runs, n, team);
-    }
-    await h.work();
-    const waiting: Promise<void>[] = [];
-    const isLocked = (id: typeof ids[number]) => {
-      let isFree = false;
-      // A free lock is taken at once.
-      const taken = () => Promise.resolve(void (isFree = true));
-      waiting.push(store.runLocks.take(pendingName(team.id, id), taken));
-      return !isFree;
-    };
-    let lockedMax = 0;
-    beforeCommits(h, () => lockedMax = Math.max(lockedMax, ids.filter(isLocked).length));
-    h.nowMs += 31 * DAY_MS;
-    assertEquals((await h.sweep()).records, ids.length);
-    await Promise.all(waiting);
-    // A removal checks three rows of its run, and a commit has nine checks.
-    assertEquals(lockedMax, 2);
-    await store.close();
-  });
+inFolder.test("retention: on a shared KV a removal locks only the runs of its next commit", async (folder) => {
+  const opened = await openStore(`${folder}/test.kv`, new Memory());
+  const store = { ...opened, limits: BACK_ENDS.remote };
+  const h = new RetentionHarness(store);
+  const team = await h.addTeam("free");
+  const ids = Array.from({ length: 8 }, (_, n) => run(n));
+  for (const n of ids.keys()) {
+    await open(h.runs, n, {}, team);
+    await finish(h.runs, n, team);
+  }
+  await h.work();
+  const waiting: Promise<void>[] = [];
+  const isLocked = (id: typeof ids[number]) => {
+    let isFree = false;
+    // A free lock is taken at once.
+    const taken = () => Promise.resolve(void (isFree = true));
+    waiting.push(store.runLocks.take(pendingName(team.id, id), taken));
+    return !isFree;
+  };
+  let lockedMax = 0;
+  beforeCommits(h, () => lockedMax = Math.max(lockedMax, ids.filter(isLocked).length));
+  h.nowMs += 31 * DAY_MS;
+  assertEquals((await h.sweep()).records, ids.length);
+  await Promise.all(waiting);
+  // A removal checks three rows of its run, and a commit has nine checks.
+  assertEquals(lockedMax, 2);
+  await store.close();
 });

@@ -16,7 +16,7 @@ import { aCall } from "../../support/builders/ledger_of_everything.ts";
 import { anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { asKvClient } from "../../support/fakes/kv_client.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder, withFolder } from "../../support/harness/temp_store.ts";
 import { Recorder } from "../../support/harness/tools.ts";
 
 async function run(tool: typeof runExport, ...args: string[]): Promise<Recorder> {
@@ -145,16 +145,15 @@ Deno.test("import: refuses what is not empty, incomplete, damaged or of a later 
   });
 });
 
-Deno.test("import: a file without lines does not fill the memory", () =>
-  withFolder(async (folder) => {
-    const chunk = new Uint8Array(1_000_000).fill(120);
-    const text = ReadableStream.from(Array.from({ length: 40 }, () => chunk));
-    const file = `${folder}/export`;
-    await Deno.writeFile(file, text.pipeThrough(new CompressionStream("gzip")));
-    const io = new Recorder();
-    assertEquals(await runImport([file, `--kv=${folder}/to.kv`], io), 1);
-    assertStringIncludes(io.failures.join(), "is damaged or no export");
-  }));
+inFolder.test("import: a file without lines does not fill the memory", async (folder) => {
+  const chunk = new Uint8Array(1_000_000).fill(120);
+  const text = ReadableStream.from(Array.from({ length: 40 }, () => chunk));
+  const file = `${folder}/export`;
+  await Deno.writeFile(file, text.pipeThrough(new CompressionStream("gzip")));
+  const io = new Recorder();
+  assertEquals(await runImport([file, `--kv=${folder}/to.kv`], io), 1);
+  assertStringIncludes(io.failures.join(), "is damaged or no export");
+});
 
 KvServer.test("export: fails if a shared KV changes meanwhile, and on rows that it does not know", async (server) => {
   const store = await asKvClient(() => openStore(server.url(), new Memory()));

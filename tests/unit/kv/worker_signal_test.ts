@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../../kv/open.ts";
 import { openBell, WorkerSignal } from "../../../kv/writer/writer.ts";
 import { finish, run, runsOf } from "../../support/builders/stored_runs.ts";
-import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder, TempStore } from "../../support/harness/temp_store.ts";
 import { WorkerHarness } from "../../support/harness/worker_harness.ts";
 
 /** Five times the second of R42 within which a finish is final, for a busy machine. */
@@ -61,16 +61,14 @@ Deno.test("worker signal: the bell wakes those that a commit left work for", () 
   assertEquals(wokenBy(() => {}), []);
 });
 
-Deno.test("worker signal: the runtime's queue in the ledger's file, which ends the process on a full disk, is never used", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    const store = await openStore(path, new Memory(), { hasBell: true });
-    for (let n = 0; n < 5; n++) await finish(runsOf(store), n);
-    await store.close();
-    using database = new DatabaseSync(path, { readOnly: true });
-    const count = database.prepare("SELECT count(*) AS messages FROM queue").get();
-    assertEquals(count?.messages, 0);
-  });
+inFolder.test("worker signal: the runtime's queue in the ledger's file, which ends the process on a full disk, is never used", async (folder) => {
+  const path = `${folder}/test.kv`;
+  const store = await openStore(path, new Memory(), { hasBell: true });
+  for (let n = 0; n < 5; n++) await finish(runsOf(store), n);
+  await store.close();
+  using database = new DatabaseSync(path, { readOnly: true });
+  const count = database.prepare("SELECT count(*) AS messages FROM queue").get();
+  assertEquals(count?.messages, 0);
 });
 
 Deno.test("R42: a finish is final within a second by the bell alone, and the close leaves nothing", async () => {

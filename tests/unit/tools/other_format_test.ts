@@ -11,7 +11,7 @@ import { jobs } from "../../../tools/jobs.ts";
 import { runRestore } from "../../../tools/restore.ts";
 import { sweep } from "../../../tools/sweep.ts";
 import { verify } from "../../../tools/verify.ts";
-import { withFolder } from "../../support/harness/temp_store.ts";
+import { inFolder, withFolder } from "../../support/harness/temp_store.ts";
 import { Recorder } from "../../support/harness/tools.ts";
 
 type Tool = (io: Io, kv: string, folder: string) => Promise<number>;
@@ -68,9 +68,8 @@ Deno.test("tools: a store without a ledger is refused with 3", async (t) => {
   }
 });
 
-Deno.test("import: a folder that does not exist is refused with 3 (R30)", () =>
-  withFolder(async (folder) => {
-    const io = new Recorder();
-    assertEquals(await TOOLS["import"]?.(io, `${folder}/not mounted/new.kv`, folder), 3);
-    assertStringIncludes(io.failures.join(), "mount its disk, or create the folder");
-  }));
+inFolder.test("import: a folder that does not exist is refused with 3 (R30)", async (folder) => {
+  const io = new Recorder();
+  assertEquals(await TOOLS["import"]?.(io, `${folder}/not mounted/new.kv`, folder), 3);
+  assertStringIncludes(io.failures.join(), "mount its disk, or create the folder");
+});
