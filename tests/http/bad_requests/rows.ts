@@ -51,31 +51,28 @@ export type CredentialName =
 const GOOD_EVENTS_FROM = 10_000;
 
 /** Kinds of configured objects, whose slugs, lists and bodies are refused in the same way. */
-const OBJECT_KINDS = ["rules", "silences", "channels", "checks", "budgets", "pauses", "judges"];
+const KINDS = "{rules|silences|channels|checks|budgets|pauses|judges}";
 
 /** All files of rows, by name. */
 export function readRows(): Map<string, Row[]> {
   const folder = new URL(".", import.meta.url);
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name)
     .filter((name) => name.endsWith(".jsonl")).sort();
-  return new Map(
-    names.map((name) => [name, readFile<Row>(new URL(name, folder)).flatMap(rowsOfKinds)]),
-  );
+  return new Map(names.map((name) => [name, readFile<Row>(new URL(name, folder))]));
 }
 
-/** Repeats a row of `bad_objects.jsonl` for each kind of configured objects. */
-function rowsOfKinds(row: Row): Row[] {
-  if (!row.path.includes("{kind}")) return [row];
-  return OBJECT_KINDS.map((kind) => ({
-    ...row,
-    ...{ name: `${kind}: ${row.name}`, path: row.path.replace("{kind}", kind) },
-  }));
+/** Repeats a line that has alternatives, such as `{spend|usage}`, for each of them. */
+function alternatives(line: string): string[] {
+  const all = /\{[\w./-]*(?:\|[\w./-]*)+\}/.exec(line)?.[0];
+  if (all === undefined) return [line];
+  return all.slice(1, -1).split("|").flatMap((one) => alternatives(line.replaceAll(all, one)));
 }
 
 /** The rows of one file. */
 export function readFile<T>(file: URL): T[] {
   const lines = Deno.readTextFileSync(file).trimEnd().split("\n");
-  return lines.map((line) => expand(JSON.parse(line)) as T);
+  return lines.flatMap((line) => alternatives(line.replaceAll("{kind}", KINDS)))
+    .map((line) => expand(JSON.parse(line)) as T);
 }
 
 /** Converts the body of a row to the harness's format. */
