@@ -147,7 +147,7 @@ export async function wrk(
 }
 
 /** Parses the line that `load.lua` prints at the end. */
-export function parseWrk(output: string) {
+function parseWrk(output: string) {
   const line = output.split("\n").findLast((text) => text.startsWith("{"));
   if (line === undefined) throw new Error(`wrk printed no result: ${output.trim()}`);
   const { requests, refused, lost, durationUs, p50Us, p99Us } = JSON.parse(line);
@@ -191,7 +191,7 @@ const ADDED: Readonly<Record<string, readonly (keyof Counts)[]>> = {
 };
 
 /** Counts accepted calls in the text of `/metrics`. */
-export function parseAccepted(metrics: string): Counts {
+function parseAccepted(metrics: string): Counts {
   const line =
     /^runledger_http_requests_total\{method="(\w+)",route="([^"]+)",status="20\d"\} (\d+)$/gm;
   const total = { opened: 0, batches: 0, finished: 0 };
@@ -219,7 +219,7 @@ export async function call(
 }
 
 /** Reads the counts of the services over one store. */
-export async function readProgress(sides: readonly Side[]): Promise<Progress> {
+async function readProgress(sides: readonly Side[]): Promise<Progress> {
   // In this order, a call that is accepted in between counts as pending and never as lost.
   const { totals } = JSON.parse(await call(sides[0]!, `/v1/spend?from=${FROM}`));
   const metrics = await Promise.all(sides.map((side) => call(side, "/metrics")));

@@ -44,7 +44,7 @@ const INTERRUPTED = 130;
  *
  * @param measure runs a benchmark and returns the exit code
  */
-export function runBench(
+function runBench(
   args: readonly string[],
   io: Io,
   measure: (name: string, options: Omit<BenchOptions, "folder">) => Promise<number> = measureBars,

@@ -97,7 +97,7 @@ export async function bench(options: BenchOptions): Promise<Bar[]> {
 }
 
 /** Returns the names of the selected setups. */
-export function setupsOf({ only, quick }: Pick<BenchOptions, "only" | "quick">): readonly string[] {
+function setupsOf({ only, quick }: Pick<BenchOptions, "only" | "quick">): readonly string[] {
   only.forEach(parseSetup);
   return only.length > 0 ? only : quick ? QUICK : SETUPS;
 }
@@ -186,7 +186,7 @@ async function stateOf(sides: readonly Side[], kv: KvProcess | null) {
 }
 
 /** Adds up the commits in the text of `/metrics` of some services. */
-export function parseCommits(metrics: string) {
+function parseCommits(metrics: string) {
   const sums = { stored: 0, lost: 0, failed: 0, writes: 0 };
   const line = /^runledger_(?:commits_total\{end="(stored|lost|failed)"\}|writes_total) (\d+)$/gm;
   for (const [, end = "writes", count] of metrics.matchAll(line)) {
@@ -220,7 +220,7 @@ const COLUMNS: readonly Column<Shared>[] = [
 ];
 
 /** Compares the setups, round by round. */
-export function barsOf(results: Readonly<Record<string, readonly Shared[]>>): Bar[] {
+function barsOf(results: Readonly<Record<string, readonly Shared[]>>): Bar[] {
   const { [FILE]: file = [], [NEAR]: near = [] } = results;
   const bars = file.length * near.length === 0
     ? []

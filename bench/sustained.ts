@@ -78,12 +78,12 @@ const COLUMNS: readonly Column<Measured>[] = [
 ];
 
 /** Builds a row for each server. */
-export function rowsOf(kind: Kind, results: Results): string[][] {
+function rowsOf(kind: Kind, results: Results): string[][] {
   return Object.entries(results).map(([server, all]) => [kind, server, ...cells(COLUMNS, all)]);
 }
 
 /** Compares the sustained rates of the servers, round by round. */
-export function rateBars(kind: Kind, results: Results): Bar[] {
+function rateBars(kind: Kind, results: Results): Bar[] {
   return BARS[kind].flatMap(([ours, theirs, limit]) => {
     const { [ours]: one = [], [theirs]: other } = results;
     if (other === undefined) return [];

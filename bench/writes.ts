@@ -73,6 +73,6 @@ export async function countLoad(store: string, load: Load, trace?: string) {
 }
 
 /** Counts the syncs in a trace; an interrupted call has two lines. */
-export function countSyncs(trace: string): number {
+function countSyncs(trace: string): number {
   return trace.match(/\bf(?:data)?sync\(/g)?.length ?? 0;
 }

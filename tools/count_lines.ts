@@ -15,12 +15,12 @@ const SKIPPED: readonly string[] = ["tests", "data", "node_modules"];
 const COMMENTS = /^[ \t]*(\/\/.*|\{?\/\*[^]*?\*\/.*)$/gm;
 
 /** Counts the lines of a source that are neither blank nor comments. */
-export function countLines(source: string): number {
+function countLines(source: string): number {
   return source.replaceAll(COMMENTS, "").split("\n").filter((line) => line.trim() !== "").length;
 }
 
 /** Counts lines by top folder of a project; files at its root are counted by name. */
-export async function countFolders(root: string): Promise<Map<string, number>> {
+async function countFolders(root: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const count = async (top: string, folder: string) => {
     for await (const { name, isDirectory } of Deno.readDir(root + folder)) {
@@ -37,7 +37,7 @@ export async function countFolders(root: string): Promise<Map<string, number>> {
 }
 
 /** Returns the counts of the project as a table. */
-export async function lineTable(): Promise<string> {
+async function lineTable(): Promise<string> {
   const counts = await countFolders(ROOT);
   const total = [...counts.values()].reduce((sum, lines) => sum + lines, 0);
   const rows = [...counts].sort(([, a], [, b]) => b - a);
