@@ -12,6 +12,7 @@ import {
 } from "../../../../domain/alerts/incident.ts";
 import {
   type AlertInstance,
+  isStored,
   newInstance,
   stateOf,
   withSignal,
@@ -22,7 +23,7 @@ import { created, HOUR, MINUTE, T0 } from "../monitors/monitors.ts";
 import { announce, type Recipients } from "../../../../domain/alerts/notify.ts";
 import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
 import type { Silence } from "../../../../domain/alerts/silence.ts";
-import { acknowledged, updateIncident } from "../../../../domain/alerts/transition.ts";
+import { acknowledged, resolved, updateIncident } from "../../../../domain/alerts/transition.ts";
 
 const THREE_FAILURES: RuleCondition = {
   kind: "run_failed",
@@ -113,6 +114,79 @@ class Story {
     return change;
   }
 }
+
+Deno.test("an incident opens, counts on and is resolved, with its messages in order", () => {
+  const story = new Story();
+  assertEquals([1, 2, 3].map((n) => story.signal(n, "bad")), [null, null, "opened"]);
+  const { count, runs, openedAt, title, error, threshold } = story.incident!;
+  assertEquals({ count, runs, openedAt, title, error, threshold }, {
+    count: 3,
+    runs: ["run_3", "run_2", "run_1"] as RunId[],
+    openedAt: 3,
+    title: "nightly failed 3 times in a row",
+    error: "no disk",
+    threshold: 3,
+  });
+  assertEquals([story.signal(4, "bad"), story.incident?.count], ["repeated", 4]);
+  assertEquals(story.signal(4, "bad"), null);
+  assertEquals(story.signal(5, "good"), "resolved");
+  assertEquals(
+    [story.incident?.state, story.incident?.resolvedBy, story.incident?.resolvedAt],
+    ["resolved", "condition", 5],
+  );
+  assertEquals(isStored(story.instance, story.rule), true);
+  assertEquals(story.sent, [
+    "ops incident.opened after null",
+    "ops incident.resolved after whd_2",
+  ]);
+  assertEquals(
+    story.incident?.timeline.map(({ what }) => what),
+    ["opened", "notified", "repeated", "resolved", "notified"],
+  );
+});
+
+Deno.test("a good outcome that is counted late takes back what opened too early", () => {
+  const story = new Story();
+  for (const n of [1, 2, 4]) story.signal(n, "bad");
+  assertEquals(story.incident?.state, "open");
+  assertEquals(story.signal(3, "good"), "resolved");
+  assertEquals([story.signal(5, "bad"), story.signal(6, "bad")], [null, "opened"]);
+  assertEquals([story.incident?.count, story.incident?.runs.length], [3, 3]);
+});
+
+Deno.test("after it was resolved by hand, the next bad outcome opens another incident", () => {
+  const story = new Story();
+  for (const n of [1, 2, 3]) story.signal(n, "bad");
+  const made = { by: "key_1", note: "known" };
+  const ended = resolved(story.incident!, "hand", 9, story.recipients, story.making(9), made);
+  assertEquals(ended.incident.timeline.at(-2), {
+    ...{ at: 9, what: "resolved", resolvedBy: "hand" },
+    ...made,
+  } as TimelineEntry);
+  story.instance = { ...story.instance, incident: null, resolvedCount: 3 };
+  assertEquals(story.signal(3, "bad"), null);
+  assertEquals(story.signal(10, "bad"), "opened");
+  assertEquals([story.incident?.count, story.incident?.runs], [1, ["run_10" as RunId]]);
+  assertEquals(story.incident?.openedAt, 10);
+});
+
+Deno.test("a paused monitor resolves at once", () => {
+  const story = new Story(aRule({ kind: "missed", reasons: ["missed"] }));
+  const flip = (n: number, outcome: AlertSignal["outcome"]) => {
+    const { instance } = story;
+    const about = { kind: "missed", key: "nightly", words: null } as const;
+    const missed = { ...signal(n, outcome, "missed"), ...about };
+    story.instance = withSignal(instance, story.rule, missed);
+    return updateIncident(story.instance, story.incident, {
+      ...{ ...story.making(n), rule: story.rule, recipients: story.recipients },
+      isPaused: outcome === "paused",
+    });
+  };
+  const down = flip(1, "bad");
+  story.incident = down.notified!.incident;
+  assertEquals(story.incident.title, "nightly did not run when it was expected");
+  assertEquals(flip(2, "paused").notified?.incident.resolvedBy, "paused");
+});
 
 Deno.test("a silence holds messages back, and a resolution goes to channels that know of it", () => {
   const silenced = new Story(aRule(), { channels: [aChannel("ops")], silences: [aSilence()] });
@@ -260,7 +334,6 @@ Deno.test("titles of trouble of the service name its channels", () => {
     "Channels ops, pager are broken and receive no messages",
   );
   assertEquals(title("dead_delivery", "ops"), "A message to channel ops could not be delivered");
-  assertEquals(title("blocked_judge", "helpful"), "Judge helpful is blocked and judges no runs");
   assertEquals(title("dead_stage", null), "The processing of a run has failed for good");
 });
 
