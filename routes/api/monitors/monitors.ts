@@ -45,18 +45,13 @@ export const NO_SUCH_MONITOR = notFound(
 );
 
 /** Returns the agent of the path; refuses a text that is no slug. */
-export function agentInPath(c: RequestContext, none: Problem): string {
+function agentInPath(c: RequestContext, none: Problem): string {
   const slug = nameInPath(c);
   return existing(isAgent(slug) ? slug : null, none);
 }
 
-/** Encodes the position after a monitor. */
-export function monitorCursor(agent: string): string {
-  return encodeCursor(agent);
-}
-
 /** Parses the query of a list of monitors. */
-export function parseMonitorsQuery(text: string): Parsed<MonitorsQuery> {
+function parseMonitorsQuery(text: string): Parsed<MonitorsQuery> {
   return readQuery(text, (query) => ({
     state: query.choice("state", MONITOR_STATES) ?? null,
     ...query.page((cursor) => {
@@ -66,13 +61,8 @@ export function parseMonitorsQuery(text: string): Parsed<MonitorsQuery> {
   }));
 }
 
-/** Encodes the position after a flip. */
-export function flipCursor(at: number): string {
-  return encodeCursor(String(at));
-}
-
 /** Parses the query of a list of flips. */
-export function parseFlipsQuery(text: string): Parsed<FlipsQuery> {
+function parseFlipsQuery(text: string): Parsed<FlipsQuery> {
   return readQuery(text, (query) => {
     const page = query.page((cursor) => {
       const at = decodeCursor(cursor) ?? "";
@@ -262,7 +252,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
       const query = orRefuse(parseMonitorsQuery(queryOf(c)));
       const { team } = c.get("principal");
       const page = await deps.monitors.list(team, query);
-      const cursor = page.next === null ? null : monitorCursor(page.next);
+      const cursor = page.next === null ? null : encodeCursor(page.next);
       const items = await monitorRows(deps, team, page.monitors);
       return answer(c, 200, monitorPage.write({ items, cursor }));
     },
@@ -290,7 +280,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
       const { flips, next } = await monitors.flips(team, agent, query);
-      const cursor = next === null ? null : flipCursor(next);
+      const cursor = next === null ? null : encodeCursor(String(next));
       return answer(c, 200, flipPage.write({ items: flips, cursor }));
     },
     summary: "List the flips of a monitor",
