@@ -79,12 +79,9 @@ export function StepPanel({ data, trace }: ViewProps) {
             {preview !== null
               ? <Content step={step} preview={preview} steps={rows.map((row) => row.step)} />
               : record !== null
-              ? (
-                <>
-                  <RunContent {...record} isHere={isHere} hasSpan={span !== null} />
-                  {span !== null && <SpanContent step={step} preview={span} />}
-                </>
-              )
+              ? span === null
+                ? <RunContent {...record} isHere={isHere} />
+                : <SpanContent step={step} preview={span} />
               : <p class="quiet">The steps of this run are folded: open its page.</p>}
           </Bounded>
           {source?.event.twin && (
@@ -114,12 +111,10 @@ function scopeOf({ members }: EventPreview): string {
 type RunContentProps = Pick<RunRecord, "id" | "opening" | "output"> & {
   /** True for the run of the page. */
   readonly isHere: boolean;
-  /** True if a span of the run has its content. */
-  readonly hasSpan: boolean;
 };
 
 /** The goal and the output of a run. */
-function RunContent({ id, opening, output, isHere, hasSpan }: RunContentProps) {
+function RunContent({ id, opening, output, isHere }: RunContentProps) {
   const goal = opening?.goal;
   return (
     <>
@@ -134,7 +129,7 @@ function RunContent({ id, opening, output, isHere, hasSpan }: RunContentProps) {
           <Output run={id} output={output} />
         </Copied>
       )}
-      {goal === undefined && output === null && !hasSpan && (
+      {goal === undefined && output === null && (
         <p class="quiet">This run has no goal and no output.</p>
       )}
     </>
