@@ -1,6 +1,8 @@
 /** The composition root: builds the application and its background jobs over an open store. */
 import { Deadlines, endsWithin } from "../runtime/deadlines.ts";
 import { isOfStore } from "../domain/core/errors.ts";
+import type { RunId, TeamId } from "../domain/core/ids.ts";
+import type { Team } from "../domain/teams/team.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { ABSENCE_MS } from "../domain/work/work.ts";
 import { parsePingMonitor } from "../domain/ingest/ping.ts";
@@ -95,52 +97,67 @@ const NO_MODELS: ModelCalls = {
   call: () => Promise.resolve({ kind: "unsent" }),
 };
 
-/** A service without a listener. */
-export type Service = ReturnType<typeof createService>;
-
-export function createService(options: ServiceOptions) {
-  const { store, environment, region, timers, refusedSecret, mailer, log } = options;
+/** Stores and counts that both calls and background work use. */
+function createShared(options: ServiceOptions) {
+  const { store, environment, region, timers, refusedSecret, mailer } = options;
   const { now } = environment;
-  const { operatorKey = null, egress = NO_EGRESS, publicUrl = null, failurePauseMs } = options;
+  const { operatorKey = null, egress = NO_EGRESS, publicUrl = null, models = NO_MODELS } = options;
   const secrets = { region, refusedSecret, operatorKey };
-  const credentials = createCredentialStore(store, environment, secrets);
-  const rateCards = createRateCardStore(store, environment);
-  const updater = new TeamCommit(store, createStamps(region, environment));
+  const commits = new TeamCommit(store, createStamps(region, environment));
   /** Dependencies of the stores of a team's objects. */
-  const objects = { store, changes: updater, region, environment };
-  const spend = createSpendStore(store);
-  const guard = new RunGuard({ store, figures: updater.figures, now });
-  const guardDeadlines = new Deadlines(GUARD_DEADLINE_MS, timers);
+  const ofObjects = { store, changes: commits, region, environment };
+  const rateCards = createRateCardStore(store, environment);
   const knownAgents = new KnownAgents(store.memory, timers.now);
-  const lease = options.isShared
-    ? new Lease({ store: createLeaseStore(store, refuseCalls), timers, now, log })
-    : null;
-  /** Dependencies of every job. */
-  const ofJob = { turn: lease ?? options.turn ?? ALWAYS, now, log };
-  const calls = () => store.workerSignal.raised;
-  const processing = createProcessingStore({ store, updater, now });
-  const deliveryMetrics = createDeliveryCounter();
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
-  const channels = createChannelStore({
-    ...objects,
-    egress,
-    sealer,
-    hasMailServer: mailer !== null,
-  });
-  const sender = createSender({ egress, mailer, publicUrl, resolve: resolveHost });
-  const countDelivery = ({ channelType, state }: Pick<Delivery, "channelType" | "state">) =>
-    deliveryMetrics.count({ channel_type: channelType, outcome: state });
-  const refusals = createRefusalStore(store, now);
-  const productUses = new LastUses(store, PRODUCT_USES);
+  const deliveryCounts = createDeliveryCounter();
+  return {
+    store,
+    now,
+    commits,
+    ofObjects,
+    rateCards,
+    knownAgents,
+    deliveryCounts,
+    credentials: createCredentialStore(store, environment, secrets),
+    spend: createSpendStore(store),
+    guard: new RunGuard({ store, figures: commits.figures, now }),
+    channels: createChannelStore({
+      ...ofObjects,
+      egress,
+      sealer,
+      hasMailServer: mailer !== null,
+    }),
+    sender: createSender({ egress, mailer, publicUrl, resolve: resolveHost }),
+    countDelivery: ({ channelType, state }: Pick<Delivery, "channelType" | "state">) =>
+      deliveryCounts.count({ channel_type: channelType, outcome: state }),
+    refusals: createRefusalStore(store, now),
+    productUses: new LastUses(store, PRODUCT_USES),
+    runs: createRunStore(store, rateCards, knownAgents),
+    scores: createScoreStore(store),
+    /** Dependencies of calls of models. */
+    ofCalls: { store, models, cards: rateCards, slots: createCallSlots(models), now },
+    /** Counts the calls that have changed the store. */
+    calls: () => store.workerSignal.raised,
+  };
+}
+
+type Shared = ReturnType<typeof createShared>;
+
+/** Background work of an instance; with a lease it works while it holds it. */
+function createJobs(options: ServiceOptions, shared: Shared, lease: Lease | null) {
+  const { environment, region, timers, mailer, log } = options;
+  const { store, now, commits, rateCards, knownAgents, spend, runs, scores, calls } = shared;
+  /** Dependencies of every job. */
+  const ofJob = { calls, turn: lease ?? options.turn ?? ALWAYS, now, log };
+  const processing = createProcessingStore({ store, updater: commits, now });
   const worker = new Worker({
     store: processing,
     lookMs: options.looks ?? lease !== null ? LOOK_MS : null,
-    calls,
-    failurePauseMs,
+    failurePauseMs: options.failurePauseMs,
     ...ofJob,
   });
   const sweep = new SweepWork({
-    store: createSweepStore(store, updater),
+    store: createSweepStore(store, commits),
     processMs: timers.now,
     quiet: options.dev ?? false,
     now,
@@ -149,110 +166,85 @@ export function createService(options: ServiceOptions) {
   /** Dependencies of the jobs of teams. */
   const ofTeams = { store, now, untilProjected: () => worker.idle() };
   const repricing = createRepriceWork({ ...ofTeams, cards: rateCards });
-  const deleting = createDeletionWork({ ...ofTeams, updater });
-  const runs = createRunStore(store, rateCards, knownAgents);
-  const scores = createScoreStore(store);
-  const { models = NO_MODELS } = options;
-  /** Dependencies of calls of models. */
-  const ofCalls = { store, models, cards: rateCards, slots: createCallSlots(models), now };
-  const work = new WorkLoop({
-    store: createWorkStore(store, options.absenceMs ?? ABSENCE_MS),
-    handlers: [
-      createIdleHandler(store, knownAgents),
-      createMonitorLooks({ store, changes: updater }),
-      createRuleLooks({ store, changes: updater, spend, rateCards }),
-      createSilenceLooks({ store, changes: updater }),
-      createIncidentLooks({ store, changes: updater }),
-      createDeliveryHandler(store),
-      ...createChannelWork({
-        store,
-        sender,
-        open: channels.open,
-        random: () => new DataView(environment.random(4).buffer).getUint32(0) / 2 ** 32,
-        now,
-        onChanged: countDelivery,
-      }),
-      createReportWork(store, mailer),
-      ...createQuotaWork({ store, mailer, now, log }),
-      sweep,
-      createRunWork({
-        store,
-        project: processing.project,
-        judge: createJudgeLater({ changes: updater, now }),
-        onChanged: (team, runs) => updater.notifier.notify(team, runs),
-        now,
-        log,
-      }),
-      createJudgeWork({
-        ...ofCalls,
-        runs,
-        scores,
-        region,
-        onChanged: (team, runs) => updater.notifier.notify(team, runs),
-        log,
-      }),
-      repricing.handler,
-      deleting.handler,
-      createPurgeWork(store, now),
-    ],
-    calls,
-    ...ofJob,
-  });
-  const changes = createChangeStore(store, updater.notifier);
-  const live = new LiveJob({ changes, calls, now, log });
-  const leaving = new AbortController();
-  const stopping = Promise.withResolvers<void>();
-  let stopped: Promise<void> | null = null;
-  let isRefused = false;
-  const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, timers);
-  const budgets = createGuardedStore(objects, guard, BUDGETS);
-  const pauses = createGuardedStore(objects, guard, PAUSES);
-  const app = createApp({
-    region,
-    dev: options.dev ?? false,
-    hasOperator: operatorKey !== null,
-    runs,
-    scores,
+  const deleting = createDeletionWork({ ...ofTeams, updater: commits });
+  const onChanged = (team: TeamId, ids: readonly RunId[]) => commits.notifier.notify(team, ids);
+  const handlers = [
+    createIdleHandler(store, knownAgents),
+    createMonitorLooks({ store, changes: commits }),
+    createRuleLooks({ store, changes: commits, spend, rateCards }),
+    createSilenceLooks({ store, changes: commits }),
+    createIncidentLooks({ store, changes: commits }),
+    createDeliveryHandler(store),
+    ...createChannelWork({
+      store,
+      sender: shared.sender,
+      open: shared.channels.open,
+      random: () => new DataView(environment.random(4).buffer).getUint32(0) / 2 ** 32,
+      now,
+      onChanged: shared.countDelivery,
+    }),
+    createReportWork(store, mailer),
+    ...createQuotaWork({ store, mailer, now, log }),
+    sweep,
+    createRunWork({
+      store,
+      project: processing.project,
+      judge: createJudgeLater({ changes: commits, now }),
+      onChanged,
+      now,
+      log,
+    }),
+    createJudgeWork({ ...shared.ofCalls, runs, scores, region, onChanged, log }),
+    repricing.handler,
+    deleting.handler,
+    createPurgeWork(store, now),
+  ];
+  const queue = createWorkStore(store, options.absenceMs ?? ABSENCE_MS);
+  const work = new WorkLoop({ store: queue, handlers, ...ofJob });
+  const { reprices } = repricing;
+  return { worker, work, sweep, reprices, deletions: deleting.deletions };
+}
+
+/** Stores that only calls use. */
+function createCallStores(options: ServiceOptions, shared: Shared, stopping: AbortSignal) {
+  const { environment, region, operatorKey = null } = options;
+  const { store, now, commits, ofObjects, ofCalls, rateCards, guard, spend, channels } = shared;
+  const { credentials, knownAgents, sender, countDelivery } = shared;
+  const budgets = createGuardedStore(ofObjects, guard, BUDGETS);
+  const pauses = createGuardedStore(ofObjects, guard, PAUSES);
+  const pricesOf = (id: TeamId) => rateCards.current({ id });
+  return {
     lineage: createLineageStore(store),
     runList: createRunListStore(store),
-    credentials,
     sessions: createSessionStore(store, environment, operatorKey),
-    signInLink: options.signInLink ?? null,
-    loadSamples: options.loadSamples ?? null,
     teams: createTeamStore(store, environment, region, () => credentials.forget()),
     auditLog: createAuditLogStore(store),
-    spend,
     usage: createUsageStore(store),
-    agents: createAgentStore(store, knownAgents, createArchiveCommit(store, updater)),
+    agents: createAgentStore(store, knownAgents, createArchiveCommit(store, commits)),
     parsePingMonitor: memo(parsePingMonitor, {
       memory: store.memory,
       part: 0.1,
       nameOf: (sent) => sent,
       bytesOf: () => PING_MONITOR_BYTES,
     }),
-    monitors: createMonitorStore(objects),
-    judgeAccounts: ({ id }, slugs) => readAccounts(store, id, slugs, now()),
+    monitors: createMonitorStore(ofObjects),
+    judgeAccounts: ({ id }: Pick<Team, "id">, slugs: readonly string[]) =>
+      readAccounts(store, id, slugs, now()),
     checkStats: createCheckStatsStore(store, now),
-    judgeTrials: createJudgeTrials({ ...ofCalls, stopping: leaving.signal }),
+    judgeTrials: createJudgeTrials({ ...ofCalls, stopping }),
     checkTrial: createCheckTrialStore({ store, now }),
     patterns: store.patterns,
-    objects: createObjectStores(objects, {
-      check: createConfigStore(objects, compilingChecks(store.patterns)),
-      judge: createConfigStore(
-        objects,
-        pricedJudges(models.connections, (id) => rateCards.current({ id })),
-      ),
+    objects: createObjectStores(ofObjects, {
+      check: createConfigStore(ofObjects, compilingChecks(store.patterns)),
+      judge: createConfigStore(ofObjects, pricedJudges(ofCalls.models.connections, pricesOf)),
       channel: channels,
       budget: budgets,
       pause: pauses,
     }),
     rulePreviews: createRulePreviews({ store, spend, now }),
-    channels,
-    incidents: createIncidentStore(objects),
+    incidents: createIncidentStore(ofObjects),
     budgets,
     pauses,
-    guard,
-    guardDeadlines,
     budgetGroups: createBudgetGroups(spend, now),
     deliveries: createDeliveryStore(store),
     channelTester: createChannelTester({
@@ -263,29 +255,28 @@ export function createService(options: ServiceOptions) {
       environment,
       onEnded: countDelivery,
     }),
-    rateCards,
-    reprices: repricing.reprices,
-    deletions: deleting.deletions,
-    refusals,
-    productUses,
-    changes,
-    live,
+    changes: createChangeStore(store, commits.notifier),
     deadStages: createDeadStageStore(store),
-    egress,
-    publicUrl,
-    environment,
-    limits: options.limits,
-    bodyDeadlines,
-    metrics: createMetrics({ ...options, deliveries: deliveryMetrics, checks: updater.judged }),
-    ready: createReadiness(store, timers.now),
-    draining: () => isRefused || options.draining(),
-    shuttingDown: leaving.signal,
     reading: readScopes,
     memory: store.memory,
-    silentMsMax: options.silentMsMax ?? Infinity,
-    log,
-    ...options.parts,
-  });
+  };
+}
+
+/** Start, pauses and end of the background work, and counts that are written once a while. */
+function createLifecycle(
+  { timers, onOtherFormat }: ServiceOptions,
+  { store, credentials, refusals, productUses }: Shared,
+  { worker, work }: Pick<ReturnType<typeof createJobs>, "worker" | "work">,
+  lease: Lease | null,
+) {
+  const stopping = Promise.withResolvers<void>();
+  let stopped: Promise<void> | null = null;
+  let isRefused = false;
+  const stopJobs = (): Promise<void> => {
+    stopping.resolve();
+    const jobs = [worker, work];
+    return stopped ??= Promise.all(jobs.map((job) => job.stop())).then(() => lease?.stop());
+  };
   /** Resolves once the jobs have nothing left to do, if they are this instance's. */
   const finishJobs = async () => {
     if (lease !== null && !await lease.begins(LEASE_COMES_MS)) return;
@@ -295,18 +286,34 @@ export function createService(options: ServiceOptions) {
     await worker.idle(true);
     await work.idle();
   };
+  /**
+   * Stores the last uses of credentials and products, and the refused calls, unless the store fails:
+   * then a later call stores them. A ledger of another format stays as it is.
+   *
+   * @param isLast true to store also uses that are not due yet
+   */
+  const writeCounts = async (isLast = false): Promise<void> => {
+    if (isRefused) return;
+    const writes = [
+      credentials.writeUses(isLast),
+      productUses.write(isLast),
+      refusals.flush(),
+    ];
+    await Promise.all(writes.map(orLater));
+  };
   return {
-    app,
-    credentials,
-    refusals,
-    worker,
-    work,
-    sweep,
-    guard,
-    /**
-     * Starts the worker, which also resumes work left by an earlier process. The sweep is started
-     * separately.
-     */
+    stopJobs,
+    writeCounts,
+    isRefused: () => isRefused,
+    /** Refuses calls and stops the jobs: what they write could damage a ledger of another format. */
+    refuseCalls(error: StoreRefused): void {
+      if (isRefused) return;
+      isRefused = true;
+      // A failure of the stop is reported by `stop`.
+      stopJobs().catch(() => {});
+      onOtherFormat?.(error);
+    },
+    /** Starts the worker, which also resumes work left by an earlier process. */
     start() {
       store.workerSignal.listen({ worker: () => worker.wake(), work: () => work.wake() });
       lease?.start();
@@ -322,50 +329,71 @@ export function createService(options: ServiceOptions) {
       const finished = Promise.all([finishJobs(), writeCounts()]);
       await endsWithin(ms, Promise.race([finished, stopping.promise]), timers);
     },
-    writeCounts,
+  };
+}
+
+/** A service without a listener. */
+export type Service = ReturnType<typeof createService>;
+
+/** Builds a service over an open store; nothing runs before `start`. */
+export function createService(options: ServiceOptions) {
+  const { store, environment, region, timers, log } = options;
+  const { now } = environment;
+  const shared = createShared(options);
+  const { credentials, refusals, guard, deliveryCounts, commits: { judged } } = shared;
+  const lease = options.isShared
+    ? new Lease({
+      store: createLeaseStore(store, (error) => lifecycle.refuseCalls(error)),
+      timers,
+      now,
+      log,
+    })
+    : null;
+  const { worker, work, sweep, ...ofTeams } = createJobs(options, shared, lease);
+  const lifecycle = createLifecycle(options, shared, { worker, work }, lease);
+  const { start, workFor, writeCounts } = lifecycle;
+  const leaving = new AbortController();
+  const stores = createCallStores(options, shared, leaving.signal);
+  const live = new LiveJob({ changes: stores.changes, calls: shared.calls, now, log });
+  const guardDeadlines = new Deadlines(GUARD_DEADLINE_MS, timers);
+  const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, timers);
+  const app = createApp({
+    ...shared,
+    ...ofTeams,
+    ...stores,
+    region,
+    dev: options.dev ?? false,
+    hasOperator: (options.operatorKey ?? null) !== null,
+    signInLink: options.signInLink ?? null,
+    loadSamples: options.loadSamples ?? null,
+    guardDeadlines,
+    live,
+    egress: options.egress ?? NO_EGRESS,
+    publicUrl: options.publicUrl ?? null,
+    environment,
+    limits: options.limits,
+    bodyDeadlines,
+    metrics: createMetrics({ ...options, deliveries: deliveryCounts, checks: judged }),
+    ready: createReadiness(store, timers.now),
+    draining: () => lifecycle.isRefused() || options.draining(),
+    shuttingDown: leaving.signal,
+    silentMsMax: options.silentMsMax ?? Infinity,
+    log,
+    ...options.parts,
+  });
+  return {
+    ...{ app, credentials, refusals, worker, work, sweep, guard, start, workFor, writeCounts },
     /** Answers long polls and ends live streams, so the server can drain. */
     leave() {
       leaving.abort();
     },
     /** Stops the background jobs. Call it before the store closes. */
     async stop() {
-      await Promise.all([stopJobs(), live.stop(), guard.idle()]);
+      await Promise.all([lifecycle.stopJobs(), live.stop(), guard.idle()]);
       guardDeadlines[Symbol.dispose]();
       bodyDeadlines[Symbol.dispose]();
     },
   };
-
-  /**
-   * Stores the last uses of credentials and products, and the refused calls, unless the store fails:
-   * then a later call stores them. A ledger of another format stays as it is.
-   *
-   * @param isLast true to store also uses that are not due yet
-   */
-  async function writeCounts(isLast = false): Promise<void> {
-    // A ledger of another format stays as it is.
-    if (isRefused) return;
-    const writes = [
-      credentials.writeUses(isLast),
-      productUses.write(isLast),
-      refusals.flush(),
-    ];
-    await Promise.all(writes.map(orLater));
-  }
-
-  function stopJobs(): Promise<void> {
-    stopping.resolve();
-    const jobs = [worker, work];
-    return stopped ??= Promise.all(jobs.map((job) => job.stop())).then(() => lease?.stop());
-  }
-
-  /** Refuses calls and stops the jobs: what they write could damage a ledger of another format. */
-  function refuseCalls(error: StoreRefused): void {
-    if (isRefused) return;
-    isRefused = true;
-    // A failure of the stop is reported by `stop`.
-    stopJobs().catch(() => {});
-    options.onOtherFormat?.(error);
-  }
 }
 
 /** Ignores a store failure: a later write includes the data. */
