@@ -22,8 +22,10 @@ import {
 } from "./layout/page.tsx";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
-import { connectPage } from "./connect/page.tsx";
+import { budgetsPage } from "./budgets/page.tsx";
 import { checksPage } from "./checks/page.tsx";
+import { connectPage } from "./connect/page.tsx";
+import { judgesPage } from "./judges/page.tsx";
 import { keysPage } from "./keys/page.tsx";
 import { sendAsset } from "./layout/assets.ts";
 import { alertsPage } from "./alerts/page.tsx";
@@ -119,8 +121,10 @@ const PAGES: readonly DashboardPage[] = [
   runPage,
   agentsPage,
   spendPage,
+  budgetsPage,
   alertsPage,
   checksPage,
+  judgesPage,
   teamsPage,
   rateCardPage,
   connectPage,

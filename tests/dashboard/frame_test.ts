@@ -27,16 +27,25 @@ function linkedPages(html: string): string[] {
   return hrefsOf(bar, "/dashboard/").concat("/dashboard/alerts/rules");
 }
 
-Deno.test("the top bar has six places and the settings, and marks the current one; a phone has five", async () => {
+Deno.test("the top bar has seven places and the settings, and marks the current one; a phone has five", async () => {
   await using h = await openWithOperator();
   const reader = await signedIn(h);
   const runs = (await reader.get("/dashboard/runs?status=failed")).text;
-  const places = ["Overview", "[Runs]", "Agents", "Spend", "Alerts", "Checks", "Settings"];
+  const places = [
+    "Overview",
+    "[Runs]",
+    "Agents",
+    "Spend",
+    "Alerts",
+    "Checks",
+    "Judges",
+    "Settings",
+  ];
   assertEquals(linksIn(runs, "Pages"), places);
   // The menu has the others.
   assertEquals(
     [...runs.matchAll(/<a class="only-s"[^>]*>(.*?)<\/a>/g)].map(([, name]) => name),
-    ["Checks", "Settings"],
+    ["Checks", "Judges", "Settings"],
   );
   const keys = (await reader.get("/dashboard/keys/new")).text;
   assertEquals(linksIn(keys, "Pages").at(-1), "[Settings]");
@@ -106,7 +115,7 @@ Deno.test("a page that does not exist keeps the navigation of a session", async 
   const { status, text } = await reader.get("/dashboard/nothing");
   assertEquals(status, 404);
   assertMatch(textOf(text), /Not found No such page: check the address/);
-  assertEquals(linksIn(text, "Pages").length, 7);
+  assertEquals(linksIn(text, "Pages").length, 8);
   const anonymous = await h.get("/dashboard/nothing", { key: null });
   assertEquals([anonymous.status, linksIn(anonymous.text, "Pages")], [404, []]);
   await reader.send("/dashboard/sign-out");

@@ -28,6 +28,7 @@ function aResult(check: string, result: Partial<CheckResult>): CheckResult {
 function render(checks: readonly CheckResult[], state: StageState = "done"): string {
   const run = {
     checks,
+    judges: [],
     cost: { state: "final" },
     processing: [
       { stage: "cost", state: "done", attempts: 1, at: NOON },

@@ -21,6 +21,7 @@ import type { AgentOverview, AgentScope } from "./agent_load.ts";
 import { loadOverview, loadRuns, loadTokens, ofAgent } from "./agent_load.ts";
 import { CostOfSuccess, DaysChart, durationTexts } from "./metrics.tsx";
 import { ADMIN_ONLY, monitorTab, monitorTabPath } from "./monitor.tsx";
+import { agentPauses, pauseButton } from "./pause.tsx";
 import { NamedRuns } from "./named_runs.tsx";
 
 export const showAgent = ofAgent(async (c, scope) => {
@@ -31,9 +32,11 @@ export const showAgent = ofAgent(async (c, scope) => {
     title: name ?? agent,
     lead: name !== null && ["Slug: ", <code>{agent}</code>],
     crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH]]} />,
+    aside: pauseButton(c, scope),
     body: (
       <>
         <Done c={c} />
+        {await agentPauses(c, scope)}
         <Tabs
           label="Agent"
           tabs={TABS.map(([part, label]) => ({

@@ -17,6 +17,7 @@ import { showAgent, submitAgentChange } from "./agent.tsx";
 import type { BoardData, BoardQuery } from "./board_load.ts";
 import { boardPath, loadBoard, parseBoardQuery } from "./board_load.ts";
 import { boardColumns } from "./columns.tsx";
+import { submitAgentPause, submitAgentResume } from "./pause.tsx";
 import { MONITOR_ACTIONS, proposalOf, submitMonitor, submitMonitorAction } from "./monitor.tsx";
 
 const showAgents: Handler = async (c, deps) => {
@@ -153,6 +154,8 @@ export const agentsPage: DashboardPage = {
   routes: [
     get(AGENT, showAgent),
     post(AGENT, submitAgentChange, teamKey("admin")),
+    post(`${AGENT}/pause`, submitAgentPause, teamKey("admin")),
+    post(`${AGENT}/resume`, submitAgentResume, teamKey("admin")),
     post(MONITOR, submitMonitor, teamKey("admin")),
     ...MONITOR_ACTIONS.map((action) =>
       post(`${MONITOR}/${action}`, submitMonitorAction(action), teamKey("admin"))

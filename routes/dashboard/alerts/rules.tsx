@@ -212,13 +212,16 @@ export const showRule = showObject(
   "Its open incidents are resolved, and it opens no further ones. Its history stays.",
   (rule) => {
     const { settings } = rule;
-    return [ruleWords(settings), [
-      ["Opens an incident", ruleWords(settings)],
-      ["Severity", settings.severity],
-      ["Messages", channelWords(rule)],
-      ["Resolved after", countedText(settings.resolveAfter, "good outcome")],
-      ["State", settings.enabled ? "enabled" : "disabled"],
-    ]];
+    return {
+      lead: ruleWords(settings),
+      facts: [
+        ["Opens an incident", ruleWords(settings)],
+        ["Severity", settings.severity],
+        ["Messages", channelWords(rule)],
+        ["Resolved after", countedText(settings.resolveAfter, "good outcome")],
+        ["State", settings.enabled ? "enabled" : "disabled"],
+      ],
+    };
   },
 );
 

@@ -1,6 +1,6 @@
 /** Checks in words: what they judge, their outcomes, and the runs that they judged. */
 import { InlineNotice, Sign } from "../components/elements.tsx";
-import type { CheckSettings } from "../../../domain/checks/check.ts";
+import type { RunChoice } from "../../../domain/checks/judge.ts";
 import type {
   CheckCounts,
   CheckDay,
@@ -50,7 +50,7 @@ export const SEVERITY_WORDS: Readonly<Record<CheckSeverity, string>> = {
 const NAMED = 3;
 
 /** Returns the runs that a check judges, such as "runs of support-triage that ended as success". */
-export function appliesWords(settings: CheckSettings): string {
+export function appliesWords(settings: RunChoice): string {
   const { agents, kinds, statuses, features, sample } = settings;
   const noun = kinds.length === RUN_KINDS.length ? "runs" : kinds.map((of) => `${of}s`).join(", ");
   const ofAll = agents.length === 0 || agents.includes("*");

@@ -106,7 +106,8 @@ function valueIn(type: z.ZodType, name: string, form: FormValues): unknown {
     const items = form.getAll(name).flatMap(listIn);
     // Boxes of which none is checked are not sent; an empty text is.
     if (items.length === 0 && form.has(name)) return undefined;
-    return type.element instanceof z.ZodLiteral ? items.map(readNumber) : items;
+    const isOfNumbers = [z.ZodLiteral, z.ZodNumber].some((of) => type.element instanceof of);
+    return isOfNumbers ? items.map(readNumber) : items;
   }
   const text = form.get(name) ?? "";
   if (text === "") return undefined;
@@ -297,9 +298,11 @@ function reasonIn(
 }
 
 /** Sends the form as it is typed to a dry run; without scripts, it leads to a page. */
-function TryButton({ path, codes, children }: PropsWithChildren<{
+export function TryButton({ path, codes = [], children, ...field }: PropsWithChildren<{
   readonly path: string;
-  readonly codes: readonly string[];
+  readonly codes?: readonly string[];
+  readonly name?: string;
+  readonly value?: string;
 }>) {
   return (
     <button
@@ -312,6 +315,7 @@ function TryButton({ path, codes, children }: PropsWithChildren<{
       hx-select="#trial > *, main > .empty"
       hx-select-oob={codes.map((name) => `#${name}-problem`).join() || undefined}
       hx-sync="this:drop"
+      {...field}
     >
       {children}
     </button>

@@ -22,8 +22,8 @@ import {
   Crumbs,
   DELETED,
   Done,
-  type KeyValue,
   KeyValues,
+  type Pairs,
   SAVED,
   Section,
 } from "../components/elements.tsx";
@@ -216,23 +216,42 @@ export function objectView(
   };
 }
 
-/** The page of an object without more: an admin sees its form, others its facts. */
+/** Contents of the page of an object. */
+interface Description {
+  readonly lead: string;
+  /** Facts for those who may not change it, and for all if it has a state. */
+  readonly facts: Pairs;
+  /** Shown below the facts of an object that has a state; absent for one without. */
+  readonly below?: Child;
+}
+
+/** The page of an object: its state, and for an admin its form, for others its facts. */
 export function showObject<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
   deletion: string,
-  factsOf: (object: ConfigObject<Settings>) => readonly [lead: string, facts: readonly KeyValue[]],
+  describe: (
+    object: ConfigObject<Settings>,
+    c: RequestContext,
+    deps: AppDeps,
+  ) => Description | Promise<Description>,
 ): Handler {
   return ofObject(pages, async (c, deps, object) => {
     const open = await pages.open(c, deps);
-    const [lead, facts] = factsOf(object);
-    const view = objectView(c, pages, object.slug, {
-      lead,
-      deletion,
-      body: mayAdmin(c.get("principal"))
-        ? <ObjectForm pages={pages} open={open} form={formOf(pages, object)} />
-        : <KeyValues pairs={facts} />,
-    });
-    return showPage(c, open.frame(view));
+    const { lead, facts, below } = await describe(object, c, deps);
+    const isAdmin = mayAdmin(c.get("principal"));
+    const form = isAdmin && <ObjectForm pages={pages} open={open} form={formOf(pages, object)} />;
+    const state = (
+      <>
+        <Section title="Now">
+          <KeyValues pairs={facts} />
+        </Section>
+        {below}
+        {isAdmin && <Section title="Settings">{form}</Section>}
+      </>
+    );
+    const plain = form || <KeyValues pairs={facts} />;
+    const body = below === undefined ? plain : state;
+    return showPage(c, open.frame(objectView(c, pages, object.slug, { lead, deletion, body })));
   });
 }
 

@@ -6,7 +6,7 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import { incidentEntry } from "../alerts/entries.tsx";
 import { openFor } from "../alerts/labels.tsx";
 import * as paths from "../layout/paths.ts";
-import { percent } from "../components/column_chart.tsx";
+import { LoadBar } from "../components/column_chart.tsx";
 import {
   Ago,
   At,
@@ -178,20 +178,12 @@ function runningEntry({ run, name, openMs, usualMs, isFarOver }: OpenRun): FeedE
   };
 }
 
-/** Fraction of a bar at which its mark is, unless the run takes longer. */
+/** Place of the usual time in a bar, as a share; a longer run moves it left. */
 const MARK = 0.75;
 
-/** The time of an open run, with a mark at the usual time. */
-function loadBar(openMs: number, usualMs: number, isFarOver: boolean) {
+function loadBar(openMs: number, usualMs: number, isFar: boolean) {
   const all = Math.max(openMs, usualMs / MARK);
-  const width = percent(100 * openMs / all);
-  return (
-    <svg class="load" width="100%" height="4" aria-hidden="true">
-      <rect class="track" width="100%" height="4" rx="2" />
-      <rect class={isFarOver ? "far" : "now"} width={width} height="4" rx="2" />
-      <rect class="mark" x={percent(100 * usualMs / all)} width="1.5" height="4" />
-    </svg>
-  );
+  return <LoadBar share={100 * openMs / all} mark={100 * usualMs / all} isFar={isFar} />;
 }
 
 function checkEntry(check: OverviewData["checks"][number]): FeedEntry {

@@ -13,6 +13,7 @@ import type { CheckResult, CheckStatus } from "../../../domain/runs/check_result
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { SeverityTag } from "../alerts/labels.tsx";
 import { Outcome } from "../checks/outcome.tsx";
+import { JudgePill } from "../judges/results.tsx";
 
 type Fact = readonly [name: string, value: Child, ...notes: Child[]];
 
@@ -225,18 +226,21 @@ interface CheckResultsProps {
   readonly checkIds: ReadonlySet<string>;
 }
 
-/** Shows the results of checks in one line; nothing if none applies. */
+/** Shows the results of checks and judges in one line; nothing if none applies. */
 export function CheckResults({ run, checkIds }: CheckResultsProps) {
   const isPending = awaitsChecks(run);
   const results = ORDER.flatMap((status) => run.checks.filter((check) => check.status === status));
-  if (results.length === 0 && !isPending) return null;
+  const { judges } = run;
+  if (results.length + judges.length === 0 && !isPending) return null;
+  const title = judges.length === 0 ? "Checks" : results.length === 0 ? "Judges" : "Checks, judges";
   return (
     <section class="verdicts" aria-labelledby="checks-title">
-      <h2 id="checks-title">Checks</h2>
+      <h2 id="checks-title">{title}</h2>
       {isPending && (
         <Sign icon="run" name="st-run">{results.length === 0 ? "running" : "running again"}</Sign>
       )}
       {results.map((result) => <Pill {...result} isKept={checkIds.has(result.id)} />)}
+      {judges.map((result) => <JudgePill {...result} />)}
     </section>
   );
 }

@@ -12,15 +12,10 @@ import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { askSpend } from "../../api/spend/spend.ts";
-import {
-  type DashboardPage,
-  get,
-  showFormOnProblem,
-  showPage,
-  type View,
-} from "../layout/page.tsx";
+import { type DashboardPage, get, showFormOnProblem, showPage } from "../layout/page.tsx";
 import { SPEND_PATH } from "../layout/paths.ts";
 import { Empty, Money, Tabs, Tiles } from "../components/elements.tsx";
+import { withSpendTabs } from "../budgets/scope.tsx";
 import { type CommandTarget, FirstCommand } from "../components/first_command.tsx";
 import { formOf, FormProblem, type Texts } from "../components/form_fields.tsx";
 import { capitalized, countedText, formatCount, percentText } from "../components/format.ts";
@@ -40,20 +35,21 @@ function queryIn(c: RequestContext, nowMs: number) {
 const showSpend: Handler = async (c, deps) => {
   const parameters = c.req.query();
   const nowMs = deps.environment.now();
-  const viewOf = (data: SpendData | null, problem: Problem | null): View => ({
-    title: "Spend",
-    aside: data && (
-      <a class="btn" href={spendPath(parameters, {}, CSV_PATH)} download>Download as CSV</a>
-    ),
-    body: (
-      <>
-        <Controls query={data && data.query} {...{ parameters, problem, nowMs }} />
-        {data !== null && (data.target === null
-          ? <Answer {...{ data, parameters }} mayPrice={mayAdmin(c.get("principal"))} />
-          : <NoRuns target={data.target} query={data.query} />)}
-      </>
-    ),
-  });
+  const viewOf = (data: SpendData | null, problem: Problem | null) =>
+    withSpendTabs("Spend", {
+      title: "Spend",
+      aside: data && (
+        <a class="btn" href={spendPath(parameters, {}, CSV_PATH)} download>Download as CSV</a>
+      ),
+      body: (
+        <>
+          <Controls query={data && data.query} {...{ parameters, problem, nowMs }} />
+          {data !== null && (data.target === null
+            ? <Answer {...{ data, parameters }} mayPrice={mayAdmin(c.get("principal"))} />
+            : <NoRuns target={data.target} query={data.query} />)}
+        </>
+      ),
+    });
   showFormOnProblem(c, (problem) => viewOf(null, problem));
   const data = await loadSpend(deps, c, orRefuse(queryIn(c, nowMs)));
   return showPage(c, viewOf(data, null));

@@ -56,6 +56,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
   const created = await h.post("/v1/keys", { kind: "api_key", name: "Grafana", scopes: ["read"] });
   const otherTeam = await anotherTeam(h);
   await h.worker.idle();
+  await budgetsAndJudges(h);
   const prices = await newPrices(h);
   const incident = await alerts(h);
   return {
@@ -94,6 +95,28 @@ async function checks(h: Harness): Promise<void> {
   ) {
     const { status, text } = await h.request("PUT", `/v1/checks/${slug}`, { body });
     if (status !== 202) throw new Error(`${slug}: ${status} ${text}`);
+  }
+}
+
+/** Sets budgets that are within their limits, used up and observed, pauses, and a judge. */
+async function budgetsAndJudges(h: Harness): Promise<void> {
+  const until = new Date(NOON + 3 * 3_600_000).toISOString();
+  const judge = { connection: "openai", model: "gpt-4o", rubric: "Score {{output}} for {{goal}}." };
+  const month = { period: "month", limit_usd: 200 };
+  for (
+    const [path, body] of [
+      ["budgets/team-month", { ...month, scope: {}, mode: "hard" }],
+      ["budgets/each-agent", { ...month, scope: { each: "agent" }, limit_usd: 1, mode: "soft" }],
+      ["budgets/acme", { ...month, scope: { customer_id: "acme" }, limit_usd: 4 }],
+      ["budgets/research", { ...month, scope: { agent: "research" }, limit_usd: 40, mode: "hard" }],
+      ["budgets/one-run", { scope: {}, period: "run", limit_usd: 2, enabled: false }],
+      ["pauses/provider", { agent: "research-crew", reason: "The provider is down", until }],
+      ["pauses/globex", { customer_id: "globex", reason: "Unpaid since October" }],
+      ["judges/helpful", { ...judge, result: { type: "score", min: 1, max: 5 }, sample: 0.1 }],
+    ] as const
+  ) {
+    const { status, text } = await h.request("PUT", `/v1/${path}`, { body });
+    if (status !== 202) throw new Error(`${path}: ${status} ${text}`);
   }
 }
 

@@ -1,0 +1,115 @@
+/** Pauses: what may not run, who said so and why, and how it runs again. */
+import { type Pause, PAUSES, type PauseSettings } from "../../../domain/budgets/budget.ts";
+import { isPaused, REASON_CHARS_MAX } from "../../../domain/budgets/budget.ts";
+import { Refused } from "../../../domain/core/errors.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { parseDuration } from "../../../domain/monitors/schedule.ts";
+import { mayAdmin } from "../../http/access.ts";
+import type { Handler } from "../../http/admission.ts";
+import { Ago, At, Done, Empty } from "../components/elements.tsx";
+import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
+import { Actor, type ActorNames, actorNames } from "../keys/labels.tsx";
+import { showPage } from "../layout/page.tsx";
+import { NEW_PAUSE_PATH, PAUSES_PATH } from "../layout/paths.ts";
+import { bodyIn } from "../objects/form.tsx";
+import { readAll, readKnownValues } from "../objects/known_values.tsx";
+import { buttonColumn, type ObjectPages } from "../objects/pages.tsx";
+import { checkScope, scopeFields, scopeText, withSpendTabs } from "./scope.tsx";
+
+export const showPauses: Handler = async (c, deps) => {
+  const { team } = c.get("principal");
+  const isAdmin = mayAdmin(c.get("principal"));
+  const { nowMs } = c.get("frame");
+  const pauses = await readAll(deps.objects(PAUSES), team);
+  const names = await actorNames(deps, team, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
+  const parts = [
+    ["Paused now", pauses.filter((pause) => isPaused(pause, nowMs))],
+    ["Ended", pauses.filter((pause) => !isPaused(pause, nowMs))],
+  ] as const;
+  const view = {
+    title: "Pauses",
+    lead: "Agents that ask before they start are told to wait",
+    aside: isAdmin && <a class="btn main" href={NEW_PAUSE_PATH}>New pause</a>,
+    body: (
+      <>
+        <Done c={c} />
+        {pauses.length === 0 && (
+          <Empty title="Nothing is paused">
+            <p>
+              A pause stops an agent, a customer, a feature or the team until it ends or you resume
+              it. Runs that are reported meanwhile are stored as usual.
+            </p>
+          </Empty>
+        )}
+        {parts.map(([title, rows]) =>
+          rows.length > 0 && tableSection(title, { columns: columnsFor(isAdmin, names), rows })
+        )}
+      </>
+    ),
+  };
+  return showPage(c, withSpendTabs("Pauses", view));
+};
+
+function columnsFor(isAdmin: boolean, names: ActorNames): readonly Column<Pause>[] {
+  return [
+    nameColumn("Pause", ({ slug, settings: { reason } }) => (
+      <>
+        {slug}
+        <small class="under">{reason}</small>
+      </>
+    )),
+    { head: "Runs of", cell: ({ settings }) => scopeText(settings) },
+    column(
+      "By",
+      { before: "by" },
+      ({ updatedBy: id }) => id !== null && <Actor id={id} name={names.get(id) ?? null} />,
+    ),
+    { head: "Since", before: "since", cell: ({ updatedAt }) => <At at={updatedAt} /> },
+    column(
+      "Until",
+      { before: "until" },
+      ({ settings: { until } }) => until === null ? "you resume it" : <Ago at={until} />,
+    ),
+    ...isAdmin ? [buttonColumn<Pause>(PAUSE_PAGES, () => ["Resume", "delete"])] : [],
+  ];
+}
+
+/** Returns when a pause of a typed length ends; undefined for no text. */
+export function endAfter(text: string, nowMs: number): string | undefined {
+  if (text === "") return undefined;
+  const seconds = parseDuration(text);
+  if (seconds !== null) return formatInstant(nowMs + seconds * 1_000);
+  const message = "Must be a duration such as 30m, 2h or 7d";
+  throw new Refused({ code: "invalid_field", message, field: "lasts" });
+}
+
+/** Fields of each form that pauses. */
+export const REASON = { required: true, maxlength: REASON_CHARS_MAX } as const;
+
+export const LASTS_HINT = "Such as 30m, 2h or 7d. Empty: until you resume it.";
+
+/** The pages of pauses. */
+export const PAUSE_PAGES: ObjectPages<PauseSettings> = {
+  of: PAUSES,
+  listPath: PAUSES_PATH,
+  newPath: NEW_PAUSE_PATH,
+  bodyOf: (form, nowMs) => {
+    checkScope(form);
+    const until = endAfter(form.get("lasts") ?? "", nowMs);
+    return { ...bodyIn(PAUSES.schema, form), ...until !== undefined && { until } };
+  },
+  open: async (c, deps) => {
+    const known = await readKnownValues(deps, c.get("principal").team);
+    return {
+      renamed: { until: "lasts" },
+      fields: (field) => (
+        <>
+          {scopeFields(field, known, false)}
+          {field("reason", "Reason", "Agents that ask are told it.", REASON)}
+          {field("lasts", "Lasts", LASTS_HINT)}
+        </>
+      ),
+      frame: (view) => withSpendTabs("Pauses", view),
+    };
+  },
+};

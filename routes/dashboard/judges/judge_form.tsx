@@ -1,0 +1,152 @@
+/** The form of a judge, with a dry run that says first what it may cost. */
+import type { Child } from "hono/jsx";
+import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
+import { isConfigSlug } from "../../../domain/config/body.ts";
+import { existing, orRefuse } from "../../../domain/core/errors.ts";
+import { JUDGES } from "../../../domain/judges/judge_body.ts";
+import type { JudgeSettings } from "../../../domain/judges/judge.ts";
+import { JUDGE_TRIAL, parseJudgeTrial, type TriedRun } from "../../../domain/judges/trial.ts";
+import { NO_SUCH_RUN } from "../../api/runs/runs.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { STATUS_LABELS } from "../agents/metrics.tsx";
+import { readRecords } from "../agents/named_runs.tsx";
+import { judgedColumns } from "../checks/outcome.tsx";
+import { InlineNotice, Money, SAVED } from "../components/elements.tsx";
+import { readInteger } from "../components/form_fields.tsx";
+import { countedText } from "../components/format.ts";
+import { type Column, column, numberColumn, Table } from "../components/table.tsx";
+import { seeOther } from "../layout/page.tsx";
+import { judgePath, JUDGES_PATH, NEW_JUDGE_PATH } from "../layout/paths.ts";
+import { bodyIn, type FieldBuilder, type FormValues, TryButton } from "../objects/form.tsx";
+import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
+import type { ObjectPages } from "../objects/pages.tsx";
+import { JudgeSign, reasonText, valueText } from "./results.tsx";
+
+const RUBRIC = "Score how far {{output}} reaches {{goal}}: 1 not at all, 5 completely.";
+
+function judgeFields(field: FieldBuilder, known: KnownValues): Child {
+  return (
+    <>
+      {field("rubric", "Rubric", "Only the fields that it names in braces are sent to the model.", {
+        rows: 5,
+      })}
+      <div class="fields">
+        {field("connection", "Connection", "A name of the setting RUNLEDGER_LLM.")}
+        {field("model", "Model", "It must have a price on the rate card.")}
+        {field("scale", "The model answers with", undefined, {
+          options: [["score", "a number"], ["boolean", "true or false"]],
+        })}
+        {field("min", "Worst number", undefined, { type: "number" })}
+        {field("max", "Best number", undefined, { type: "number" })}
+        {field("pass_at", "Passes from", "On a scale from 0, the worst, to 1, the best.")}
+        {field("daily_usd", "Cap a day", "US dollars of a UTC day, never passed.")}
+        {field("max_output_tokens", "Tokens of an answer", "The most that a call may use.")}
+        {field("sample", "Share of the runs", "Above 0 and up to 1; 0.1 judges a tenth of them.")}
+        {matchFields(field, ["agents", "features"], known)}
+        {field("statuses", "Only runs that", undefined, {
+          options: FINISH_STATUSES.map((status) => [status, STATUS_LABELS[status]]),
+        })}
+        {field("kinds", "Kinds of runs")}
+      </div>
+      {field("description", "Description", "One line for people.")}
+      {field("enabled", "Enabled")}
+    </>
+  );
+}
+
+/** Returns the body of the API's call: the bounds of a number belong to its scale. */
+function bodyOf(form: FormValues) {
+  const [min, max] = ["min", "max"].map((name) => readInteger(form.get(name) ?? ""));
+  const type = form.get("scale") ?? "score";
+  const result = type === "score" ? { type, min, max } : { type };
+  return { ...bodyIn(JUDGES.schema, form), result };
+}
+
+/** The pages of judges. */
+export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
+  of: JUDGES,
+  listPath: JUDGES_PATH,
+  newPath: NEW_JUDGE_PATH,
+  bodyOf,
+  fieldsOf: (settings) => {
+    const { result, agents } = settings;
+    const [min, max] = result.type === "score" ? [result.min, result.max] : ["", ""];
+    return {
+      ...JUDGES.fieldsOf(settings),
+      ...{ scale: result.type, min: `${min}`, max: `${max}` },
+      agents: agents.join() === "*" ? [] : agents,
+    };
+  },
+  open: async (c, deps) => {
+    const known = await readKnownValues(deps, c.get("principal").team);
+    return {
+      empty: { rubric: RUBRIC, scale: "score", min: "1", max: "5", agents: [] },
+      fields: (field) => judgeFields(field, known),
+      frame: (view) => view,
+    };
+  },
+  trial: { label: `Try on the last ${JUDGE_TRIAL.runsMax} runs`, run: tryJudge },
+  done: (_c, _deps, slug) => seeOther(judgePath(slug) + SAVED),
+};
+
+/** Shows what a dry run may cost; with consent, judges the latest runs and stores no result. */
+async function tryJudge(c: RequestContext, deps: AppDeps, form: FormValues): Promise<Child> {
+  const { version: _, ...settings } = bodyOf(form) as Record<string, unknown>;
+  const slug = form.get("slug");
+  const judge = isConfigSlug(slug) ? { ...settings, slug } : settings;
+  const estimate = form.get("paid") !== "true";
+  const trial = orRefuse(parseJudgeTrial({ value: { judge, estimate } }));
+  const { team } = c.get("principal");
+  const { runs, left } = orRefuse(existing(await deps.judgeTrials.try(team, trial), NO_SUCH_RUN));
+  const records = await readRecords(deps, team, runs.map(({ run }) => run));
+  const byId = new Map(records.map((run) => [run.id, run]));
+  const callable = runs.filter(({ costMax }) => costMax !== null);
+  const sum = (amounts: readonly (bigint | null)[]) =>
+    amounts.reduce<bigint>((total, amount) => total + (amount ?? 0n), 0n);
+  if (runs.length === 0) {
+    return <InlineNotice kind="warn">No closed run fits what is chosen above.</InlineNotice>;
+  }
+  return (
+    <>
+      <InlineNotice kind="good">
+        {estimate
+          ? (
+            <p>
+              {countedText(callable.length, "call")} for at most{" "}
+              <Money of={sum(runs.map(({ costMax }) => costMax))} />; <Money of={left} />{" "}
+              are left today. Nothing was sent yet.
+            </p>
+          )
+          : (
+            <p>
+              It cost <Money of={sum(runs.map(({ cost }) => cost))} />; <Money of={left} />{" "}
+              are left today. No result is stored on the runs.
+            </p>
+          )}
+        {estimate && callable.length > 0 && (
+          <TryButton path={`${NEW_JUDGE_PATH}/trial`} name="paid" value="true">
+            Judge them now
+          </TryButton>
+        )}
+      </InlineNotice>
+      <Table label="Runs" class="fold trial" columns={judgedColumns(byId, COLUMNS)} rows={runs} />
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<TriedRun>[] = [
+  { head: "Outcome", cell: (of) => <JudgeSign of={of} /> },
+  numberColumn("Value", valueText),
+  column(
+    "Why",
+    { class: "whole" },
+    ({ reasoning, reason }) => reasoning ?? (reason === null ? "" : reasonText(reason)),
+  ),
+  numberColumn(
+    "Cost",
+    ({ state, cost, costMax }) =>
+      state === "pending" && costMax !== null
+        ? ["at most ", <Money of={costMax} />]
+        : <Money of={cost} />,
+  ),
+];

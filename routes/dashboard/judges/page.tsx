@@ -1,0 +1,160 @@
+/** Judges: what they cost today, which share of the runs passed, and why one is blocked. */
+import { heldOf } from "../../../domain/judges/account.ts";
+import { type Judge, judgeAgent } from "../../../domain/judges/judge.ts";
+import { versionName } from "../../../domain/judges/job.ts";
+import { JUDGES } from "../../../domain/judges/judge_body.ts";
+import { picodollars } from "../../../domain/pricing/money.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { mayAdmin, teamKey } from "../../http/access.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { readRecords } from "../agents/named_runs.tsx";
+import { appliesWords } from "../checks/outcome.tsx";
+import { LoadBar } from "../components/column_chart.tsx";
+import { Ago, Done, InlineNotice, Money, Sign } from "../components/elements.tsx";
+import { percentText } from "../components/format.ts";
+import { type Column, column, listPage, nameColumn, numberColumn } from "../components/table.tsx";
+import { type DashboardPage, get, showPage } from "../layout/page.tsx";
+import { judgePath, JUDGES_PATH, NEW_JUDGE_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
+import { readAll } from "../objects/known_values.tsx";
+import { objectRoutes, showObject } from "../objects/pages.tsx";
+import { JUDGE_PAGES } from "./judge_form.tsx";
+import { reasonText } from "./results.tsx";
+
+/** Latest runs that the share that passed is counted from. */
+const RUNS_READ = 50;
+
+/** Reads the accounts of judges, and what they said about the latest runs. */
+async function readRows(deps: AppDeps, team: Team, judges: readonly Judge[]) {
+  const { rows } = judges.length === 0
+    ? { rows: [] }
+    : await deps.runList.page(team, { from: null, to: null, isRoot: true }, null, RUNS_READ);
+  const [accounts, runs] = await Promise.all([
+    deps.judgeAccounts(team, judges.map(({ slug }) => slug)),
+    readRecords(deps, team, rows.map(({ id }) => id)),
+  ]);
+  const results = runs.flatMap((run) => run.judges).filter(({ state }) => state === "done");
+  return judges.flatMap((judge, i) => {
+    const account = accounts[i];
+    const own = results.filter((result) => result.judge === judge.slug);
+    const passed = own.filter((result) => result.passed).length;
+    return account === undefined ? [] : [{ judge, account, judged: own.length, passed }];
+  });
+}
+
+type JudgeRow = Awaited<ReturnType<typeof readRows>>[number];
+
+const showJudges: Handler = async (c, deps) => {
+  const { team } = c.get("principal");
+  const isAdmin = mayAdmin(c.get("principal"));
+  const rows = await readRows(deps, team, await readAll(deps.objects(JUDGES), team));
+  const newJudge = isAdmin && <a class="btn main" href={NEW_JUDGE_PATH}>New judge</a>;
+  const view = listPage({
+    title: "Judges",
+    lead: "Models that score sampled runs, within a cap",
+    aside: rows.length > 0 && newJudge,
+    notice: <Done c={c} />,
+    table: { label: "Judges", class: "fold", columns: COLUMNS, rows },
+    empty: [
+      "No judge yet",
+      "A judge is a model with a rubric. It scores a share of the runs after their end, and never " +
+      "spends more than its cap of a day. The operator sets its connection as RUNLEDGER_LLM.",
+      newJudge,
+    ],
+  });
+  return showPage(c, view);
+};
+
+const COLUMNS: readonly Column<JudgeRow>[] = [
+  nameColumn("Judge", ({ judge: { slug, settings } }) => (
+    <>
+      <a class="row" href={judgePath(slug)}>{slug}</a>
+      {settings.description !== null && <small class="under">{settings.description}</small>}
+    </>
+  )),
+  column("Judges", { class: "whole" }, ({ judge }) => appliesWords(judge.settings)),
+  { head: "Model", cell: ({ judge: { settings } }) => `${settings.connection}/${settings.model}` },
+  column("Today", { class: "whole" }, today),
+  numberColumn("Passed", passedText, "passed"),
+  { head: "State", class: "whole", cell: stateOf },
+];
+
+/** Shows what a judge has spent today, and may have to, against its cap. */
+function today({ judge, account }: JudgeRow) {
+  const cap = picodollars(judge.settings.dailyUsd);
+  const held = heldOf(account);
+  const used = account.spent + held;
+  const share = cap === 0n ? 0 : Math.min(100, 100 * Number(used) / Number(cap));
+  return (
+    <>
+      <Money of={account.spent} /> of <Money of={cap} />
+      <LoadBar share={share} mark={100} isFar={used >= cap && cap > 0n} />
+      {held > 0n && (
+        <small class="under">
+          <Money of={held} /> held for calls without an answer
+        </small>
+      )}
+    </>
+  );
+}
+
+function passedText({ judged, passed }: JudgeRow) {
+  const title = `${passed} of ${judged} that it judged among the latest ${RUNS_READ} runs`;
+  return judged === 0 ? "–" : <span title={title}>{percentText(passed, judged)}</span>;
+}
+
+function blockOf({ judge: { id, version }, account: { blocked } }: JudgeRow) {
+  return blocked?.version === versionName({ id: id ?? "", version }) ? blocked : null;
+}
+
+function stateOf(row: JudgeRow) {
+  const blocked = blockOf(row);
+  if (!row.judge.settings.enabled) return <Sign icon="off" name="word st-off">Disabled</Sign>;
+  if (blocked === null) return <Sign icon="ok" name="word st-ok">Works</Sign>;
+  return (
+    <>
+      <Sign icon="bad" name="word st-bad">Blocked</Sign>{" "}
+      <span class="soft">
+        <Ago at={blocked.since} />
+      </span>
+      <small class="under">{reasonText(blocked.reason)}</small>
+    </>
+  );
+}
+
+const showJudge = showObject(
+  JUDGE_PAGES,
+  "It judges no further runs. Its results stay on their runs.",
+  async (judge, c, deps) => {
+    const [row] = await readRows(deps, c.get("principal").team, [judge]);
+    const { slug, settings } = judge;
+    const runs = RUNS_PATH + queryText([["min_score", `${judgeAgent(slug)}=0`]]);
+    const blocked = row && blockOf(row);
+    return {
+      lead: settings.description ?? `${settings.connection}/${settings.model}`,
+      facts: [
+        ["State", row && stateOf(row)],
+        ["Cost today", row && today(row)],
+        ["Passed", row && passedText(row)],
+        ["Judges", appliesWords(settings)],
+        ["Model", `${settings.connection}/${settings.model}`],
+        ["Runs", <a href={runs}>Runs that it scored</a>],
+      ],
+      below: blocked
+        ? (
+          <InlineNotice kind="bad">
+            It tries one call in 10 minutes. Saving it unblocks it.
+          </InlineNotice>
+        )
+        : null,
+    };
+  },
+);
+
+export const judgesPage: DashboardPage = {
+  path: JUDGES_PATH,
+  menu: { name: "Judges", area: "main" },
+  access: teamKey("read"),
+  handler: showJudges,
+  routes: [get(`${JUDGES_PATH}/:slug`, showJudge), ...objectRoutes(JUDGE_PAGES)],
+};

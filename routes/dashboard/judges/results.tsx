@@ -1,0 +1,82 @@
+/** Results of judges in words: on a run's page, and of a dry run. */
+import type { JudgeResult } from "../../../domain/runs/judge_result.ts";
+import { Money, Sign } from "../components/elements.tsx";
+import { durationText } from "../components/format.ts";
+import type { IconName } from "../components/icons.tsx";
+import { judgePath } from "../layout/paths.ts";
+
+/** Causes of a result that is missing, and of a judge that is blocked: what it means, what to do. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["no_output", "The run has no output, which the rubric names."],
+  ["payload_removed", "The payload was removed by age, as the plan says."],
+  ["too_many_events", "The run has too many events for one prompt."],
+  ["budget", "The cap of the day was used up. Raise it, or judge fewer runs."],
+  [
+    "too_dear",
+    "One call can cost more than the cap of a day. Raise the cap, or allow fewer tokens.",
+  ],
+  ["unpriced", "The model has no price on the rate card. Add one."],
+  ["disabled", "The judge was disabled."],
+  ["deleted", "The judge was deleted."],
+  ["timeout", "The model did not answer in time. The call counts with its worst case."],
+  ["unreachable", "The model's server cannot be reached."],
+  [
+    "limit_ignored",
+    "The server answers with more tokens than it is asked for. Use another server.",
+  ],
+  ["insufficient_quota", "The account of the model's provider is empty. Add credit there."],
+  ["http_401", "The provider refuses the key. The operator corrects it, then save the judge."],
+  ["http_402", "The provider wants to be paid. Add credit there, then save the judge."],
+  ["http_403", "The provider forbids this model to the key. Choose another model."],
+  ["http_404", "The provider does not know the model. Correct its name."],
+]);
+
+/** Says why there is no result, or no call, and what to do. */
+export function reasonText(reason: string): string {
+  return REASONS.get(reason) ?? `The model's server answered with ${reason}.`;
+}
+
+type Result = Pick<JudgeResult, "state" | "passed">;
+
+function signOf({ state, passed }: Result): readonly [word: string, icon: IconName, name: string] {
+  if (state === "done") return passed ? ["passed", "ok", "st-ok"] : ["below", "bad", "st-bad"];
+  if (state === "pending") return ["not judged yet", "run", "st-run"];
+  return state === "failed" ? ["failed", "warn", "st-warn"] : ["skipped", "off", "st-off"];
+}
+
+/** Sign of a result. */
+export function JudgeSign({ of, isIcon = false }: {
+  readonly of: Result;
+  readonly isIcon?: boolean;
+}) {
+  const [word, icon, name] = signOf(of);
+  return <Sign icon={icon} name={name} isIcon={isIcon}>{word}</Sign>;
+}
+
+/** Value that a model gave; a dash without one. */
+export function valueText({ value }: Pick<JudgeResult, "value">): string {
+  return value === null ? "–" : String(value);
+}
+
+/** The result of a judge beside the checks of a run; it opens to the model's reasoning. */
+export function JudgePill(result: JudgeResult) {
+  const { judge, state, value, reason, reasoning, model, cost, isEstimated, latencyMs } = result;
+  return (
+    <details id={`judge-${judge}`} name="check">
+      <summary>
+        <JudgeSign of={result} isIcon /> {judge} {value !== null && <b>{valueText(result)}</b>}
+      </summary>
+      <div>
+        {reasoning !== null && reasoning !== "" && <p>{reasoning}</p>}
+        {reasoning === "" && <p class="quiet">The reasoning was removed by age</p>}
+        {reason !== null && <p>{reasonText(reason)}</p>}
+        {state === "pending" && <p class="quiet">It is judged soon.</p>}
+        <p class="quiet">
+          <JudgeSign of={result} /> {model} {latencyMs !== null && durationText(latencyMs)}{" "}
+          <Money of={cost} />
+          {isEstimated && " at most"} <a href={judgePath(judge)}>Open the judge</a>
+        </p>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,74 @@
+/** Judges on pages: cost against the cap, the share that passed, dry runs, and results on runs. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { fieldsOf, hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { answer } from "../support/fakes/receiver.ts";
+import { JudgeHarness } from "../support/harness/judges.ts";
+
+const JUDGES = "/dashboard/judges";
+
+Deno.test("judges: the list and the page show cost, share and model; a run shows the reasoning", async () => {
+  await using j = await JudgeHarness.open({ description: "Answers well" });
+  const run = await j.run();
+  const reader = await signedIn(j.h);
+  const list = textOf((await reader.get(JUDGES)).text);
+  assertMatch(
+    list,
+    /helpful Answers well all runs local\/judge-model \$0\.0001 of \$1\.0000 .*100% Works/,
+  );
+  const { text } = await reader.get(`${JUDGES}/helpful`);
+  assertMatch(textOf(text), /State Works Cost today \$0\.0001 of \$1\.0000 .*Passed 100%/);
+  const scored = hrefsOf(text).find((path) => path.includes("min_score")) ?? "";
+  assert((await reader.get(scored)).text.includes(run), "the link lists the run");
+  const page = textOf((await reader.get(`/dashboard/runs/${run}`)).text);
+  assertMatch(
+    page,
+    /Judges passed helpful 5 worth 5 passed judge-model .*\$0\.0001 Open the judge/,
+  );
+  const before = (await j.read("/v1/judges/helpful")).version;
+  assertEquals((await reader.send(JUDGES, fieldsOf(text, JUDGES))).status, 303);
+  assertEquals((await j.read("/v1/judges/helpful")).version, before, "saving it changes nothing");
+});
+
+Deno.test("judges: a dry run says what it may cost, and calls the model with consent alone", async () => {
+  await using j = await JudgeHarness.open({ enabled: false });
+  await j.run();
+  const reader = await signedIn(j.h);
+  const fields = fieldsOf((await reader.get(`${JUDGES}/helpful`)).text, JUDGES);
+  const trial = `${JUDGES}/new/judge/trial`;
+  const asked = await reader.send(trial, fields);
+  assertMatch(
+    textOf(asked.text),
+    /1 call for at most \$0\.\d+ ?; \$1\.0000 are left today\. Nothing was sent/,
+  );
+  assertEquals([asked.status, j.server.requests.length], [200, 0]);
+  const paid = textOf((await reader.send(trial, [...fields, ["paid", "true"]])).text);
+  assertMatch(paid, /It cost \$0\.0001 ?; .*No result is stored.* passed 5 worth 5 \$0\.0001/);
+  assertEquals(j.server.requests.length, 1);
+  const wrong = fields.map((
+    [name, value],
+  ): [string, string] => [name, name === "connection" ? "other" : value]);
+  const refused = await reader.send(trial, wrong);
+  assertMatch(textOf(refused.text), /Connection: must name a connection of this server/);
+  assertEquals(refused.status, 400);
+});
+
+Deno.test("judges: a blocked one says why and what to do, and a form creates one", async () => {
+  await using j = await JudgeHarness.open();
+  j.server.behavior = answer(401, {}, "{}");
+  const run = await j.run();
+  const reader = await signedIn(j.h);
+  assertMatch(
+    textOf((await reader.get(JUDGES)).text),
+    /Blocked .*The provider refuses the key\. The operator/,
+  );
+  assertMatch(textOf((await reader.get(`/dashboard/runs/${run}`)).text), /not judged yet helpful/);
+  const form = fieldsOf((await reader.get(`${JUDGES}/new/judge`)).text, JUDGES);
+  const values: Record<string, string> = {
+    ...{ slug: "polite", connection: "local", model: "judge-model" },
+    scale: "boolean",
+  };
+  const sent = form.map(([name, value]): [string, string] => [name, values[name] ?? value]);
+  const { status, text } = await reader.send(JUDGES, sent);
+  assertEquals(status, 303, textOf(text));
+  assertEquals((await j.read("/v1/judges/polite")).result, { type: "boolean" });
+});
