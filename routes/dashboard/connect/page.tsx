@@ -15,7 +15,7 @@ import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { type CommandTarget, commandTarget } from "../components/first_command.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { Ago, Copyable, InlineNotice, Section } from "../components/elements.tsx";
-import { type Column, nameColumn, NONE, Table } from "../components/table.tsx";
+import { type Column, column, nameColumn, NONE, Table } from "../components/table.tsx";
 import { type DashboardPage, post, showPage } from "../layout/page.tsx";
 import { CONNECT_PATH, queryText } from "../layout/paths.ts";
 
@@ -142,12 +142,12 @@ const COLUMNS: readonly Column<HeardProduct>[] = [
     "Product",
     ({ slug, name }) => <a href={CONNECT_PATH + queryText([["product", slug]])}>{name}</a>,
   ),
-  { head: "You see", class: "whole", cell: ({ shows }) => shows },
-  {
-    head: "Last heard",
-    before: "heard",
-    cell: ({ heardAt }) => heardAt === null ? NONE : <Ago at={heardAt} />,
-  },
+  column("You see", { class: "whole" }, ({ shows }) => shows),
+  column(
+    "Last heard",
+    { before: "heard" },
+    ({ heardAt }) => heardAt === null ? NONE : <Ago at={heardAt} />,
+  ),
 ];
 
 export const connectPage: DashboardPage = {
