@@ -1,0 +1,1 @@
+export * from "npm:@ai-sdk/otel@1.0.173";

@@ -1,0 +1,1 @@
+export * from "npm:@langfuse/otel@5.11.1";

@@ -1,0 +1,1 @@
+export * from "npm:@langfuse/tracing@5.11.1";

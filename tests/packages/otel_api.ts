@@ -1,0 +1,1 @@
+export * from "npm:@opentelemetry/api@1.9.1";

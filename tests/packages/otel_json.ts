@@ -1,0 +1,1 @@
+export * from "npm:@opentelemetry/exporter-trace-otlp-http@0.223.1";

@@ -1,0 +1,1 @@
+export * from "npm:@opentelemetry/exporter-trace-otlp-proto@0.223.1";

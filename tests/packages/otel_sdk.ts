@@ -1,0 +1,1 @@
+export * from "npm:@opentelemetry/sdk-trace-base@2.12.1";
