@@ -99,7 +99,9 @@ function isPresent(value: unknown): boolean {
 function messagesOf(value: unknown, role: string): ChatMessage[] {
   if (!Array.isArray(value)) return [messageOf(value, role)];
   // A batch of one conversation.
-  if (value.length === 1 && Array.isArray(value[0])) return messagesOf(value[0], role);
+  if (value.length === 1 && Array.isArray(value[0]) && !isPair(value[0])) {
+    return messagesOf(value[0], role);
+  }
   const list = role === "user" ? value.slice(-LIST_MAX) : value.slice(0, LIST_MAX);
   const isParts = list.every((item) => isObject(item) && item.role === undefined && isPart(item));
   if (isParts) return [{ role, parts: list.flatMap(partsOf) }];
@@ -156,6 +158,7 @@ function messageOf(sent: unknown, role: string): ChatMessage {
 
 /** Returns a message of LangChain without its wrapping; other values as they are. */
 function unwrapped(value: unknown): unknown {
+  if (isPair(value)) return { role: value[0], content: value[1] };
   if (!isObject(value)) return value;
   const { kwargs, id, type, data } = value;
   if (value.lc !== undefined && isObject(kwargs) && Array.isArray(id)) {
@@ -166,6 +169,12 @@ function unwrapped(value: unknown): unknown {
     return value;
   }
   return { ...isObject(data) ? data : value, type: undefined, role: type };
+}
+
+/** Returns whether a value is a message as LangChain also accepts one: its role and its text. */
+function isPair(value: unknown): value is [string, string] {
+  return Array.isArray(value) && value.length === 2 && typeof value[1] === "string" &&
+    (value[0] === "user" || value[0] === "assistant" || MESSAGE_TYPES.has(value[0]));
 }
 
 /** Types of LangChain's messages, which are their roles. */

@@ -161,7 +161,7 @@ function Content({ step, preview, steps }: EventProps & { readonly steps: readon
   const chat = kind === "model" ? chatOf(data) : { input: [], output: [] };
   const hasChat = chat.input.length + chat.output.length > 0;
   const members = [...preview.members].filter(([member]) =>
-    kind !== "model" || !CALL_FACTS.has(member)
+    !(preview.isSpan && member === "span") && (kind !== "model" || !CALL_FACTS.has(member))
   );
   return (
     <>

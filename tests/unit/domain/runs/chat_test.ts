@@ -165,6 +165,15 @@ Deno.test("chat: results of tools as OpenTelemetry, LangChain and the AI SDK sen
   for (const input of [otel, langChain, vercel]) assertEquals(outline(chatOf({ input })), expected);
 });
 
+Deno.test("chat: messages as pairs of a role and a text, one or several", () => {
+  const pairs = [["human", "Hi"], ["ai", "Yes?"]];
+  for (const count of [1, 2]) {
+    const messages = pairs.slice(0, count);
+    const expected = ["user: Hi", "assistant: Yes?"].slice(0, count);
+    assertEquals(outline(chatOf({ input: { messages } })), expected);
+  }
+});
+
 Deno.test("chat: any JSON is read without an error", () => {
   const names = [
     ...["messages", "input", "choices", "content", "role", "type", "tool_calls", "text"],
