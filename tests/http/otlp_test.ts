@@ -3,6 +3,10 @@ import { deflateSync } from "node:zlib";
 import { assert, assertEquals } from "@std/assert";
 import { PbfReader, PbfWriter } from "pbf";
 import type { JsonFields } from "../../domain/core/body.ts";
+import { Memory } from "../../runtime/memory.ts";
+import { openStore } from "../../kv/open.ts";
+import { exportLines } from "../../kv/transfer/export.ts";
+import { importLines } from "../../kv/transfer/import.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import {
   type ExpectedExport,
@@ -10,17 +14,27 @@ import {
   recordedExport,
   recordedExports,
 } from "../support/builders/spans.ts";
-import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
+import { KvServer } from "../support/fakes/kv_server.ts";
+import { ofFile } from "../support/harness/test_kv.ts";
+import {
+  type Answer,
+  Harness,
+  type HarnessOptions,
+  type RequestOptions,
+} from "../support/harness/harness.ts";
 import { strayRows } from "../support/oracles/stray_rows.ts";
 
 /** After the recordings. */
 const NOON = Date.UTC(2026, 10, 22, 12);
 
 /** Milliseconds after which a silent trace is closed, with what the clock may be late. */
-const SILENT_MS = 62_000;
+const SILENT_MS = 62_000, STEP_MS = SILENT_MS / 2;
 
-async function open(): Promise<Harness> {
-  const h = await Harness.open();
+/** One call in two traces, which only a request with both of them can show. */
+const IN_TWO_TRACES = "dbl";
+
+async function open(options: HarnessOptions = {}): Promise<Harness> {
+  const h = await Harness.open(options);
   h.nowMs = NOON;
   return h;
 }
@@ -37,8 +51,8 @@ function send(
 /** Lets the worker and the work loop do what is due, with the clock moved past a silence. */
 async function becomeSilent(h: Harness): Promise<void> {
   await h.worker.idle();
-  for (let ms = 0; ms < SILENT_MS; ms += SILENT_MS / 2) {
-    h.nowMs += SILENT_MS / 2;
+  for (let ms = 0; ms < SILENT_MS; ms += STEP_MS) {
+    h.nowMs += STEP_MS;
     await h.worker.idle();
     await h.work.idle();
   }
@@ -108,8 +122,26 @@ Deno.test("each recorded export becomes its runs, with each call priced once, se
   await assertIntact(h);
 });
 
+interface JsonOfResource {
+  readonly resource: unknown;
+  readonly scopeSpans: readonly { readonly scope: unknown; readonly spans: readonly unknown[] }[];
+}
+
 /** Splits a body into bodies of one span each. */
-function bodiesOfOne(body: Uint8Array): Uint8Array<ArrayBuffer>[] {
+function bodiesOfOne(
+  { contentType, body }: Pick<RecordedExport, "contentType" | "body">,
+): Uint8Array<ArrayBuffer>[] {
+  if (contentType === "application/json") {
+    const { resourceSpans } = JSON.parse(new TextDecoder().decode(body));
+    return resourceSpans.flatMap(({ resource, scopeSpans }: JsonOfResource) =>
+      scopeSpans.flatMap(({ scope, spans }) =>
+        spans.map((span) => {
+          const one = { resourceSpans: [{ resource, scopeSpans: [{ scope, spans: [span] }] }] };
+          return new TextEncoder().encode(JSON.stringify(one));
+        })
+      )
+    );
+  }
   const bodies: Uint8Array<ArrayBuffer>[] = [];
   const fieldsOf = (bytes: Uint8Array, field: number) => {
     const found: Uint8Array[] = [];
@@ -139,7 +171,7 @@ function bodiesOfOne(body: Uint8Array): Uint8Array<ArrayBuffer>[] {
 for (const name of ["py-traceloop", "py-pydantic", "py-oi-openai", "py-logfire"]) {
   Deno.test(`${name}: twins in requests of their own are priced once, in either order`, async () => {
     const sent = await recordedExport(name);
-    const bodies = bodiesOfOne(sent.body);
+    const bodies = bodiesOfOne(sent);
     const costs = [];
     for (const order of [bodies, bodies.toReversed()]) {
       await using h = await open();
@@ -156,6 +188,67 @@ for (const name of ["py-traceloop", "py-pydantic", "py-oi-openai", "py-logfire"]
     assertEquals(costs[0], costs[1]);
   });
 }
+
+KvServer.test("spans of all exports, one a request, over two instances on a shared KV", async (server) => {
+  await using opened = new AsyncDisposableStack();
+  const both = [
+    opened.use(await open({ kv: server.url() })),
+    opened.use(await open({ kv: server.url() })),
+  ] as const;
+  const all = (await recordedExports()).filter(({ name }) => name !== IN_TWO_TRACES);
+  await Promise.all(all.map(async (sent, at) => {
+    for (const [i, body] of bodiesOfOne(sent).entries()) {
+      const h = both[(at + i) % 2] as Harness;
+      // New agents of two instances conflict; exporters repeat what the store did not confirm.
+      let answer = await send(h, { ...sent, body });
+      while (answer.status === 503) answer = await send(h, { ...sent, body });
+      assertEquals(answer.status, 200, sent.name);
+    }
+  }));
+  for (const [at, { name, expected }] of all.entries()) {
+    const h = both[at % 2] as Harness;
+    // Any of them may do the work.
+    for (const { trace } of expected.runs) {
+      const isFinal = async () => {
+        const { json } = await h.get(`/v1/runs/run_eu_${trace}?wait=final&timeout=1`);
+        return json.cost.state === "final";
+      };
+      // A longer step would be an absence of the service, which is no silence.
+      for (let ms = 0; !await isFinal(); ms += STEP_MS) {
+        assert(ms < 5 * SILENT_MS, name);
+        for (const each of both) each.nowMs += STEP_MS;
+      }
+    }
+    await assertRuns(h, expected);
+  }
+  await assertIntact(both[0]);
+});
+
+ofFile(
+  "export and import: a traced run answers the same, and a later span is decided as before",
+  async () => {
+    await using h = await open();
+    const sent = await recordedExport("py-traceloop");
+    const [first, ...others] = bodiesOfOne(sent);
+    for (const body of others) await send(h, { ...sent, body });
+    await h.worker.idle();
+    const path = `/v1/runs/run_eu_${sent.expected.runs[0]?.trace}`;
+    const reads = async () => [(await h.get(path)).json, (await h.get(`${path}/cost`)).json];
+    const before = await reads();
+    const lines = await Array.fromAsync(exportLines(h.store));
+    await h.restart(async () => {
+      for (const end of ["", "-wal", "-shm"]) await Deno.remove(h.path + end).catch(() => {});
+      const store = await openStore(h.path, new Memory());
+      await importLines(store, ReadableStream.from(lines));
+      await store.close();
+    });
+    assertEquals(await reads(), before);
+    await send(h, { ...sent, body: first as Uint8Array<ArrayBuffer> });
+    await becomeSilent(h);
+    await assertRuns(h, sent.expected);
+    await assertIntact(h);
+  },
+);
 
 Deno.test("repricing changes what is counted, and keeps twins out of the cost", async () => {
   await using h = await open();
@@ -188,7 +281,7 @@ Deno.test("repricing changes what is counted, and keeps twins out of the cost", 
 Deno.test("a trace without a closed root is open until it is silent, and a later span reopens it", async () => {
   await using h = await open();
   const sent = await recordedExport("py-official");
-  const [first, second] = bodiesOfOne((await recordedExport("py-openlit")).body).slice(7);
+  const [first, second] = bodiesOfOne(await recordedExport("py-openlit")).slice(7);
   const trace = (await recordedExport("py-openlit")).expected.runs[0]?.trace;
   const state = async () => {
     const run = (await h.getSettled(`/v1/runs/run_eu_${trace}`)).json;
