@@ -60,6 +60,12 @@ export const HARNESSES = {
     count: { of: "requests", usual: 1_000_000 },
     load: () => import("./fuzz/main.ts"),
   },
+  spans: {
+    summary: "mangled traces: no 5xx, nothing stored from a refused one, exact totals",
+    takes: "10 minutes",
+    count: { of: "bodies", usual: 100_000 },
+    load: () => import("./fuzz/spans.ts"),
+  },
   "shared-suite": {
     summary: "the tests over HTTP on a shared KV, served by one instance and by three",
     takes: "20 minutes",

@@ -14,6 +14,8 @@ import {
   recordedExport,
   recordedExports,
 } from "../support/builders/spans.ts";
+import { sendMangled } from "../assurance/fuzz/spans.ts";
+import { SEED } from "../support/harness/seed.ts";
 import { KvServer } from "../support/fakes/kv_server.ts";
 import { ofFile } from "../support/harness/test_kv.ts";
 import {
@@ -559,4 +561,9 @@ Deno.test("goal, output and error are read from the spans, also by lists and che
   await h.sweep.sweepNow();
   const later = await read();
   assertEquals([later.goal, later.output, later.note], [null, null, null]);
+});
+
+Deno.test("mangled bodies are refused without a trace, or stored with exact totals", async () => {
+  const statuses = await sendMangled(400, String(SEED));
+  assert((statuses.get(200) ?? 0) > 20 && (statuses.get(400) ?? 0) > 20, Deno.inspect(statuses));
 });
