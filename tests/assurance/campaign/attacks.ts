@@ -8,6 +8,7 @@ import { largeRuns } from "./kinds/large_runs.ts";
 import { lists } from "./kinds/lists.ts";
 import { pages } from "./kinds/pages.ts";
 import { sockets } from "./kinds/sockets.ts";
+import { spanAttacks } from "./kinds/spans.ts";
 import { spend } from "./kinds/spend.ts";
 import { traces } from "./kinds/traces.ts";
 
@@ -21,6 +22,7 @@ export const ATTACKS: readonly Attack[] = [
   ...feed,
   ...pages,
   ...traces,
+  ...spanAttacks,
   ...spend,
   ...jobs,
 ];
