@@ -3,37 +3,52 @@
  *
  * @module
  */
+import type { Steps } from "../../domain/core/steps.ts";
 import { isObject } from "../../domain/core/raw_json.ts";
 import {
   ATTRIBUTE_DEPTH_MAX,
   type Attributes,
   type AttributeValue,
   type ResourceSpans,
+  type ScopeSpans,
   type SentSpan,
   SPAN_ATTRIBUTES_MAX,
 } from "../../domain/otlp/span.ts";
 import type { JsonFields } from "../../domain/core/body.ts";
 import { cutContent, MalformedBody } from "./protobuf.ts";
 
+/** Spans that are read in one step: less than a millisecond. */
+const SPANS_PER_STEP = 32;
+
 /**
- * Reads the spans of an export request.
+ * Reads the spans of an export request, a few in each step.
  *
  * @param isRead returns whether the attribute with a key is read
  * @throws {MalformedBody} if the text is no JSON object
  */
-export function readJson(
+export function* readJson(
   text: string,
   isRead: (key: string) => boolean,
-): readonly ResourceSpans[] {
+): Steps<readonly ResourceSpans[]> {
   const body = parse(text);
   if (!isObject(body)) throw new MalformedBody("The body is no JSON object");
-  return objectsIn(body.resourceSpans).map((sent) => ({
-    resource: attributesOf(isObject(sent.resource) ? sent.resource.attributes : [], isRead),
-    scopes: objectsIn(sent.scopeSpans).map(({ scope, spans }) => ({
-      scope: isObject(scope) ? textOf(scope.name) : "",
-      spans: objectsIn(spans).map((span) => spanOf(span, isRead)),
-    })),
-  }));
+  yield;
+  const resources: ResourceSpans[] = [];
+  let count = 0;
+  for (const { resource, scopeSpans } of objectsIn(body.resourceSpans)) {
+    const scopes: ScopeSpans[] = [];
+    for (const { scope, spans } of objectsIn(scopeSpans)) {
+      const read: SentSpan[] = [];
+      for (const span of objectsIn(spans)) {
+        read.push(spanOf(span, isRead));
+        if (++count % SPANS_PER_STEP === 0) yield;
+      }
+      scopes.push({ scope: isObject(scope) ? textOf(scope.name) : "", spans: read });
+    }
+    const attributes = isObject(resource) ? resource.attributes : [];
+    resources.push({ resource: attributesOf(attributes, isRead), scopes });
+  }
+  return resources;
 }
 
 function parse(text: string): unknown {

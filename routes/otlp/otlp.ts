@@ -194,7 +194,7 @@ function* readSpans(
   try {
     const filter = attributeFilter(keepsContent);
     sent = encoding === "json"
-      ? readJson(new TextDecoder().decode(bytes), filter)
+      ? yield* readJson(new TextDecoder().decode(bytes), filter)
       : yield* readProtobuf(bytes, filter);
   } catch (error) {
     if (error instanceof TooManySpans) return refuse("payload_too_large", TOO_MANY);

@@ -75,7 +75,7 @@ export async function recordedExport(name: string): Promise<RecordedExport> {
 export function sentSpansOf({ contentType, body }: RecordedExport, keepsContent = true) {
   const filter = attributeFilter(keepsContent);
   return contentType === "application/json"
-    ? readJson(new TextDecoder().decode(body), filter)
+    ? complete(readJson(new TextDecoder().decode(body), filter))
     : complete(readProtobuf(body, filter));
 }
 
