@@ -23,8 +23,8 @@ import type { RunSummary } from "../domain/runs/summary.ts";
 import { endsWithin } from "../runtime/deadlines.ts";
 import { newRowName } from "./base/keys.ts";
 
-/** Bytes of a head without its strings and models, with a typical summary; and of a model. */
-const HEAD_BYTES = 900, MODEL_BYTES = 300;
+/** Bytes of a head without its strings and models, with a typical summary; of a model; of a trace. */
+const HEAD_BYTES = 900, MODEL_BYTES = 300, TRACE_BYTES = 4_000;
 
 /** Maximum characters of the texts of a part that is kept whole; and of a score without its name. */
 const TEXTS_MAX = 1_000, SCORE_CHARS = 20;
@@ -190,8 +190,7 @@ export class RecentHeads {
     if (this.#late > 0 || oldestMark <= this.#incompleteTo) return null;
     const head = this.#heads.peek(name);
     const isComplete = head !== undefined && !head.isPartial && head.inFlight === 0 &&
-      // The worker reads runs with a trace, whose parts and prices it may have to derive.
-      head.opening !== null && head.ledger.trace === undefined;
+      hasParts(head);
     return isComplete ? head : null;
   }
 
@@ -223,7 +222,8 @@ export class RecentHeads {
     }
     head.included = version;
     // A closed run rarely changes again.
-    if (isUnchanged && head.closing !== null) this.#heads.delete(name);
+    const isClosed = head.closing !== null || head.ledger.trace?.closedAt !== undefined;
+    if (isUnchanged && isClosed) this.#heads.delete(name);
   }
 
   /** Notes that marks up to a row may belong to parts that no head holds. */
@@ -235,6 +235,17 @@ export class RecentHeads {
     // A commit in progress is noted as lost at its end.
     if (inFlight > 0 || version > included) this.noteForeign(newRowName());
   }
+}
+
+/**
+ * Returns whether a head has the parts that decide. Of runs with a trace, it is one of the usual kind: the
+ * trace has closed, so no silence closes it, and one instrumentation told its calls. The worker reads the
+ * others, because it may have to store their prices again.
+ */
+function hasParts({ opening, ledger: { trace } }: RecentHead): boolean {
+  if (trace === undefined) return opening !== null;
+  const { slug, closedAt, scopes = [] } = trace;
+  return slug !== undefined && closedAt !== undefined && scopes.length < 2;
 }
 
 /** Returns what a head keeps of a part: all of it if its texts are small. */
@@ -272,7 +283,8 @@ function bytesOfHead(
   { opening, closing, ledger }: Pick<RecentHead, "opening" | "closing" | "ledger">,
 ): number {
   return HEAD_BYTES + bytesOfPart(opening) + bytesOfPart(closing) +
-    MODEL_BYTES * ledger.totals.models.length;
+    MODEL_BYTES * ledger.totals.models.length +
+    (ledger.trace === undefined ? 0 : TRACE_BYTES);
 }
 
 function bytesOfPart(part: Opening | Closing | null): number {

@@ -207,7 +207,7 @@ function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
   const { opening, closing, ledger, summary, summaryVersion, version } = recent;
   return {
     ...run,
-    head: runHead({ opening, closing }, ledger, null),
+    head: runHead(withTrace({ opening, closing }, ledger), ledger, null),
     ledger,
     // The look that closes a run drops its head.
     idle: null,
