@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   volume: "size, reads and opens of a ledger of --runs=2000000",
   work: "10,000 monitors due in one minute, and a delivery behind 100,000 due runs",
   guard: "budgets: the wait of questions, and CPU of heartbeats with 20 of them and without",
+  traces: "CPU microseconds of a run from spans next to one from three JSON requests",
   cpu: "CPU microseconds a call against another checkout: cpu CHECKOUT",
 };
 

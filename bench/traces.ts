@@ -1,0 +1,136 @@
+/**
+ * Compares the processor time of a complete run from one request of OpenTelemetry with that of the same
+ * run from three JSON requests: an agent and ten model calls.
+ */
+import { PbfWriter } from "pbf";
+import { number, table } from "../tools/table.ts";
+import { inTurn, RUN_EVENTS } from "./load.ts";
+import { type Side, startService, untilIdle, usageOf } from "./process.ts";
+import { atLeast, type Bar, type BenchOptions, median, print, ratios } from "./report.ts";
+import { AUTHORIZATION } from "./service.ts";
+
+/** Requests of clients at a time. */
+const CLIENTS = 16;
+
+const ROUNDS = 7, RUNS = 1_000, RATIO_MIN = 1.5;
+
+/** Measures both ways in turn. */
+export async function bench(
+  { folder, rounds = ROUNDS, runs = RUNS }: BenchOptions,
+): Promise<Bar[]> {
+  await using side = await startService(`${folder}/traces.kv`);
+  const measured = await inTurn("traces", rounds + 1, {
+    json: () => cpuUs(side, runs, sendJson),
+    trace: () => cpuUs(side, runs, sendTrace),
+  });
+  // The first round warms the service up.
+  const [json, trace] = [measured.json.slice(1), measured.trace.slice(1)];
+  const cells = [json, trace].map((all) => number(median(all), 0));
+  print(table(["three JSON requests, CPU µs a run", "one request of spans"], [cells]));
+  return [atLeast("runs a core-second, spans to JSON", RATIO_MIN, ratios(json, trace, (us) => us))];
+}
+
+/** Returns the microseconds of processor time a run, with the work after the answers. */
+async function cpuUs(
+  side: Side,
+  runs: number,
+  send: (side: Side, trace: Uint8Array<ArrayBuffer>) => Promise<void>,
+): Promise<number> {
+  await untilIdle(side.pid);
+  const before = await usageOf(side.pid);
+  let left = runs;
+  await Promise.all(Array.from({ length: CLIENTS }, async () => {
+    while (left-- > 0) await send(side, crypto.getRandomValues(new Uint8Array(16)));
+  }));
+  await untilIdle(side.pid);
+  const after = await usageOf(side.pid);
+  return 1e6 * ((after?.cpuSeconds ?? NaN) - (before?.cpuSeconds ?? NaN)) / runs;
+}
+
+async function post(
+  { url }: Side,
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  type: string,
+): Promise<void> {
+  const headers = { ...AUTHORIZATION, "Content-Type": type };
+  const response = await fetch(url + path, { method: "POST", body, headers });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+}
+
+async function sendJson(side: Side, trace: Uint8Array): Promise<void> {
+  const id = `run_eu_${trace.toHex()}`;
+  const send = (path: string, body: unknown) =>
+    post(side, path, JSON.stringify(body), "application/json");
+  const at = new Date().toISOString();
+  await send("/v1/runs", { id, agent: "researcher", started_at: at });
+  const events = Array.from({ length: RUN_EVENTS }, (_, n) => ({
+    id: `evt_eu_${trace.subarray(0, 12).toHex()}${n.toString(16).padStart(8, "0")}`,
+    type: "llm_call",
+    ts: at,
+    data: { provider: "openai", model: "gpt-4o", input_tokens: 120, output_tokens: 30 },
+  }));
+  await send(`/v1/runs/${id}/events`, { events });
+  await send(`/v1/runs/${id}/finish`, { status: "success", finished_at: at });
+}
+
+function sendTrace(side: Side, trace: Uint8Array<ArrayBuffer>): Promise<void> {
+  return post(side, "/v1/traces", bodyOf(trace), "application/x-protobuf");
+}
+
+type Attributes = Readonly<Record<string, string | number>>;
+
+const AGENT: Attributes = {
+  "gen_ai.operation.name": "invoke_agent",
+  "gen_ai.agent.name": "researcher",
+};
+
+const CALL: Attributes = {
+  "gen_ai.operation.name": "chat",
+  "gen_ai.provider.name": "openai",
+  "gen_ai.request.model": "gpt-4o",
+  "gen_ai.usage.input_tokens": 120,
+  "gen_ai.usage.output_tokens": 30,
+};
+
+/** Writes the spans of a run: an agent, and the calls below it. */
+function bodyOf(trace: Uint8Array): Uint8Array<ArrayBuffer> {
+  const startMs = Date.now();
+  const writeSpan = (n: number, pbf: PbfWriter) => {
+    pbf.writeBytesField(1, trace);
+    pbf.writeBytesField(2, spanId(n));
+    if (n > 0) pbf.writeBytesField(4, spanId(0));
+    pbf.writeStringField(5, n > 0 ? "chat gpt-4o" : "invoke_agent researcher");
+    pbf.writeFixed64Field(7, startMs * 1e6);
+    pbf.writeFixed64Field(8, (startMs + 1) * 1e6);
+    writeAttributes(9, n > 0 ? CALL : AGENT, pbf);
+  };
+  const request = new PbfWriter();
+  request.writeMessage(1, (_, ofResource) => {
+    ofResource.writeMessage(1, (attributes, pbf) => writeAttributes(1, attributes, pbf), {
+      "service.name": "researcher",
+    });
+    ofResource.writeMessage(2, (_, ofScope) => {
+      ofScope.writeMessage(1, (name, pbf) => pbf.writeStringField(1, name), "made");
+      for (let n = RUN_EVENTS; n >= 0; n--) ofScope.writeMessage(2, writeSpan, n);
+    }, null);
+  }, null);
+  return new Uint8Array(request.finish());
+}
+
+function spanId(n: number): Uint8Array {
+  return new Uint8Array(8).fill(n + 1);
+}
+
+function writeAttributes(field: number, attributes: Attributes, to: PbfWriter): void {
+  for (const attribute of Object.entries(attributes)) {
+    to.writeMessage(field, ([key, value], pbf) => {
+      pbf.writeStringField(1, key);
+      pbf.writeMessage(2, (value, inner) => {
+        if (typeof value === "string") inner.writeStringField(1, value);
+        else inner.writeVarintField(3, value);
+      }, value);
+    }, attribute);
+  }
+}
