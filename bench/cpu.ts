@@ -10,6 +10,12 @@ import { type Bar, type BenchOptions, mean95, median, print, ratios } from "./re
 
 const CONNECTIONS = 32;
 
+/**
+ * Rounds of one pair of processes. A process keeps much of its speed for as long as it runs: two
+ * measurements with a pair each differed by 0.15.
+ */
+const ROUNDS_PER_PAIR = 5;
+
 /** Compares both checkouts by call. It has no bar: the acceptable cost depends on the change. */
 export async function bench(
   { folder, rounds = 20, seconds = 1, only, checkout }: BenchOptions,
@@ -17,16 +23,23 @@ export async function bench(
   if (checkout === undefined) {
     throw new UsageError("Name the checkout to compare with: bench cpu CHECKOUT");
   }
-  await using old = await startService(`${folder}/before.kv`, checkout);
-  await using current = await startService(`${folder}/after.kv`);
   const cpuUs = ({ cpuSeconds, answered }: Measured) => cpuSeconds * 1e6 / answered;
   const rows: string[][] = [];
   for (const call of CALLS.filter((name) => only.length === 0 || only.includes(name))) {
     const load = { call, connections: CONNECTIONS, seconds };
-    const { before, after } = await inTurn(call, rounds, {
-      before: () => measure([old], load),
-      after: () => measure([current], load),
-    });
+    const before: Measured[] = [];
+    const after: Measured[] = [];
+    for (let pair = 0; before.length < rounds; pair++) {
+      await using old = await startService(`${folder}/before-${call}-${pair}.kv`, checkout);
+      await using current = await startService(`${folder}/after-${call}-${pair}.kv`);
+      const title = `${call}, pair ${pair + 1}`;
+      const measured = await inTurn(title, Math.min(ROUNDS_PER_PAIR, rounds - before.length), {
+        before: () => measure([old], load),
+        after: () => measure([current], load),
+      });
+      before.push(...measured.before);
+      after.push(...measured.after);
+    }
     const medians = [before, after].map((all) => number(median(all.map(cpuUs)), 1));
     const interval = mean95(ratios(after, before, cpuUs)).map((value) => number(value, 3));
     rows.push([call, ...medians, ...interval]);
