@@ -6,9 +6,37 @@ import { open, run, stagesOf, TEAM } from "../../../support/builders/stored_runs
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { keys } from "../../../../kv/base/keys.ts";
+import { getValue } from "../../../../kv/store.ts";
 import { aCall } from "../../../support/builders/stored_runs.ts";
 
 const DAY_MS = 86_400_000;
+
+AlertProcess.test("three failures in a row open one incident, which goes on until a success", async (here) => {
+  await here.putMail("ops");
+  await here.closeAll("bgbb");
+  assertEquals(await here.open(), []);
+  await here.closeAll("b", 5);
+  assertEquals(await here.open(), ["failures =a 3: 5,4,3"]);
+  await here.closeAll("cb", 6);
+  assertEquals(await here.open(), ["failures =a 4: 7,5,4,3"]);
+  assertEquals(await here.deliveries(), ["ops incident.opened"]);
+  const runIncidents = (n: number) => getValue(here.store, keys.runIncidents(TEAM.id, run(n)));
+  const [incident] = await here.incidents();
+  assertEquals([await runIncidents(3), await runIncidents(7), await runIncidents(1)], [
+    [incident?.id],
+    [incident?.id],
+    null,
+  ]);
+  await here.closeAll("g", 8);
+  assertEquals(await here.open(), []);
+  assertEquals((await here.incidents()).map(({ resolvedBy }) => resolvedBy), ["condition"]);
+  assertEquals(await here.deliveries(), ["ops incident.opened", "ops incident.resolved"]);
+  assertEquals((await here.keysOf({ prefix: ["open_incident"] })).length, 0);
+  assertEquals((await here.keysOf({ prefix: ["incident_at"] })).length, 1);
+  await here.closeAll("gg", 9);
+  assertEquals(await here.instances(), []);
+  assertEquals(await getValue(here.store, keys.alertState(TEAM.id)), {});
+});
 
 AlertProcess.test("a good run of a team without instances changes no row of alerts and reads none", async (here) => {
   await here.closeAll("g");
