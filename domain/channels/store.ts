@@ -1,6 +1,5 @@
 /**
- * The contracts of the store of channels and deliveries. Methods reject with `StorageUnavailable`
- * when the store fails.
+ * Channels as stored, queries for deliveries, and their places in lists.
  *
  * @module
  */
