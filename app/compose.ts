@@ -20,7 +20,7 @@ import { createBudgetGroups } from "../kv/budgets/groups.ts";
 import { RunGuard } from "../kv/budgets/guard.ts";
 import { createGuardedStore } from "../kv/budgets/objects.ts";
 import { pricedJudges } from "../domain/judges/judge_body.ts";
-import { createCallSlots, type ModelCalls } from "../kv/judges/calls.ts";
+import { createCallMetrics, createCallSlots, type ModelCalls } from "../kv/judges/calls.ts";
 import { createJudgeWork } from "../kv/judges/judge_work.ts";
 import { createJudgeTrials } from "../kv/judges/trials.ts";
 import { readAccounts } from "../kv/judges/rows.ts";
@@ -110,6 +110,7 @@ function createShared(options: ServiceOptions) {
   const knownAgents = new KnownAgents(store.memory, timers.now);
   const sealer = createSealer(options.sealKeys ?? givenKey(null), environment);
   const deliveryCounts = createDeliveryCounter();
+  const judgeMetrics = createCallMetrics();
   return {
     store,
     now,
@@ -118,6 +119,7 @@ function createShared(options: ServiceOptions) {
     rateCards,
     knownAgents,
     deliveryCounts,
+    judgeMetrics,
     credentials: createCredentialStore(store, environment, secrets),
     spend: createSpendStore(store),
     guard: new RunGuard({ store, figures: commits.figures, now }),
@@ -135,7 +137,14 @@ function createShared(options: ServiceOptions) {
     runs: createRunStore(store, rateCards, knownAgents),
     scores: createScoreStore(store),
     /** Dependencies of calls of models. */
-    ofCalls: { store, models, cards: rateCards, slots: createCallSlots(models), now },
+    ofCalls: {
+      store,
+      models,
+      cards: rateCards,
+      slots: createCallSlots(models),
+      metrics: judgeMetrics,
+      now,
+    },
     /** Counts the calls that have changed the store. */
     calls: () => store.workerSignal.raised,
   };
@@ -340,7 +349,7 @@ export function createService(options: ServiceOptions) {
   const { store, environment, region, timers, log } = options;
   const { now } = environment;
   const shared = createShared(options);
-  const { credentials, refusals, guard, deliveryCounts, commits: { judged } } = shared;
+  const { credentials, refusals, guard, deliveryCounts, judgeMetrics, commits } = shared;
   const lease = options.isShared
     ? new Lease({
       store: createLeaseStore(store, (error) => lifecycle.refuseCalls(error)),
@@ -373,7 +382,12 @@ export function createService(options: ServiceOptions) {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: createMetrics({ ...options, deliveries: deliveryCounts, checks: judged }),
+    metrics: createMetrics({
+      ...options,
+      deliveries: deliveryCounts,
+      checks: commits.judged,
+      judges: judgeMetrics,
+    }),
     ready: createReadiness(store, timers.now),
     draining: () => lifecycle.isRefused() || options.draining(),
     shuttingDown: leaving.signal,

@@ -11,6 +11,7 @@ import {
   type MetricFamily,
   RequestMetrics,
 } from "../runtime/metrics.ts";
+import type { CallMetrics } from "../kv/judges/calls.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
 import type { Metrics } from "../routes/http/context.ts";
 import type { ServiceOptions } from "./service_options.ts";
@@ -33,11 +34,12 @@ export function createDeliveryCounter(): LabeledCounter {
 interface MetricsDeps extends Pick<ServiceOptions, "store" | "environment" | "processFamilies"> {
   readonly deliveries: LabeledCounter;
   readonly checks: LabeledCounter;
+  readonly judges: CallMetrics;
 }
 
 /** Counts requests and collects all other metrics. */
 export function createMetrics(
-  { store, environment, deliveries, checks, processFamilies = () => [] }: MetricsDeps,
+  { store, environment, deliveries, checks, judges, processFamilies = () => [] }: MetricsDeps,
 ): Metrics {
   const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
   store.memory.register("metrics", () => requests.bytes);
@@ -52,6 +54,8 @@ export function createMetrics(
       ...await storeMetrics(store, environment.now()),
       deliveries.family(),
       checks.family(),
+      judges.calls.family(),
+      judges.cost.family(),
       ...processFamilies(),
     ],
   };

@@ -168,10 +168,10 @@ export class LabeledCounter {
     this.#samples = new Map(labels.map((labels) => [nameOf(labels), { labels, value: 0 }]));
   }
 
-  /** Counts one; labels that are not known are left out. */
-  count(labels: MetricLabels): void {
+  /** Counts one, or an amount; labels that are not known are left out. */
+  count(labels: MetricLabels, amount = 1): void {
     const sample = this.#samples.get(nameOf(labels));
-    if (sample !== undefined) sample.value++;
+    if (sample !== undefined) sample.value += amount;
   }
 
   /** Returns the family of the counts. */

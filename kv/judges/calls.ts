@@ -3,19 +3,22 @@
  *
  * @module
  */
+import { usd } from "../../domain/checks/facts.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { utf8Bytes } from "../../domain/core/raw_json.ts";
 import { type Hold, worstCase } from "../../domain/judges/account.ts";
 import { ANSWER_PROBLEMS } from "../../domain/judges/answer.ts";
 import type { Connection } from "../../domain/judges/connection.ts";
-import type { CallOutcome, JobChange, JudgeJob } from "../../domain/judges/job.ts";
+import type { afterCall, CallOutcome, JobChange, JudgeJob } from "../../domain/judges/job.ts";
 import type { JudgeSettings } from "../../domain/judges/judge.ts";
 import { type Prompt, requestBody } from "../../domain/judges/prompt.ts";
+import type { Picodollars } from "../../domain/pricing/money.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
 import { FairSlots } from "../../runtime/fair_slots.ts";
 import { FAILURE_PAUSE_MS } from "../../runtime/loop.ts";
+import { LabeledCounter } from "../../runtime/metrics.ts";
 import { newRowName, type Store } from "../store.ts";
 import { type JudgeRow, readJob, writeJob } from "./rows.ts";
 
@@ -30,11 +33,42 @@ export interface ModelCalls {
   ): Promise<CallOutcome>;
 }
 
+/** Outcomes of calls; `no_connection`: a job waited for a connection that this process lacks. */
+const OUTCOMES = ["answered", "unusable", "refused", "lost", "unsent", "no_connection"] as const;
+
+/** Counters of calls. */
+export type CallMetrics = ReturnType<typeof createCallMetrics>;
+
+/** Creates the counters of calls. */
+export function createCallMetrics() {
+  const calls = new LabeledCounter(
+    "runledger_judge_calls_total",
+    "Calls of models by judges, and jobs that waited for a connection, by outcome.",
+    OUTCOMES.map((outcome) => ({ outcome })),
+  );
+  const cost = new LabeledCounter(
+    "runledger_judge_cost_usd_total",
+    "Cost of the calls of judges in US dollars, with worst cases where no answer came.",
+    [{}],
+  );
+  return {
+    calls,
+    cost,
+    /** Counts a call and its cost. */
+    count(outcome: CallOutcome, amount: Picodollars): void {
+      const isUnusable = outcome.kind === "answered" && typeof outcome.answer.result === "string";
+      calls.count({ outcome: isUnusable ? "unusable" : outcome.kind });
+      cost.count({}, usd(amount));
+    },
+  };
+}
+
 /** Dependencies of calls. */
 export interface CallDeps {
   readonly store: Store;
   readonly models: ModelCalls;
   readonly slots: CallSlots;
+  readonly metrics: CallMetrics;
   readonly cards: RateCards;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -82,9 +116,6 @@ export async function planCall(
   };
 }
 
-/** A job, and the account of its judge. */
-export type JobState = Pick<JobChange, "job" | "account">;
-
 /** Times that the outcome of a call is stored, because its hold counts as spent otherwise. */
 const STORE_ATTEMPTS = 5;
 
@@ -92,21 +123,25 @@ const STORE_ATTEMPTS = 5;
  * Stores the outcome of a call. Other jobs change the account meanwhile, so it is read again.
  *
  * @param row the row of the work queue that the claim filed
- * @param plan returns null if the claim has ended
+ * @param end the rules of a job, or of a trial
  * @returns null if the claim has ended: its hold is counted
  */
 export async function storeOutcome(
-  store: Store,
+  { store, metrics, now }: CallDeps,
   row: JudgeRow,
-  plan: (state: JobState) => JobChange | null,
+  { name, price }: PlannedCall,
+  outcome: CallOutcome,
+  end: typeof afterCall,
 ): Promise<JobChange | null> {
   for (let attempt = 1;; attempt++) {
     try {
       const stored = await readJob(store, row);
       const { job, account } = stored;
       if (job === null || stored.due.versionstamp === null) return null;
-      const after = plan({ job, account });
-      if (after === null || await writeJob(store, stored, after)) return after;
+      const after = end({ job, account }, name, outcome, price, now());
+      if (after !== null && !await writeJob(store, stored, after)) continue;
+      if (after !== null) metrics.count(outcome, after.job.cost - job.cost);
+      return after;
     } catch (error) {
       if (!(error instanceof StorageUnavailable) || attempt >= STORE_ATTEMPTS) throw error;
       await new Promise((resolve) => setTimeout(resolve, FAILURE_PAUSE_MS));

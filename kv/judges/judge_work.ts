@@ -32,7 +32,7 @@ import { type JobDeps, jobLine } from "../../runtime/loop.ts";
 import { keys } from "../base/keys.ts";
 import type { ScoreStore } from "../runs/scores.ts";
 import { getValue } from "../store.ts";
-import { type CallDeps, type JobState, planCall, storeOutcome } from "./calls.ts";
+import { type CallDeps, planCall, storeOutcome } from "./calls.ts";
 import { readJob, type StoredJob, writeJob } from "./rows.ts";
 import { JUDGE_SOURCE, readSubject, type Subject } from "./subject.ts";
 
@@ -51,12 +51,16 @@ const BUSY_MS = 1_000;
 /** Milliseconds until a job looks again whose connection this process lacks. */
 const LACKING_MS = 60_000;
 
+/** Maximum judges that the log names for it. */
+const LACKING_MAX = 1_000;
+
 /** Creates the handler. */
 export function createJudgeWork(deps: JudgeWorkDeps): WorkHandler {
+  const lacking = new Set<string>();
   return {
     kind: "judge",
     async look(rows, _, stopping) {
-      for (const row of rows) await new JudgeTask(deps, row, stopping).step();
+      for (const row of rows) await new JudgeTask(deps, lacking, row, stopping).step();
       return [];
     },
   };
@@ -68,11 +72,14 @@ type CallableSubject = { readonly [Part in keyof Subject]: NonNullable<Subject[P
 /** One look at a run by a judge. */
 class JudgeTask {
   readonly #deps: JudgeWorkDeps;
+  /** Judges whose lack of a connection is in the log. */
+  readonly #lacking: Set<string>;
   readonly #row: Work;
   readonly #stopping: AbortSignal;
 
-  constructor(deps: JudgeWorkDeps, row: Work, stopping: AbortSignal) {
+  constructor(deps: JudgeWorkDeps, lacking: Set<string>, row: Work, stopping: AbortSignal) {
     this.#deps = deps;
+    this.#lacking = lacking;
     this.#row = row;
     this.#stopping = stopping;
   }
@@ -97,7 +104,9 @@ class JudgeTask {
         const name = step.claim.hold.name;
         const end = trial === null ? afterCall : afterTrial;
         const after = end(state, name, { kind: "lost" }, null, nowMs);
-        return await this.#write(stored, after ?? { nextAt: nowMs });
+        const isStored = await writeJob(store, stored, after ?? { nextAt: nowMs });
+        if (isStored) this.#deps.metrics.count({ kind: "lost" }, step.claim.hold.amount);
+        return;
       }
       case "tell":
         return await this.#tell(stored, step.job, trial !== null);
@@ -145,16 +154,20 @@ class JudgeTask {
     { fresh, judge, prompt }: Subject,
     nowMs: number,
   ): Promise<void> {
-    const { log, slots } = this.#deps;
+    const { log, metrics, slots } = this.#deps;
     if (fresh.end !== null) return await this.#skip(stored, job, fresh, nowMs);
     if (judge === null || prompt === null) return;
     const { settings: { connection: name }, slug } = judge;
     const slot = slots.get(name);
     if (slot === undefined) {
+      metrics.calls.count({ outcome: "no_connection" });
+      await this.#write(stored, { nextAt: nowMs + LACKING_MS });
+      const judgeName = `${stored.team} ${slug} ${name}`;
+      if (this.#lacking.has(judgeName) || this.#lacking.size >= LACKING_MAX) return;
+      this.#lacking.add(judgeName);
       const work = `Judge ${slug} of team ${stored.team} waits for its connection ` +
         `${JSON.stringify(name)}, which RUNLEDGER_LLM lacks`;
-      log(jobLine(nowMs, { work }));
-      return await this.#write(stored, { nextAt: nowMs + LACKING_MS });
+      return log(jobLine(nowMs, { work }));
     }
     if (!slot.hasRoom(stored.team)) return await this.#write(stored, { nextAt: nowMs + BUSY_MS });
     const release = await slot.take(stored.team, this.#stopping);
@@ -172,7 +185,7 @@ class JudgeTask {
     { fresh, judge: { settings }, prompt }: CallableSubject,
     nowMs: number,
   ): Promise<void> {
-    const { now, store } = this.#deps;
+    const { store } = this.#deps;
     const call = await planCall(this.#deps, stored.team, settings, job, prompt);
     if (call === null) {
       const unpriced = ended(fresh, { state: "skipped", reason: "unpriced" }, nowMs);
@@ -183,8 +196,7 @@ class JudgeTask {
     if (!await writeJob(store, stored, claimed) || claimed.job.claim === null) return;
     const outcome = await call.send(this.#stopping);
     const filed = { ...this.#row, at: claimed.nextAt };
-    const plan = (state: JobState) => afterCall(state, call.name, outcome, call.price, now());
-    await storeOutcome(store, filed, plan);
+    await storeOutcome(this.#deps, filed, call, outcome, afterCall);
   }
 
   /** Ends a job without a call. What earlier calls cost is told. */

@@ -186,7 +186,7 @@ class Trial {
 
   /** Calls the model, again only with a form of the answer that the server knows. */
   async #call(run: RunId, fresh: JudgeJob, prompt: Prompt): Promise<JudgeJob> {
-    const { now, slots, store } = this.#deps;
+    const { now, slots } = this.#deps;
     const { slug, settings, id } = this.#judge;
     const slot = slots.get(settings.connection);
     let job = fresh;
@@ -202,11 +202,7 @@ class Trial {
         if (claimed.job.claim === null) return claimed.job;
         row = { ...row, at: claimed.nextAt };
         const outcome = await call.send(this.#signal);
-        const after = await storeOutcome(
-          store,
-          row,
-          (state) => afterTrial(state, call.name, outcome, call.price, now()),
-        );
+        const after = await storeOutcome(this.#deps, row, call, outcome, afterTrial);
         const lost = { state: "failed", reason: TRIAL_ENDED } as const;
         job = after?.job ?? ended(claimed.job, lost, now());
         row = { ...row, at: after?.nextAt ?? row.at };

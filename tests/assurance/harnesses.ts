@@ -42,6 +42,12 @@ export const HARNESSES = {
     count: { of: "sequences", usual: 1_000 },
     load: () => import("./sim/check_play.ts"),
   },
+  judges: {
+    summary: "days of a judge with deaths at each commit, lost answers, and a server that bills",
+    takes: "20 minutes",
+    count: { of: "days", usual: 10_000 },
+    load: () => import("./judges/main.ts"),
+  },
   workload: {
     summary: "the same calls each time: answers, messages and rows equal those that are recorded",
     takes: "3 minutes",

@@ -1,7 +1,9 @@
 /** Judges over the API, against a server of chat completions. */
 import { assert, assertEquals } from "@std/assert";
+import type { Judge } from "../../domain/judges/judge.ts";
+import { keys } from "../../kv/base/keys.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { listRows } from "../../kv/store.ts";
+import { getValue, listRows } from "../../kv/store.ts";
 import { completion } from "../support/builders/judges.ts";
 import { eventId, runId, scoreId } from "../support/builders/requests.ts";
 import { judged, ModelServer } from "../support/fakes/model_server.ts";
@@ -9,6 +11,7 @@ import { answer, SILENT } from "../support/fakes/receiver.ts";
 import type { Harness } from "../support/harness/harness.ts";
 import { follow } from "../support/harness/live.ts";
 import { BODY, JudgeHarness } from "../support/harness/judges.ts";
+import { OPERATOR_KEY } from "../support/harness/operator.ts";
 
 Deno.test("judges: a run gets a result, a score, and the cost as a child in the ledger", async () => {
   await using j = await JudgeHarness.open();
@@ -178,6 +181,36 @@ Deno.test("judges: a wrong key blocks the judge, one job probes, and a change un
   assertEquals(await resultOf(j, id), "done  1 0.00012");
   assertEquals([await incidents("open"), await incidents("resolved")], [[], ["service"]]);
   assert(!(await j.h.get(`/v1/runs/${id}`)).text.includes("sk-secret"));
+});
+
+Deno.test("judges: a connection that is lacking makes jobs wait, is logged once, and is counted", async () => {
+  await using j = await JudgeHarness.open({}, { operatorKey: OPERATOR_KEY });
+  await j.run();
+  const key = keys.configObject(j.h.team.id, "judge", "helpful");
+  const { settings, ...stored } = (await getValue<Judge>(j.h.store, key)) as Judge;
+  await j.h.store.writer.commit({
+    team: j.h.team.id,
+    sets: [
+      { key, value: { ...stored, settings: { ...settings, connection: "gone" } } },
+      { key: keys.config(j.h.team.id), value: 1_000 },
+    ],
+  });
+  const id = await j.run();
+  for (let minute = 0; minute < 3; minute++) {
+    j.h.nowMs += 60_000;
+    await j.work();
+  }
+  assertEquals(await resultOf(j, id), "pending  0 0");
+  const lines = j.h.log.filter((line) => line.includes("RUNLEDGER_LLM"));
+  assertEquals([lines.length, lines[0]?.includes("helpful")], [1, true]);
+  const { text } = await j.h.get("/metrics", { key: OPERATOR_KEY });
+  for (
+    const sample of [
+      'judge_calls_total{outcome="answered"} 1',
+      'judge_calls_total{outcome="no_connection"} 4',
+      "judge_cost_usd_total 0.00012",
+    ]
+  ) assert(text.includes(`runledger_${sample}\n`), sample);
 });
 
 Deno.test("judges: a check on the score fails the run and raises an incident", async () => {

@@ -15,7 +15,7 @@ export const BODY = {
   pass_at: 0.7,
 };
 
-const PRICE = { model: BODY.model, input_usd_per_million: 1, output_usd_per_million: 2 };
+export const PRICE = { model: BODY.model, input_usd_per_million: 1, output_usd_per_million: 2 };
 
 /** A service with a priced model, and the judge `helpful`. */
 export class JudgeHarness implements AsyncDisposable {
