@@ -63,8 +63,10 @@ export interface ChangeStore {
   /**
    * Returns a text that differs after each change of the team, or of one run and the stages after
    * its close.
+   *
+   * @param withJudges true if the results of judges are changes of the run too
    */
-  version(team: TeamId, run: RunId | null): Promise<string>;
+  version(team: TeamId, run: RunId | null, withJudges?: boolean): Promise<string>;
   /** Calls back after each such commit of this process, until disposed. */
   listen(team: TeamId, run: RunId | null, changed: () => void): Disposable;
 }

@@ -299,6 +299,8 @@ export const keys = {
   runIncidents: (team: TeamId, run: RunId) => ["run", run, team, "incidents"],
   /** Account of a judge; see `domain/judges/account.ts`. */
   judgeAccount: (team: TeamId, slug: string) => ["judge_account", team, slug],
+  /** All jobs of judges for a run. */
+  judgeJobs: (team: TeamId, run: RunId) => ["judge_job", run, team],
   /**
    * The job of a judge for a run, or of a trial. It outlives the run until its cost is in the ledger.
    */

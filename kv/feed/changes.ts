@@ -20,7 +20,7 @@ import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/reads.ts";
 import { readSummaries, type TeamAt, tombstoneRow } from "../runs/heads.ts";
 import { lastChangeOf } from "../team/rows.ts";
-import { getAll, getValue, type Store } from "../store.ts";
+import { getAll, getValue, listRows, type Store } from "../store.ts";
 import { EventEmitter } from "node:events";
 import { type ChangeNumbers, numbersAfter } from "../../domain/runs/summary.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
@@ -41,8 +41,8 @@ export function createChangeStore(store: Store, notifier: ChangeNotifier): Chang
       store.reads.run(team, () => readPage({ store, team }, after, limit, charsMax)),
     last: (team) => store.reads.run(team, () => readLast({ store, team })),
     // Its number depends on the wait: it is not debited from the request rate and takes no read slot.
-    version: (team, run) =>
-      inTime(outsideScope(() => readVersion({ store, team }, run)), store.deadlines),
+    version: (team, run, withJudges = false) =>
+      inTime(outsideScope(() => readVersion({ store, team }, run, withJudges)), store.deadlines),
     listen: (team, run, changed) => notifier.listen(team, run, changed),
   };
 }
@@ -51,11 +51,18 @@ async function readLast({ store, team }: TeamAt): Promise<number> {
   return lastChangeOf(await getValue(store, keys.rollupVersion(team)));
 }
 
-async function readVersion({ store, team }: TeamAt, run: RunId | null): Promise<string> {
+async function readVersion(
+  { store, team }: TeamAt,
+  run: RunId | null,
+  withJudges: boolean,
+): Promise<string> {
   const rows = run === null
     ? [keys.rollupVersion(team)]
     : [keys.summary(team, run), keys.runFailure(team, run)];
-  return (await getAll(store, rows)).map(({ versionstamp }) => versionstamp).join();
+  const jobs = run !== null && withJudges
+    ? await listRows(store, { prefix: keys.judgeJobs(team, run) })
+    : [];
+  return [...await getAll(store, rows), ...jobs].map(({ versionstamp }) => versionstamp).join();
 }
 
 async function readPage(

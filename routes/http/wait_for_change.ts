@@ -5,15 +5,22 @@ import type { ChangeStore } from "../../domain/feed/changes.ts";
 /** Milliseconds between two looks for commits of other processes. */
 const LOOK_MS = 500;
 
+/** The subject of a wait. */
+interface Waited {
+  readonly team: TeamId;
+  /** Null to wait for any change of the team. */
+  readonly run: RunId | null;
+  /** True to wait for results of judges too. */
+  readonly withJudges?: boolean;
+}
+
 /**
  * Waits until a check succeeds; false if the signal is aborted first. It checks immediately, after
  * commits of this process, and when a look finds the commit of another one.
- *
- * @param run null to wait for any change of the team
  */
 export async function waitForChange(
   changes: ChangeStore,
-  { team, run }: { readonly team: TeamId; readonly run: RunId | null },
+  { team, run, withJudges = false }: Waited,
   signal: AbortSignal,
   isDone: () => Promise<boolean>,
 ): Promise<boolean> {
@@ -26,7 +33,7 @@ export async function waitForChange(
     const rest = Promise.withResolvers<void>();
     wakeUp = rest.resolve;
     // The store may fail for a moment, and answer at the next look.
-    const version = await changes.version(team, run).catch(() => checked);
+    const version = await changes.version(team, run, withJudges).catch(() => checked);
     if (version !== checked && await isDone()) return true;
     checked = version;
     const timer = setTimeout(rest.resolve, LOOK_MS);

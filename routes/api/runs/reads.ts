@@ -214,7 +214,8 @@ export const RUN_READS = endpoints("Runs", {
       const isDone = () => isReached(deps, team, id.value, state);
       if (await isDone()) return await answerRun(c, deps);
       return await deps.admission.park(c, seconds * 1_000, async (signal) => {
-        const waited = { team: team.id, run: id.value };
+        const withJudges = state === "judged";
+        const waited = { team: team.id, run: id.value, withJudges };
         await waitForChange(deps.changes, waited, signal, isDone);
         return await answerRun(c, deps);
       });
