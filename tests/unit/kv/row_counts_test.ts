@@ -1,6 +1,8 @@
 /** Checks and rows that runs cost: their own ones, and those that the runs of a commit share. */
 import { assertEquals } from "@std/assert";
-import { finish, open } from "../../support/builders/stored_runs.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { storedJudge } from "../../support/builders/judges.ts";
+import { finish, open, TEAM } from "../../support/builders/stored_runs.ts";
 import type { Write } from "../../../kv/writer/group.ts";
 import { append, beat, HookedProcess } from "../../support/harness/hooked_process.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
@@ -103,4 +105,20 @@ TempStore.test("rows: a run that is closed before the worker's turn has one summ
     ...times(commits, { ...OF_COMMIT, "set rollup": 8, "set block": 7 }),
     ...times(RUNS, { "check summary": 1, "set summary": 1 }),
   });
+});
+
+TempStore.test("rows: a judge costs a run that it applies to one row of work, and others nothing", async (temp) => {
+  const judges = [storedJudge("helpful"), storedJudge("other", { agents: ["another-agent"] })];
+  await temp.store.writer.commit({
+    team: TEAM.id,
+    sets: [
+      ...judges.map((value) => ({ key: keys.configObject(TEAM.id, "judge", value.slug), value })),
+      { key: keys.config(TEAM.id), value: 1 },
+    ],
+  });
+  const { process, during } = await counting(temp);
+  const { reads } = process;
+  await each((n) => beat(process, n));
+  const { "set work": work, "set summary": summaries } = await during(() => process.work());
+  assertEquals([work, summaries, process.reads], [RUNS, RUNS, reads]);
 });
