@@ -1,6 +1,7 @@
 /** Commands that the documents tell a newcomer to paste work unchanged. */
 import { assert, assertEquals } from "@std/assert";
 import { NO_EGRESS, parseEgress } from "../../../outbound/http.ts";
+import { ModelServer } from "../../support/fakes/model_server.ts";
 import { answer, Receiver } from "../../support/fakes/receiver.ts";
 import { isInstalled } from "../../support/harness/commands.ts";
 import { Harness } from "../../support/harness/harness.ts";
@@ -141,6 +142,21 @@ Harness.test("the commands of the document on checks, pasted as one, show a fail
   assertEquals({ check, status, got, message }, JSON.parse(sample));
   assertEquals([runs.length, runs[0].agent, day.fail], [1, "triage", 1]);
   assertEquals([answers.length, dryRun.runs, dryRun.fail], [5, 1, 1]);
+});
+
+Deno.test("the commands of the document on judges, pasted as one, end in a score", async () => {
+  await using server = new ModelServer();
+  await using h = await Harness.open({ models: server.models(Date.now) });
+  const { code, output } = await paste(h, examplesOf("docs/JUDGES.md"));
+  assertEquals(code, 0, output);
+  const answers = output.trim().split("\n").map((line) => JSON.parse(line));
+  const { judge_results: [result], scores: [score] } = answers[4];
+  assertEquals([result.state, result.score, score.name], ["done", 1, "judge:helpful"]);
+  const [tried] = answers[5].runs;
+  assertEquals([answers.length, tried.state, tried.cost_max_usd], [6, "pending", 0]);
+  const { messages } = JSON.parse(server.requests[0]?.body ?? "");
+  const sent = { output: { answer: "Paris" }, goal: "Name the capital of France" };
+  assertEquals(JSON.parse(messages[1].content), sent);
 });
 
 Harness.test("the commands of the document on budgets block, let a shell ask, pause and go on", async (h) => {
