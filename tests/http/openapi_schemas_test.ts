@@ -6,7 +6,7 @@ import { documentedCalls, type DocumentedSchema } from "../support/oracles/opena
 import { describedApi } from "../support/oracles/openapi.ts";
 
 /** Maximum of named schemas: each is a class in clients of some languages. */
-const SCHEMAS_MAX = 250;
+const SCHEMAS_MAX = 260;
 
 const document = describedApi();
 

@@ -125,7 +125,8 @@ Deno.test("the commands of the document on alerts send a test, failures and an e
   ]);
   assertEquals(await slugs("silences"), ["maintenance"]);
   const local = text.split("\n").filter((line) => /^curl .*channels\/local/.test(line));
-  assert((await run(...local.map((line) => line.replace("9000", port)))).includes('"ok":true'));
+  const tested = await run(...local.map((line) => line.replace("9000", port)));
+  assert(tested.includes(`"ok":true`), tested);
   assert((await next()).includes('"type":"channel.test"'));
 });
 
