@@ -122,7 +122,7 @@ function createShared(options: ServiceOptions) {
     judgeMetrics,
     credentials: createCredentialStore(store, environment, secrets),
     spend: createSpendStore(store),
-    guard: new RunGuard({ store, figures: commits.figures, now }),
+    guard: new RunGuard({ store, spends: commits.spends, now }),
     channels: createChannelStore({
       ...ofObjects,
       egress,

@@ -32,38 +32,29 @@ import {
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
-import { costOfRun } from "../../domain/runs/cost.ts";
-import { labelsOf, type RunParts } from "../../domain/runs/run.ts";
 import { groupName, type RollupGroup } from "../../domain/spend/rollup.ts";
 import type { Principal } from "../../domain/teams/credentials.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
-import { outsideScope } from "../base/reads.ts";
+import { type ByteCache, createByteCache } from "../../runtime/memory.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
-import { readHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
-import { pendingName } from "../writer/group.ts";
-import type { Figure, Figures } from "./figures.ts";
+import type { GroupSpend, GroupSpends } from "./group_spend.ts";
+import { GuardReads, type ReadCount } from "./reads.ts";
+import { costIn, type GuardCall, GuardRuns, NOBODY } from "./runs.ts";
 
-/** Age after which a figure is read again, milliseconds. */
+/** Age after which a spend is read again, milliseconds. */
 const FRESH_MS = 1_000;
 
-/** Age from which no acknowledgement shows a figure, milliseconds. */
+/** Age from which no acknowledgement shows a spend, milliseconds. */
 const SHOWN_MS_MAX = 60_000;
 
 /** Age after which a configuration without budgets is read again where others may change it. */
 const EMPTY_FRESH_MS = 3_000;
 
-/** Maximum reads of a team in the background within a second. */
-const READS_PER_SECOND = 20;
-
-/** Those of them that may be of runs: calls of runs that are not stored must not stop the others. */
-const RUN_READS_PER_SECOND = 10;
-
 /** Maximum subjects of a team whose verdicts are kept until the next change. */
 const VERDICTS_MAX = 200;
 
-/** Bytes of an object of a team, of a team without any, and of a run without its labels. */
-const OBJECT_BYTES = 1_000, TEAM_BYTES = 800, RUN_BYTES = 200;
+/** Bytes of an object of a team, and of a team without any. */
+const OBJECT_BYTES = 1_000, TEAM_BYTES = 800;
 
 /** A team's budgets and pauses, with the verdicts that hold until something changes. */
 interface TeamGuard {
@@ -79,61 +70,50 @@ interface TeamGuard {
   lastMs: number;
   untilMs: number;
   /** Reads in the background within a second. */
-  readonly reads: { second: number; count: number };
+  readonly reads: ReadCount;
 }
 
-/** A verdict about a subject, from figures that may lack. */
+/** A verdict about a subject, from spends that may lack. */
 interface SubjectVerdict extends Verdict {
   readonly groups: readonly RollupGroup[];
-  /** True if a budget was left out, because its figure is missing. */
+  /** True if a budget was left out, because its spend is missing. */
   readonly isPartial: boolean;
-  /** Time from which a figure is to be read again, unix milliseconds. */
+  /** Time from which a spend is to be read again, unix milliseconds. */
   readonly freshToMs: number;
-  /** Everything acknowledged before is in all of the figures, unix milliseconds. */
+  /** Everything acknowledged before is in all of the spends, unix milliseconds. */
   readonly oldestMs: number;
-}
-
-/** A run whose calls are acknowledged here. */
-interface KnownRun {
-  readonly subject: GuardSubject;
-  /** Cost of its events; null if it is not known. */
-  readonly spent: Picodollars | null;
 }
 
 /** An answer to a check. */
 export interface CheckedGuard extends Verdict {
   /** Time of the check, unix milliseconds. */
   readonly atMs: number;
-  /** Everything acknowledged before is in the figures, unix milliseconds. */
+  /** Everything acknowledged before is in the spends, unix milliseconds. */
   readonly asOfMs: number;
 }
 
 /** Dependencies of the guard. */
 export interface GuardDeps {
   readonly store: Store;
-  readonly figures: Figures;
+  readonly spends: GroupSpends;
   /** Returns unix milliseconds. */
   readonly now: () => number;
 }
 
-/** Subject of calls whose run is not known: only budgets and pauses of the team have it. */
-const NOBODY: GuardSubject = { agent: null, customer: null, feature: null };
-
 /** Judges the runs of all teams. */
 export class RunGuard {
   readonly #store: Store;
-  readonly #figures: Figures;
+  readonly #spends: GroupSpends;
   readonly #now: () => number;
   readonly #teams: ByteCache<TeamId, TeamGuard>;
-  readonly #runs: ByteCache<string, KnownRun>;
-  /** Reads under way, by name: several callers share one. */
-  readonly #reading = new Map<string, Promise<void>>();
+  readonly #reads: GuardReads;
+  readonly #runs: GuardRuns;
   /** The latest configuration that was read: it may be too large for the cache. */
   #last: TeamGuard | null = null;
 
-  constructor({ store, figures, now }: GuardDeps) {
+  constructor({ store, spends, now }: GuardDeps) {
     const { memory } = store;
-    [this.#store, this.#figures, this.#now] = [store, figures, now];
+    [this.#store, this.#spends, this.#now] = [store, spends, now];
     this.#teams = createByteCache({
       memory,
       share: "guard",
@@ -141,14 +121,9 @@ export class RunGuard {
       bytesOf: ({ config: { budgets, pauses } }) =>
         TEAM_BYTES + OBJECT_BYTES * (budgets.length + pauses.length),
     });
-    this.#runs = createByteCache({
-      memory,
-      share: "guard",
-      part: 0.2,
-      bytesOf: ({ subject: { agent, customer, feature } }, name) =>
-        RUN_BYTES + BYTES_PER_CHAR * `${agent}${customer}${feature}${name}`.length,
-    });
-    figures.listener = {
+    this.#reads = new GuardReads(store, now);
+    this.#runs = new GuardRuns(store, this.#reads);
+    spends.listener = {
       published: (team) => this.#teams.peek(team)?.verdicts.clear(),
       configured: (team, config) => {
         const known = this.#teams.peek(team);
@@ -162,37 +137,41 @@ export class RunGuard {
    * Returns the value of `Runledger-Guard` for the acknowledgement of a call of a run, from memory;
    * null to leave the header out.
    *
-   * @param parts of the run as the call knows them; null if it knows none
-   * @param spent cost of the run's events after the call; null if the call does not know it
+   * @param callOf returns the call; it is not asked for a team without budgets and pauses
    */
   headerOf(
     { team: { id: team }, grant }: Principal,
     run: RunId,
-    parts: RunParts | null,
-    spent: Picodollars | null,
+    callOf: () => GuardCall,
   ): string | null {
     const guard = this.#teams.get(team);
     const nowMs = this.#now();
     if (this.#isOld(guard, nowMs)) {
-      this.#inBackground(guard, `config ${team}`, () => this.#readConfig(team));
+      const start = () => this.#readConfig(team);
+      this.#reads.inBackground(guard?.reads, [`config ${team}`], start);
     }
     if (guard === undefined || isEmpty(guard.config)) return null;
-    const known = this.#runOf(guard, team, run, parts, spent);
-    const verdict = this.#verdictOf(guard, team, known?.subject ?? NOBODY, nowMs);
+    this.#prepare(guard, nowMs);
+    const known = this.#runs.after(
+      ...[team, run, callOf(), guard.ofRuns.length > 0, guard.reads] as const,
+    );
+    const { subject } = known;
+    const verdict = this.#verdictOf(guard, team, subject ?? NOBODY, nowMs);
     if (nowMs >= verdict.freshToMs) {
       const old = this.#oldOf(team, verdict.groups, nowMs);
-      const isMissing = old.some((group) => !this.#reading.has(figureName(team, group)));
-      if (isMissing) this.#inBackground(guard, null, () => this.#readFigures(guard, team, old));
+      const names = old.map((group) => spendName(team, group));
+      const start = () => this.#readSpend(guard, team, old);
+      this.#reads.inBackground(guard.reads, names, start);
     }
     const shown = withoutOld(verdict, nowMs);
-    const withRun = judgeRun(guard, shown, known ?? { subject: NOBODY, spent }, nowMs);
-    const isUnsure = withRun.isPartial || known === null;
+    const withRun = judgeRun(guard, shown, subject ?? NOBODY, costIn(known), nowMs);
+    const isUnsure = withRun.isPartial || subject === null;
     if (isUnsure && decisionOf(withRun) !== "block") return null;
     return headerOf(withRun, nowMs, grant.kind === "ping_token" ? grant.agent : null);
   }
 
   /**
-   * Judges a subject by figures that are at most a second old.
+   * Judges a subject by spends that are at most a second old.
    *
    * @throws {StorageUnavailable} when the store fails
    */
@@ -201,7 +180,7 @@ export class RunGuard {
     const guard = await this.#current(team, atMs);
     this.#prepare(guard, atMs);
     const groups = groupsOf(guard, subject);
-    await this.#readFigures(guard, team, this.#oldOf(team, groups, atMs));
+    await this.#readSpend(guard, team, this.#oldOf(team, groups, atMs));
     const verdict = this.#verdictOf(guard, team, subject, atMs);
     if (verdict.isPartial) throw new StorageUnavailable("The spend of a budget was not read");
     const asOfMs = Math.min(atMs, ...verdict.budgets.map(({ asOfMs }) => asOfMs));
@@ -219,7 +198,7 @@ export class RunGuard {
       subjects.flatMap((subject) => groupsOf(guard, subject))
         .map((group) => [groupName(group), group]),
     );
-    await this.#readFigures(guard, team, this.#oldOf(team, [...groups.values()], nowMs));
+    await this.#readSpend(guard, team, this.#oldOf(team, [...groups.values()], nowMs));
     return subjects.map((subject) =>
       blockersOf(this.#verdictOf(guard, team, subject, nowMs))[0] ?? null
     );
@@ -237,25 +216,25 @@ export class RunGuard {
       return group === null ? [] : [{ budget, group }];
     });
     const groups = named.map(({ group }) => group);
-    await this.#readFigures(guard, team, this.#oldOf(team, groups, nowMs));
+    await this.#readSpend(guard, team, this.#oldOf(team, groups, nowMs));
     return new Map(named.flatMap(({ budget, group }) => {
-      const figure = this.#figures.get(team, group, nowMs);
-      if (figure === undefined) return [];
+      const spend = this.#spends.get(team, group, nowMs);
+      if (spend === undefined) return [];
       const prepared = prepareBudget(budget, nowMs);
-      const spent = spentIn(prepared.days, figure.days);
-      return [[budget.slug, judgeBudget(prepared, null, spent, figure.staleAsOf)]];
+      const spent = spentIn(prepared.days, spend.days);
+      return [[budget.slug, judgeBudget(prepared, null, spent, spend.staleAsOf)]];
     }));
   }
 
   /** Reads the budgets and pauses of a team again, after one of them has changed. */
   async reload(team: TeamId): Promise<void> {
-    await this.#reading.get(`config ${team}`);
+    await this.#reads.get(`config ${team}`);
     await this.#readConfig(team);
   }
 
   /** Resolves when no read is under way. */
-  async idle(): Promise<void> {
-    while (this.#reading.size > 0) await Promise.allSettled(this.#reading.values());
+  idle(): Promise<void> {
+    return this.#reads.idle();
   }
 
   /** Returns whether a configuration must be read: commits of this process tell their own. */
@@ -273,7 +252,7 @@ export class RunGuard {
   }
 
   #readConfig(team: TeamId): Promise<void> {
-    return this.#once([`config ${team}`], team, async () => {
+    return this.#reads.once([`config ${team}`], team, async () => {
       this.#set(team, await readConfig(this.#store, team));
     });
   }
@@ -295,29 +274,29 @@ export class RunGuard {
     this.#teams.set(team, guard);
   }
 
-  /** Reads the figures of groups, each of them once at a time. */
-  async #readFigures(
+  /** Reads the spends of groups, each of them once at a time. */
+  async #readSpend(
     guard: TeamGuard,
     team: TeamId,
     groups: readonly RollupGroup[],
   ): Promise<void> {
-    const names = new Map(groups.map((group) => [figureName(team, group), group]));
-    const others = [...names.keys()].flatMap((name) => this.#reading.get(name) ?? []);
-    const missing = [...names].filter(([name]) => !this.#reading.has(name));
+    const names = new Map(groups.map((group) => [spendName(team, group), group]));
+    const others = [...names.keys()].flatMap((name) => this.#reads.get(name) ?? []);
+    const missing = [...names].filter(([name]) => this.#reads.get(name) === undefined);
     if (missing.length === 0) return void await Promise.all(others);
-    const reading = this.#once(missing.map(([name]) => name), team, async () => {
+    const reading = this.#reads.once(missing.map(([name]) => name), team, async () => {
       const some = missing.map(([, group]) => group);
-      await this.#figures.read(this.#store, team, some, this.#now());
+      await this.#spends.read(this.#store, team, some, this.#now());
       guard.verdicts.clear();
     });
     await Promise.all([...others, reading]);
   }
 
-  /** Returns the groups whose figures are missing or to be read again. */
+  /** Returns the groups whose spends are missing or to be read again. */
   #oldOf(team: TeamId, groups: readonly RollupGroup[], nowMs: number): readonly RollupGroup[] {
     return groups.filter((group) => {
-      const figure = this.#figures.get(team, group, nowMs);
-      return figure === undefined || isOlder(figure.readAtMs, nowMs, FRESH_MS);
+      const spend = this.#spends.get(team, group, nowMs);
+      return spend === undefined || isOlder(spend.readAtMs, nowMs, FRESH_MS);
     });
   }
 
@@ -336,31 +315,31 @@ export class RunGuard {
     guard.lastMs = nowMs;
   }
 
-  /** Returns the verdict about a subject, from figures in memory. */
+  /** Returns the verdict about a subject, from spends in memory. */
   #verdictOf(guard: TeamGuard, team: TeamId, subject: GuardSubject, nowMs: number): SubjectVerdict {
     this.#prepare(guard, nowMs);
     const name = JSON.stringify([subject.agent, subject.customer, subject.feature]);
     const known = guard.verdicts.get(name);
     if (known !== undefined) return known;
     const groups = groupsOf(guard, subject);
-    const figures = new Map<string, Figure>();
+    const spends = new Map<string, GroupSpend>();
     for (const group of groups) {
-      const figure = this.#figures.get(team, group, nowMs);
-      if (figure !== undefined) figures.set(groupName(group), figure);
+      const spend = this.#spends.get(team, group, nowMs);
+      if (spend !== undefined) spends.set(groupName(group), spend);
     }
     // Budgets share groups and periods.
     const sums = new Map<string, Spent>();
     const budgets = guard.ofPeriods.flatMap((prepared) => {
       const group = groupOf(prepared.budget, subject);
-      const figure = group === null ? undefined : figures.get(groupName(group));
-      if (group === null || figure === undefined) return [];
+      const spend = group === null ? undefined : spends.get(groupName(group));
+      if (group === null || spend === undefined) return [];
       const period = `${group.kind} ${prepared.days}`;
-      const spent = sums.get(period) ?? spentIn(prepared.days, figure.days);
+      const spent = sums.get(period) ?? spentIn(prepared.days, spend.days);
       sums.set(period, spent);
       const name = groupNameOf(prepared.budget, subject);
-      return [judgeBudget(prepared, name, spent, figure.staleAsOf)];
+      return [judgeBudget(prepared, name, spent, spend.staleAsOf)];
     });
-    const all = [...figures.values()];
+    const all = [...spends.values()];
     const isPartial = all.length < groups.length;
     const isOld = isPartial || all.some(({ readAtMs }) => isOlder(readAtMs, nowMs, FRESH_MS));
     const verdict: SubjectVerdict = {
@@ -374,74 +353,9 @@ export class RunGuard {
     guard.verdicts.set(name, verdict);
     return verdict;
   }
-
-  /** Returns the labels and the cost of a run; null while they are being read. */
-  #runOf(
-    guard: TeamGuard,
-    team: TeamId,
-    run: RunId,
-    parts: RunParts | null,
-    spent: Picodollars | null,
-  ): KnownRun | null {
-    const name = pendingName(team, run);
-    const known = this.#runs.get(name);
-    if (parts?.opening || known !== undefined) {
-      const labels = parts === null ? known?.subject : mergedLabels(parts, known?.subject);
-      const cost = spent ?? known?.spent ?? (parts?.opening ? 0n : null);
-      const { agent = null, customer = null, feature = null } = labels ?? {};
-      const now: KnownRun = { subject: { agent, customer, feature }, spent: cost };
-      // A run of one call is over.
-      const isOneCall = known === undefined && Boolean(parts?.closing);
-      if (!isOneCall && !isSameRun(known, now)) this.#runs.set(name, now);
-      return now;
-    }
-    const read = () =>
-      this.#once([`run ${name}`], team, async () => {
-        const { head } = await readHead({ store: this.#store, team, id: run });
-        const { agent, customer, feature } = labelsOf(head.parts);
-        // A call may have been acknowledged meanwhile; an opening that is on its way is awaited.
-        if (agent === null || this.#runs.has(name)) return;
-        const spent = costOfRun(head).amount;
-        this.#runs.set(name, { subject: { agent, customer, feature }, spent });
-      });
-    this.#inBackground(guard, `run ${name}`, read, RUN_READS_PER_SECOND);
-    return null;
-  }
-
-  /**
-   * Starts a read, unless it is under way, or the team had enough within this second. Failures are
-   * ignored.
-   */
-  #inBackground(
-    guard: TeamGuard | undefined,
-    name: string | null,
-    read: () => Promise<void>,
-    max = READS_PER_SECOND,
-  ): void {
-    if (name !== null && this.#reading.has(name)) return;
-    const second = Math.floor(this.#now() / 1_000);
-    const reads = guard?.reads ?? { second, count: 0 };
-    if (reads.second !== second) [reads.second, reads.count] = [second, 0];
-    if (reads.count >= max) return;
-    reads.count++;
-    // A later acknowledgement tries again.
-    read().catch(() => {});
-  }
-
-  /** Runs a read of a team, unless one of the first name is under way. */
-  #once(names: readonly string[], team: TeamId, read: () => Promise<void>): Promise<void> {
-    const known = this.#reading.get(names[0] ?? "");
-    if (known !== undefined) return known;
-    // Several calls share it, so it does not end with one of them.
-    const reading = outsideScope(() => this.#store.reads.run(team, read)).finally(() => {
-      for (const name of names) this.#reading.delete(name);
-    });
-    for (const name of names) this.#reading.set(name, reading);
-    return reading;
-  }
 }
 
-/** Leaves out budgets whose figure is too old for an acknowledgement. */
+/** Leaves out budgets whose spend is too old for an acknowledgement. */
 function withoutOld(verdict: SubjectVerdict, nowMs: number): SubjectVerdict {
   if (verdict.budgets.length === 0 || !isOlder(verdict.oldestMs, nowMs, SHOWN_MS_MAX)) {
     return verdict;
@@ -454,7 +368,8 @@ function withoutOld(verdict: SubjectVerdict, nowMs: number): SubjectVerdict {
 function judgeRun(
   { ofRuns }: TeamGuard,
   verdict: SubjectVerdict,
-  { subject, spent }: KnownRun,
+  subject: GuardSubject,
+  spent: Picodollars | null,
   nowMs: number,
 ): SubjectVerdict {
   if (ofRuns.length === 0) return verdict;
@@ -473,23 +388,8 @@ function groupsOf({ ofPeriods }: TeamGuard, subject: GuardSubject): RollupGroup[
   return [...new Map(groups.map((group) => [groupName(group), group])).values()];
 }
 
-function figureName(team: TeamId, group: RollupGroup): string {
+function spendName(team: TeamId, group: RollupGroup): string {
   return `${team} ${groupName(group)}`;
-}
-
-/** Returns the labels of a run; those of its close win. */
-function mergedLabels(parts: RunParts, known: GuardSubject | undefined): GuardSubject {
-  const { agent, customer, feature } = labelsOf(parts);
-  return {
-    agent: agent ?? known?.agent ?? null,
-    customer: customer ?? known?.customer ?? null,
-    feature: feature ?? known?.feature ?? null,
-  };
-}
-
-function isSameRun(a: KnownRun | undefined, b: KnownRun): boolean {
-  return a !== undefined && a.spent === b.spent && a.subject.agent === b.subject.agent &&
-    a.subject.customer === b.subject.customer && a.subject.feature === b.subject.feature;
 }
 
 function isEmpty({ budgets, pauses }: GuardConfig): boolean {

@@ -15,7 +15,7 @@ import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
 import { LabeledCounter } from "../../runtime/metrics.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import { Figures } from "../budgets/figures.ts";
+import { GroupSpends } from "../budgets/group_spend.ts";
 import { ConfigCache, type PreparedConfig } from "../config/prepared.ts";
 import { BACK_ENDS, groupsOf, type WriteSize } from "../base/limits.ts";
 import { keys, newRowName } from "../base/keys.ts";
@@ -87,7 +87,7 @@ export class TeamCommit implements TeamChanges {
   /** Notifies those who wait for a change of a team or a run. */
   readonly notifier = new ChangeNotifier();
   /** Spend that budgets judge; each commit publishes what it changes of it. */
-  readonly figures: Figures;
+  readonly spends: GroupSpends;
   /** Counts the results of checks that were stored. */
   readonly judged = new LabeledCounter(
     "runledger_checks_total",
@@ -104,7 +104,7 @@ export class TeamCommit implements TeamChanges {
       configs: new ConfigCache(store),
       rows: new TeamRowCache(store),
       alerts: stamps && { store, stamps },
-      figures: this.figures = new Figures(store.memory),
+      spends: this.spends = new GroupSpends(store.memory),
       filed: new LRUCache({ max: LOOKS_MAX }),
     };
   }

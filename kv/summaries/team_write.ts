@@ -13,7 +13,7 @@ import { type ContributionChange, differencesOf } from "../../domain/spend/rollu
 import { changeActivity } from "../agents/agents.ts";
 import { type AlertDeps, NO_ALERTS, planAlerts } from "../alerts/read.ts";
 import { countsRow } from "../alerts/rows.ts";
-import type { Figures } from "../budgets/figures.ts";
+import type { GroupSpends } from "../budgets/group_spend.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import {
@@ -54,7 +54,7 @@ export interface TeamCaches {
   /** Null if runs change without alerts. */
   readonly alerts: AlertDeps | null;
   /** Spend that budgets judge. */
-  readonly figures: Figures;
+  readonly spends: GroupSpends;
   /** Looks at rules that are filed and not due yet. */
   readonly filed: LRUCache<string, true>;
 }
@@ -82,7 +82,7 @@ export async function buildTeamWrite(
   current: TeamRows,
   { runs = [], spend = [], rows: planned = [], alerts: cause, ...change }: TeamChange,
 ): Promise<TeamWrite> {
-  const { alerts: alertDeps, configs, figures, filed, store } = caches;
+  const { alerts: alertDeps, configs, spends, filed, store } = caches;
   const config = runs.length > 0 || cause !== undefined && isCause(cause)
     ? await configs.of(team, current)
     : null;
@@ -139,8 +139,8 @@ export async function buildTeamWrite(
       // A plan may change rows without their decoded values.
       const others = [...sets.map(({ key }) => key), ...deletes];
       current.written(version, feed.lastChange, rows, others);
-      figures.publish(team, differences, rollups.rows);
-      if (config !== null) figures.listener?.configured(team, config);
+      spends.publish(team, differences, rollups.rows);
+      if (config !== null) spends.listener?.configured(team, config);
     },
   };
 }

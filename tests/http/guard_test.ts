@@ -29,7 +29,7 @@ function check(h: Harness, body: unknown, key = h.key): Promise<Answer> {
   return h.post("/v1/guard/check", body, { key });
 }
 
-/** Sends a request until its acknowledgement has a verdict: figures are read in the background. */
+/** Sends a request until its acknowledgement has a verdict: spend is read in the background. */
 async function verdict(send: () => Promise<Answer>): Promise<string> {
   for (;;) {
     const { status, headers, text } = await send();
@@ -255,6 +255,15 @@ Deno.test("budgets (5): one of runs says block from the batch on that passes its
   assertMatch(await verdict(() => h.post("/v1/runs", aRun(1))), /^block;/);
   assertEquals(await verdict(() => h.post("/v1/runs", aRun(2))), "allow");
   assertEquals((await check(h, { agent: "researcher" })).json.rules, []);
+  // An opening does not hide what came before it, nor does one that is repeated after a restart.
+  const data = { model: "gpt-4o", input_tokens: 400_000 };
+  const events = [anEvent(1, { type: "llm_call", data })];
+  await h.post(`/v1/runs/${runId(3)}/events`, { events });
+  assertMatch(await verdict(() => h.post("/v1/runs", aRun(3))), /^block;/);
+  await h.restart();
+  // A process learns of the budgets by a question, or by a commit of the team's runs.
+  await check(h, {});
+  assertMatch(await verdict(() => h.post("/v1/runs", aRun(3))), /^block;/);
 });
 
 Deno.test("guard: acknowledgements show the worst budget; ping tokens only the spend of their agent", async () => {

@@ -167,9 +167,14 @@ async function createMonitor(
 function verdictOf(
   { guard }: AppDeps,
   c: RequestContext,
-  { id, parts, cost }: HeartbeatResult,
+  { id, kind, opening, parts, cost }: HeartbeatResult,
 ): string | null {
-  return guard.headerOf(c.get("principal"), id, parts, parts.closing === null ? null : cost);
+  return guard.headerOf(c.get("principal"), id, () => {
+    const { closing } = parts;
+    const spent = opening.kind === "run" && closing !== null ? cost : null;
+    const closedAt = closing?.receivedAt ?? opening.receivedAt;
+    return { parts, spent, isNew: kind === "stored" && closedAt === opening.receivedAt };
+  });
 }
 
 /** Returns when a heartbeat's close arrived, else its opening: retries get the same response. */

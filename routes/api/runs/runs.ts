@@ -33,7 +33,11 @@ export const openRun: Handler = async (c, { guard, runs, environment }) => {
   if (outcome.kind === "refused") return fail(c, outcome.problem);
   if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
   const { kind, parts } = outcome;
-  const verdict = guard.headerOf(c.get("principal"), request.id, parts, null);
+  const verdict = guard.headerOf(
+    c.get("principal"),
+    request.id,
+    () => ({ parts, spent: null, isNew: kind === "stored" }),
+  );
   return answerWrite(c, kind, openedRun.write({ request, parts }), losses, verdict);
 };
 

@@ -154,7 +154,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       const { accepted, duplicates, cost, scoresDropped = 0 } = outcome;
       const all = scoresDropped === 0 ? losses : losses ?? new Losses();
       all?.remove("scores", scoresDropped);
-      const verdict = guard.headerOf(c.get("principal"), id, null, cost);
+      const verdict = guard.headerOf(c.get("principal"), id, () => ({ parts: null, spent: cost }));
       return answerWrite(c, "stored", batchReceipt.write({ accepted, duplicates }), all, verdict);
     },
     summary: "Append events",
@@ -193,7 +193,8 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     handler: async (c, { guard, runs, environment }) => {
       const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
       const { team } = c.get("principal");
-      const verdictOf = (parts: RunParts) => guard.headerOf(c.get("principal"), id, parts, null);
+      const verdictOf = (parts: RunParts) =>
+        guard.headerOf(c.get("principal"), id, () => ({ parts, spent: null }));
       const recordOf = (closing: Closing) => finishRecord.write({ ...closing, id });
       const parsed = parseFinish(c.get("body"), parseContext(c));
       if (!parsed.ok) {

@@ -1,4 +1,4 @@
-/** The guard below the HTTP stack: what it reads and when, and figures that change while they are read. */
+/** The guard below the HTTP stack: what it reads and when, and spends that change while they are read. */
 import { assertEquals } from "@std/assert";
 import { BUDGETS, type BudgetSettings } from "../../../../domain/budgets/budget.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
@@ -6,7 +6,7 @@ import { EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
 import type { RunParts } from "../../../../domain/runs/run.ts";
 import type { RollupRow } from "../../../../domain/spend/rollup.ts";
 import type { Principal } from "../../../../domain/teams/credentials.ts";
-import { Figures } from "../../../../kv/budgets/figures.ts";
+import { GroupSpends } from "../../../../kv/budgets/group_spend.ts";
 import { RunGuard } from "../../../../kv/budgets/guard.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { changeRollups } from "../../../../kv/spend/rollups.ts";
@@ -39,8 +39,8 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
     list: temp.store.reader.list.bind(temp.store.reader),
   });
   const store: Store = { ...temp.store, reader };
-  const figures = new Figures(store.memory);
-  const guard = new RunGuard({ store, figures, now: () => world.nowMs });
+  const spends = new GroupSpends(store.memory);
+  const guard = new RunGuard({ store, spends, now: () => world.nowMs });
   const defaults = { scope: {}, period: "day", limit_usd: "10", mode: "hard", warn_at: [0.8] };
   const rows = budgets.map((settings, n) => ({
     slug: `b${n}`,
@@ -78,13 +78,14 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
       const changed = await changeRollups(current, team.id, differences);
       await temp.store.writer.commit({ team: team.id, ...storedRows(changed.rows) });
       current.written("00000000000000010000", 0, changed.rows);
-      if (published) figures.publish(team.id, differences, changed.rows);
+      if (published) spends.publish(team.id, differences, changed.rows);
     },
     /** Acknowledges a call of a run of a customer. */
     acknowledge: (n: number, customer = "acme", spent: bigint | null = 0n) =>
-      guard.headerOf(principal, runId(n) as RunId, partsOf(customer), spent),
+      guard.headerOf(principal, runId(n) as RunId, () => ({ parts: partsOf(customer), spent })),
     /** Acknowledges a call of a run that the process does not know. */
-    ofUnknown: (n: number) => guard.headerOf(principal, runId(n) as RunId, null, null),
+    ofUnknown: (n: number) =>
+      guard.headerOf(principal, runId(n) as RunId, () => ({ parts: null, spent: null })),
     async [Symbol.asyncDispose]() {
       await guard.idle();
       await temp[Symbol.asyncDispose]();
@@ -112,7 +113,7 @@ Deno.test("guard: acknowledgements read in the background alone, at most 20 time
   const before = waiting;
   for (let n = 0; n < 1_000; n++) g.acknowledge(n % 20, `c${n % 20}`);
   await g.guard.idle();
-  assertEquals(waiting, before, "fresh figures are not read again");
+  assertEquals(waiting, before, "fresh spend is not read again");
   g.nowMs += 1_001;
   assertEquals(g.acknowledge(1, "c1"), "allow", "an old one is used while it is read");
   await g.guard.idle();

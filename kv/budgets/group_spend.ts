@@ -1,8 +1,8 @@
 /**
  * Spend of groups by day in memory, from the roll-ups that the spend page reads.
  *
- * A figure is read once; then the commits of this process publish what they change of it. Other
- * processes change roll-ups too, so an old figure is read again.
+ * It is read once; then the commits of this process publish what they change of it. Other
+ * processes change roll-ups too, so what is old is read again.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { getAll, listRows, type Store } from "../store.ts";
 import type { TeamSet } from "../team/rows.ts";
 
 /** Spend of one group on some days. */
-export interface Figure {
+export interface GroupSpend {
   /** Days with spend among those that were read. */
   readonly days: SpendByDay;
   /** Days that were read, in order. */
@@ -33,33 +33,33 @@ export interface Figure {
   readonly staleAsOf: number;
 }
 
-/** A figure, and the days that commits have published since its latest read began. */
-interface StoredFigure extends Figure {
+/** A spend, and the days that commits have published since its latest read began. */
+interface StoredSpend extends GroupSpend {
   readonly days: Map<string, Spent>;
   published: Set<string>;
 }
 
-/** Bytes of a figure without its days, and of a day. */
-const FIGURE_BYTES = 300, DAY_BYTES = 120;
+/** Bytes of a spend without its days, and of a day. */
+const SPEND_BYTES = 300, DAY_BYTES = 120;
 
-/** Days of a figure that are counted for memory: periods have at most 42. */
+/** Days of a spend that are counted for memory: periods have at most 42. */
 const DAYS_COUNTED = 31;
 
 /** Kinds of roll-ups that budgets are about. */
 const KINDS: ReadonlySet<RollupGroup["kind"]> = new Set(["total", "agent", "customer", "feature"]);
 
 /** Receives what commits publish. */
-export interface FigureListener {
-  /** Figures of a team have changed. */
+export interface SpendListener {
+  /** Spends of a team have changed. */
   readonly published: (team: TeamId) => void;
   /** A commit of a team's runs was made under a configuration. */
   readonly configured: (team: TeamId, config: TeamConfig) => void;
 }
 
-/** Figures of all teams, within one share of the memory. */
-export class Figures {
-  readonly #figures: ByteCache<string, StoredFigure>;
-  /** Teams with figures: commits of all others end here. */
+/** Spends of groups of all teams, within one share of the memory. */
+export class GroupSpends {
+  readonly #spends: ByteCache<string, StoredSpend>;
+  /** Teams with spends: commits of all others end here. */
   readonly #teams = new Set<TeamId>();
   #window: { readonly untilMs: number; readonly fromMs: number; readonly days: readonly string[] } =
     {
@@ -68,25 +68,25 @@ export class Figures {
       days: [],
     };
   /** Null before there is one. */
-  listener: FigureListener | null = null;
+  listener: SpendListener | null = null;
 
   constructor(memory: Memory) {
-    this.#figures = createByteCache({
+    this.#spends = createByteCache({
       memory,
       share: "guard",
       part: 0.6,
-      bytesOf: (_, name) => FIGURE_BYTES + DAYS_COUNTED * DAY_BYTES + BYTES_PER_CHAR * name.length,
+      bytesOf: (_, name) => SPEND_BYTES + DAYS_COUNTED * DAY_BYTES + BYTES_PER_CHAR * name.length,
     });
   }
 
-  /** Returns the figure of a group; undefined if the days in use were not read. */
-  get(team: TeamId, group: RollupGroup, nowMs: number): Figure | undefined {
-    const figure = this.#figures.get(nameOf(team, group));
-    return figure?.read[0] === this.#days(nowMs)[0] ? figure : undefined;
+  /** Returns the spend of a group; undefined if the days in use were not read. */
+  get(team: TeamId, group: RollupGroup, nowMs: number): GroupSpend | undefined {
+    const spend = this.#spends.get(nameOf(team, group));
+    return spend?.read[0] === this.#days(nowMs)[0] ? spend : undefined;
   }
 
   /**
-   * Reads the figures of groups. A day that a commit publishes meanwhile stays as published.
+   * Reads the spends of groups. A day that a commit publishes meanwhile stays as published.
    *
    * @param nowMs time of the read, unix milliseconds
    */
@@ -98,7 +98,7 @@ export class Figures {
   ): Promise<void> {
     const days = this.#days(nowMs);
     const names = groups.map((group) => nameOf(team, group));
-    for (const name of names) this.#figures.peek(name)?.published.clear();
+    for (const name of names) this.#spends.peek(name)?.published.clear();
     this.#teams.add(team);
     // Before the sums: what is not pending by then is in them.
     const staleAsOf = await projectedToMs(store, nowMs);
@@ -109,7 +109,7 @@ export class Figures {
       ),
     );
     for (const [i, name] of names.entries()) {
-      const known = this.#figures.peek(name);
+      const known = this.#spends.peek(name);
       const read = new Map<string, Spent>();
       for (const { key, value } of rows.slice(i * days.length, (i + 1) * days.length)) {
         const day = keyParts.day(key);
@@ -120,14 +120,14 @@ export class Figures {
           : undefined;
         if (spent !== undefined) read.set(day, spent);
       }
-      const figure = {
+      const spend = {
         days: read,
         read: days,
         readAtMs: nowMs,
         staleAsOf,
         published: new Set<string>(),
       };
-      this.#figures.set(name, figure);
+      this.#spends.set(name, spend);
     }
   }
 
@@ -135,14 +135,14 @@ export class Figures {
   publish(team: TeamId, differences: readonly RollupRow[], rows: readonly TeamSet[]): void {
     if (!this.#teams.has(team)) return;
     for (const [i, { day, group }] of differences.entries()) {
-      const figure = KINDS.has(group.kind) ? this.#figures.peek(nameOf(team, group)) : undefined;
-      if (!figure?.read.includes(day)) continue;
+      const spend = KINDS.has(group.kind) ? this.#spends.peek(nameOf(team, group)) : undefined;
+      if (!spend?.read.includes(day)) continue;
       const row = rows[i]?.value as RollupRow | null;
-      if (row === null) figure.days.delete(day);
-      else figure.days.set(day, spentOf(row));
-      figure.published.add(day);
+      if (row === null) spend.days.delete(day);
+      else spend.days.set(day, spentOf(row));
+      spend.published.add(day);
       // Nothing is kept of a customer whose runs are deleted.
-      if (figure.days.size === 0) this.#figures.delete(nameOf(team, group));
+      if (spend.days.size === 0) this.#spends.delete(nameOf(team, group));
     }
     this.listener?.published(team);
   }

@@ -1,0 +1,140 @@
+/**
+ * Labels and cost of the runs whose calls this process acknowledges, in memory.
+ *
+ * @module
+ */
+import type { GuardSubject } from "../../domain/budgets/budget.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import type { Picodollars } from "../../domain/pricing/money.ts";
+import { costOfRun, coversCalls } from "../../domain/runs/cost.ts";
+import { labelsOf, reportedCost, type RunParts } from "../../domain/runs/run.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
+import { readHead } from "../runs/heads.ts";
+import type { Store } from "../store.ts";
+import { pendingName } from "../writer/group.ts";
+import type { GuardReads, ReadCount } from "./reads.ts";
+
+/** A run, as far as its calls say. */
+export interface GuardRun {
+  /** Its labels; null while they are not known. */
+  readonly subject: GuardSubject | null;
+  /** Cost of its events; null while it is not known. */
+  readonly spent: Picodollars | null;
+  /** Cost that heartbeats say instead; null if they say none. */
+  readonly own: Picodollars | null;
+}
+
+/** A call of a run, as its handler knows it. */
+export interface GuardCall {
+  /** Parts of the run; null if the call knows none. */
+  readonly parts: RunParts | null;
+  /** Cost of the run's events after the call; null if the call does not know it. */
+  readonly spent: Picodollars | null;
+  /** True if the call opened the run: then nothing is spent, unless events came before. */
+  readonly isNew?: boolean;
+}
+
+/** Maximum reads of runs of a team within a second: those of spend must go on. */
+const READS_PER_SECOND = 10;
+
+/** Bytes of a run without its labels. */
+const RUN_BYTES = 200;
+
+const UNKNOWN: GuardRun = { subject: null, spent: null, own: null };
+
+/** Runs of all teams, within one share of the memory. */
+export class GuardRuns {
+  readonly #store: Store;
+  readonly #reads: GuardReads;
+  readonly #runs: ByteCache<string, GuardRun>;
+
+  constructor(store: Store, reads: GuardReads) {
+    [this.#store, this.#reads] = [store, reads];
+    this.#runs = createByteCache({
+      memory: store.memory,
+      share: "guard",
+      part: 0.2,
+      bytesOf: ({ subject }, name) =>
+        RUN_BYTES +
+        BYTES_PER_CHAR * `${subject?.agent}${subject?.customer}${subject?.feature}${name}`.length,
+    });
+  }
+
+  /**
+   * Returns a run after a call; what is not known of it is read in the background.
+   *
+   * @param needsSpent true if the cost of the run is judged
+   */
+  after(
+    team: TeamId,
+    run: RunId,
+    { parts, spent, isNew = false }: GuardCall,
+    needsSpent: boolean,
+    count: ReadCount,
+  ): GuardRun {
+    const name = pendingName(team, run);
+    const known = this.#runs.get(name);
+    const { subject, own } = known ?? UNKNOWN;
+    const isLabelled = subject !== null || Boolean(parts?.opening);
+    const now: GuardRun = {
+      subject: isLabelled ? mergedLabels(parts, subject) : null,
+      spent: spent ?? known?.spent ?? (isNew ? 0n : null),
+      own: parts?.opening ? ownCost(parts) : own,
+    };
+    // A run of one call is over.
+    const isOneCall = known === undefined && Boolean(parts?.opening && parts.closing);
+    const isKnown = now.subject !== null || now.spent !== null;
+    if (isKnown && !isOneCall && !isSameRun(known, now)) this.#runs.set(name, now);
+    if (now.subject === null || needsSpent && costIn(now) === null) this.#read(team, run, count);
+    return now;
+  }
+
+  /** Reads what is not known of a run, unless no call opened it yet. */
+  #read(team: TeamId, run: RunId, count: ReadCount): void {
+    const name = pendingName(team, run);
+    const read = async () => {
+      const { head } = await readHead({ store: this.#store, team, id: run });
+      const { agent, customer, feature } = labelsOf(head.parts);
+      if (agent === null) return;
+      // What calls have said meanwhile is newer.
+      const known = this.#runs.get(name) ?? UNKNOWN;
+      this.#runs.set(name, {
+        subject: known.subject ?? { agent, customer, feature },
+        spent: known.spent ?? head.totals.cost,
+        own: known.own ?? (coversCalls(head.parts) ? costOfRun(head).amount : null),
+      });
+    };
+    const names = [`run ${name}`];
+    const start = () => this.#reads.once(names, team, read);
+    this.#reads.inBackground(count, names, start, READS_PER_SECOND);
+  }
+}
+
+/** Returns the cost of a run; null while it is not known. */
+export function costIn({ own, spent }: GuardRun): Picodollars | null {
+  return own ?? spent;
+}
+
+/** Returns the cost that heartbeats say of their run, which its events add nothing to. */
+function ownCost(parts: RunParts): Picodollars | null {
+  return parts.opening?.kind === "heartbeat" && coversCalls(parts) ? reportedCost(parts) : null;
+}
+
+/** Returns the labels of a run; those of its close win. */
+function mergedLabels(parts: RunParts | null, known: GuardSubject | null): GuardSubject {
+  const { agent, customer, feature } = parts === null ? NOBODY : labelsOf(parts);
+  return {
+    agent: agent ?? known?.agent ?? null,
+    customer: customer ?? known?.customer ?? null,
+    feature: feature ?? known?.feature ?? null,
+  };
+}
+
+/** Subject of calls whose run is not known: only budgets and pauses of the team have it. */
+export const NOBODY: GuardSubject = { agent: null, customer: null, feature: null };
+
+function isSameRun(a: GuardRun | undefined, b: GuardRun): boolean {
+  return a !== undefined && a.spent === b.spent && a.own === b.own &&
+    a.subject?.agent === b.subject?.agent &&
+    a.subject?.customer === b.subject?.customer && a.subject?.feature === b.subject?.feature;
+}
