@@ -1,6 +1,7 @@
 /** Commands of a sequence: a call, a resent call, a restart, or a complete comparison. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { checkBatch, checkGuard } from "./budgets.ts";
 import { checkAll, checkAnswer, checkMinted } from "./check.ts";
 import { step } from "./model.ts";
 import { anyMonitorCall, change, pass, passed } from "./monitor_commands.ts";
@@ -51,6 +52,7 @@ export async function call(play: Play, world: World, request: Request): Promise<
   else for (const one of actual) checkAnswer(named, one, answer, isRepeated ? [again] : []);
   play.state = next;
   play.history.push(request);
+  if (play.hasBudgets) { for (const one of actual) checkBatch(play, world, named, one); }
 }
 
 /** Compares the responses to a call that was sent twice: one of the two was the first. */
@@ -116,6 +118,8 @@ const RESTART: Command = {
     play.log.push("restart");
     play.cells.restart(play.state, RUN_IDS);
     await world.restart();
+    // Its guard reads the budgets before the next call.
+    await world.send("POST", "/v1/guard/check");
     // The next process aggregates the runs that the last one left.
     count(play);
   },
@@ -168,6 +172,7 @@ const COMPARE: Command = {
   async run(play, world) {
     play.log.push("compare everything");
     play.state = await checkAll(world, play.state, play.revisions);
+    await checkGuard(play, world);
   },
   toString: () => "compare everything",
 };

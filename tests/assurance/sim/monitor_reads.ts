@@ -15,7 +15,7 @@ function monitorOf(state: State, agent: string): Fields {
     ...{ agent, version: monitor.version, ...settings },
     ...{ state: monitor.state, since: instant(monitor.since), failing: failing(monitor) },
     pause: pause && { until: orNull(pause.until), sticky: pause.sticky },
-    ...{ running: open.length, blocked_by: null },
+    running: open.length,
     last_arrival_at: orNull(monitor.last_arrival_at),
     last_ok_at: orNull(monitor.last_ok_at),
     expected_at: orNull(monitor.expected_at),
@@ -36,7 +36,8 @@ function seenMonitor(json: Fields): Fields {
  * the rest.
  */
 export function checkMonitor(json: Fields, state: State, agent: string): void {
-  const [{ down_after: seen, ...fields }, { down_after, ...wanted }] = [
+  // The model of budgets has what blocks an agent.
+  const [{ down_after: seen, blocked_by: _, ...fields }, { down_after, ...wanted }] = [
     seenMonitor(json),
     monitorOf(state, agent),
   ];

@@ -1,6 +1,7 @@
 /** Plays sequences of commands generated from seeds, and saves the seeds that fail. */
 import fc from "fast-check";
 import { Cells } from "./cells.ts";
+import { checkGuard, putBudgets } from "./budgets.ts";
 import { checkAll, Revisions } from "./check.ts";
 import { call, sequences } from "./commands.ts";
 import { type Play, settledEach } from "./running.ts";
@@ -60,7 +61,7 @@ async function playOne(
   instances: number,
   observer: Observer | null = null,
 ): Promise<void> {
-  const play = begin(tier, cells, faults.length > 0);
+  const play = { ...begin(tier, cells, faults.length > 0), hasBudgets: true };
   using _ = observer === null ? hurriedTimers() : null;
   try {
     let commits = -Infinity;
@@ -74,11 +75,13 @@ async function playOne(
     await world.putRates();
     // Incidents have a simulation of their own. Their rows would make the clock notice absences.
     for (const rule of DEFAULT_RULES) await world.send("DELETE", `/v1/rules/${rule}`);
+    await putBudgets(world);
     if (tier === "free") await fill(play, world);
     commits = 0;
     const played = observer === null ? commands : settledEach(commands);
     await fc.asyncModelRun(() => ({ model: play, real: world }), played);
     play.state = await checkAll(world, play.state, play.revisions);
+    await checkGuard(play, world);
     await observer?.atEnd(world);
   } catch (error) {
     const why = error instanceof Error ? error.stack : String(error);
@@ -89,6 +92,7 @@ async function playOne(
 
 /** Slugs of the rules that each team has. */
 export const DEFAULT_RULES = [
+  "budgets",
   "failures",
   "missed",
   "quota",
@@ -106,7 +110,15 @@ export async function observeSeed(seed: number, observer: Observer): Promise<voi
 /** Creates the initial state of a play. */
 export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false): Play {
   const state: State = { tier, runs: {}, agents: {}, usage: {}, monitors: NO_MONITORS, pings: {} };
-  return { state, history: [], revisions: new Revisions(), cells, isFaulty, log: [] };
+  return {
+    state,
+    history: [],
+    revisions: new Revisions(),
+    cells,
+    isFaulty,
+    hasBudgets: false,
+    log: [],
+  };
 }
 
 async function fill(play: Play, world: World): Promise<void> {

@@ -16,6 +16,8 @@ export interface Play {
   readonly cells: Cells;
   /** True if the sequence's commits meet faults. */
   readonly isFaulty: boolean;
+  /** True if the world has the budgets of the model. */
+  readonly hasBudgets: boolean;
   /** Executed commands, to explain a failure. */
   readonly log: string[];
 }

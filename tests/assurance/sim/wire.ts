@@ -6,6 +6,8 @@ import type { World, WorldResponse } from "./world.ts";
 /** A response, and the id that the server gave the run. */
 export interface WireAnswer extends Answer {
   readonly id: string | null;
+  /** Verdict of the guard; null for none. */
+  readonly guard: string | null;
 }
 
 /** Sends a call over HTTP; null if the service reports an unknown outcome. */
@@ -59,7 +61,8 @@ function answerOf(request: Request, { status, headers, text }: WorldResponse): W
     }),
   );
   const ignored = listOf(headers.get("Runledger-Ignored")).sort();
-  const facts = { status, replayed: replayed === "true", dropped, ignored };
+  const guard = headers.get("Runledger-Guard");
+  const facts = { status, replayed: replayed === "true", dropped, ignored, guard };
   const isText = call === "ping" && (status >= 400 || isPlain);
   const type = isText ? "text/plain; charset=UTF-8" : "application/json";
   assertEquals(headers.get("Content-Type"), type);
