@@ -112,7 +112,7 @@ export function hold(
 }
 
 /** Replaces a hold by the cost of its call; the same account if the hold has ended. */
-export function settle(account: JudgeAccount, name: string, cost: Picodollars): JudgeAccount {
+export function endHold(account: JudgeAccount, name: string, cost: Picodollars): JudgeAccount {
   const ended = account.holds.find((hold) => hold.name === name);
   if (ended === undefined) return account;
   return {

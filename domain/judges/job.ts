@@ -15,12 +15,12 @@ import {
   type Blocked,
   blockedNow,
   costOfTokens,
+  endHold,
   type Hold,
   hold,
   HOLD_MS,
   type JudgeAccount,
   PROBE_MS,
-  settle,
 } from "./account.ts";
 import type { Answer, AnswerProblem, Judgement } from "./answer.ts";
 import { ANSWER_FORMS, type AnswerForm } from "./prompt.ts";
@@ -270,21 +270,21 @@ export function afterCall(
     spentAt: job.spentAt ?? (cost > 0n ? claim.at : null),
     latencyMs: Math.max(0, nowMs - claim.at),
   };
-  const settled = settle(account, name, cost);
+  const afterHold = endHold(account, name, cost);
   if (outcome.kind === "answered") {
     const isIgnored = cost > claim.hold.amount;
     const after = isIgnored
-      ? block(settled, LIMIT_IGNORED, versionName(job), nowMs)
-      : { ...settled, blocked: null };
+      ? block(afterHold, LIMIT_IGNORED, versionName(job), nowMs)
+      : { ...afterHold, blocked: null };
     return { ...afterAnswer(called, outcome.answer, nowMs), account: after };
   }
   if (outcome.kind === "refused" && isBlocking(outcome)) {
     const reason = outcome.code === INSUFFICIENT ? INSUFFICIENT : `http_${outcome.status}`;
-    const after = block(settled, reason, versionName(job), nowMs);
+    const after = block(afterHold, reason, versionName(job), nowMs);
     const waiting = callAt({ ...called, tries: job.tries - 1 }, nowMs + PROBE_MS);
     return { ...waiting, account: after };
   }
-  return { ...afterFailure(called, outcome, nowMs), account: settled };
+  return { ...afterFailure(called, outcome, nowMs), account: afterHold };
 }
 
 /** Plans the next call of a job. */

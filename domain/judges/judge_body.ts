@@ -111,7 +111,7 @@ export function parseJudge(fields: JsonFields, where = ""): Parsed<ConfigRequest
  *
  * @param card the team's rate card
  */
-export function settledJudge(
+export function completeJudge(
   settings: JudgeSettings,
   connections: readonly Connection[],
   card: RateCard,
@@ -157,7 +157,7 @@ export function pricedJudges(
   return {
     ...JUDGES,
     async complete({ team, sent, atMs }) {
-      const settled = settledJudge(sent, connections, await cardOf(team), atMs);
+      const settled = completeJudge(sent, connections, await cardOf(team), atMs);
       return settled.ok ? { ok: true, value: { settings: settled.value } } : settled;
     },
   };

@@ -16,7 +16,7 @@ import {
   judgeResult,
   LIMIT_IGNORED,
 } from "../../domain/judges/job.ts";
-import { settledJudge } from "../../domain/judges/judge_body.ts";
+import { completeJudge } from "../../domain/judges/judge_body.ts";
 import type { Judge } from "../../domain/judges/judge.ts";
 import {
   afterTrial,
@@ -64,8 +64,8 @@ export function createJudgeTrials(deps: JudgeTrialDeps) {
     /** Judges runs; null if one of them does not exist. */
     async try({ id: team }: Team, trial: JudgeTrial): Promise<Parsed<JudgeTrialResult> | null> {
       const card = await deps.cards.card({ id: team });
-      const settled = settledJudge(trial.settings, deps.models.connections, card, deps.now());
-      if (!settled.ok) return settled;
+      const complete = completeJudge(trial.settings, deps.models.connections, card, deps.now());
+      if (!complete.ok) return complete;
       const late = new AbortController();
       const forget = store.deadlines.after(msMax, () => late.abort());
       // The caller may leave: what a call costs is stored nevertheless.
@@ -137,7 +137,7 @@ class Trial {
     const { store } = this.#deps;
     const { settings } = this.#judge;
     const at = { store, team: this.#team };
-    const found: RunId[] = [];
+    const chosen: RunId[] = [];
     let after: RunPosition | null = null;
     for (let seen = 0; seen < TRIAL_READS.runsMax; seen += RUNS_PER_READ) {
       const { ids, next }: { ids: readonly RunId[]; next: RunPosition | null } = await store.reads
@@ -151,11 +151,11 @@ class Trial {
           );
           return { ids: fitting.map(([id]) => id), next: page.next };
         });
-      found.push(...ids);
-      if (found.length >= last || next === null) break;
+      chosen.push(...ids);
+      if (chosen.length >= last || next === null) break;
       after = next;
     }
-    return found.slice(0, last);
+    return chosen.slice(0, last);
   }
 
   #subject(run: RunId): Promise<Subject | "gone" | null> {

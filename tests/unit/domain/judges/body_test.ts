@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { parseConnections } from "../../../../domain/judges/connection.ts";
 import { judgesOf } from "../../../../domain/judges/judge.ts";
-import { judgeFields, parseJudge, settledJudge } from "../../../../domain/judges/judge_body.ts";
+import { completeJudge, judgeFields, parseJudge } from "../../../../domain/judges/judge_body.ts";
 import type { RunSummary } from "../../../../domain/runs/summary.ts";
 import { placeInSample } from "../../../../kv/checks/judge.ts";
 import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
@@ -72,7 +72,7 @@ Deno.test("judges: an unknown connection and a model without a price are refused
   const connections = parseConnections("local=http://127.0.0.1:1/v1 b=http://127.0.0.1:2") ?? [];
   const card = cardOf(rateRow("m", 0, 0));
   const problemOf = (...[settings, known, prices]: [object, typeof connections, typeof card]) => {
-    const settled = settledJudge(aJudge(settings), known, prices, 0);
+    const settled = completeJudge(aJudge(settings), known, prices, 0);
     return settled.ok ? null : settled.problem;
   };
   assertEquals(problemOf({}, connections, card), null);
