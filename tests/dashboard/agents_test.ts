@@ -249,7 +249,7 @@ Deno.test("the agent form changes name, notes and archive as the API does, and l
   ]);
   assertMatch(
     textOf((await reader.get(`${AGENTS}/a?done=saved`)).text),
-    /Nightly <job> Slug: a Saved\./,
+    /Nightly <job> Slug: a Pause agent… Saved\./,
   );
   const other = textOf((await reader.get(`${AGENTS}/a?done=Send+money`)).text);
   assert(!/Saved|money/.test(other));

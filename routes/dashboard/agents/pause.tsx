@@ -4,11 +4,11 @@ import { includes, isPaused, PAUSES } from "../../../domain/budgets/budget.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import { orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import type { RequestContext } from "../../http/context.ts";
-import { endAfter, LASTS_HINT, REASON } from "../budgets/pauses.tsx";
+import { endAfter, LASTS_HINT, pausedBy, REASON } from "../budgets/pauses.tsx";
 import { At, Crumbs, InlineNotice } from "../components/elements.tsx";
 import { formOf, FormProblem, readTexts, type Texts } from "../components/form_fields.tsx";
 import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/table.tsx";
-import { Actor, actorNames } from "../keys/labels.tsx";
+import { actorNames } from "../keys/labels.tsx";
 import { seeOther, showFormOnProblem } from "../layout/page.tsx";
 import { agentPath, AGENTS_PATH, PAUSES_PATH } from "../layout/paths.ts";
 import { readAll } from "../objects/known_values.tsx";
@@ -38,7 +38,7 @@ export async function agentPauses(c: RequestContext, scope: AgentScope): Promise
         <InlineNotice kind="warn">
           <p>
             <strong>{settings.agent === agent ? "Paused" : "The team is paused"}</strong>
-            {id !== null && [" by ", <Actor id={id} name={names.get(id) ?? null} />]}
+            {id !== null && [" by ", pausedBy(id, names, isAdmin)]}
             {settings.until !== null && [" until ", <At at={settings.until} />]}: {settings.reason}
           </p>
           {isAdmin && settings.agent === agent && (

@@ -8,7 +8,7 @@ import { mayAdmin } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { Ago, At, Done, Empty } from "../components/elements.tsx";
 import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
-import { Actor, type ActorNames, actorNames } from "../keys/labels.tsx";
+import { Actor, type ActorNames, actorNames, ACTORS } from "../keys/labels.tsx";
 import { showPage } from "../layout/page.tsx";
 import { NEW_PAUSE_PATH, PAUSES_PATH } from "../layout/paths.ts";
 import { bodyIn } from "../objects/form.tsx";
@@ -62,7 +62,7 @@ function columnsFor(isAdmin: boolean, names: ActorNames): readonly Column<Pause>
     column(
       "By",
       { before: "by" },
-      ({ updatedBy: id }) => id !== null && <Actor id={id} name={names.get(id) ?? null} />,
+      ({ updatedBy: id }) => id !== null && pausedBy(id, names, isAdmin),
     ),
     { head: "Since", before: "since", cell: ({ updatedAt }) => <At at={updatedAt} /> },
     column(
@@ -72,6 +72,12 @@ function columnsFor(isAdmin: boolean, names: ActorNames): readonly Column<Pause>
     ),
     ...isAdmin ? [buttonColumn<Pause>(PAUSE_PAGES, () => ["Resume", "delete"])] : [],
   ];
+}
+
+/** Names who paused, with a link for those who may see keys. */
+export function pausedBy(id: string, names: ActorNames, isAdmin: boolean) {
+  const name = names.get(id) ?? null;
+  return isAdmin ? <Actor id={id} name={name} /> : name ?? ACTORS.get(id) ?? id;
 }
 
 /** Returns when a pause of a typed length ends; undefined for no text. */

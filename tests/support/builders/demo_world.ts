@@ -110,7 +110,7 @@ async function budgetsAndJudges(h: Harness): Promise<void> {
       ["budgets/acme", { ...month, scope: { customer_id: "acme" }, limit_usd: 4 }],
       ["budgets/research", { ...month, scope: { agent: "research" }, limit_usd: 40, mode: "hard" }],
       ["budgets/one-run", { scope: {}, period: "run", limit_usd: 2, enabled: false }],
-      ["pauses/provider", { agent: "research-crew", reason: "The provider is down", until }],
+      ["pauses/provider", { agent: "issue-triage", reason: "The provider is down", until }],
       ["pauses/globex", { customer_id: "globex", reason: "Unpaid since October" }],
       ["judges/helpful", { ...judge, result: { type: "score", min: 1, max: 5 }, sample: 0.1 }],
     ] as const
