@@ -1,5 +1,13 @@
 /** Pages of traces: the tree of spans, with the chat of each call, from recorded exports. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  ERROR_KEYS,
+  INPUT_KEYS,
+  MODEL_KEYS,
+  OUTPUT_KEYS,
+  PROVIDER_KEYS,
+} from "../../domain/otlp/keys.ts";
+import { ATTRIBUTE_CHARS_MAX } from "../../domain/otlp/span.ts";
 import { recordedExport } from "../support/builders/spans.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -162,4 +170,41 @@ Deno.test("names and contents of spans are text, whatever they hold", async () =
     assertMatch(text, /&lt;img src=x onerror=alert\(1\)/);
     assertEquals(/<img|href="javascript:/.exec(text), null);
   }
+});
+
+Deno.test("content of spans is escaped on the page, cut to its limit, and erased with the run", async () => {
+  await using h = await Harness.open();
+  const bad = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>'`;
+  const long = `${bad}${"x".repeat(ATTRIBUTE_CHARS_MAX)}`;
+  const trace = "c".repeat(32);
+  const keys = [...INPUT_KEYS, ...OUTPUT_KEYS, ...ERROR_KEYS, ...MODEL_KEYS, ...PROVIDER_KEYS];
+  const names = ["gen_ai.agent.name", "tool.name", "customer_id", "session.id", "error.type"];
+  const startNs = `${h.nowMs - 60_000}000000`;
+  const spans = ["chat", "execute_tool", bad, "invoke_agent"].map((operation, n) => ({
+    traceId: trace,
+    spanId: `${n + 1}`.repeat(16),
+    ...n < 3 ? { parentSpanId: "4".repeat(16) } : {},
+    name: bad,
+    startTimeUnixNano: startNs,
+    endTimeUnixNano: startNs,
+    status: { code: 2, message: bad },
+    attributes: [
+      { key: "gen_ai.operation.name", value: { stringValue: operation } },
+      ...keys.map((key) => ({ key, value: { stringValue: long } })),
+      ...names.map((key) => ({ key, value: { stringValue: bad } })),
+    ],
+  }));
+  const body = { resourceSpans: [{ scopeSpans: [{ scope: { name: bad }, spans }] }] };
+  const headers = { "Content-Type": "application/json" };
+  assertEquals((await h.post("/v1/traces", body, { headers })).status, 200);
+  const run = (await h.getSettled(`/v1/runs/run_eu_${trace}`)).json;
+  assertEquals([run.goal.length, run.output.length], [ATTRIBUTE_CHARS_MAX, ATTRIBUTE_CHARS_MAX]);
+  const { text } = await (await signedIn(h)).get(`/dashboard/runs/run_eu_${trace}`);
+  assert(text.includes("&lt;img src=x onerror=alert(1)&gt;"));
+  assert(!/<img|<script>|href="javascript/i.test(text));
+  assertEquals((await h.request("DELETE", `/v1/runs/run_eu_${trace}`)).status < 300, true);
+  await h.work.idle();
+  const rows = (await h.dump()).filter((row) => row.includes(`run_eu_${trace}`));
+  // Blobs of content are bytes, and a tombstone has none.
+  assertEquals(rows.filter((row) => row.includes("Uint8Array")), []);
 });
