@@ -19,6 +19,7 @@ export async function openHostileWorld(texts: readonly string[]): Promise<Hostil
   await h.worker.idle();
   const [id, keys] = [runId(1), (await h.get("/v1/keys")).json.keys];
   const [text = ""] = texts;
+  await guard(h, text);
   const body = { model: `${text} with a price`, dry_run: true };
   const job = (await h.post("/v1/rate-card/reprice", body)).json;
   const { id: rateId } = (await accepted(h, "PUT", "/v1/rate-card", aRate(text))).json;
@@ -46,6 +47,17 @@ async function check(h: Harness, n: number, text: string): Promise<void> {
     expression: `goal != ${quoted} && feature != ${quoted}`,
     description: text,
     features: [text],
+  });
+}
+
+/** Sets a budget, pauses and a judge with the text. */
+async function guard(h: Harness, text: string): Promise<void> {
+  const budget = { scope: { feature: text }, period: "month", limit_usd: 1 };
+  await accepted(h, "PUT", "/v1/budgets/each-agent", budget);
+  await accepted(h, "PUT", "/v1/pauses/hostile", { agent: text, reason: text });
+  await accepted(h, "PUT", "/v1/judges/helpful", {
+    ...{ connection: "openai", model: "gpt-4o", result: { type: "boolean" } },
+    ...{ rubric: `${text} {{output}}`, description: text, features: [text] },
   });
 }
 
