@@ -44,7 +44,7 @@ const INCIDENT_ID = "inc_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005";
 
 const INCIDENT = {
   id: INCIDENT_ID,
-  rule: "costly-runs",
+  rule: "big-runs",
   kind: "run_cost",
   severity: "warning",
   state: "open",

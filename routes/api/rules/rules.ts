@@ -38,7 +38,7 @@ export const RULE_ENDPOINTS = objectEndpoints({
       "of its slug.",
   },
   example: {
-    slug: "costly-runs",
+    slug: "big-runs",
     sent: {
       kind: "run_cost",
       params: { usd: 0.001 },
