@@ -99,7 +99,7 @@ class Story {
   signal(n: number, outcome: AlertSignal["outcome"], isPaused = false): string | null {
     this.instance = withSignal(this.instance, this.rule, signal(n, outcome));
     const open = this.instance.incident === null ? null : this.incident;
-    const { instance, change, notified } = updateIncident(this.instance, open, {
+    const { instance, notified } = updateIncident(this.instance, open, {
       ...this.making(n),
       rule: this.rule,
       recipients: this.recipients,
@@ -111,7 +111,9 @@ class Story {
     for (const { channel, message, after } of notified?.deliveries ?? []) {
       this.sent.push(`${channel} ${message.event} after ${after}`);
     }
-    return change;
+    const isOpen = instance.incident !== null;
+    if (isOpen === (open !== null)) return notified === null ? null : "repeated";
+    return isOpen ? "opened" : "resolved";
   }
 }
 
