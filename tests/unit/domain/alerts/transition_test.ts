@@ -336,6 +336,7 @@ Deno.test("titles of trouble of the service name its channels", () => {
     "Channels ops, pager are broken and receive no messages",
   );
   assertEquals(title("dead_delivery", "ops"), "A message to channel ops could not be delivered");
+  assertEquals(title("blocked_judge", "helpful"), "Judge helpful is blocked and judges no runs");
   assertEquals(title("dead_stage", null), "The processing of a run has failed for good");
 });
 
