@@ -114,7 +114,7 @@ Deno.test("alerts: every page of the area has its tabs, also a form with a probl
     (await reader.send("/dashboard/alerts/silences", { slug: "!" })).text,
   ];
   for (const text of texts) {
-    assertMatch(textOf(text), /Open History Rules 6 Channels 1 Deliveries Silences/);
+    assertMatch(textOf(text), /Open History Rules 7 Channels 1 Deliveries Silences/);
   }
 });
 
@@ -138,7 +138,7 @@ Deno.test("channels: a test shows its result, a rotation its secret once, and a 
   h.nowMs += 1_000;
   const bad = await reader.send(`${CHANNELS}/ops/test`);
   assertMatch(textOf(bad.text), /The test failed : Answered 500.*Webhook, test/);
-  assertMatch(textOf(bad.text), /History Rules 6 Channels/, "the tabs stay");
+  assertMatch(textOf(bad.text), /History Rules 7 Channels/, "the tabs stay");
   for (const path of [CHANNELS, `${CHANNELS}/ops`]) {
     assertMatch(textOf((await reader.get(path)).text), /Test failed Answered 500/, path);
   }
