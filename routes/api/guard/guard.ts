@@ -5,6 +5,7 @@ import { guardCheckBody, type GuardSubject } from "../../../domain/budgets/budge
 import type { Body } from "../../../domain/core/body.ts";
 import { orRefuse, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { uuid7Hex } from "../../../domain/core/ids.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { check } from "../../../domain/core/validate.ts";
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
@@ -26,6 +27,24 @@ interface CheckAnswer {
   readonly id: string | null;
 }
 
+const rules = shape.listValue(guardRule)(
+  ({ guard: { pauses, budgets } }: CheckAnswer) => [
+    ...pauses.map((pause) => ({ pause })),
+    ...budgets.map((verdict) => ({ verdict })),
+  ],
+  "Pauses, then budgets in whose scope the run is, the worst first.",
+);
+
+/** Texts of rules. The guard has one verdict for all questions until a spend is read again. */
+const textsOfRules = new WeakMap<CheckedGuard["budgets"], RawJson | undefined>();
+
+function writeRules(answer: CheckAnswer): RawJson | undefined {
+  const { budgets } = answer.guard;
+  const text = textsOfRules.get(budgets) ?? rules.write(answer);
+  textsOfRules.set(budgets, text);
+  return text;
+}
+
 const checkValue = shape.objectValue<CheckAnswer>("GuardCheck", {
   decision: shape.oneOfValue("GuardDecision", ["allow", "block"])(({ id }) =>
     id === null ? "allow" : "block"
@@ -39,13 +58,7 @@ const checkValue = shape.objectValue<CheckAnswer>("GuardCheck", {
   ),
   active: shape.booleanValue(() => true, "Always true."),
   inactive_reason: shape.textValue.orNull(() => null, "Always null."),
-  rules: shape.listValue(guardRule)(
-    ({ guard: { pauses, budgets } }) => [
-      ...pauses.map((pause) => ({ pause })),
-      ...budgets.map((verdict) => ({ verdict })),
-    ],
-    "Pauses, then budgets in whose scope the run is, the worst first.",
-  ),
+  rules: { schema: rules.schema, write: writeRules },
 });
 
 /** Judges a run by what the store says within the deadline. */
