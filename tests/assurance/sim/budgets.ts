@@ -72,8 +72,12 @@ export function checkBatch(
   // it says of its cost, are read after the first batch.
   const mayLack = world.isShared || run.opening?.kind === "heartbeat";
   if (isUsedUp && !(guard === null && mayLack)) assertMatch(guard ?? "", /^block;/, id);
-  const isOther = run.opening === undefined || guard?.startsWith("block") === false;
-  if (!isUsedUp && isOther) assert(!guard?.startsWith("block;"), `${id}: ${guard}`);
+  // A run without labels is in the scope of the team's budgets too.
+  const isTeamBlocked = verdictOf(state, {}, world.nowMs).budgets
+    .some((budget) => budget.state === "block");
+  if (!isUsedUp && !isTeamBlocked && run.opening === undefined) {
+    assert(!guard?.startsWith("block;"), `${id}: ${guard}`);
+  }
 }
 
 /** Compares what the guard says of all subjects with the model, once nothing waits. */
