@@ -85,7 +85,10 @@ export class GuardRuns {
     const isOneCall = known === undefined && Boolean(parts?.opening && parts.closing);
     const isKnown = now.subject !== null || now.spent !== null;
     if (isKnown && !isOneCall && !isSameRun(known, now)) this.#runs.set(name, now);
-    if (now.subject === null || needsSpent && costIn(now) === null) this.#read(team, run, count);
+    // Events may have come before the opening, to another process.
+    const isAssumed = isNew && known === undefined;
+    const needsRead = needsSpent && (isAssumed || costIn(now) === null);
+    if (now.subject === null || needsRead) this.#read(team, run, count);
     return now;
   }
 
@@ -100,7 +103,7 @@ export class GuardRuns {
       const known = this.#runs.get(name) ?? UNKNOWN;
       this.#runs.set(name, {
         subject: known.subject ?? { agent, customer, feature },
-        spent: known.spent ?? head.totals.cost,
+        spent: known.spent || head.totals.cost,
         own: known.own ?? (coversCalls(head.parts) ? costOfRun(head).amount : null),
       });
     };
