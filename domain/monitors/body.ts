@@ -21,7 +21,7 @@ import { type Parsed, refuse } from "../core/errors.ts";
 import { instant, optional } from "../core/fields.ts";
 import { show } from "../core/text.ts";
 import { flag, whole, withDefault } from "../config/body.ts";
-import type { ConfigRequest, ObjectKind } from "../config/objects.ts";
+import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.ts";
 import { check } from "../core/validate.ts";
 
 /** Minimum and maximum seconds of a run. */
@@ -100,9 +100,7 @@ export const MONITORS: Pick<
     return { ok: true, value: { settings, version } };
   },
   fieldsOf: ({ schedule, ...settings }) => ({
-    schedule: "cron" in schedule
-      ? { cron: schedule.cron, tz: schedule.tz }
-      : { every_seconds: schedule.everySeconds },
+    schedule: scheduleFieldsOf(schedule),
     grace_seconds: settings.graceSeconds,
     max_runtime_seconds: settings.maxRuntimeSeconds,
     failure_threshold: settings.failureThreshold,
@@ -111,22 +109,24 @@ export const MONITORS: Pick<
   }),
 };
 
-/** Settings as pings and forms send them: durations are a number and a unit, such as `15m`. */
+/** Returns a schedule as its fields. */
+export function scheduleFieldsOf(schedule: Schedule): ObjectFields {
+  return "cron" in schedule
+    ? { cron: schedule.cron, tz: schedule.tz }
+    : { every_seconds: schedule.everySeconds };
+}
+
+/** Settings as pings send them: durations are a number and a unit, such as `15m`. */
 export type MonitorTexts = Readonly<
-  Partial<Record<"every" | "cron" | "tz" | "grace" | "max_runtime", string | undefined>>
+  Partial<Record<"every" | "cron" | "tz" | "grace", string | undefined>>
 >;
 
-/**
- * Validates settings in texts as {@link MONITORS} does.
- *
- * @param more other fields of the body
- */
+/** Validates settings in texts as {@link MONITORS} does. */
 export function parseMonitorTexts(
-  { every, cron, tz, grace, max_runtime }: MonitorTexts,
-  more: Readonly<Record<string, unknown>> = {},
+  { every, cron, tz, grace }: MonitorTexts,
 ): Parsed<ConfigRequest<MonitorSettings>> {
   const seconds: Record<string, number> = {};
-  for (const [name, text] of Object.entries({ every, grace, max_runtime })) {
+  for (const [name, text] of Object.entries({ every, grace })) {
     if (text === undefined) continue;
     const value = parseDuration(text);
     if (value === null) {
@@ -137,7 +137,7 @@ export function parseMonitorTexts(
   }
   const { every_seconds, ...durations } = seconds;
   const schedule = cron === undefined ? { every_seconds } : { cron, tz };
-  return MONITORS.parse({ schedule, ...durations, ...more }, 0);
+  return MONITORS.parse({ schedule, ...durations }, 0);
 }
 
 /**

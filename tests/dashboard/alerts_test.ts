@@ -61,7 +61,7 @@ Deno.test("alerts: an agent with an open incident is not just up on the board an
   await using h = await Harness.open();
   await openIncident(h);
   const reader = await signedIn(h);
-  const created = { kind: "every", every: "1h", enabled: "true" };
+  const created = { kind: "every", every_seconds: "1h", enabled: "true" };
   await sent(reader, "/dashboard/agents/billing/monitor", created);
   const board = await textAt(reader, "/dashboard/agents");
   assertMatch(board, /1 with an open incident/);

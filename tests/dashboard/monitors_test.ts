@@ -7,7 +7,7 @@ import { Harness, NOON } from "../support/harness/harness.ts";
 
 const AGENTS = "/dashboard/agents";
 const HOUR_MS = 3_600_000;
-const HOURLY = { kind: "every", every: "1h", grace: "30m" };
+const HOURLY = { kind: "every", every_seconds: "1h", grace_seconds: "30m" };
 
 /** Maximum bytes of a page as sent. */
 const PAGE_BYTES_MAX = 60_000;
@@ -282,8 +282,13 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
     assertEquals(status, 303, text);
     return [headers.get("location"), textOf(await page(reader, `${path}?tab=monitor`))] as const;
   };
-  const cron = { kind: "cron", cron: "0 2 * * 1-5", tz: "Europe/Berlin", every: "1d" };
-  const more = { grace: "2h", max_runtime: "", failure_threshold: "2", enabled: "true" };
+  const cron = { kind: "cron", cron: "0 2 * * 1-5", tz: "Europe/Berlin", every_seconds: "soon" };
+  const more = {
+    grace_seconds: "2h",
+    max_runtime_seconds: "",
+    failure_threshold: "2",
+    enabled: "true",
+  };
   const [to, created] = await send("", { ...cron, ...more });
   assertEquals(to, `${path}?tab=monitor&done=saved`);
   assertMatch(
@@ -298,12 +303,16 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
   assert(text.includes('name="version" value="1"'));
   const [, changed] = await send("", {
     kind: "every",
-    every: "15m",
+    every_seconds: "15m",
     version: "1",
     enabled: "true",
   });
   assertMatch(changed, /Schedule Every 15 minutes, grace 3 min /);
-  const stale = await reader.send(`${path}/monitor`, { kind: "every", every: "1h", version: "1" });
+  const stale = await reader.send(`${path}/monitor`, {
+    kind: "every",
+    every_seconds: "1h",
+    version: "1",
+  });
   assertEquals(stale.status, 409);
   const [, paused] = await send("/pause", { length: "1" });
   assertMatch(paused, /Monitor Resume Delete… Paused until today 13:00 /);
@@ -311,7 +320,7 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
   assertMatch((await send("/pause", { length: "resume" }))[1], /Paused until it is resumed/);
   const [, resumed] = await send("/resume");
   assertMatch(resumed, /Up 30 days.* Up : resumed/);
-  const [, off] = await send("", { kind: "every", every: "15m" });
+  const [, off] = await send("", { kind: "every", every_seconds: "15m" });
   assertMatch(off, /Paused switched off/);
   const confirm = textOf(await page(reader, `${path}?confirm=delete-monitor`));
   assertMatch(confirm, /Delete this monitor\? .* Delete monitor Keep it/);
@@ -334,14 +343,16 @@ Deno.test("a refused monitor is shown as typed with the error at its field, and 
   const reader = await signedIn(h);
   const before = await h.dump();
   const cases: readonly (readonly [string, Record<string, string>])[] = [
-    ["every", { kind: "every", every: "soon" }],
-    ["every", { kind: "every", every: "5s" }],
+    ["every_seconds", { kind: "every", every_seconds: "soon" }],
+    ["every_seconds", { kind: "every", every_seconds: "5s" }],
+    ["every_seconds", { kind: "every" }],
+    ["cron", { kind: "cron" }],
     ["cron", { kind: "cron", cron: "61 * * * *" }],
     ["tz", { kind: "cron", cron: "0 2 * * *", tz: "Mars/Olympus" }],
-    ["grace", { kind: "every", every: "1h", grace: "much" }],
-    ["max_runtime", { kind: "every", every: "1h", max_runtime: "1s" }],
-    ["failure_threshold", { kind: "every", every: "1h", failure_threshold: "40" }],
-    ["recovery_threshold", { kind: "every", every: "1h", recovery_threshold: "x" }],
+    ["grace_seconds", { kind: "every", every_seconds: "1h", grace_seconds: "much" }],
+    ["max_runtime_seconds", { kind: "every", every_seconds: "1h", max_runtime_seconds: "1s" }],
+    ["failure_threshold", { kind: "every", every_seconds: "1h", failure_threshold: "40" }],
+    ["recovery_threshold", { kind: "every", every_seconds: "1h", recovery_threshold: "x" }],
   ];
   for (const [name, fields] of cases) {
     const { status, text } = await reader.send(`${AGENTS}/a/monitor`, fields);
@@ -349,7 +360,7 @@ Deno.test("a refused monitor is shown as typed with the error at its field, and 
     assert(text.includes(`id="${name}-problem"`), `${name}: ${textOf(text)}`);
     for (const value of Object.values(fields)) assert(text.includes(`value="${value}"`), value);
   }
-  assertEquals((await reader.send(`${AGENTS}/none/monitor`, { every: "1h" })).status, 404);
+  assertEquals((await reader.send(`${AGENTS}/none/monitor`, { every_seconds: "1h" })).status, 404);
   assertEquals(await h.dump(), before);
 });
 

@@ -24,7 +24,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import * as shape from "../../openapi/wire.ts";
 import { settingsFields } from "../objects.ts";
-import { MONITORS } from "../../../domain/monitors/body.ts";
+import { MONITORS, scheduleFieldsOf } from "../../../domain/monitors/body.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 
 /** Parameter of reads with a proposal. */
@@ -54,12 +54,7 @@ const schedule = shape.wire<Schedule>(
     id: "MonitorSchedule",
     description: "A period in seconds, or a cron expression in an IANA time zone.",
   }),
-  (schedule) =>
-    rawOf(
-      "cron" in schedule
-        ? { cron: schedule.cron, tz: schedule.tz }
-        : { every_seconds: schedule.everySeconds },
-    ),
+  (schedule) => rawOf(scheduleFieldsOf(schedule)),
 );
 
 const state = shape.oneOfValue("MonitorState", MONITOR_STATES);

@@ -1,29 +1,30 @@
 /** The monitor of an agent in its tab, or a proposal, and its forms, which do what the API does. */
 import type { Child } from "hono/jsx";
 import type { MonitorProposal } from "../../../domain/monitors/store.ts";
-import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
-import { HOUR_MS } from "../../../domain/core/time.ts";
-import { durationWord, scheduleWords } from "../../../domain/monitors/schedule.ts";
-import { parseMonitorTexts } from "../../../domain/monitors/body.ts";
-import type { MonitorSettings } from "../../../domain/monitors/monitor.ts";
-import { OUTCOMES_MAX } from "../../../domain/outcomes/window.ts";
+import type { JsonFields } from "../../../domain/core/body.ts";
+import { existing, orRefuse } from "../../../domain/core/errors.ts";
+import { isObject } from "../../../domain/core/raw_json.ts";
+import { DAY_MS, HOUR_MS } from "../../../domain/core/time.ts";
+import { scheduleWords } from "../../../domain/monitors/schedule.ts";
+import { MONITORS, scheduleFieldsOf } from "../../../domain/monitors/body.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { NO_SUCH_MONITOR } from "../../api/monitors/monitors.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { seeOther, showFormOnProblem } from "../layout/page.tsx";
 import { Crumbs, KeyValues, Section } from "../components/elements.tsx";
 import { ConfirmForm, ConfirmLink } from "../components/table.tsx";
-import {
-  atFormField,
-  formOf,
-  FormProblem,
-  readInteger,
-  readTexts,
-  type Texts,
-  valuesIn,
-} from "../components/form_fields.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { flipEntries, monitorFacts, MonitorStatus, Strip } from "../components/monitor.tsx";
+import {
+  bodyIn,
+  checkDurations,
+  filledForm,
+  type FormValues,
+  isStored,
+  ObjectForm,
+  type OpenForm,
+  submitted,
+} from "../objects/form.tsx";
 import { type AgentScope, DELETES_MONITOR, loadMonitor, ofAgent } from "./agent_load.ts";
 
 /** Shows the monitor, or says what one would do; below the form that changes or creates it. */
@@ -31,7 +32,9 @@ export async function monitorTab(scope: AgentScope): Promise<Child> {
   const { agent, now, isAdmin, confirms } = scope;
   const data = await loadMonitor(scope);
   const { monitor, flips, proposal } = data;
-  const texts = monitorTexts(monitor?.settings ?? proposal ?? {}, monitor?.version);
+  const form = monitor === null
+    ? filled(proposal === null ? {} : proposedFields(proposal))
+    : filled(MONITORS.fieldsOf(monitor.settings), monitor.version);
   const actions = monitor && isAdmin && monitorActions(agent, monitor.pause !== null);
   return (
     <>
@@ -60,7 +63,7 @@ export async function monitorTab(scope: AgentScope): Promise<Child> {
           )}
       </Section>
       <Section title={monitor === null ? "Create a monitor" : "Change the monitor"}>
-        {isAdmin ? monitorForm(agent, texts, null) : ADMIN_ONLY}
+        {isAdmin ? <ObjectForm pages={pagesOf(agent)} open={FIELDS} form={form} /> : ADMIN_ONLY}
       </Section>
     </>
   );
@@ -79,7 +82,7 @@ export function proposalOf(agent: string, of: MonitorProposal, isAdmin: boolean,
         came in this rhythm. A monitor notices when one does not, and waits{" "}
         {durationText(graceSeconds * 1_000)} for it.
       </p>
-      {isAdmin && createButton(agent, { schedule, graceSeconds })}
+      {isAdmin && createButton(agent, of)}
     </div>
   );
 }
@@ -102,96 +105,82 @@ function monitorPath(agent: string, action?: MonitorAction): string {
 /** Shown instead of a form that the reader may not use. */
 export const ADMIN_ONLY = <p class="soft">This takes a key with the scope admin.</p>;
 
-/** Attributes of a field that counts runs. */
-const COUNT = { type: "number", min: 1, max: OUTCOMES_MAX } as const;
+/** Pages of the form: the agent is the name of its monitor. */
+function pagesOf(agent: string) {
+  const path = monitorPath(agent);
+  return { of: { ...MONITORS, kind: "monitor" }, listPath: path, newPath: path, hasSlug: false };
+}
 
-/** Text fields: the name, the kind of schedule that has it, the label, the hint. */
-const FIELDS = [
-  ["every", "of-every", "Period", "Such as 15m, 2h or 1d; from 60s to 365d."],
-  ["cron", "of-cron", "Cron line", "Minute, hour, day, month, weekday: 0 2 * * 1-5; or @daily."],
-  ["tz", "of-cron", "Time zone", "Such as Europe/Berlin. Empty: UTC."],
-  ["grace", "", "Grace", "How late a run may be before it is down. Empty: a fifth of the gap."],
-  ["max_runtime", "", "Maximum duration", "A longer run counts as a failure. Empty: no limit."],
-  ["failure_threshold", "", "Failures until it is down", "In a row.", COUNT],
-  ["recovery_threshold", "", "Successes until it is up again", "In a row.", COUNT],
-] as const;
+/** Returns the form of a stored monitor, or of a new one with the settings that are known. */
+function filled(known: JsonFields, version = 0): FormValues {
+  const { schedule = { every_seconds: DAY_MS / 1_000 } } = known;
+  const kind = isObject(schedule) && "cron" in schedule ? "cron" : "every";
+  return filledForm(MONITORS, { ...known, schedule, version, kind });
+}
 
-const NAMES = FIELDS.map(([name]) => name);
+function proposedFields({ schedule, graceSeconds }: MonitorProposal): JsonFields {
+  return { schedule: scheduleFieldsOf(schedule), grace_seconds: graceSeconds };
+}
 
-/** Settings of the form; a new monitor has defaults. */
-type Known = Partial<MonitorSettings>;
+/** Reads a submitted form; fields of the other kind of schedule, which it hides, do not count. */
+function readForm(sent: URLSearchParams): FormValues {
+  const form = submitted(sent);
+  const hidden = isCron(form) ? ["every_seconds"] : ["cron", "tz"];
+  for (const name of hidden) form.delete(name);
+  return form;
+}
 
-/** Returns settings as the texts of the form. */
-function monitorTexts(known: Known, version: number | "" = ""): Texts {
-  const { schedule = { everySeconds: 86_400 }, graceSeconds, maxRuntimeSeconds } = known;
-  const { failureThreshold = 1, recoveryThreshold = 1, enabled = true } = known;
-  const wordOf = (seconds: number | null = null) => seconds === null ? "" : durationWord(seconds);
+function isCron(form: FormValues): boolean {
+  return form.get("kind") === "cron";
+}
+
+/** Returns the body of the API's call. */
+function bodyOf(form: FormValues): JsonFields {
+  const { schedule, version, ...body } = bodyIn(MONITORS.schema, form);
+  const needed = { [isCron(form) ? "cron" : "every_seconds"]: "" };
   return {
-    ...("cron" in schedule
-      ? { kind: "cron", ...schedule }
-      : { kind: "every", every: durationWord(schedule.everySeconds) }),
-    grace: wordOf(graceSeconds),
-    max_runtime: wordOf(maxRuntimeSeconds),
-    failure_threshold: `${failureThreshold}`,
-    recovery_threshold: `${recoveryThreshold}`,
-    enabled: `${enabled}`,
-    version: `${version}`,
+    ...body,
+    schedule: { ...needed, ...Object(schedule) },
+    ...isStored(form) && { version },
   };
 }
 
-/** Parses the texts of the form as the API parses its body. */
-function parseTexts(texts: Texts) {
-  const { kind, every, cron, tz, enabled } = texts;
-  const schedule = kind === "cron" ? { cron, tz: tz || "UTC" } : { every };
-  const durations = valuesIn(texts, String, ["grace", "max_runtime"]);
-  const integers = ["failure_threshold", "recovery_threshold", "version"];
-  const more = { ...valuesIn(texts, readInteger, integers), enabled: enabled === "true" };
-  return parseMonitorTexts({ ...schedule, ...durations }, more);
-}
+const FIELDS: OpenForm = {
+  fields: (field) => (
+    <>
+      {field("kind", "A run is expected", undefined, {
+        options: [
+          ["every", "each time a period has passed since the last one"],
+          ["cron", "at the times of a cron line"],
+        ],
+      })}
+      <div class="fields of-every">
+        {field("every_seconds", "Period", "Such as 15m, 2h or 1d; from 60s to 365d.")}
+      </div>
+      <div class="fields of-cron">
+        {field("cron", "Cron line", "Minute, hour, day, month, weekday: 0 2 * * 1-5; or @daily.")}
+        {field("tz", "Time zone", "Such as Europe/Berlin. Empty: UTC.")}
+      </div>
+      <div class="fields">
+        {field("grace_seconds", "Grace", GRACE_HINT)}
+        {field("max_runtime_seconds", "Maximum duration", RUNTIME_HINT)}
+        {field("failure_threshold", "Failures until it is down", "In a row.")}
+        {field("recovery_threshold", "Successes until it is up again", "In a row.")}
+      </div>
+      {field("enabled", "Enabled")}
+    </>
+  ),
+};
 
-/** The form that creates a monitor, or changes the one whose version its texts have. */
-function monitorForm(agent: string, texts: Texts, found: Problem | null) {
-  const message = found?.message.replace('_seconds" must', '" must, in seconds,') ?? "";
-  const problem = atFormField(found && { ...found, message });
-  const { text } = formOf(texts, problem);
-  const { kind, enabled, version } = texts;
-  return (
-    <form class="narrow monitor-form" method="post" action={monitorPath(agent)}>
-      <FormProblem problem={problem} fields={NAMES} />
-      <fieldset>
-        <legend>A run is expected</legend>
-        <label>
-          <input type="radio" name="kind" value="every" checked={kind !== "cron"} />
-          each time a period has passed since the last one
-        </label>
-        <label>
-          <input type="radio" name="kind" value="cron" checked={kind === "cron"} />
-          at the times of a cron line
-        </label>
-      </fieldset>
-      {["of-every", "of-cron", ""].map((group) => (
-        <div class={`fields ${group}`}>
-          {FIELDS.filter(([, of]) => of === group).map(([name, , label, hint, more]) =>
-            text(name, label, { hint, ...more })
-          )}
-        </div>
-      ))}
-      <label>
-        <input type="checkbox" name="enabled" value="true" checked={enabled === "true"} />
-        Enabled
-      </label>
-      <input type="hidden" name="version" value={version} />
-      <button type="submit" class="btn main">{version ? "Save" : "Create monitor"}</button>
-    </form>
-  );
-}
+const GRACE_HINT = "How late a run may be before it is down. Empty: a fifth of the gap.";
+const RUNTIME_HINT = "A longer run counts as a failure. Empty: no limit.";
 
 /** One button that creates a monitor with settings. */
-function createButton(agent: string, settings: Known) {
-  const texts = Object.entries(monitorTexts(settings));
+function createButton(agent: string, proposal: MonitorProposal) {
+  const form = filled(proposedFields(proposal));
   return (
     <form class="one" method="post" action={monitorPath(agent)}>
-      {texts.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+      {[...form].map(([name, value]) => <input type="hidden" {...{ name, value }} />)}
       <button type="submit" class="btn main">Create monitor</button>
     </form>
   );
@@ -242,14 +231,15 @@ function confirmDeletion(agent: string) {
 
 /** Creates or changes the monitor, or shows the form again. */
 export const submitMonitor = ofAgent(async (c, { deps, team, agent, record, made }) => {
-  const texts = readTexts(c.get("form"), ["kind", ...NAMES, "enabled", "version"]);
+  const form = readForm(c.get("form"));
   const name = record.name ?? agent;
   showFormOnProblem(c, (problem) => ({
-    title: texts["version"] ? "Change the monitor" : "Create a monitor",
+    title: isStored(form) ? "Change the monitor" : "Create a monitor",
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [name, agentPath(agent)]]} />,
-    body: monitorForm(agent, texts, problem),
+    body: <ObjectForm pages={pagesOf(agent)} open={FIELDS} form={form} problem={problem} />,
   }));
-  const { settings, version } = orRefuse(parseTexts(texts));
+  checkDurations(form);
+  const { settings, version } = orRefuse(MONITORS.parse(bodyOf(form), made.at));
   const put = await deps.monitors.put(team, agent, settings, version, made);
   orRefuse(existing(put, NO_SUCH_AGENT));
   return seeOther(`${monitorTabPath(agent)}&done=saved`);

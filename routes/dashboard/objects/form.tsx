@@ -33,10 +33,10 @@ export function submitted(form: URLSearchParams): FormValues {
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-type SomeKind = Pick<ObjectKind<never, never>, "kind" | "schema" | "variants">;
+type SomeSchema = Pick<ObjectKind<never, never>, "schema" | "variants">;
 
 /** Returns the schema of a form: of the variant that it names, else of the first one. */
-export function schemaOf({ schema, variants }: SomeKind, form: FormValues): z.ZodObject {
+export function schemaOf({ schema, variants }: SomeSchema, form: FormValues): z.ZodObject {
   if (variants === undefined) return schema;
   const { field, schemas } = variants;
   return schemas[form.get(field) ?? ""] ?? Object.values(schemas)[0] ?? schema;
@@ -52,7 +52,7 @@ function fieldsIn(schema: z.ZodObject): readonly (readonly [name: string, field:
 }
 
 /** Returns the names of the fields of an object in a form's schema, such as `params`. */
-export function namesIn(of: SomeKind, form: FormValues, part: string): readonly string[] {
+export function namesIn(of: SomeSchema, form: FormValues, part: string): readonly string[] {
   const sent = sentSchema((schemaOf(of, form).shape as Shape)[part] ?? z.unknown());
   return sent instanceof z.ZodObject ? Object.keys(sent.shape) : [];
 }
@@ -63,7 +63,7 @@ function isDuration(name: string): boolean {
 }
 
 /** Fills in a form from a body; a field that the body lacks has its default. */
-export function filledForm(of: SomeKind, body: JsonFields): FormValues {
+export function filledForm(of: SomeSchema, body: JsonFields): FormValues {
   const form = new URLSearchParams();
   const add = (name: string, value: unknown) => {
     if (Array.isArray(value)) value.forEach((item) => form.append(name, String(item)));
@@ -222,10 +222,12 @@ export interface SentForm {
 
 interface ObjectFormProps extends SentForm {
   readonly pages: {
-    readonly of: SomeKind;
+    readonly of: SomeSchema & { readonly kind: string };
     /** Path that the form is sent to. */
     readonly listPath: string;
     readonly newPath: string;
+    /** False for objects that have no name of their own, as the monitor of an agent. */
+    readonly hasSlug?: boolean;
     /** The button of a dry run. */
     readonly trial?: { readonly label: string };
   };
@@ -235,10 +237,10 @@ interface ObjectFormProps extends SentForm {
 
 /** The form of an object: its name, the fields of its kind, and the button that saves it. */
 export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
-  const { of, listPath, newPath, trial } = pages;
+  const { of, listPath, newPath, hasSlug = true, trial } = pages;
   const { kind, variants: { field: variant } = { field: "" } } = of;
   const schema = schemaOf(of, form);
-  const problem = atFormField(sent.problem ?? null, open.renamed);
+  const problem = inSeconds(atFormField(sent.problem ?? null, open.renamed));
   const build = builderOf(schema, form, problem);
   const labels = new Map<string, string>();
   const codes: string[] = [];
@@ -250,7 +252,11 @@ export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
   const fields = open.fields(field, form);
   const exists = isStored(form);
   const example = `my-${(form.get(variant) ?? kind).replace("_", "-")}`;
-  const hidden = ["version", ...variant === "" ? [] : [variant], ...exists ? ["slug"] : []];
+  const hidden = [
+    "version",
+    ...variant === "" ? [] : [variant],
+    ...exists && hasSlug ? ["slug"] : [],
+  ];
   const shown = [
     "slug",
     ...fieldsIn(schema).map(([name]) => name),
@@ -263,7 +269,7 @@ export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
         fields={shown.filter((name) => !hidden.includes(name))}
       />
       {hidden.map((name) => <input type="hidden" name={name} value={form.get(name) ?? ""} />)}
-      {!exists &&
+      {!exists && hasSlug &&
         field("slug", "Name", SLUG_HINT, {
           required: true,
           maxlength: 64,
@@ -283,6 +289,13 @@ export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
       )}
     </form>
   );
+}
+
+/** Adds the unit to the bounds of a duration, which the form has as a text. */
+function inSeconds(problem: Problem | null): Problem | null {
+  if (problem === null || !isDuration(problem.field ?? "")) return problem;
+  const message = problem.message.replace(/^Must be an integer/, "Must, in seconds, be an integer");
+  return { ...problem, message };
 }
 
 /** Names the field of a problem: scripts show only the result of a dry run, and code's own problem. */

@@ -48,7 +48,7 @@ for (
       await panel(page).locator(".now").getByText("Up", { exact: true }).waitFor();
       await page.getByRole("heading", { name: "Change the monitor" }).waitFor();
       assertEquals(await page.getByLabel("Cron line", { exact: true }).isVisible(), false);
-      await page.getByLabel("at the times of a cron line").press("Space");
+      await page.getByLabel("A run is expected").selectOption("cron");
       assertEquals(await page.getByLabel("Period", { exact: true }).isVisible(), false);
       await page.getByLabel("Cron line", { exact: true }).fill("61 * * * *");
       await page.getByRole("button", { name: "Save" }).press("Enter");
