@@ -57,7 +57,10 @@ Harness.test("budgets: a form sets one, and the list shows what was spent and wh
     const { status, text } = await create(reader, "budget", { slug, ...fields });
     assertEquals(status, 303, textOf(text));
   }
-  const list = (await reader.get(BUDGETS)).text.split("<tr>").map(textOf);
+  const rowTexts = (await reader.get(BUDGETS)).text.split("<tr>");
+  const levels = rowTexts.flatMap((row) => /<rect class="(now|far|over)"/.exec(row)?.[1] ?? []);
+  assertEquals(levels.toSorted(), ["far", "far", "now", "over", "over"]);
+  const list = rowTexts.map(textOf);
   for (const [slug, [, words]] of Object.entries(rows)) {
     assertMatch(list.find((row) => row.startsWith(slug)) ?? "", words, slug);
   }
@@ -98,14 +101,19 @@ Harness.test("budgets: a refused one is shown as typed, and a reader sees no for
 Harness.test("pauses: one says who paused and why, and is resumed", async (h) => {
   const reader = await signedIn(h);
   const pause = { slug: "quiet", customer_id: "acme", reason: "Unpaid <b>", lasts: "2h" };
-  assertEquals((await create(reader, "pause", { ...pause, lasts: "soon" })).status, 400);
+  for (const wrong of [{ lasts: "soon" }, { reason: " " }]) {
+    const { status, text } = await create(reader, "pause", { ...pause, ...wrong });
+    assertEquals(status, 400);
+    assertMatch(text, new RegExp(`id="${Object.keys(wrong)[0]}-problem"`));
+  }
   assertEquals((await create(reader, "pause", pause)).status, 303);
   assertMatch(
     await shown(reader, PAUSES),
     /quiet Unpaid <b> customer acme first key today 12:00 in 2 h Resume/,
   );
-  assertEquals((await reader.send(`${PAUSES}/quiet/delete`)).status, 303);
-  assertMatch(await shown(reader, PAUSES), /Nothing is paused/);
+  const resumed = await reader.send(`${PAUSES}/quiet/delete`);
+  const to = resumed.headers.get("location") ?? "";
+  assertMatch(await shown(reader, to), /Resumed\. .*Nothing is paused/);
 });
 
 Harness.test("an agent is paused and resumed on its page, whatever its slug is", async (h) => {
@@ -116,8 +124,9 @@ Harness.test("an agent is paused and resumed on its page, whatever its slug is",
     await spend(h, n + 1, agent, 0.1);
     const path = `/dashboard/agents/${encodeURIComponent(agent)}`;
     assertMatch(await shown(reader, `${path}?confirm=pause`), /Reason Lasts .* Keep it running/);
-    const late = { reason: "Loops", lasts: "soon" };
-    assertEquals((await reader.send(`${path}/pause`, late)).status, 400);
+    for (const wrong of [{ reason: "Loops", lasts: "soon" }, { reason: " " }]) {
+      assertEquals((await reader.send(`${path}/pause`, wrong)).status, 400);
+    }
     const { status, text } = await reader.send(`${path}/pause`, { reason: "Loops", lasts: "1d" });
     assertEquals([status, await asks(agent)], [303, "block"], textOf(text));
     assertMatch(await shown(reader, path), /Paused by first key until .*: Loops Resume/);

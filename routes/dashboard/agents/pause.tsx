@@ -84,7 +84,8 @@ export const submitAgentPause = ofAgent(async (c, { deps, team, agent, made }) =
     body: pauseForm(agent, texts, problem),
   }));
   const until = endAfter(texts.lasts ?? "", made.at);
-  const body = { agent, reason: texts.reason, ...until !== undefined && { until } };
+  const reason = texts.reason || undefined;
+  const body = { agent, reason, ...until !== undefined && { until } };
   const { settings } = orRefuse(PAUSES.parse(body, made.at));
   const slug = isConfigSlug(agent) ? agent : `agent-${await hashOf(agent)}`;
   const store = deps.objects(PAUSES);

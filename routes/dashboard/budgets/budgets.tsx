@@ -97,14 +97,15 @@ const resets = ({ resetsMs }: BudgetVerdict) => resetsMs !== null && <Ago at={re
 /** Shows the spend against the limit, with a mark where it begins to warn. */
 function spentCell(of: BudgetVerdict | null, { settings }: Budget): Child {
   if (of === null) return settings.period === "run" ? "judged in each run" : "–";
-  const { spent, limit, group } = of;
+  const { spent, limit, group, state } = of;
   const share = 100 * Number(spent.cost) / Number(limit);
   const warns = 100 * (settings.warn_at[0] ?? 1);
+  const level = state === "block" ? "over" : share >= warns ? "far" : "now";
   return (
     <>
       {group !== null && `${group}: `}
       <Money of={spent.cost} /> of <Money of={limit} />, {percentText(spent.cost, limit)}
-      <LoadBar share={Math.min(100, share)} mark={warns} isFar={share >= warns} />
+      <LoadBar share={Math.min(100, share)} mark={warns} level={level} />
       {spent.unpricedCalls > 0 && (
         <small class="under more">
           {countedText(spent.unpricedCalls, "call")} without a price counted as $0

@@ -6,7 +6,7 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
-import { Ago, At, Done, Empty } from "../components/elements.tsx";
+import { Ago, At, Done, Empty, RESUMED } from "../components/elements.tsx";
 import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
 import { Actor, type ActorNames, actorNames, ACTORS } from "../keys/labels.tsx";
 import { showPage } from "../layout/page.tsx";
@@ -99,6 +99,7 @@ export const PAUSE_PAGES: ObjectPages<PauseSettings> = {
   of: PAUSES,
   listPath: PAUSES_PATH,
   newPath: NEW_PAUSE_PATH,
+  removed: RESUMED,
   bodyOf: (form, nowMs) => {
     checkScope(form);
     const until = endAfter(form.get("lasts") ?? "", nowMs);

@@ -191,16 +191,16 @@ export function ShareBar({ part, all }: {
   );
 }
 
-/** A bar of a share in percent, with a mark; beyond the mark it is highlighted. */
-export function LoadBar({ share, mark, isFar }: {
+/** A bar of a share in percent, with a mark; `far` beyond the mark, `over` if the limit stops work. */
+export function LoadBar({ share, mark, level }: {
   readonly share: number;
   readonly mark: number;
-  readonly isFar: boolean;
+  readonly level: "now" | "far" | "over";
 }) {
   return (
     <svg class="load" width="100%" height="4" aria-hidden="true">
       <rect class="track" width="100%" height="4" rx="2" />
-      <rect class={isFar ? "far" : "now"} width={percent(share)} height="4" rx="2" />
+      <rect class={level} width={percent(share)} height="4" rx="2" />
       <rect class="mark" x={percent(mark)} width="1.5" height="4" />
     </svg>
   );

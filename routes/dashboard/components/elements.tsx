@@ -4,7 +4,7 @@ import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { exactText, instantText } from "../assets/time.js";
-import { agoText, exactMoneyText, moneyText } from "./format.ts";
+import { agoText, capitalized, exactMoneyText, moneyText } from "./format.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import type { RequestContext } from "../../http/context.ts";
 
@@ -171,14 +171,13 @@ export function Crumbs({ links }: { readonly links: readonly (readonly [string, 
   );
 }
 
-/** Path suffixes for a page that confirms a save or a deletion. */
-export const SAVED = "?done=saved", DELETED = "?done=deleted";
+/** Path suffixes for a page that confirms a change. */
+export const SAVED = "?done=saved", DELETED = "?done=deleted", RESUMED = "?done=resumed";
 
 /** Shows the notice. The query only selects a fixed text, so a link cannot inject another. */
 export function Done({ c }: { readonly c: RequestContext }) {
-  const done = ["saved", "deleted"].find((name) => name === c.req.query("done"));
-  const text = done === "saved" ? "Saved." : "Deleted.";
-  return done && <InlineNotice kind="good">{text}</InlineNotice>;
+  const done = ["saved", "deleted", "resumed"].find((name) => name === c.req.query("done"));
+  return done && <InlineNotice kind="good">{capitalized(done)}.</InlineNotice>;
 }
 
 type MenuProps = PropsWithChildren<{

@@ -85,10 +85,11 @@ function today({ judge, account }: JudgeRow) {
   const held = heldOf(account);
   const used = account.spent + held;
   const share = cap === 0n ? 0 : Math.min(100, 100 * Number(used) / Number(cap));
+  const level = used >= cap && cap > 0n ? "far" : "now";
   return (
     <>
       <Money of={account.spent} /> of <Money of={cap} />
-      <LoadBar share={share} mark={100} isFar={used >= cap && cap > 0n} />
+      <LoadBar share={share} mark={100} level={level} />
       {held > 0n && (
         <small class="under">
           <Money of={held} /> held for calls without an answer

@@ -73,6 +73,8 @@ export interface ObjectPages<Settings, Sent = Settings> {
     readonly label: string;
     readonly run: (c: RequestContext, deps: AppDeps, form: FormValues) => Promise<Child>;
   };
+  /** Notice of the list after a deletion; {@link DELETED} when absent. */
+  readonly removed?: string;
   /** Responds to a change; leads to the list when absent. */
   readonly done?: (
     c: RequestContext,
@@ -289,7 +291,7 @@ export function enableRoute<Settings, Sent>(pages: ObjectPages<Settings, Sent>):
 export function objectRoutes<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
 ): readonly PageRoute[] {
-  const { of, listPath, newPath, variants, open, trial, done } = pages;
+  const { of, listPath, newPath, variants, open, trial, done, removed = DELETED } = pages;
   const { kind } = of;
   /** Shows the form of a new object; before that, the variants to choose from. */
   const showNew: Handler = async (c, deps) => {
@@ -326,9 +328,9 @@ export function objectRoutes<Settings, Sent>(
   };
   const remove = ofObject(pages, async (c, deps, { slug }) => {
     const { team } = c.get("principal");
-    const removed = await storeOf(pages, deps).remove(team, slug, madeBy(c, deps));
-    existing(removed, noSuch(kind));
-    return seeOther(listPath + DELETED);
+    const object = await storeOf(pages, deps).remove(team, slug, madeBy(c, deps));
+    existing(object, noSuch(kind));
+    return seeOther(listPath + removed);
   });
   const tryForm: Handler = async (c, deps) => {
     const { form, show } = await readSent(c, deps, true);

@@ -183,7 +183,9 @@ const MARK = 0.75;
 
 function loadBar(openMs: number, usualMs: number, isFar: boolean) {
   const all = Math.max(openMs, usualMs / MARK);
-  return <LoadBar share={100 * openMs / all} mark={100 * usualMs / all} isFar={isFar} />;
+  return (
+    <LoadBar share={100 * openMs / all} mark={100 * usualMs / all} level={isFar ? "far" : "now"} />
+  );
 }
 
 function checkEntry(check: OverviewData["checks"][number]): FeedEntry {
