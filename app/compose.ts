@@ -241,6 +241,7 @@ function createCallStores(options: ServiceOptions, shared: Shared, stopping: Abo
       readAccounts(store, id, slugs, now()),
     checkStats: createCheckStatsStore(store, now),
     judgeTrials: createJudgeTrials({ ...ofCalls, stopping }),
+    judgeConnections: ofCalls.models.connections.map(({ name }) => name),
     checkTrial: createCheckTrialStore({ store, now }),
     patterns: store.patterns,
     objects: createObjectStores(ofObjects, {

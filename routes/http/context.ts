@@ -163,6 +163,8 @@ export interface AppDeps {
     slugs: readonly string[],
   ) => Promise<readonly JudgeAccount[]>;
   readonly judgeTrials: JudgeTrials;
+  /** Names of the connections to models. */
+  readonly judgeConnections: readonly string[];
   /** Stores of configured objects. */
   readonly objects: ObjectStores;
   readonly rulePreviews: RulePreviews;

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fieldsOf, hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { answer } from "../support/fakes/receiver.ts";
+import { Harness } from "../support/harness/harness.ts";
 import { JudgeHarness } from "../support/harness/judges.ts";
 
 const JUDGES = "/dashboard/judges";
@@ -33,6 +34,8 @@ Deno.test("judges: a dry run says what it may cost, and calls the model with con
   await using j = await JudgeHarness.open({ enabled: false });
   await j.run();
   const reader = await signedIn(j.h);
+  const runs = hrefsOf((await reader.get("/dashboard/runs")).text).map(decodeURIComponent);
+  assert(runs.some((path) => path.includes("min_score=judge:helpful=0.5")), "offered as a filter");
   const fields = fieldsOf((await reader.get(`${JUDGES}/helpful`)).text, JUDGES);
   const trial = `${JUDGES}/new/judge/trial`;
   const asked = await reader.send(trial, fields);
@@ -63,12 +66,17 @@ Deno.test("judges: a blocked one says why and what to do, and a form creates one
   );
   assertMatch(textOf((await reader.get(`/dashboard/runs/${run}`)).text), /not judged yet helpful/);
   const form = fieldsOf((await reader.get(`${JUDGES}/new/judge`)).text, JUDGES);
-  const values: Record<string, string> = {
-    ...{ slug: "polite", connection: "local", model: "judge-model" },
-    scale: "boolean",
-  };
+  // The only connection is chosen.
+  const values: Record<string, string> = { slug: "polite", model: "judge-model", scale: "boolean" };
   const sent = form.map(([name, value]): [string, string] => [name, values[name] ?? value]);
   const { status, text } = await reader.send(JUDGES, sent);
   assertEquals(status, 303, textOf(text));
   assertEquals((await j.read("/v1/judges/polite")).result, { type: "boolean" });
+});
+
+Deno.test("judges: the form says what to set while there is no connection", async () => {
+  const call = () => Promise.resolve({ kind: "unsent" } as const);
+  await using h = await Harness.open({ models: { connections: [], call } });
+  const { text } = await (await signedIn(h)).get(`${JUDGES}/new/judge`);
+  assertMatch(textOf(text), /No connection to a model is set\. The operator sets RUNLEDGER_LLM/);
 });

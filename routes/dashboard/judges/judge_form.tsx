@@ -24,14 +24,22 @@ import { JudgeSign, reasonText, valueText } from "./results.tsx";
 
 const RUBRIC = "Score how far {{output}} reaches {{goal}}: 1 not at all, 5 completely.";
 
-function judgeFields(field: FieldBuilder, known: KnownValues): Child {
+const NO_CONNECTION = "No connection to a model is set. The operator sets RUNLEDGER_LLM, such as " +
+  "openai=https://api.openai.com/v1,OPENAI_API_KEY, and starts the service again.";
+
+function judgeFields(
+  field: FieldBuilder,
+  known: KnownValues,
+  connections: readonly string[],
+): Child {
   return (
     <>
+      {connections.length === 0 && <InlineNotice kind="warn">{NO_CONNECTION}</InlineNotice>}
       {field("rubric", "Rubric", "Only the fields that it names in braces are sent to the model.", {
         rows: 5,
       })}
       <div class="fields">
-        {field("connection", "Connection", "A name of the setting RUNLEDGER_LLM.")}
+        {field("connection", "Connection", undefined, { options: connections })}
         {field("model", "Model", "It must have a price on the rate card.")}
         {field("scale", "The model answers with", undefined, {
           options: [["score", "a number"], ["boolean", "true or false"]],
@@ -79,9 +87,10 @@ export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
   },
   open: async (c, deps) => {
     const known = await readKnownValues(deps, c.get("principal").team);
+    const [connection] = deps.judgeConnections;
     return {
-      empty: { rubric: RUBRIC, scale: "score", min: "1", max: "5", agents: [] },
-      fields: (field) => judgeFields(field, known),
+      empty: { connection, rubric: RUBRIC, scale: "score", min: "1", max: "5", agents: [] },
+      fields: (field) => judgeFields(field, known, deps.judgeConnections),
       frame: (view) => view,
     };
   },

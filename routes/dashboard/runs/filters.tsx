@@ -114,6 +114,7 @@ const VALUES_SHOWN = 12;
 function Values({ query, counts, filter }: FilterProps) {
   const { name, label, not, typed, isMany = false } = filter;
   const counted = counts.get(name);
+  const runsOf = (value: string) => counted?.get(value) ?? 0;
   const known = filter.values ?? [...counted?.keys() ?? []];
   const toggle = (parameter: string, value: string, isMany: boolean, label?: string) => ({
     "href": query.togglePath(parameter, value, isMany),
@@ -127,7 +128,7 @@ function Values({ query, counts, filter }: FilterProps) {
         <div class="value">
           <a {...toggle(name, value, isMany)}>
             {text}
-            {counted?.has(value) && <span class="end">{formatCount(counted.get(value) ?? 0)}</span>}
+            {runsOf(value) > 0 && <span class="end">{formatCount(runsOf(value))}</span>}
           </a>
           {not && <a class="not" {...toggle(not, value, true, `${label} is not ${text}`)}>≠</a>}
         </div>

@@ -1,6 +1,7 @@
 /** Reads the data of the run list; each part is bounded. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
+import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { causesOf, type RunListRow, usualOf } from "../../../domain/runs/list.ts";
 import type { RunsRequest } from "../../../domain/runs/list_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -9,6 +10,8 @@ import { commandTarget } from "../components/first_command.tsx";
 import { countRejected } from "../refusals/page.tsx";
 import { isFailure } from "../run/texts.ts";
 import type { ListQuery } from "./query.ts";
+
+const NO_JUDGES = { objects: [], next: null };
 
 /** The data of the list. */
 export type RunsData = Awaited<ReturnType<typeof loadRuns>>;
@@ -24,12 +27,15 @@ export async function loadRuns(
   const nowMs = environment.now();
   // Read the number first: the next request then reports changes made in between.
   const change = query.isLive ? await deps.changes.last(team.id) : 0;
-  const [page, rejected, target, counts] = await Promise.all([
+  const [page, rejected, target, counts, judges] = await Promise.all([
     runList.page(team, request.query, request.after, request.limit),
     countRejected(deps, team.id, nowMs),
     commandTarget(deps, c),
     // A page that reloads itself keeps its menus.
     query.has("seen") ? null : readCounts(deps, team, request, nowMs),
+    query.has("seen")
+      ? NO_JUDGES
+      : deps.objects(JUDGES).list(team, { limit: JUDGES.cap, after: null }),
   ]);
   const [families, usual] = await Promise.all([
     lineage.families(team, page.rows.map(({ id }) => id)),
@@ -40,7 +46,8 @@ export async function loadRuns(
     .flatMap(({ id }) => causesOf(id, families.get(id)?.failures ?? []));
   const named = new Set([...page.rows, ...shown, ...causes].map(({ id }) => id));
   const lines = await lineage.lines(team, [...named]);
-  return { query, request, page, rejected, target, counts, families, usual, lines, nowMs, change };
+  const read = { page, rejected, target, counts, judges: judges.objects, families, usual, lines };
+  return { query, request, ...read, nowMs, change };
 }
 
 /** Maximum agents of a page whose usual figures are read, and runs of each. */

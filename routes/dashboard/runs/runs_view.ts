@@ -1,6 +1,7 @@
 /** The view of the run list, from what was read. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
+import { judgeAgent } from "../../../domain/judges/judge.ts";
 import type { RunLines } from "../../../domain/runs/lines.ts";
 import {
   causesOf,
@@ -132,16 +133,20 @@ const SCORE_PICKED = 0.5;
 export type ValueCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Returns the counts of known values by filter, with the labels and scores of the page. */
-export function valueCounts({ counts, lines }: RunsData): ValueCounts {
+export function valueCounts({ counts, judges, lines }: RunsData): ValueCounts {
   const shown = [...lines.values()];
   const labels = shown.flatMap(({ metadata }) => metadata.map(([key, value]) => `${key}=${value}`));
-  const scores = shown.flatMap(({ scores }) => scores.map(([name]) => `${name}=${SCORE_PICKED}`));
-  const countEach = (texts: readonly string[]) => sumByName(texts.map((text) => [text, 1]));
+  const names = shown.flatMap(({ scores }) => scores.map(([name]) => [name, 1] as const));
+  // Judges are offered also where no run of the page has a score of theirs.
+  const judged = judges.map(({ slug }) => [judgeAgent(slug), 0] as const);
+  const scores = sumByName(
+    [...names, ...judged].map(([name, runs]) => [`${name}=${SCORE_PICKED}`, runs] as const),
+  );
   return new Map([
     ...counts?.values ?? [],
-    ["metadata", countEach(labels)],
-    ["min_score", countEach(scores)],
-    ["max_score", countEach(scores)],
+    ["metadata", sumByName(labels.map((text) => [text, 1]))],
+    ["min_score", scores],
+    ["max_score", scores],
   ]);
 }
 
