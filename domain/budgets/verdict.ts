@@ -149,7 +149,7 @@ function shareOf(limit: Picodollars, share: number): Picodollars {
 /** Returns the marks of a budget that a spend has reached: shares of its limit, 1 for all of it. */
 export function marksReached(
   { budget, limit }: Pick<PreparedBudget, "budget" | "limit">,
-  { cost }: Spent,
+  { cost }: Pick<Spent, "cost">,
 ): readonly number[] {
   return [...budget.settings.warn_at, 1].filter((share) => cost >= shareOf(limit, share));
 }

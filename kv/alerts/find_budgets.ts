@@ -57,6 +57,16 @@ export function budgetLook(label: BudgetLabel, subject: SignalSubject): string {
   return `${label} ${groupOf(label, subject).text}`;
 }
 
+/** Returns the enabled budgets that a rule names. */
+export function selectedBudgets(
+  { budgets: names }: { readonly budgets: readonly string[] },
+  all: readonly Budget[],
+): readonly Budget[] {
+  return all.filter(({ slug, settings: { enabled } }) =>
+    enabled && (names.length === 0 || names.includes(slug))
+  );
+}
+
 /**
  * Finds marks that were reached, each once a period, and ends those that are over.
  *
@@ -71,9 +81,8 @@ export async function findBudgets(
   nowMs: number,
 ): Promise<Finding> {
   const { slug, settings: { condition } } = rule;
-  const isSelected = ({ slug, settings: { enabled } }: Budget) =>
-    enabled && (condition.budgets.length === 0 || condition.budgets.includes(slug));
-  const budgets = ofPeriods(all.filter(isSelected)).map((budget) => prepareBudget(budget, nowMs));
+  const budgets = ofPeriods(selectedBudgets(condition, all))
+    .map((budget) => prepareBudget(budget, nowMs));
   const group = text === null ? null : rollupIn(text);
   // The row of a mark that fires asks for nothing here.
   if (text !== null && group === null && text.startsWith("=")) return NOTHING;

@@ -11,8 +11,11 @@ import {
   unstoredRule,
 } from "../../domain/alerts/preview.ts";
 import { spendPeriodOf } from "../../domain/alerts/deadlines.ts";
-import type { Rule, RuleSettings } from "../../domain/alerts/rule.ts";
+import type { SignalSubject } from "../../domain/alerts/group.ts";
+import type { Rule, RuleSettings, SPEND_PERIODS } from "../../domain/alerts/rule.ts";
 import { type AlertSignal, missedSignals } from "../../domain/alerts/signal.ts";
+import { BUDGET_LABELS, includes, placeOf } from "../../domain/budgets/budget.ts";
+import { marksReached } from "../../domain/budgets/verdict.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
@@ -22,10 +25,12 @@ import type { RunListRow, RunPosition } from "../../domain/runs/list.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { decodeResults } from "../base/codec_checks.ts";
 import { keyParts, keys } from "../base/keys.ts";
+import { readConfig } from "../config/objects.ts";
 import { listMonitors, readFlipsOf } from "../monitors/reads.ts";
 import { readRunListPage } from "../run_list/run_list.ts";
 import { readSummaries } from "../runs/heads.ts";
 import { getAll } from "../store.ts";
+import { selectedBudgets } from "./find_budgets.ts";
 import { spendByGroup, type SpendDeps } from "./find_spend.ts";
 
 /** Runs that one read lists. */
@@ -48,13 +53,23 @@ export function createRulePreviews(deps: PreviewDeps) {
     /** Counts the incidents of the last days; null for a kind that has no preview. */
     async preview({ id: team }: Team, settings: RuleSettings): Promise<RulePreview | null> {
       const rule = unstoredRule(settings);
-      switch (rule.settings.condition.kind) {
-        case "budget":
+      const { condition } = settings;
+      switch (condition.kind) {
         case "quota":
         case "service":
           return null;
         case "spend":
-          return await previewSpend(deps, team, rule);
+          return await previewSpend(deps, team, [{
+            settings,
+            period: condition.period,
+            openedBy: (cost) => cost >= picodollarsOf(condition.usd) ? 1 : 0,
+          }]);
+        case "budget":
+          return await previewSpend(
+            deps,
+            team,
+            await limitsOfBudgets(deps, team, settings, condition),
+          );
         case "missed":
           return await previewMonitors(deps, team, rule);
         default:
@@ -131,29 +146,63 @@ async function previewMonitors(
   return { opened: countOpened(rule, signals), fromMs, isCut: true };
 }
 
-/** Counts the groups and periods whose spend reached the limit in the last days. */
+/** Spend that opens incidents in each period: that of a rule, or of a budget. */
+interface SpendLimit {
+  /** Groups whose spend is summed; limits that share them share their reads. */
+  readonly settings: RuleSettings;
+  readonly period: typeof SPEND_PERIODS[number];
+  /** Number of incidents that a group has opened once its spend of a period is `cost`. */
+  readonly openedBy: (cost: bigint, group: SignalSubject) => number;
+}
+
+/** Returns the limits of the budgets that a rule names: each of their marks opens an incident. */
+async function limitsOfBudgets(
+  { store }: PreviewDeps,
+  team: TeamId,
+  settings: RuleSettings,
+  named: { readonly budgets: readonly string[] },
+): Promise<readonly SpendLimit[]> {
+  const byLabel = new Map(
+    [null, ...BUDGET_LABELS].map((groupBy) => [groupBy, { ...settings, groupBy }]),
+  );
+  const { budgets } = await readConfig(store, team);
+  return selectedBudgets(named, budgets).flatMap((budget) => {
+    const { period, scope, limit_usd } = budget.settings;
+    const ofGroups = byLabel.get(placeOf(scope).label);
+    if (period === "run" || ofGroups === undefined) return [];
+    const limit = picodollarsOf(limit_usd);
+    const openedBy = (cost: bigint, group: SignalSubject) =>
+      includes(scope, group) ? marksReached({ budget, limit }, { cost }).length : 0;
+    return [{ settings: ofGroups, period, openedBy }];
+  });
+}
+
+/** Counts the incidents of groups and periods whose spend reached limits in the last days. */
 async function previewSpend(
   { spend, now, msMax = PREVIEW.msMax }: PreviewDeps,
-  team: TeamId,
-  { settings }: Rule,
+  id: TeamId,
+  limits: readonly SpendLimit[],
 ): Promise<RulePreview> {
-  const { condition } = settings;
-  if (condition.kind !== "spend") throw new TypeError("Not a rule of spend");
   const nowMs = now();
   const startedMs = performance.now();
   const fromMs = nowMs - PREVIEW.days * DAY_MS;
-  const limit = picodollarsOf(condition.usd);
+  const periods = limits.map(({ period }) => spendPeriodOf(period, fromMs).startMs);
   const sums = new Map<string, bigint>();
   let opened = 0;
-  const { startMs } = spendPeriodOf(condition.period, fromMs);
-  for (const day of daysOf({ from: dayOf(startMs), to: dayOf(nowMs) })) {
-    if (performance.now() - startedMs > msMax) return { opened, fromMs, isCut: true };
-    const period = spendPeriodOf(condition.period, Date.parse(day)).startMs;
-    for (const [text, { cost }] of await spendByGroup(spend, { id: team }, settings, [day])) {
-      const name = `${period} ${text}`;
-      const before = sums.get(name) ?? 0n;
-      sums.set(name, before + cost);
-      if (before < limit && before + cost >= limit && day >= dayOf(fromMs)) opened++;
+  for (const day of daysOf({ from: dayOf(Math.min(fromMs, ...periods)), to: dayOf(nowMs) })) {
+    const read = new Map<RuleSettings, Awaited<ReturnType<typeof spendByGroup>>>();
+    for (const [i, { settings, period, openedBy }] of limits.entries()) {
+      if (performance.now() - startedMs > msMax) return { opened, fromMs, isCut: true };
+      const groups = read.get(settings) ?? await spendByGroup(spend, { id }, settings, [day]);
+      read.set(settings, groups);
+      const { startMs } = spendPeriodOf(period, Date.parse(day));
+      for (const [text, { subject, cost }] of groups) {
+        const name = `${i} ${startMs} ${text}`;
+        const before = sums.get(name) ?? 0n;
+        sums.set(name, before + cost);
+        if (day < dayOf(fromMs)) continue;
+        opened += openedBy(before + cost, subject) - openedBy(before, subject);
+      }
     }
   }
   return { opened, fromMs, isCut: false };
