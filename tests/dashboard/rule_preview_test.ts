@@ -99,6 +99,19 @@ Deno.test("previews: spend counts groups and periods, and stuck runs count until
   assertMatch(await spend("9.5", "month"), /opened no incident/);
   assertMatch(await preview(h, "stuck", { seconds: "2h" }), /opened 1 incident in/);
   assertMatch(await preview(h, "stuck", { seconds: "4h" }), /opened no incident/);
+  // Each mark opens one: two of agent a on three days, one of the team in the month.
+  for (
+    const [slug, budget] of Object.entries({
+      each: { scope: { each: "agent" }, period: "day", limit_usd: 2, warn_at: [0.9] },
+      team: { scope: {}, period: "month", limit_usd: 15, warn_at: [0.6] },
+      off: { scope: {}, period: "day", limit_usd: 1, enabled: false },
+      run: { scope: {}, period: "run", limit_usd: 1 },
+    })
+  ) {
+    assertEquals((await h.request("PUT", `/v1/budgets/${slug}`, { body: budget })).status, 202);
+  }
+  assertMatch(await preview(h, "budget", {}), /opened 7 incidents/);
+  assertMatch(await preview(h, "budget", { budgets: "team" }), /opened 1 incident in/);
   assertMatch(await preview(h, "quota", { percents: "80" }), /kind have no preview/);
 });
 

@@ -200,7 +200,11 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
       const { settings } = orRefuse(RULES.parse(body, deps.environment.now()));
       const preview = await deps.rulePreviews.preview(c.get("principal").team, settings);
       return preview === null
-        ? <InlineNotice kind="bad">Rules of this kind have no preview.</InlineNotice>
+        ? (
+          <InlineNotice kind="warn">
+            Rules of this kind have no preview: the past of quotas and of the service is not stored.
+          </InlineNotice>
+        )
         : <InlineNotice kind="good">{previewWords(preview)}</InlineNotice>;
     },
   },
