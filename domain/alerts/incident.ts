@@ -220,10 +220,11 @@ function budgetTitle(
   return `${who} has used ${part} the budget ${budget}: ${spent}`;
 }
 
-/** Returns the title of a trouble of the service; the last outcome names the channels. */
+/** Returns the title of a trouble of the service; the last outcome names the channels or judges. */
 function serviceTitle(last: Outcome | null): string {
   const names = last?.detail ?? null;
   const isMany = names?.includes(",") ?? false;
+  const judges = names === null ? "A judge" : `${isMany ? "Judges" : "Judge"} ${names}`;
   switch (last?.key) {
     case "dead_stage":
       return "The processing of a run has failed for good";
@@ -235,8 +236,11 @@ function serviceTitle(last: Outcome | null): string {
       return `${names === null ? "A channel" : `${isMany ? "Channels" : "Channel"} ${names}`} ` +
         `${isMany ? "are broken and receive" : "is broken and receives"} no messages`;
     case "blocked_judge":
-      return `${names === null ? "A judge" : `${isMany ? "Judges" : "Judge"} ${names}`} ` +
-        `${isMany ? "are blocked and judge" : "is blocked and judges"} no runs`;
+      return `${judges} ${isMany ? "are blocked and judge" : "is blocked and judges"} no runs`;
+    case "judge_cap_near":
+      return `${judges} ${isMany ? "have" : "has"} spent 80 % of the daily cap`;
+    case "judge_cap_used_up":
+      return `${judges} ${isMany ? "skip" : "skips"} runs: the daily cap is used up`;
     default:
       return "The service has a problem";
   }

@@ -39,6 +39,8 @@ export const SERVICE_TROUBLES = [
   "dead_delivery",
   "broken_channel",
   "blocked_judge",
+  "judge_cap_near",
+  "judge_cap_used_up",
 ] as const;
 
 /** Runs that a rule about runs judges: those without a parent, or child runs too. */

@@ -19,6 +19,8 @@ export interface Hold {
   readonly day: string;
   /** Picodollars. */
   readonly amount: Picodollars;
+  /** Cap of the day at the call, picodollars. */
+  readonly cap: Picodollars;
 }
 
 /** A judge that makes no calls but one in {@link PROBE_MS}. */
@@ -33,6 +35,16 @@ export interface Blocked {
   readonly probeAt: number;
 }
 
+/** Share of a day's cap that is used, which rules of the kind `service` report. */
+export interface CapMark {
+  /** `near`: 80 % are spent. `used_up`: a call was not made, because it might have passed the cap. */
+  readonly share: "near" | "used_up";
+  /** Picodollars: under a higher cap the mark means nothing. */
+  readonly cap: Picodollars;
+  /** Since when, unix milliseconds. */
+  readonly since: number;
+}
+
 /** The account. */
 export interface JudgeAccount {
   /** Latest UTC day of a call. It never moves back, so a clock that was set back finds no new cap. */
@@ -41,12 +53,20 @@ export interface JudgeAccount {
   readonly spent: Picodollars;
   /** Calls without an answer, also of earlier days. */
   readonly holds: readonly Hold[];
+  /** Mark that was reached on that day; null for none. */
+  readonly mark: CapMark | null;
   /** Null unless the judge is blocked. */
   readonly blocked: Blocked | null;
 }
 
 /** The account of a judge that has made no call. */
-export const EMPTY_ACCOUNT: JudgeAccount = { day: "", spent: 0n, holds: [], blocked: null };
+export const EMPTY_ACCOUNT: JudgeAccount = {
+  day: "",
+  spent: 0n,
+  holds: [],
+  mark: null,
+  blocked: null,
+};
 
 /** Time after which a call without an answer counts as spent, milliseconds. */
 export const HOLD_MS = 600_000;
@@ -80,7 +100,7 @@ export function costOfTokens(row: RateRow, tokens: CallTokens): Picodollars {
 /** Returns the account on the day of an instant, or on the day of its latest call if that is later. */
 export function accountAt(account: JudgeAccount, nowMs: number): JudgeAccount {
   const day = dayOf(nowMs);
-  return day <= account.day ? account : { ...account, day, spent: 0n };
+  return day <= account.day ? account : { ...account, day, spent: 0n, mark: null };
 }
 
 /** Returns what is held on the day of an account, in picodollars. */
@@ -107,20 +127,47 @@ export function hold(
   const cap = picodollars(dailyUsd);
   if (call.amount > cap) return "too_dear";
   if (current.spent + heldOf(current) + call.amount > cap) return "budget";
-  const held = { name: call.name, day: current.day, amount: call.amount };
+  const held = { name: call.name, day: current.day, amount: call.amount, cap };
   return { account: { ...current, holds: [...current.holds, held] }, hold: held };
 }
 
 /** Replaces a hold by the cost of its call; the same account if the hold has ended. */
-export function endHold(account: JudgeAccount, name: string, cost: Picodollars): JudgeAccount {
+export function endHold(
+  account: JudgeAccount,
+  name: string,
+  cost: Picodollars,
+  nowMs: number,
+): JudgeAccount {
   const ended = account.holds.find((hold) => hold.name === name);
   if (ended === undefined) return account;
-  return {
-    ...account,
-    holds: account.holds.filter((hold) => hold !== ended),
-    // The costs of an earlier day count on that day.
-    spent: ended.day === account.day ? account.spent + cost : account.spent,
-  };
+  const holds = account.holds.filter((hold) => hold !== ended);
+  // The costs of an earlier day count on that day.
+  if (ended.day !== account.day) return { ...account, holds };
+  const after = { ...account, holds, spent: account.spent + cost };
+  const isNear = ended.cap > 0n && after.spent * 5n >= ended.cap * 4n;
+  return isNear ? withMark(after, { share: "near", cap: ended.cap, since: nowMs }) : after;
+}
+
+/** Returns an account after a call that its cap had no room for. */
+export function withoutRoom(account: JudgeAccount, dailyUsd: number, nowMs: number): JudgeAccount {
+  const mark = { share: "used_up", cap: picodollars(dailyUsd), since: nowMs } as const;
+  return withMark(accountAt(account, nowMs), mark);
+}
+
+/** Returns an account with a mark, unless one that it has says as much. A trial has a cap of its own. */
+function withMark(account: JudgeAccount, mark: CapMark): JudgeAccount {
+  const { mark: known } = account;
+  const isKnown = known !== null && known.cap >= mark.cap &&
+    (known.share === mark.share || known.share === "used_up");
+  return isKnown ? account : { ...account, mark };
+}
+
+/** Returns the share of a judge's cap that is used; null for less than a mark. */
+export function capShareOf(
+  { mark }: Pick<JudgeAccount, "mark">,
+  dailyUsd: number,
+): CapMark["share"] | null {
+  return mark !== null && picodollars(dailyUsd) <= mark.cap ? mark.share : null;
 }
 
 /** Returns why a version of a judge may not call now; null if it may. */
@@ -133,6 +180,12 @@ export function blockedNow(
   // A later probe was planned before the clock was set back.
   const isDue = blocked.probeAt <= nowMs || blocked.probeAt > nowMs + PROBE_MS;
   return isDue ? null : blocked;
+}
+
+/** Returns since when a step has blocked a judge, or marked its account; null for neither. */
+export function newsAt(before: JudgeAccount, { blocked, mark }: JudgeAccount): number | null {
+  if (blocked !== null && blocked.since !== before.blocked?.since) return blocked.since;
+  return mark !== null && mark !== before.mark ? mark.since : null;
 }
 
 /** Blocks a judge, or postpones its next probe. */

@@ -21,6 +21,7 @@ import {
   HOLD_MS,
   type JudgeAccount,
   PROBE_MS,
+  withoutRoom,
 } from "./account.ts";
 import type { Answer, AnswerProblem, Judgement } from "./answer.ts";
 import { ANSWER_FORMS, type AnswerForm } from "./prompt.ts";
@@ -206,7 +207,8 @@ export function claimTry(
   const held = hold(account, call, dailyUsd, nowMs);
   if (typeof held === "string") {
     const skipped = ended(job, { state: "skipped", reason: held }, nowMs);
-    return { job: skipped, account, nextAt: nowMs };
+    const after = held === "budget" ? withoutRoom(account, dailyUsd, nowMs) : account;
+    return { job: skipped, account: after, nextAt: nowMs };
   }
   const claim: Claim = { hold: held.hold, at: nowMs, until: nowMs + HOLD_MS };
   const { blocked } = held.account;
@@ -270,7 +272,7 @@ export function afterCall(
     spentAt: job.spentAt ?? (cost > 0n ? claim.at : null),
     latencyMs: Math.max(0, nowMs - claim.at),
   };
-  const afterHold = endHold(account, name, cost);
+  const afterHold = endHold(account, name, cost, nowMs);
   if (outcome.kind === "answered") {
     const isIgnored = cost > claim.hold.amount;
     const after = isIgnored

@@ -20,7 +20,9 @@ import type { AlertSignal } from "../../domain/alerts/signal.ts";
 import type { Rule, RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
 import { isBlocked } from "../../domain/channels/health.ts";
+import { capShareOf, type JudgeAccount } from "../../domain/judges/account.ts";
 import { isBlockedJudge } from "../../domain/judges/job.ts";
+import type { Judge } from "../../domain/judges/judge.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import type { Notice } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
@@ -141,11 +143,16 @@ export async function serviceTroubles(
   { what }: Extract<RuleCondition, { kind: "service" }>,
   nowMs: number,
 ): Promise<Trouble[]> {
+  const judges = await readJudges(store, team, nowMs);
+  const judgesThat = (is: (judge: Judge, account: JudgeAccount) => boolean) => () =>
+    Promise.resolve(judges.filter((judge) => is(...judge)).map(([{ slug }]) => slug));
   const read: Record<ServiceTrouble, () => Promise<readonly (string | null)[]>> = {
     dead_stage: async () => (await readDead(store, team)).map(() => null),
     dead_delivery: () => deadDeliveries(store, team, nowMs),
     broken_channel: () => brokenChannels(store, team),
-    blocked_judge: () => blockedJudges(store, team, nowMs),
+    blocked_judge: judgesThat((judge, { blocked }) => isBlockedJudge(judge, blocked)),
+    judge_cap_near: judgesThat((judge, account) => capShare(judge, account) !== null),
+    judge_cap_used_up: judgesThat((judge, account) => capShare(judge, account) === "used_up"),
   };
   const found = await Promise.all(what.map(async (trouble): Promise<Trouble> => {
     const slugs = await read[trouble]();
@@ -185,13 +192,16 @@ async function brokenChannels(store: Store, team: TeamId): Promise<string[]> {
   return [...healths].filter(([, health]) => isBlocked(health)).map(([slug]) => slug);
 }
 
-/** Returns the enabled judges that are blocked in their current version. */
-async function blockedJudges(store: Store, team: TeamId, nowMs: number): Promise<string[]> {
+/** Returns the enabled judges with their accounts. */
+async function readJudges(store: Store, team: TeamId, nowMs: number) {
   const { judges } = await readConfig(store, team);
   const enabled = judges.filter(({ settings }) => settings.enabled);
   const accounts = await readAccounts(store, team, enabled.map(({ slug }) => slug), nowMs);
-  return enabled.filter((judge, i) => isBlockedJudge(judge, accounts[i]?.blocked ?? null))
-    .map(({ slug }) => slug);
+  return accounts.map((account, i) => [enabled[i] as Judge, account] as const);
+}
+
+function capShare({ settings: { dailyUsd } }: Judge, account: JudgeAccount) {
+  return capShareOf(account, dailyUsd);
 }
 
 function idOf(key: Deno.KvKey): string {

@@ -4,7 +4,12 @@
  * @module
  */
 import { kindLook } from "../../domain/alerts/deadlines.ts";
-import { accountAt, EMPTY_ACCOUNT, type JudgeAccount } from "../../domain/judges/account.ts";
+import {
+  accountAt,
+  EMPTY_ACCOUNT,
+  type JudgeAccount,
+  newsAt,
+} from "../../domain/judges/account.ts";
 import { type JudgeJob, withoutReasoning } from "../../domain/judges/job.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Work } from "../../domain/work/work.ts";
@@ -92,9 +97,7 @@ export async function writeJob(
 ): Promise<boolean> {
   const { team, due, jobRow, accountRow } = stored;
   const next = nextAt === null ? [] : [judgeWork(team, stored, nextAt)];
-  // Rules of the kind `service` report a judge that has just been blocked.
-  const isBlocked = account !== undefined && account.blocked !== null &&
-    account.blocked.since !== stored.account.blocked?.since;
+  const news = account === undefined ? null : newsAt(stored.account, account);
   const isSame = next.some(({ key }) => key.join() === due.key.join());
   const version = await store.writer.commit({
     team,
@@ -102,9 +105,9 @@ export async function writeJob(
     sets: [
       ...next,
       ...job === undefined || job === null ? [] : [{ key: jobRow.key, value: job }],
-      ...isBlocked
-        ? [workSet({ at: account.blocked.since, kind: "rule", team, name: kindLook("service") })]
-        : [],
+      ...news === null
+        ? []
+        : [workSet({ at: news, kind: "rule", team, name: kindLook("service") })],
       ...account === undefined ? [] : [{ key: accountRow.key, value: account }],
     ],
     deletes: [...isSame ? [] : [due.key], ...job === null ? [jobRow.key] : []],

@@ -111,14 +111,24 @@ Deno.test("judges: a run without the output that the rubric names is skipped wit
 
 Deno.test("judges: over its cap a run is skipped, and a new day judges again", async () => {
   // Without counts a call costs its hold, 0.002 dollars.
-  await using j = await JudgeHarness.open({ daily_usd: 0.003, max_output_tokens: 16 });
+  await using j = await JudgeHarness.open({ daily_usd: 0.0024, max_output_tokens: 16 });
   j.server.behavior = judged(5, null);
+  const incidents = async (state: string) => {
+    j.h.nowMs += 60_000;
+    await j.work();
+    const page = await j.read(`/v1/incidents?state=${state}`);
+    return page.incidents.map(({ message }: { message: string }) => message);
+  };
   const first = await j.run();
+  assertEquals(await incidents("open"), ["Judge helpful has spent 80 % of the daily cap"]);
   assert((await resultOf(j, first)).startsWith("done  1 0.00"));
   const [result] = (await j.read(`/v1/runs/${first}`)).judge_results;
   assertEquals(result.cost_estimated, true);
   assertEquals(await resultOf(j, await j.run()), "skipped budget 0 0");
+  const skips = ["Judge helpful skips runs: the daily cap is used up"];
+  assertEquals(await incidents("open"), skips);
   j.h.nowMs += 86_400_000;
+  assertEquals([await incidents("open"), await incidents("resolved")], [[], skips]);
   assert((await resultOf(j, await j.run())).startsWith("done  1 0.00"));
   await j.put("/v1/judges/helpful", { ...BODY, daily_usd: 0.0001 });
   assertEquals(await resultOf(j, await j.run()), "skipped too_dear 0 0");

@@ -80,7 +80,7 @@ const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, Spending>({
   example: {
     slug: "helpful",
     sent: SENT,
-    more: { account: { day: "2026-11-21", spent: 0n, holds: [], blocked: null } },
+    more: { account: { day: "2026-11-21", spent: 0n, holds: [], mark: null, blocked: null } },
   },
 });
 

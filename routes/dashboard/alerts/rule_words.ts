@@ -66,6 +66,8 @@ export const TROUBLE_LABELS: Readonly<Record<typeof SERVICE_TROUBLES[number], st
   dead_delivery: "a message could not be delivered",
   broken_channel: "a channel does not work any more",
   blocked_judge: "a judge is blocked",
+  judge_cap_near: "a judge has spent 80 % of its daily cap",
+  judge_cap_used_up: "a judge skips runs, because its daily cap is used up",
 };
 
 /** Statuses as adjectives. */

@@ -324,7 +324,7 @@ Deno.test("titles: the group that others share is shown as such, and said of all
   );
 });
 
-Deno.test("titles of trouble of the service name its channels", () => {
+Deno.test("titles of trouble of the service name its channels and judges", () => {
   const { settings } = aRule({ kind: "service", what: ["broken_channel", "dead_delivery"] });
   const title = (key: string, detail: string | null) => {
     const last = { at: 1, key, kind: "bad" as const, run: null, value: 1, detail };
@@ -337,6 +337,11 @@ Deno.test("titles of trouble of the service name its channels", () => {
   );
   assertEquals(title("dead_delivery", "ops"), "A message to channel ops could not be delivered");
   assertEquals(title("blocked_judge", "helpful"), "Judge helpful is blocked and judges no runs");
+  assertEquals(title("judge_cap_near", "a, b"), "Judges a, b have spent 80 % of the daily cap");
+  assertEquals(
+    title("judge_cap_used_up", "helpful"),
+    "Judge helpful skips runs: the daily cap is used up",
+  );
   assertEquals(title("dead_stage", null), "The processing of a run has failed for good");
 });
 

@@ -2,11 +2,15 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import {
   accountAt,
+  capShareOf,
   EMPTY_ACCOUNT,
+  endHold,
   heldOf,
   HOLD_MS,
   type JudgeAccount,
+  newsAt,
   PROBE_MS,
+  withoutRoom,
   worstCase,
 } from "../../../../domain/judges/account.ts";
 import type { Judgement } from "../../../../domain/judges/answer.ts";
@@ -86,7 +90,7 @@ Deno.test("cap: what is held and spent together fits the day, to the last picodo
   const other = { job: newJob(TEXT, subject(1)), account: play.state.account };
   const over = claimTry(other, { name: "x", amount: 1n }, 1, START);
   assertEquals(over.job.end, { state: "skipped", reason: "budget" });
-  assertEquals(over.account, play.state.account);
+  assertEquals({ ...over.account, mark: null }, play.state.account);
   const dear = claimTry(other, { name: "x", amount: 1_000_000_000_001n }, 1, START);
   assertEquals(dear.job.end, { state: "skipped", reason: "too_dear" });
   const free = claimTry(other, { name: "x", amount: 0n }, 1, START);
@@ -103,9 +107,31 @@ Deno.test("cap: the worst case is a token for each byte and 1,000 more, at the d
 
 Deno.test("cap: a new day has the full cap, and a clock that is set back finds no other", () => {
   const spent: JudgeAccount = { ...EMPTY_ACCOUNT, day: "2026-11-28", spent: 5n };
-  assertEquals(accountAt(spent, START + 86_400_000), { ...spent, day: "2026-11-29", spent: 0n });
+  const mark = { share: "used_up", cap: 5n, since: START } as const;
+  const next = { ...spent, day: "2026-11-29", spent: 0n };
+  assertEquals(accountAt({ ...spent, mark }, START + 86_400_000), next);
   assertEquals(accountAt(spent, START), spent);
   assertEquals(accountAt(spent, START - 86_400_000), spent);
+});
+
+Deno.test("cap: 80 % and a call without room leave a mark, which a higher cap ends", () => {
+  const spend = (account: JudgeAccount, cap: bigint, cost: bigint) => {
+    const held = { name: "x", day: "2026-11-28", amount: cost, cap };
+    return endHold({ ...account, holds: [held] }, "x", cost, START);
+  };
+  const account = { ...EMPTY_ACCOUNT, day: "2026-11-28" };
+  assertEquals(spend(account, 1_000n, 799n).mark, null);
+  const near = spend(account, 1_000n, 800n);
+  assertEquals(near.mark, { share: "near", cap: 1_000n, since: START });
+  assertEquals(newsAt(account, near), START);
+  // Neither further costs nor a trial under a lower cap are news.
+  for (const cap of [1_000n, 500n]) assertEquals(newsAt(near, spend(near, cap, 1n)), null);
+  const [low, cap] = [1e-9, 1_000n];
+  assertEquals([low, 2e-9].map((usd) => capShareOf(near, usd)), ["near", null]);
+  const full = withoutRoom(near, low, START + 1);
+  assertEquals(full.mark, { share: "used_up", cap, since: START + 1 });
+  assertEquals([newsAt(near, full), newsAt(full, spend(full, cap, 1n))], [START + 1, null]);
+  assertEquals(spend(full, 1_010n, 50n).mark?.share, "near");
 });
 
 Deno.test("cost: what an outcome costs, and what is only estimated", () => {
