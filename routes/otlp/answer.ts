@@ -45,14 +45,20 @@ export function answerStored(
     const text = rawOf(partial === null ? {} : { partialSuccess: members });
     return answerText(c, 200, text, TYPES.json, headers);
   }
+  // Nearly every answer is empty, and a writer takes longer than the rest of it.
+  const bytes = partial === null ? NO_BYTES : bytesOfPartial(partial);
+  return answerText(c, 200, bytes, TYPES.protobuf, headers);
+}
+
+const NO_BYTES = new Uint8Array();
+
+function bytesOfPartial(partial: PartialSuccess): Uint8Array<ArrayBuffer> {
   const pbf = new PbfWriter();
-  if (partial !== null) {
-    pbf.writeMessage(1, ({ rejected, message }, inner) => {
-      if (rejected > 0) inner.writeVarintField(1, rejected);
-      inner.writeStringField(2, message);
-    }, partial);
-  }
-  return answerText(c, 200, bytesOf(pbf), TYPES.protobuf, headers);
+  pbf.writeMessage(1, ({ rejected, message }, inner) => {
+    if (rejected > 0) inner.writeVarintField(1, rejected);
+    inner.writeStringField(2, message);
+  }, partial);
+  return bytesOf(pbf);
 }
 
 /** Numbers of gRPC by status; 13 is an internal error. */

@@ -46,8 +46,12 @@ export function* readProtobuf(
 ): Steps<readonly ResourceSpans[]> {
   const reader = new SpanReader(bytes, isRead);
   try {
-    const resources = reader.request();
-    yield* reader.spans();
+    const resources = reader.fields<ResourceSpans[]>(readRequest, [], bytes.length);
+    for (const [i, { start, end, into }] of reader.places.entries()) {
+      reader.pbf.pos = start;
+      into.push(reader.fields(readSpan, newSpan(), end));
+      if (i % SPANS_PER_STEP === SPANS_PER_STEP - 1) yield;
+    }
     return resources;
   } catch (error) {
     // The library throws errors of no class of its own; a TypeError would be a defect.
@@ -58,13 +62,39 @@ export function* readProtobuf(
 
 /** A key of attributes. */
 interface Key {
-  readonly bytes: Uint8Array;
   readonly text: string;
   readonly isRead: boolean;
 }
 
-/** Keys of a body that are kept: a few instrumentations have no more. */
-const KEYS_MAX = 64;
+/** Slots of {@link Repeated}, a power of two, and the bytes of the longest value in them. */
+const SLOTS = 256, REPEATED_BYTES_MAX = 64;
+
+/**
+ * Decoded values that the spans of a body repeat, such as keys, models and ids: to compare their bytes is
+ * faster than to decode them.
+ */
+class Repeated<Value> {
+  readonly #decode: (bytes: Uint8Array) => Value;
+  readonly #slots: { readonly bytes: Uint8Array; readonly value: Value }[] = [];
+
+  constructor(decode: (bytes: Uint8Array) => Value) {
+    this.#decode = decode;
+  }
+
+  /** Returns the value of the bytes from `start` to `end`. */
+  at(buffer: Uint8Array, start: number, end: number): Value {
+    const length = end - start;
+    if (length > REPEATED_BYTES_MAX) return this.#decode(buffer.subarray(start, end));
+    const middle = buffer[start + (length >> 1)] ?? 0;
+    const slot = (length + 7 * middle + 31 * (buffer[end - 1] ?? 0)) % SLOTS;
+    const known = this.#slots[slot];
+    if (known !== undefined && isSame(known.bytes, buffer, start, length)) return known.value;
+    const bytes = buffer.subarray(start, end);
+    const value = this.#decode(bytes);
+    this.#slots[slot] = { bytes, value };
+    return value;
+  }
+}
 
 /** A span in the body, and the spans that it is added to. */
 interface SpanPlace {
@@ -76,263 +106,254 @@ interface SpanPlace {
 /** Spans that are read in one step: less than a millisecond. */
 const SPANS_PER_STEP = 32;
 
-/** Reads messages one field after the other, each within the bounds of its parent. */
+/** Reads a field of a message; one that it leaves is skipped. */
+type ReadField<Into> = (field: number, into: Into, reader: SpanReader) => void;
+
+/** Reads messages one field after the other; the library reads their values. */
 class SpanReader {
-  readonly #pbf: PbfReader;
-  readonly #isRead: (key: string) => boolean;
-  /** End of the message that is being read. */
-  #end: number;
+  readonly pbf: PbfReader;
   /** Spans that are not read yet. */
-  readonly #places: SpanPlace[] = [];
-  /** Keys of attributes that were read. */
-  readonly #keys: Key[] = [];
+  readonly places: SpanPlace[] = [];
+  readonly #keys: Repeated<Key>;
+  readonly #texts = new Repeated(decoded);
+  readonly #ids = new Repeated((bytes) => bytes.length > 16 ? "" : bytes.toHex());
 
   constructor(bytes: Uint8Array, isRead: (key: string) => boolean) {
-    this.#pbf = new PbfReader(bytes);
-    this.#isRead = isRead;
-    this.#end = bytes.length;
-  }
-
-  request(): readonly ResourceSpans[] {
-    const resources: ResourceSpans[] = [];
-    this.#fields((field) => {
-      if (field === 1) resources.push(this.#message(() => this.#resourceSpans()));
-    });
-    return resources;
-  }
-
-  #resourceSpans(): ResourceSpans {
-    let resource: Attributes = new Map();
-    const scopes: ScopeSpans[] = [];
-    this.#fields((field) => {
-      if (field === 1) resource = this.#message(() => this.#attributes(1));
-      else if (field === 2) scopes.push(this.#message(() => this.#scopeSpans()));
-    });
-    return { resource, scopes };
-  }
-
-  #scopeSpans(): ScopeSpans {
-    let scope = "";
-    const spans: SentSpan[] = [];
-    this.#fields((field) => {
-      if (field === 1) {
-        this.#message(() =>
-          this.#fields((inner) => {
-            if (inner === 1) scope = this.#text();
-          })
-        );
-      } else if (field === 2) {
-        if (this.#places.length === SPANS_MAX) throw new TooManySpans();
-        const end = this.#bytesEnd();
-        this.#places.push({ start: this.#pbf.pos, end, into: spans });
-        this.#pbf.pos = end;
-      }
-    });
-    return { scope, spans };
-  }
-
-  /** Reads the spans whose places are known. */
-  *spans(): Steps<void> {
-    for (const [i, { start, end, into }] of this.#places.entries()) {
-      this.#pbf.pos = start;
-      this.#end = end;
-      into.push(this.#span());
-      if (i % SPANS_PER_STEP === SPANS_PER_STEP - 1) yield;
-    }
-  }
-
-  #span(): SentSpan {
-    const span = { ...NO_SPAN, attributes: new Map<string, AttributeValue>() };
-    this.#fields((field) => {
-      switch (field) {
-        case 1:
-          return void (span.traceId = this.#hex());
-        case 2:
-          return void (span.spanId = this.#hex());
-        case 4:
-          return void (span.parentId = this.#hex());
-        case 5:
-          return void (span.name = this.#text());
-        case 6:
-          return void (span.kind = this.#varint());
-        case 7:
-          return void (span.startNs = this.#fixed64());
-        case 8:
-          return void (span.endNs = this.#fixed64());
-        case 9:
-          return this.#message(() => this.#attribute(span.attributes));
-        case 11:
-          return void (span.exception ??= this.#message(() => this.#exception()));
-        case 15:
-          return this.#message(() => this.#status(span));
-        case 16:
-          return void (span.flags = this.#fixed32());
-      }
-    });
-    return span;
-  }
-
-  #status(span: { statusMessage: string; statusCode: number }): void {
-    this.#fields((field) => {
-      if (field === 2) span.statusMessage = this.#text();
-      else if (field === 3) span.statusCode = this.#varint();
+    this.pbf = new PbfReader(bytes);
+    this.#keys = new Repeated((key) => {
+      const text = decoded(key);
+      return { text, isRead: isRead(text) };
     });
   }
 
-  /** Reads an event of a span; null if it is no exception. */
-  #exception(): Attributes | null {
-    let name = "";
-    const attributes = new Map<string, AttributeValue>();
-    this.#fields((field) => {
-      if (field === 2) name = this.#text();
-      else if (field === 3) this.#message(() => this.#attribute(attributes));
-    });
-    return name === "exception" ? attributes : null;
-  }
-
-  #attributes(of: number): Attributes {
-    const attributes = new Map<string, AttributeValue>();
-    this.#fields((field) => {
-      if (field === of) this.#message(() => this.#attribute(attributes));
-    });
-    return attributes;
-  }
-
-  /** Reads a key, and its value if a rule reads it. */
-  #attribute(into: Map<string, AttributeValue>): void {
-    let key: Key | null = null;
-    this.#fields((field) => {
-      if (field === 1) key = this.#key();
-      if (field !== 2 || key === null || !key.isRead) return;
-      if (into.size >= SPAN_ATTRIBUTES_MAX) return;
-      const value = this.#message(() => this.#value(0));
-      if (value !== null) into.set(key.text, value);
-    });
-  }
-
-  /** Reads a key. Most are those of an earlier span: comparing bytes is faster than decoding them. */
-  #key(): Key {
-    const bytes = this.#bytes();
-    const known = this.#keys.find((key) => isSame(key.bytes, bytes));
-    if (known !== undefined) return known;
-    const text = decoded(bytes);
-    const key = { bytes, text, isRead: this.#isRead(text) };
-    if (this.#keys.length < KEYS_MAX) this.#keys.push(key);
-    return key;
-  }
-
-  /** Reads a value; null for none, for bytes, and below the maximum depth. */
-  #value(depth: number): AttributeValue | null {
-    let value: AttributeValue | null = null;
-    this.#fields((field) => {
-      if (field === 1) value = this.#text();
-      else if (field === 2) value = this.#varint() !== 0;
-      else if (field === 3) value = this.#varint();
-      else if (field === 4) value = this.#double();
-      else if (depth >= ATTRIBUTE_DEPTH_MAX) return;
-      else if (field === 5) value = this.#message(() => this.#list(depth + 1));
-      else if (field === 6) value = this.#message(() => this.#map(depth + 1));
-    });
-    return value;
-  }
-
-  #list(depth: number): AttributeValue[] {
-    const list: AttributeValue[] = [];
-    this.#fields((field) => {
-      if (field !== 1) return;
-      const value = this.#message(() => this.#value(depth));
-      if (value !== null && list.length < SPAN_ATTRIBUTES_MAX) list.push(value);
-    });
-    return list;
-  }
-
-  #map(depth: number): { [key: string]: AttributeValue } {
-    const map: [string, AttributeValue][] = [];
-    this.#fields((field) => {
-      if (field !== 1) return;
-      let key = "";
-      let value: AttributeValue | null = null;
-      this.#message(() =>
-        this.#fields((inner) => {
-          if (inner === 1) key = this.#text();
-          else if (inner === 2) value = this.#message(() => this.#value(depth));
-        })
-      );
-      if (value !== null && map.length < SPAN_ATTRIBUTES_MAX) map.push([key, value]);
-    });
-    return Object.fromEntries(map);
-  }
-
-  /** Calls `read` for each field of the current message; fields that it leaves are skipped. */
-  #fields(read: (field: number) => void): void {
-    const end = this.#end;
-    while (this.#pbf.pos < end) {
-      const field = this.#pbf.nextField(end);
+  /** Reads the fields up to `end`, which the last one has to reach. */
+  fields<Into>(read: ReadField<Into>, into: Into, end: number): Into {
+    const { pbf } = this;
+    while (pbf.pos < end) {
+      const field = pbf.nextField(end);
       if (field === 0) throw new MalformedBody();
-      const valueAt = this.#pbf.pos;
-      read(field);
-      if (this.#pbf.pos === valueAt) this.#pbf.skip(this.#pbf.type);
+      const valueAt = pbf.pos;
+      read(field, into, this);
+      if (pbf.pos === valueAt) pbf.skip(pbf.type);
     }
-    if (this.#pbf.pos !== end) throw new MalformedBody();
+    if (pbf.pos !== end) throw new MalformedBody();
+    return into;
   }
 
-  /** Reads a message with `read`. */
-  #message<T>(read: () => T): T {
-    const parentEnd = this.#end;
-    this.#end = this.#bytesEnd();
-    const result = read();
-    this.#end = parentEnd;
-    return result;
+  message<Into>(read: ReadField<Into>, into: Into): Into {
+    return this.fields(read, into, this.end());
   }
 
   /** Reads the length of bytes and returns their end. */
-  #bytesEnd(): number {
-    this.#expect(BYTES);
-    const end = this.#pbf.readVarint() + this.#pbf.pos;
-    if (!(end <= this.#end)) throw new MalformedBody();
-    return end;
+  end(): number {
+    this.expect(BYTES);
+    return this.pbf.readVarint() + this.pbf.pos;
   }
 
-  #bytes(): Uint8Array {
-    const end = this.#bytesEnd();
-    const bytes = this.#pbf.buf.subarray(this.#pbf.pos, end);
-    this.#pbf.pos = end;
-    return bytes;
+  key(): Key {
+    return this.#value(this.#keys);
   }
 
-  #text(): string {
-    return decoded(this.#bytes());
+  text(): string {
+    return this.#value(this.#texts);
   }
 
-  #hex(): string {
-    const bytes = this.#bytes();
-    return bytes.length > 16 ? "" : bytes.toHex();
+  /** Reads an id as hex digits; empty for one that is too long. */
+  id(): string {
+    return this.#value(this.#ids);
   }
 
-  #varint(): number {
-    this.#expect(VARINT);
-    return this.#pbf.readVarint(true);
+  #value<Value>(repeated: Repeated<Value>): Value {
+    const end = this.end();
+    const start = this.pbf.pos;
+    this.pbf.pos = end;
+    return repeated.at(this.pbf.buf, start, end);
   }
 
-  #fixed32(): number {
-    this.#expect(FIXED32);
-    return this.#pbf.readFixed32();
+  varint(): number {
+    this.expect(VARINT);
+    return this.pbf.readVarint(true);
   }
 
-  #fixed64(): number {
-    this.#expect(FIXED64);
-    return this.#pbf.readFixed64();
+  fixed64(): number {
+    this.expect(FIXED64);
+    return this.pbf.readFixed64();
   }
 
-  #double(): number {
-    this.#expect(FIXED64);
-    return this.#pbf.readDouble();
+  fixed32(): number {
+    this.expect(FIXED32);
+    return this.pbf.readFixed32();
   }
 
-  #expect(type: number): void {
-    if (this.#pbf.type !== type) throw new MalformedBody();
+  double(): number {
+    this.expect(FIXED64);
+    return this.pbf.readDouble();
+  }
+
+  /** Reads an attribute into those of its span, resource or exception. */
+  attribute(into: Map<string, AttributeValue>): void {
+    this.message(readAttribute, { into, key: null });
+  }
+
+  /** Reads a value; null for none, for bytes, and below the maximum depth. */
+  value(depth: number): AttributeValue | null {
+    return this.message<DraftValue>(readValue, { depth, value: null }).value;
+  }
+
+  expect(type: number): void {
+    if (this.pbf.type !== type) throw new MalformedBody();
   }
 }
+
+const readRequest: ReadField<ResourceSpans[]> = (field, resources, reader) => {
+  if (field !== 1) return;
+  resources.push(reader.message(readResourceSpans, { resource: new Map(), scopes: [] }));
+};
+
+interface DraftResource {
+  resource: Attributes;
+  readonly scopes: ScopeSpans[];
+}
+
+const readResourceSpans: ReadField<DraftResource> = (field, resource, reader) => {
+  if (field === 1) {
+    resource.resource = reader.message((inner, attributes) => {
+      if (inner === 1) reader.attribute(attributes);
+    }, new Map<string, AttributeValue>());
+  } else if (field === 2) {
+    resource.scopes.push(reader.message(readScopeSpans, { scope: "", spans: [] }));
+  }
+};
+
+interface DraftScope {
+  scope: string;
+  readonly spans: SentSpan[];
+}
+
+const readScopeSpans: ReadField<DraftScope> = (field, scope, reader) => {
+  if (field === 1) {
+    reader.message((inner) => {
+      if (inner === 1) scope.scope = reader.text();
+    }, null);
+  }
+  if (field !== 2) return;
+  const { places, pbf } = reader;
+  if (places.length === SPANS_MAX) throw new TooManySpans();
+  const end = reader.end();
+  places.push({ start: pbf.pos, end, into: scope.spans });
+  pbf.pos = end;
+};
+
+type DraftSpan = { -readonly [Name in keyof SentSpan]: SentSpan[Name] } & {
+  readonly attributes: Map<string, AttributeValue>;
+};
+
+/** Creates a span with no field sent. */
+function newSpan(): DraftSpan {
+  return {
+    traceId: "",
+    spanId: "",
+    parentId: "",
+    name: "",
+    kind: 0,
+    startNs: 0,
+    endNs: 0,
+    flags: 0,
+    attributes: new Map(),
+    statusCode: 0,
+    statusMessage: "",
+    exception: null,
+  };
+}
+
+const readSpan: ReadField<DraftSpan> = (field, span, reader) => {
+  if (field === 1) span.traceId = reader.id();
+  else if (field === 2) span.spanId = reader.id();
+  else if (field === 4) span.parentId = reader.id();
+  else if (field === 5) span.name = reader.text();
+  else if (field === 6) span.kind = reader.varint();
+  else if (field === 7) span.startNs = reader.fixed64();
+  else if (field === 8) span.endNs = reader.fixed64();
+  else if (field === 9) reader.attribute(span.attributes);
+  else if (field === 11) span.exception ??= readException(reader);
+  else if (field === 15) reader.message(readStatus, span);
+  else if (field === 16) span.flags = reader.fixed32();
+};
+
+const readStatus: ReadField<DraftSpan> = (field, span, reader) => {
+  if (field === 2) span.statusMessage = reader.text();
+  else if (field === 3) span.statusCode = reader.varint();
+};
+
+/** Reads an event of a span; null if it is no exception. */
+function readException(reader: SpanReader): Attributes | null {
+  const event = { name: "", attributes: new Map<string, AttributeValue>() };
+  const { name, attributes } = reader.message((field, into) => {
+    if (field === 2) into.name = reader.text();
+    else if (field === 3) reader.attribute(into.attributes);
+  }, event);
+  return name === "exception" ? attributes : null;
+}
+
+/** Attributes, and the key of the one that is being read. */
+interface DraftAttribute {
+  readonly into: Map<string, AttributeValue>;
+  key: Key | null;
+}
+
+/** Reads a key, and its value if a rule reads it. */
+const readAttribute: ReadField<DraftAttribute> = (field, attribute, reader) => {
+  const { into, key } = attribute;
+  if (field === 1) attribute.key = reader.key();
+  if (field !== 2 || key === null || !key.isRead || into.size >= SPAN_ATTRIBUTES_MAX) return;
+  const value = reader.value(0);
+  if (value !== null) into.set(key.text, value);
+};
+
+/** A value that is being read. */
+interface DraftValue {
+  readonly depth: number;
+  value: AttributeValue | null;
+}
+
+const readValue: ReadField<DraftValue> = (field, into, reader) => {
+  if (field === 1) into.value = reader.text();
+  else if (field === 2) into.value = reader.varint() !== 0;
+  else if (field === 3) into.value = reader.varint();
+  else if (field === 4) into.value = reader.double();
+  else if (into.depth >= ATTRIBUTE_DEPTH_MAX) return;
+  else if (field === 5) into.value = reader.message(readList, newList<AttributeValue>(into)).items;
+  else if (field === 6) {
+    const { items } = reader.message(readMap, newList<readonly [string, AttributeValue]>(into));
+    into.value = Object.fromEntries(items);
+  }
+};
+
+/** Items of a list or a map whose values are one level deeper. */
+interface DraftList<Item> {
+  readonly depth: number;
+  readonly items: Item[];
+}
+
+function newList<Item>({ depth }: DraftValue): DraftList<Item> {
+  return { depth: depth + 1, items: [] };
+}
+
+const readList: ReadField<DraftList<AttributeValue>> = (field, { depth, items }, reader) => {
+  if (field !== 1) return;
+  const value = reader.value(depth);
+  if (value !== null && items.length < SPAN_ATTRIBUTES_MAX) items.push(value);
+};
+
+const readMap: ReadField<DraftList<readonly [string, AttributeValue]>> = (field, map, reader) => {
+  if (field !== 1) return;
+  const { depth, items } = map;
+  const { key, value } = reader.message((inner, entry) => {
+    if (inner === 1) entry.key = reader.text();
+    else if (inner === 2) entry.value = reader.value(depth);
+  }, { key: "", value: null as AttributeValue | null });
+  if (value !== null && items.length < SPAN_ATTRIBUTES_MAX) items.push([key, value]);
+};
 
 function decoded(bytes: Uint8Array): string {
   if (bytes.length <= ATTRIBUTE_CHARS_MAX) return textDecoder.decode(bytes);
@@ -340,27 +361,11 @@ function decoded(bytes: Uint8Array): string {
 }
 
 /** Compares from the end, because keys of one convention begin alike. */
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = a.length - 1; i >= 0; i--) if (a[i] !== b[i]) return false;
+function isSame(bytes: Uint8Array, buffer: Uint8Array, start: number, length: number): boolean {
+  if (bytes.length !== length) return false;
+  for (let i = length - 1; i >= 0; i--) if (bytes[i] !== buffer[start + i]) return false;
   return true;
 }
-
-/** A span with no field sent. */
-export const NO_SPAN = {
-  traceId: "",
-  spanId: "",
-  parentId: "",
-  name: "",
-  kind: 0,
-  startNs: 0,
-  endNs: 0,
-  flags: 0,
-  attributes: new Map() as Attributes,
-  statusCode: 0,
-  statusMessage: "",
-  exception: null as Attributes | null,
-} satisfies SentSpan;
 
 /** Cuts a text to the kept characters. */
 export function cutContent(text: string): string {
