@@ -61,7 +61,7 @@ const service = createService({
   environment: ENVIRONMENT,
   region: config.region,
   isShared: isShared(config.kv),
-  looks: store.workerSignal.bell === null,
+  pollsForWork: store.workerSignal.bell === null,
   silentMsMax: platform.silentMsMax,
   absenceMs: platform.absenceMs,
   dev: config.dev,

@@ -83,7 +83,7 @@ import type { ServiceOptions } from "./service_options.ts";
 const PING_MONITOR_BYTES = 1_000;
 
 /** Milliseconds between the worker's looks for work where no bell rings for it. */
-const LOOK_MS = 500;
+const WORKER_POLL_MS = 500;
 
 /** Milliseconds within which the guard answers. */
 const GUARD_DEADLINE_MS = 500;
@@ -161,7 +161,7 @@ function createJobs(options: ServiceOptions, shared: Shared, lease: Lease | null
   const processing = createProcessingStore({ store, updater: commits, now });
   const worker = new Worker({
     store: processing,
-    lookMs: options.looks ?? lease !== null ? LOOK_MS : null,
+    lookMs: options.pollsForWork ?? lease !== null ? WORKER_POLL_MS : null,
     failurePauseMs: options.failurePauseMs,
     ...ofJob,
   });

@@ -23,7 +23,7 @@ export interface ServiceOptions
   /** Loads the sample runs; absent or null where there are none. */
   readonly loadSamples?: AppDeps["loadSamples"];
   /** True if no bell rings for the worker, so that it looks for work; as `isShared` when absent. */
-  readonly looks?: boolean;
+  readonly pollsForWork?: boolean;
   /** Maximum milliseconds that a response may send nothing; no limit when absent. */
   readonly silentMsMax?: number;
   /** Milliseconds without a turn of the clock that are an absence; 60,000 when absent. */

@@ -155,7 +155,7 @@ export async function eventKeys({ store, team, id }: RunAt, limit: number): Prom
 }
 
 /** Commits of one look at a run that is purged. */
-const COMMITS_PER_LOOK = 10;
+const COMMITS_PER_TURN = 10;
 
 /** Creates the handler of removed runs whose events are left; `now` returns unix milliseconds. */
 export function createPurgeWork(store: Store, now: () => number): WorkHandler {
@@ -164,7 +164,7 @@ export function createPurgeWork(store: Store, now: () => number): WorkHandler {
     async look(rows) {
       for (const row of rows) {
         const run = { store, team: row.team, id: row.name as RunId };
-        const isPurged = await purge(run, COMMITS_PER_LOOK);
+        const isPurged = await purge(run, COMMITS_PER_TURN);
         await moveWork(store, row, isPurged ? null : now());
       }
       return [];

@@ -69,7 +69,7 @@ export async function* sweepTeam(
 }
 
 /** Milliseconds after which a look leaves the other steps to later ones, and stores its report. */
-const LOOK_MS = 100;
+const TURN_MS = 100;
 
 /** Milliseconds between progress reports in the log. */
 const LOG_MS = 10_000;
@@ -244,7 +244,7 @@ export class SweepWork implements WorkHandler {
   /** Makes steps for a while and stores the report; returns false if another process took over. */
   async #advance(sweep: Sweep): Promise<boolean> {
     const { store, now, processMs, quiet = false } = this.#deps;
-    const endMs = processMs() + LOOK_MS;
+    const endMs = processMs() + TURN_MS;
     while (!(await sweep.steps.next()).done && processMs() < endMs);
     sweep.report = { ...sweep.report, toldAt: now() };
     const stored = await store.saveReport(sweep.stored, sweep.report);

@@ -31,14 +31,16 @@ export function createIdleHandler(store: Store, known: KnownAgents): WorkHandler
         { store, team: first.team },
         rows.map(({ name }) => name as RunId),
       );
-      await Promise.all(rows.map((row, i) => look(runs[i] as SummarizedHead, row, turn, known)));
+      await Promise.all(
+        rows.map((row, i) => closeIdleRun(runs[i] as SummarizedHead, row, turn, known)),
+      );
       return [];
     },
   };
 }
 
 /** A look that loses to another commit is repeated, because its row is still due. */
-async function look(
+async function closeIdleRun(
   run: SummarizedHead,
   row: Work,
   turn: WorkTime,
@@ -54,8 +56,8 @@ async function look(
     const timeoutMs = parts.opening === null
       ? 1_000 * TRACE_IDLE_SECONDS
       : idleTimeoutMsOf(parts.opening);
-    const lookAt = Math.min(at, turn.nowMs + timeoutMs);
-    return void await store.writer.commit({ ...moved, sets: [workSet({ ...row, at: lookAt })] });
+    const nextAt = Math.min(at, turn.nowMs + timeoutMs);
+    return void await store.writer.commit({ ...moved, sets: [workSet({ ...row, at: nextAt })] });
   }
   const checks = [
     run.check("opening"),

@@ -29,7 +29,7 @@ import { commitUnnoted } from "./commit_parts.ts";
 import { PendingWaits } from "./pending_waits.ts";
 
 /** Milliseconds of the steps of one look. */
-const LOOK_MS = 500;
+const TURN_MS = 500;
 
 /** Milliseconds between reads of the marks that a job waits for. */
 const MARKS_MS = 50;
@@ -47,8 +47,8 @@ export interface TeamJobDeps {
   readonly now: () => number;
   /** Resolves once the projector has nothing left to do; it does not rest until then. */
   readonly untilProjected: () => Promise<void>;
-  /** Milliseconds after which a look takes no further step; {@link LOOK_MS} when absent. */
-  readonly lookMs?: number;
+  /** Milliseconds after which a look takes no further step; {@link TURN_MS} when absent. */
+  readonly turnMs?: number;
 }
 
 /** A step of a job. */
@@ -73,7 +73,7 @@ interface NewJob<Job> {
  * @param step takes one step of a job whose earlier runs are all projected
  */
 export function createTeamJobs<Job extends TeamJob>(
-  { store, now, untilProjected, lookMs = LOOK_MS }: TeamJobDeps,
+  { store, now, untilProjected, turnMs = TURN_MS }: TeamJobDeps,
   kind: JobKind,
   step: (step: JobStep<Job>) => Promise<void>,
 ) {
@@ -141,11 +141,11 @@ export function createTeamJobs<Job extends TeamJob>(
     }
   }
 
-  async function lookAt(row: Work, stopping: AbortSignal): Promise<void> {
+  async function runSteps(row: Work, stopping: AbortSignal): Promise<void> {
     const { team, name } = row;
     const startMs = performance.now();
     const endsAfter = (ms: number) => performance.now() - startMs >= ms || stopping.aborted;
-    const isOver = () => endsAfter(LOOK_MS);
+    const isOver = () => endsAfter(TURN_MS);
     do {
       const entry = await getEntry(store, keys.job(kind, team, name));
       const job = entry.value as Job | null;
@@ -163,14 +163,14 @@ export function createTeamJobs<Job extends TeamJob>(
       };
       await step({ team, job, isOver, commit });
       if (isDone) return;
-    } while (!endsAfter(lookMs));
+    } while (!endsAfter(turnMs));
     await moveWork(store, row, now());
   }
 
   const handler: WorkHandler = {
     kind,
     async look(rows, _time, stopping) {
-      for (const row of rows) await lookAt(row, stopping);
+      for (const row of rows) await runSteps(row, stopping);
       return [];
     },
   };

@@ -46,7 +46,7 @@ const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
 const TEAMS_MAX = 1_000;
 
 /** Maximum looks at rules that a process remembers to have filed. */
-const LOOKS_MAX = 10_000;
+const FILED_MAX = 10_000;
 
 /** Maximum keys that one commit deletes for others. */
 const DELETES_MAX = 100;
@@ -105,7 +105,7 @@ export class TeamCommit implements TeamChanges {
       rows: new TeamRowCache(store),
       alerts: stamps && { store, stamps },
       spends: this.spends = new GroupSpends(store.memory),
-      filed: new LRUCache({ max: LOOKS_MAX }),
+      filed: new LRUCache({ max: FILED_MAX }),
     };
   }
 

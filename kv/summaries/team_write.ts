@@ -95,7 +95,7 @@ export async function buildTeamWrite(
   const monitors = await outcomeRows(store, team, agents.agents, updates);
   const { signals: caused = [], ...causes } = cause ?? {};
   let alerts = NO_ALERTS;
-  let looks: readonly KvSet[] = [];
+  let dueRows: readonly KvSet[] = [];
   if (alertDeps !== null && config !== null) {
     const counts = await current.get(countsRow(team)) ?? {};
     const signals = [
@@ -106,7 +106,7 @@ export async function buildTeamWrite(
     const known = runs.length === 0 ? null : agents;
     alerts = await planAlerts(alertDeps, team, current, config, { ...causes, signals }, known);
     const { nowMs } = alertDeps.stamps();
-    if (runs.length > 0) looks = lookSets(caches, team, config, updates, nowMs);
+    if (runs.length > 0) dueRows = dueSets(caches, team, config, updates, nowMs);
   }
   const entries = await entriesOf(store, team, current, updates, feed, alerts.counted);
   const removed = await changeRemovedRuns({ store, team }, updates, spend);
@@ -117,7 +117,7 @@ export async function buildTeamWrite(
   const { checks = [], sums = [], sets = [], deletes = [] } = change;
   const parts: readonly Part[] = [
     ...[storedRows(rows), rollups, monitors, alerts, results, feed, entries, removed],
-    ...[{ sets: looks }, { sets, deletes, checks, sums }],
+    ...[{ sets: dueRows }, { sets, deletes, checks, sums }],
     ...updates.map((update) => update.rows),
   ];
   const key = keys.rollupVersion(team);
@@ -135,7 +135,7 @@ export async function buildTeamWrite(
     },
     summaries: entries.summaries,
     committed: (version) => {
-      for (const { key } of looks) filed.set(keyText(key), true);
+      for (const { key } of dueRows) filed.set(keyText(key), true);
       // A plan may change rows without their decoded values.
       const others = [...sets.map(({ key }) => key), ...deletes];
       current.written(version, feed.lastChange, rows, others);
@@ -154,7 +154,7 @@ function isCause({ signals, ...others }: AlertWork): boolean {
 type Part = Pick<Write, "checks" | "sums" | "sets" | "deletes">;
 
 /** Returns the rows at which rules and the usage of the team are looked at. */
-function lookSets(
+function dueSets(
   { filed }: TeamCaches,
   team: TeamId,
   config: PreparedConfig,

@@ -175,7 +175,7 @@ const REFUSED_PART = 1 / 8;
 /**
  * Limits of concurrent lookups. Waiting lookups hold no body and wait at most until the deadline.
  */
-const LOOK_UPS: SlotLimits = { all: 32, team: 4, waiting: 8_000, teamWaiting: 2_000 };
+const LOOKUPS: SlotLimits = { all: 32, team: 4, waiting: 8_000, teamWaiting: 2_000 };
 
 /**
  * Looks up one type of secret that is not cached: bounded in number, fair by origin, and with a cache of
@@ -190,7 +190,7 @@ export class SecretLookups {
   #forgotten = 0;
 
   constructor({ deadlines, memory }: Pick<Store, "deadlines" | "memory">) {
-    this.#reads = new Reads(deadlines, LOOK_UPS);
+    this.#reads = new Reads(deadlines, LOOKUPS);
     this.#refused = createByteCache({
       memory,
       share: "other",
@@ -211,7 +211,7 @@ export class SecretLookups {
   async find<T>(
     hash: Uint8Array,
     line: string,
-    lookUp: () => Promise<T | null>,
+    lookup: () => Promise<T | null>,
   ): Promise<T | null> {
     const name = hash.toHex();
     if (this.#refused.has(name)) return null;
@@ -221,7 +221,7 @@ export class SecretLookups {
         // Another request may have been refused with the same secret meanwhile.
         if (this.#refused.has(name)) return null;
         const forgottenBefore = this.#forgotten;
-        const result = await lookUp();
+        const result = await lookup();
         if (result === null && forgottenBefore === this.#forgotten) this.#refused.set(name, true);
         return result;
       })

@@ -122,7 +122,7 @@ export function createCredentialStore(
     if (secret.startsWith("opk_")) return findOperator(secret);
     const hash = hashOf(secret);
     const line = cache.peek(secret, { allowStale: true })?.principal.team.id ?? from();
-    return lookups.find(hash, line, () => lookUp(secret, hash));
+    return lookups.find(hash, line, () => findPrincipal(secret, hash));
   }
 
   /** Compares hashes: they have equal lengths and do not reveal how much of a secret matched. */
@@ -131,7 +131,7 @@ export function createCredentialStore(
     return isOperator ? OPERATOR : Promise.resolve(null);
   }
 
-  async function lookUp(secret: string, hash: Uint8Array): Promise<Principal | null> {
+  async function findPrincipal(secret: string, hash: Uint8Array): Promise<Principal | null> {
     const before = changes;
     // Another request may have filled the cache while this one was queued.
     const cached = cache.get(secret);

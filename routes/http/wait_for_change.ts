@@ -3,7 +3,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangeStore } from "../../domain/feed/changes.ts";
 
 /** Milliseconds between two looks for commits of other processes. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /** The subject of a wait. */
 interface Waited {
@@ -36,7 +36,7 @@ export async function waitForChange(
     const version = await changes.version(team, run, withJudges).catch(() => checked);
     if (version !== checked && await isDone()) return true;
     checked = version;
-    const timer = setTimeout(rest.resolve, LOOK_MS);
+    const timer = setTimeout(rest.resolve, POLL_MS);
     await rest.promise;
     clearTimeout(timer);
   }

@@ -10,15 +10,15 @@ import { follow, type Listener } from "../support/harness/live.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 /** Returns the path that a live page polls. */
-function nextLook(html: string): string {
+function nextReload(html: string): string {
   const [, path] = /hx-get="([^"]*)"/.exec(html) ?? [];
   assert(path !== undefined, "the page is not live");
   return path.replaceAll("&amp;", "&");
 }
 
 /** Polls once; the session cookie is all that a browser adds. */
-async function look(reader: Reader, html: string): Promise<string> {
-  const { status, text } = await reader.get(nextLook(html));
+async function reload(reader: Reader, html: string): Promise<string> {
+  const { status, text } = await reader.get(nextReload(html));
   assertEquals(status, 200);
   return text;
 }
@@ -36,7 +36,7 @@ Deno.test("live runs: live and pause are links, and only the first page can be l
   assertMatch(text, /<noscript><meta http-equiv="refresh" content="5"\/><\/noscript>/);
   assertMatch(text, /hx-trigger="every 2s"/);
   assertMatch(
-    nextLook(text),
+    nextReload(text),
     /^\/dashboard\/runs\?agent=nightly&limit=2&live=1&seen=[\w-]+"?$/,
   );
   assert(hrefsOf(text).includes(`${RUNS}?agent=nightly&limit=2`));
@@ -53,16 +53,16 @@ Deno.test("live runs: a poll is answered when the next run arrives", async () =>
   await h.worker.idle();
   const reader = await signedIn(h);
   const first = (await reader.get(`${RUNS}?live=1`)).text;
-  const waiting = look(reader, first);
+  const waiting = reload(reader, first);
   await h.post("/v1/heartbeats", aHeartbeat(2, { started_at: at(2) }));
   const second = await waiting;
   assertEquals(listedOn(second), [runId(2), runId(1)]);
   // A change since the last poll is returned immediately.
   await h.post("/v1/runs", aRun(3, { started_at: at(3) }));
-  const third = await look(reader, second);
+  const third = await reload(reader, second);
   assertEquals(listedOn(third), [runId(3), runId(2), runId(1)]);
   await h.post("/v1/heartbeats", aHeartbeat(3, { agent: "researcher", started_at: at(3) }));
-  const fourth = await look(reader, third);
+  const fourth = await reload(reader, third);
   assertEquals([third, fourth].map((html) => html.includes("st-run")), [true, false]);
 });
 
@@ -71,23 +71,23 @@ Deno.test("live runs: an empty list fills once a run matches the filters", async
   const reader = await signedIn(h);
   const none = (await reader.get(`${RUNS}?live=1&status=failed`)).text;
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
-  const stillNone = await look(reader, none);
+  const stillNone = await reload(reader, none);
   assertStringIncludes(textOf(stillNone), "No runs match");
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail" }));
-  assertEquals(listedOn(await look(reader, stillNone)), [runId(1)]);
+  assertEquals(listedOn(await reload(reader, stillNone)), [runId(1)]);
 });
 
 Deno.test("live runs: a shutdown answers a waiting poll, and the next service continues", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const first = (await reader.get(`${RUNS}?live=1`)).text;
-  const waiting = look(reader, first);
+  const waiting = reload(reader, first);
   await h.get("/healthz", { key: null });
   const startMs = performance.now();
   await h.restart();
   const second = await waiting;
   assert(performance.now() - startMs < 3_000);
-  const next = look(reader, second);
+  const next = reload(reader, second);
   await h.post("/v1/heartbeats", aHeartbeat(1));
   assertEquals(listedOn(await next), [runId(1)]);
 });
@@ -99,7 +99,7 @@ ofInstance("live runs: without a free slot the page is answered immediately", as
   const listeners: Listener[] = [];
   for (let n = 0; n < LISTENERS_MAX.team; n++) listeners.push(await follow(h));
   const startMs = performance.now();
-  await look(reader, first);
+  await reload(reader, first);
   assert(performance.now() - startMs < 5_000);
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
@@ -107,7 +107,7 @@ ofInstance("live runs: without a free slot the page is answered immediately", as
 Deno.test("live runs: an ended session makes the browser reload the complete page", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
-  const path = nextLook((await reader.get(`${RUNS}?live=1`)).text);
+  const path = nextReload((await reader.get(`${RUNS}?live=1`)).text);
   await reader.send("/dashboard/sign-out");
   const headers = { "Cookie": reader.cookie, "HX-Request": "true" };
   const answer = await h.get(path, { key: null, headers, redirect: "manual" });

@@ -409,7 +409,7 @@ Deno.test("try: a process that ends during a call pays for it once", async () =>
   const { held_usd } = await j.read("/v1/judges/helpful");
   assert(held_usd > 0.001);
   assertEquals(await paid(j), []);
-  for (let look = 0; look < 3; look++) {
+  for (let round = 0; round < 3; round++) {
     j.h.nowMs += 600_000;
     await j.work();
   }

@@ -22,7 +22,7 @@ Harness.test("wait=final: the response is sent once the cost is final, with ever
 });
 
 Deno.test("wait=final: where no bell rings, the worker finds a finish by itself", async () => {
-  await using h = await Harness.open({ looks: true });
+  await using h = await Harness.open({ pollsForWork: true });
   h.store.workerSignal.listen({});
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish());

@@ -46,7 +46,7 @@ async function killRound(
   }
   await rounds.end("SIGKILL", acknowledged);
   await repricing;
-  if (deep) measurements.marks += await rounds.lookAt();
+  if (deep) measurements.marks += await rounds.compareAll();
 }
 
 async function stopRound(rounds: Rounds, random: Random, measurements: Measurements) {

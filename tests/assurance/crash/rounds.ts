@@ -169,7 +169,7 @@ export class Rounds implements AsyncDisposable {
    * Inspects a copy of the file that a sudden end left, so that the next start finds it untouched.
    * The roll-ups must equal the totals of the summaries. Returns the number of pending work rows.
    */
-  async lookAt(): Promise<number> {
+  async compareAll(): Promise<number> {
     const copy = `${this.path}.copy`;
     for (const suffix of ["", "-wal"]) {
       await Deno.copyFile(this.path + suffix, copy + suffix).catch((error) => {

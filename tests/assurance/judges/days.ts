@@ -178,7 +178,7 @@ export async function playDays(seed: string, days: number): Promise<DaysReport> 
     await pass(86_400_000 - world.nowMs % 86_400_000 + random.int(0, 3_600_000));
   }
   // Jobs end within their tries, and a blocked judge probes.
-  for (let looks = 0; looks < 500; looks++) {
+  for (let turns = 0; turns < 500; turns++) {
     const waiting = await listRows(h.store, { prefix: ["work", "run"] });
     if (waiting.length === 0) break;
     await pass(3_600_000);

@@ -8,7 +8,7 @@ import { firingOf, incidentsOf } from "./alert_reads.ts";
 import { settings } from "./alert_settings.ts";
 import { anyMonitorCall, change, pass } from "./monitor_commands.ts";
 import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
-import { count, lookAtAll, settled } from "./running.ts";
+import { count, passAllDeadlines, settled } from "./running.ts";
 import { type Fields, instant, type Request } from "./shape.ts";
 import type { World } from "./world.ts";
 
@@ -170,7 +170,7 @@ const rules = fc.record({ slug, settings }).map((sent: RuleCall) =>
 
 /** Everything that waits is done before a change, and what comes later is later. */
 async function apart(play: AlertPlay, world: World): Promise<void> {
-  await lookAtAll(play, world);
+  await passAllDeadlines(play, world);
   world.nowMs += APART_MS;
 }
 
@@ -239,7 +239,7 @@ const passes = fc.constantFrom(2_000, 65_000, 400_000, 4_000_000, 90_000_000).ma
 const absences = fc.constantFrom(62_000, 3_600_000).map((ms) =>
   command(`absent for ${ms} ms`, async (play, world) => {
     world.nowMs += ms;
-    await lookAtAll(play, world);
+    await passAllDeadlines(play, world);
   })
 );
 

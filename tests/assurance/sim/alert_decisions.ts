@@ -99,7 +99,7 @@ export class AlertWorld {
   }
 
   /** Looks at the groups that are due. */
-  look(): void {
+  recheckDue(): void {
     const looks = [...this.due.values()].filter(({ at }) => at <= this.nowMs);
     if (looks.length > 0) this.commit({ signals: [], looks });
   }
@@ -173,7 +173,7 @@ export function playDecisions(seed: number): void {
     const commit = processed.slice(at, at += random.int(1, 4));
     world.nowMs = Math.max(world.nowMs, ...commit.map(({ at }) => at)) + 1;
     world.commit({ signals: commit.map(signalOf) });
-    if (random.chance(1 / 3)) world.look();
+    if (random.chance(1 / 3)) world.recheckDue();
   }
   const { nowMs } = world;
   const wanted = AGENTS.flatMap((agent) => {

@@ -17,7 +17,7 @@ import type { World } from "./world.ts";
 import type { ChannelStore } from "../../../kv/channels/store.ts";
 
 /** Milliseconds in which the clock sees what is due now. */
-const LOOK_MS = 3_000;
+const DUE_NOW_MS = 3_000;
 
 /** Channel that gets the messages of all rules. */
 export const CHANNEL = {
@@ -57,7 +57,7 @@ export function beginAlerts(play: Play): AlertPlay {
 
 /** Does everything that waits, and compares incidents and messages with the model. */
 export async function compareAlerts(play: AlertPlay, world: World): Promise<void> {
-  await pass(play, world, LOOK_MS);
+  await pass(play, world, DUE_NOW_MS);
   const { nowMs } = world;
   // The receiver reads no secrets.
   await deliver(

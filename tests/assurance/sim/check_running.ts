@@ -4,7 +4,7 @@ import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { readJson } from "./alert_running.ts";
 import { type Checks, failedRuns, judgeChanged, NO_CHECKS, statisticsOf } from "./check_state.ts";
 import { type Result } from "./checks.ts";
-import { lookAtAll, type Play } from "./running.ts";
+import { passAllDeadlines, type Play } from "./running.ts";
 import type { SidePlay } from "./side_play.ts";
 import { type Fields, instant } from "./shape.ts";
 import type { World } from "./world.ts";
@@ -29,7 +29,7 @@ export function beginChecks(play: Play): CheckPlay {
 
 /** Does everything that waits, in the service and in the model. */
 export async function judged(play: CheckPlay, world: World): Promise<void> {
-  await lookAtAll(play, world);
+  await passAllDeadlines(play, world);
   play.checks = judgeChanged(play.checks, play.state);
 }
 

@@ -7,7 +7,7 @@ import { step } from "./model.ts";
 import { anyMonitorCall, change, pass, passed } from "./monitor_commands.ts";
 import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
 import { runOfPing } from "./pings.ts";
-import { count, lookAtAll, type Play, settled } from "./running.ts";
+import { count, passAllDeadlines, type Play, settled } from "./running.ts";
 import { anyRequest, type Change, changed, changes, RUN_IDS } from "./requests.ts";
 import type { Answer, Request } from "./shape.ts";
 import { send, type WireAnswer } from "./wire.ts";
@@ -146,7 +146,7 @@ class ChangeMonitor implements Command {
 }
 
 /** The time passes, with the clock or without it, and then all deadlines are looked at. */
-class Look implements Command {
+class PassDeadlines implements Command {
   constructor(readonly afterMs: number, readonly isAbsent: boolean) {}
 
   /** After a fault, the look may come later than now. */
@@ -158,7 +158,7 @@ class Look implements Command {
     play.log.push(`${this}`);
     if (this.isAbsent) {
       world.nowMs += this.afterMs;
-      await lookAtAll(play, world);
+      await passAllDeadlines(play, world);
     } else await pass(play, world, this.afterMs);
   }
 
@@ -183,9 +183,9 @@ const afterMs = fc.oneof(
   { weight: 1, arbitrary: fc.constant(10 * 86_400_000) },
 );
 
-const looks = fc.constantFrom(0, 59_000, 62_000, 62_000, 3_600_000)
-  .map((ms): Command => new Look(ms, true));
-const passes = passed.map((ms): Command => new Look(ms, false));
+const deadlines = fc.constantFrom(0, 59_000, 62_000, 62_000, 3_600_000)
+  .map((ms): Command => new PassDeadlines(ms, true));
+const passes = passed.map((ms): Command => new PassDeadlines(ms, false));
 const monitors = fc.tuple(afterMs, anyMonitorCall)
   .map(([ms, call]): Command => new ChangeMonitor(ms, call));
 const fresh = fc.tuple(afterMs, anyRequest)
@@ -207,7 +207,7 @@ export function sequences(commandsMax: number) {
     { weight: 60, arbitrary: fresh },
     { weight: 10, arbitrary: again },
     { weight: 20, arbitrary: mutated },
-    { weight: 16, arbitrary: looks },
+    { weight: 16, arbitrary: deadlines },
     { weight: 5, arbitrary: passes },
     { weight: 8, arbitrary: monitors },
     { weight: 1, arbitrary: fc.constant(RESTART) },

@@ -5,7 +5,7 @@
  * Where the two differ, one of them is wrong.
  */
 import { normalized } from "./lenient.ts";
-import { afterPing, lookAtMonitors } from "./monitor_state.ts";
+import { afterPing, judgeMonitors } from "./monitor_state.ts";
 import { statusOfPing, withPing } from "./pings.ts";
 import { charsOf, parseInstant, problemOf } from "./rules.ts";
 import { type Answer, type Closing, type Fields, instant, type Labels } from "./shape.ts";
@@ -40,7 +40,7 @@ const POSTPONE_MS_MAX = 900_000;
  * Looks at all deadlines at an instant of the server's clock: closes the runs that are idle
  * (decisions 51 and 112), and judges monitors (decision 110).
  */
-export function look(state: State, now: number, absences: readonly Absence[]): State {
+export function passDeadlines(state: State, now: number, absences: readonly Absence[]): State {
   const runs = Object.entries(state.runs).map(([id, run]) => {
     const { opening, closing, idle, events } = run;
     const seconds = Number(opening?.idle_timeout_seconds ?? 0);
@@ -58,7 +58,7 @@ export function look(state: State, now: number, absences: readonly Absence[]): S
     }];
   });
   const closed = { ...state, runs: Object.fromEntries(runs) };
-  return lookAtMonitors(closed, now - LATE_MS, absences);
+  return judgeMonitors(closed, now - LATE_MS, absences);
 }
 
 /** Returns when a deadline is judged: later, if nothing could be heard when it passed. */

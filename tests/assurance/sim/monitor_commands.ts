@@ -3,7 +3,7 @@ import { assert } from "@std/assert";
 import fc from "fast-check";
 import { changeMonitor, type MonitorCall } from "./monitor_state.ts";
 import { checkMonitor } from "./monitor_reads.ts";
-import { lookAtAll, type Play, settled } from "./running.ts";
+import { passAllDeadlines, type Play, settled } from "./running.ts";
 import { CRON_LINES, defaultGrace, type Schedule } from "./schedules.ts";
 import { instant } from "./shape.ts";
 import type { World, WorldResponse } from "./world.ts";
@@ -36,15 +36,15 @@ export async function change(play: Play, world: World, call: MonitorCall): Promi
 /** Lets time pass while the clock turns each second; looks only when something is due. */
 export async function pass(play: Play, world: World, ms: number): Promise<void> {
   const untilMs = world.nowMs + ms;
-  await lookAtAll(play, world);
+  await passAllDeadlines(play, world);
   for (;;) {
     const dueMs = await world.nextDueMs();
     if (dueMs === null || dueMs + LATE_MS > untilMs) break;
     await world.passTo(dueMs + LATE_MS);
-    await lookAtAll(play, world);
+    await passAllDeadlines(play, world);
   }
   await world.passTo(untilMs);
-  await lookAtAll(play, world);
+  await passAllDeadlines(play, world);
 }
 
 function send(world: World, call: MonitorCall): Promise<WorldResponse> {

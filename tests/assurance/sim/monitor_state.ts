@@ -2,7 +2,7 @@
  * Monitors of a team in the model: their changes by calls, outcomes and time. Imports nothing from
  * the service.
  */
-import { afterOutcome, changed, created, looked, paused, resumed } from "./monitors.ts";
+import { afterOutcome, changed, created, judged, paused, resumed } from "./monitors.ts";
 import { pingSchedule } from "./schedules.ts";
 import {
   type Absence,
@@ -52,13 +52,13 @@ export function waitingOutcomes({ monitors, runs }: State): Outcome[] {
 }
 
 /** Looks at the deadlines of all monitors. */
-export function lookAtMonitors(
+export function judgeMonitors(
   state: State,
   horizon: number,
   absences: readonly Absence[],
 ): State {
   const of = Object.entries(state.monitors.of)
-    .map(([agent, monitor]) => [agent, looked(monitor, horizon, absences)]);
+    .map(([agent, monitor]) => [agent, judged(monitor, horizon, absences)]);
   return { ...state, monitors: { ...state.monitors, of: Object.fromEntries(of) } };
 }
 

@@ -9,7 +9,7 @@ import type { Absence, Flip, Monitor, MonitorSettings, MonitorState, Outcome } f
 const POSTPONE_MS_MAX = 900_000;
 
 /** Milliseconds after a change until a deadline that it moved into the past is looked at. */
-const CHANGE_LOOK_MS = 2_000;
+const CHANGE_RECHECK_MS = 2_000;
 
 /** Failures and successes in a row, and whether they make a monitor down. */
 interface Streak {
@@ -85,7 +85,7 @@ export function afterOutcome(monitor: Monitor, outcome: Outcome): Monitor {
 }
 
 /** Looks at the deadlines up to an instant. */
-export function looked(monitor: Monitor, horizon: number, absences: readonly Absence[]): Monitor {
+export function judged(monitor: Monitor, horizon: number, absences: readonly Absence[]): Monitor {
   const until = monitor.pause?.until ?? null;
   const judged = until !== null && until <= horizon ? resumed(monitor, until) : monitor;
   return afterDeadlines(absences.reduce(afterAbsence, judged), horizon);
@@ -122,13 +122,13 @@ function afterDeadlines(monitor: Monitor, horizon: number): Monitor {
   if (late === null || down === null) return monitor;
   // A deadline that new settings moved into the past is reached by the change.
   const reached = (at: number) => Math.max(at, monitor.updated_at);
-  const lookAt = (at: number) =>
-    at <= monitor.updated_at ? monitor.updated_at + CHANGE_LOOK_MS : at;
-  const isLate = monitor.state === "up" && lookAt(late) <= horizon;
+  const judgedAt = (at: number) =>
+    at <= monitor.updated_at ? monitor.updated_at + CHANGE_RECHECK_MS : at;
+  const isLate = monitor.state === "up" && judgedAt(late) <= horizon;
   const after = isLate && late < down
     ? flipped(monitor, "late", reached(late), "expected")
     : monitor;
-  if (!(isLate || monitor.state === "late") || lookAt(down) > horizon) return after;
+  if (!(isLate || monitor.state === "late") || judgedAt(down) > horizon) return after;
   const missed = { ...after, missed_at: reached(down) };
   return flipped(missed, "down", reached(down), "missed");
 }

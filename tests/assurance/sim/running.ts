@@ -2,7 +2,7 @@
 import type fc from "fast-check";
 import type { Cells } from "./cells.ts";
 import type { Revisions } from "./check.ts";
-import { look } from "./model.ts";
+import { passDeadlines } from "./model.ts";
 import { countOutcomes } from "./monitor_state.ts";
 import type { Request, State } from "./shape.ts";
 import type { World } from "./world.ts";
@@ -49,9 +49,9 @@ export function count(play: Play): void {
 }
 
 /** Looks at all deadlines in the service and in the model. */
-export async function lookAtAll(play: Play, world: World): Promise<void> {
+export async function passAllDeadlines(play: Play, world: World): Promise<void> {
   await settled(play, world);
-  const absences = await world.look();
-  play.state = look(play.state, world.nowMs, absences);
+  const absences = await world.runDeadlines();
+  play.state = passDeadlines(play.state, world.nowMs, absences);
   await settled(play, world);
 }

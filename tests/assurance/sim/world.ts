@@ -182,7 +182,7 @@ export class World implements AsyncDisposable {
   }
 
   /** Looks at all deadlines; returns the absences that the looks knew of. */
-  async look(): Promise<readonly Absence[]> {
+  async runDeadlines(): Promise<readonly Absence[]> {
     const { work } = this.service;
     // Two holders of the lease for a moment do no harm.
     const also = this.isShared && this.chance(1 / 4) ? [this.service.work.round(["settled"])] : [];

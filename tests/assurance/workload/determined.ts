@@ -10,7 +10,7 @@
 const FIRST = 0xff;
 
 /** Milliseconds that pass with each look at the process's clock. */
-const LOOK_MS = 0.001;
+const READ_MS = 0.001;
 
 interface Timer {
   readonly dueMs: number;
@@ -33,7 +33,7 @@ export class Determined implements Disposable {
   /** @param dateMs the instant that the process's clock shows, unix milliseconds */
   constructor(dateMs: number) {
     Date.now = () => dateMs;
-    performance.now = () => this.#processMs += LOOK_MS;
+    performance.now = () => this.#processMs += READ_MS;
     Math.random = () => 0.5;
     const bytes = (target: Uint8Array) => {
       target.set(this.random(target.length));

@@ -90,7 +90,7 @@ export async function callWholeApi(options: WholeApi): Promise<void> {
   const idle = async () => {
     world.nowMs += 1_000;
     await world.settle();
-    await world.look();
+    await world.runDeadlines();
     await world.settle();
     await deliver(world, sender, open, DELIVERED_MS);
     await world.service.work.round(["back"]);

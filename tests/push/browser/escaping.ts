@@ -21,14 +21,15 @@ export async function checkEscaping(
   );
   await using visitor = await enter(browser, world, world.h.key);
   const pages: string[] = [];
-  const look: Look = async (path, status) => void pages.push(await visit(visitor, path, status));
+  const open: OpenPage = async (path, status) =>
+    void pages.push(await visit(visitor, path, status));
   await t.step("pages about everything", async () => {
     for (const { path, role, status } of PAGES) {
-      if (role === "admin") await look(path(world), status);
+      if (role === "admin") await open(path(world), status);
     }
   });
-  await t.step("pages of one resource", () => lookAtEach(world, look));
-  await t.step("parameters that pages repeat", () => askForEach(world, look));
+  await t.step("pages of one resource", () => openEach(world, open));
+  await t.step("parameters that pages repeat", () => askForEach(world, open));
   await t.step("runs that arrive on a live page", () => watchComingIn(visitor, world));
   await t.step("pages of the operator", async () => {
     await using operator = await enter(browser, world, OPERATOR_KEY);
@@ -77,12 +78,12 @@ async function noticed(browser: Browser, { h }: HostileWorld): Promise<void> {
 }
 
 /** Opens a page and records its text. */
-type Look = (path: string, status?: number | null) => Promise<void>;
+type OpenPage = (path: string, status?: number | null) => Promise<void>;
 
-async function lookAtEach({ texts }: HostileWorld, look: Look): Promise<void> {
+async function openEach({ texts }: HostileWorld, open: OpenPage): Promise<void> {
   for (const [text, run] of texts) {
-    await look(`/dashboard/runs/${run}`);
-    await look(`/dashboard/agents/${encodeURIComponent(text)}`);
+    await open(`/dashboard/runs/${run}`);
+    await open(`/dashboard/agents/${encodeURIComponent(text)}`);
   }
 }
 
@@ -114,12 +115,12 @@ const NAMES = [
   "group_by",
 ];
 
-async function askForEach({ texts }: HostileWorld, look: Look): Promise<void> {
+async function askForEach({ texts }: HostileWorld, open: OpenPage): Promise<void> {
   for (const [n, text] of [...texts.keys()].entries()) {
     const query = new URLSearchParams(NAMES.map((name) => [name, text]));
     // Each text goes to one of the two pages, which build their fields and messages with the same
     // components.
-    await look(`/dashboard/${n % 2 === 0 ? "runs" : "spend"}?${query}`, null);
+    await open(`/dashboard/${n % 2 === 0 ? "runs" : "spend"}?${query}`, null);
   }
 }
 

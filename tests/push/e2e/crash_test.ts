@@ -18,7 +18,7 @@ inFolder.test("decisions, section 1: after kill -9 under load every acknowledged
     const repricing = round % 2 > 0 ? rounds.price.ask(rounds.access) : null;
     assertEquals((await rounds.end("SIGKILL", acknowledged)).signal, "SIGKILL");
     await repricing;
-    unfinished += await rounds.lookAt();
+    unfinished += await rounds.compareAll();
   }
   assert(unfinished > 0, "no kill left the worker pending work");
   await rounds.start();

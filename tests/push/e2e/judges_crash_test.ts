@@ -62,7 +62,7 @@ Deno.test("judges: after kill -9 between answer and commit, each run is judged a
     const models = server.models(environment.now);
     await using instance = await Instance.start(path, { environment, models, key: KEY });
     // A hold without an answer is spent, and the run is judged again.
-    for (let look = 0; look < 3; look++) {
+    for (let round = 0; round < 3; round++) {
       await instance.service.work.idle();
       await instance.service.worker.idle();
       clock.now += HOLD_MS;

@@ -22,7 +22,7 @@ const SHORT = { ...HOURLY, schedule: { everySeconds: 2 }, graceSeconds: 2 };
 const NOTICE_MS_MAX = 15_000;
 
 /** Milliseconds between two looks at the monitor, which another process changes. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 /** Milliseconds within which another service replaces a killed one, and notices the deadline. */
 const REPLACED_MS_MAX = 30_000 + NOTICE_MS_MAX;
@@ -62,7 +62,7 @@ class World implements AsyncDisposable {
     for (;;) {
       const { value } = await this.store.reader.get<Monitor>(keys.monitor(id, "a"));
       if (value?.state === state) return value;
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
   }
 

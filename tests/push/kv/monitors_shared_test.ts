@@ -35,8 +35,8 @@ async function playRounds([one, other]: [OpenStore, OpenStore]): Promise<void> {
   for (let n = 0; n < ROUNDS; n++) {
     const rows = await here.due();
     const lastAt = NOON + n * 100 * MINUTE;
-    const looks = [here, there].map((each) => each.lookAt(rows, lastAt + 90 * MINUTE));
-    await Promise.all(looks);
+    const rounds = [here, there].map((each) => each.lookAt(rows, lastAt + 90 * MINUTE));
+    await Promise.all(rounds);
     await here.close(n + 2, lastAt + 100 * MINUTE);
     await Promise.all([here.work(), there.work()]);
   }

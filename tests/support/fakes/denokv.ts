@@ -10,7 +10,7 @@ const ROOT = new URL("../../../", import.meta.url).pathname;
 
 /** Maximum milliseconds of a start; far more than it takes. */
 const START_MS_MAX = 20_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /** Returns the command of `denokv`: the variable `DENOKV`, or the one on the path; null if absent. */
 export async function denokvCommand(): Promise<string | null> {
@@ -79,7 +79,7 @@ export class KvProcess implements AsyncDisposable {
         await stderr.done;
         throw new Error(`The KV server does not answer: ${stderr.text}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   }
 

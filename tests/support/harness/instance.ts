@@ -77,7 +77,7 @@ export interface HarnessOptions {
   /** Milliseconds without a turn of the clock that are an absence; as in the service by default. */
   readonly absenceMs?: number;
   /** True if the worker looks for work, as where no bell rings. */
-  readonly looks?: boolean;
+  readonly pollsForWork?: boolean;
   /** True if another program opens the file. */
   readonly onDisk?: boolean;
   /** URL of a shared KV of the test's own, for a single instance. */
@@ -149,7 +149,7 @@ export class Instance implements AsyncDisposable {
       draining,
       ...(absenceMs === undefined ? {} : { absenceMs }),
       ...(onOtherFormat === undefined ? {} : { onOtherFormat }),
-      ...(options.looks === undefined ? {} : { looks: options.looks }),
+      ...(options.pollsForWork === undefined ? {} : { pollsForWork: options.pollsForWork }),
       parts: deps,
     });
     const { team } = await ensureFirstTeam(store, environment, { region, key, tier });

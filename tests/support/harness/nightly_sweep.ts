@@ -35,7 +35,7 @@ export class NightlySweep {
   }
 
   /** Looks once; returns true if the next look is due at once. */
-  async look(): Promise<boolean> {
+  async runTurn(): Promise<boolean> {
     await this.#work.look();
     return this.isDue;
   }
@@ -47,7 +47,7 @@ export class NightlySweep {
   /** Sweeps the current night if that is due; returns the report if this call finished it. */
   async sweepIfDue(): Promise<SweepReport | null> {
     this.#finished = null;
-    while (await this.look());
+    while (await this.runTurn());
     return this.#finished;
   }
 

@@ -58,8 +58,8 @@ export class NoticesHarness implements AsyncDisposable {
 
   /** Looks at the usage as after a change of a run, and sends what is due. */
   async check(loop: WorkLoop = this.loop()): Promise<void> {
-    const look = { at: this.nowMs, kind: "quota", team: this.team.id, name: "" } as const;
-    await this.store.writer.commit({ sets: [workSet(look)] });
+    const row = { at: this.nowMs, kind: "quota", team: this.team.id, name: "" } as const;
+    await this.store.writer.commit({ sets: [workSet(row)] });
     await loop.round(["back"]);
     await loop.round(["send"]);
   }

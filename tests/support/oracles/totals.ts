@@ -36,7 +36,7 @@ export interface Access {
 
 /** The worker may lag; while totals change it is at work. */
 const UNCHANGED_MS_MAX = 60_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /** Maximum milliseconds in which reads are refused; one is refused after 2 s. */
 const READ_MS_MAX = 30_000;
@@ -52,7 +52,7 @@ export async function assertTotals(
   let changedMs = performance.now();
   while (JSON.stringify(current) !== JSON.stringify(expected)) {
     if (performance.now() - changedMs > UNCHANGED_MS_MAX) assertEquals(current, expected);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     const next = await totalsOf(access, from, to);
     if (JSON.stringify(next) !== JSON.stringify(current)) changedMs = performance.now();
     current = next;

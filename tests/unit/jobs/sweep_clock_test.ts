@@ -132,7 +132,7 @@ OldLedger.test("sweep clock: an interrupted sweep resumes with its own time and 
   retention.nowMs = NOON + WRONG_MS;
   // A step takes longer than a look.
   const job = retention.job(stepping(retention.sweeps, () => retention.processMs += 1_000));
-  for (let looks = 0; looks < 4; looks++) assert(await job.look());
+  for (let turns = 0; turns < 4; turns++) assert(await job.runTurn());
   const next = new RetentionHarness(temp.store);
   next.nowMs = retention.nowMs + 2 * MINUTE_MS;
   const report = await next.job().sweepIfDue();

@@ -116,18 +116,18 @@ OldLedger.test("sweep job: a look ends after some steps, and the next process do
     steps++;
     retention.processMs += 40;
   }));
-  assert(await job.look());
-  const inOneLook = steps;
-  assert(await job.look());
+  assert(await job.runTurn());
+  const inOneTurn = steps;
+  assert(await job.runTurn());
   // The expired sessions, and steps of 40 ms in looks of 100.
-  assertEquals([inOneLook, steps], [3, 6]);
+  assertEquals([inOneTurn, steps], [3, 6]);
   const [broken] = await retention.sweeps.reports(1);
   assert(broken !== undefined && broken.finishedAt === null);
   assert(broken.counts.released > 0, "its work is not reported");
   const next = new RetentionHarness(temp.store);
   next.nowMs = NOON + SWEEP_SILENCE_MS + 1;
   assertEquals((await next.job().sweepIfDue())?.counts, OLD_SWEPT);
-  assertEquals(await job.look(), false, "it goes on with a night of another process");
+  assertEquals(await job.runTurn(), false, "it goes on with a night of another process");
 });
 
 OldLedger.test("sweep job: the work queue finishes an interrupted delete", async ({ retention, team, temp }) => {

@@ -165,7 +165,7 @@ DeliveriesHarness.test("deliveries: the clock ends a test whose process has ende
   const test = h.tester().test(h.team, "ops", { by: "key_1", at: NOON });
   const work = createWorkStore(h.store, 60_000);
   const handler = createDeliveryHandler(h.store);
-  const look = async (nowMs: number) => {
+  const sendDue = async (nowMs: number) => {
     const rows = (await work.take("settled", nowMs)).filter(({ kind }) => kind === "delivery");
     if (rows.length > 0) {
       await handler.look(
@@ -177,16 +177,16 @@ DeliveriesHarness.test("deliveries: the clock ends a test whose process has ende
     return rows.length;
   };
   while (h.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-  assertEquals(await look(NOON + 59 * SECOND), 0);
-  assertEquals([await look(NOON + 60 * SECOND), await h.states()], [1, { dead: 1 }]);
+  assertEquals(await sendDue(NOON + 59 * SECOND), 0);
+  assertEquals([await sendDue(NOON + 60 * SECOND), await h.states()], [1, { dead: 1 }]);
   endless.resolve(DELIVERED);
   await test;
   h.receivers.delete("ops");
   const job = h.job();
   for (let n = 0; n < 120; n++) await h.send("ops", `inc_${n}`);
   await h.pass(job, NOON + SECOND);
-  assertEquals([await look(NOON + 30 * DAY - 1), await h.states()], [0, { delivered: 121 }]);
-  while (await look(NOON + 30 * DAY) > 0);
+  assertEquals([await sendDue(NOON + 30 * DAY - 1), await h.states()], [0, { delivered: 121 }]);
+  while (await sendDue(NOON + 30 * DAY) > 0);
   const left = async (family: string) =>
     (await Array.fromAsync(h.store.reader.list({ prefix: [family] }))).length;
   assertEquals(

@@ -24,7 +24,7 @@ import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
 
 /** Time of a deadline after the opening, and of the first look after it; milliseconds. */
-const TIMEOUT_MS = 60_000, LOOK_MS = 62_000;
+const TIMEOUT_MS = 60_000, DUE_MS = 62_000;
 
 async function differences(h: Harness): Promise<string[]> {
   const { differences } = await verifyStore(h.store, { pauseMs: 0 });
@@ -37,7 +37,7 @@ Harness.test("idle closes: the integrity check finds a wrong close and a lost de
     await h.post(`/v1/runs/${runId(n)}/events`, { events: [anEvent(5)] });
   }
   await h.worker.idle();
-  h.nowMs = NOON + LOOK_MS;
+  h.nowMs = NOON + DUE_MS;
   await h.work.idle();
   await h.worker.idle();
   await h.post("/v1/runs", aRun(3, { idle_timeout_seconds: 60 }));
@@ -82,7 +82,7 @@ KvServer.test("idle closes: two instances whose answers are lost close each run 
   );
   await one.service.worker.idle();
   // Turns that are no absence.
-  for (world.nowMs = NOON; world.nowMs < NOON + LOOK_MS; world.nowMs += LOOK_MS / 2) {
+  for (world.nowMs = NOON; world.nowMs < NOON + DUE_MS; world.nowMs += DUE_MS / 2) {
     await one.service.work.round();
   }
   let commits = 0;
@@ -125,7 +125,7 @@ class IdleHarness {
     await this.retention.work();
   }
 
-  async look(nowMs: number): Promise<void> {
+  async closeIdle(nowMs: number): Promise<void> {
     this.retention.nowMs = nowMs;
     await this.#loop.round();
     await this.retention.work();
@@ -141,7 +141,7 @@ TempStore.test("idle closes: retention removes the payload, keeps the close, and
   const { retention } = harness;
   const team = await retention.addTeam("free");
   await harness.open(team, 1);
-  await harness.look(NOON + LOOK_MS);
+  await harness.closeIdle(NOON + DUE_MS);
   const { payloadDays, recordDays } = TIERS.free;
   retention.nowMs = NOON + (payloadDays + 1) * DAY_MS;
   assertEquals((await retention.sweep()).payloads, 1);
@@ -161,7 +161,7 @@ TempStore.test("idle closes: an export has them and the deadlines of open runs",
   const harness = new IdleHarness(temp.store);
   const team = await harness.retention.addTeam("free");
   await harness.open(team, 1);
-  await harness.look(NOON + LOOK_MS);
+  await harness.closeIdle(NOON + DUE_MS);
   await harness.open(team, 2);
   await using copy = await TempStore.open();
   await temp.store.writer.commit({ sets: [{ key: keys.format(), value: OWN_FORMAT }] });
@@ -169,7 +169,7 @@ TempStore.test("idle closes: an export has them and the deadlines of open runs",
   const copied = new IdleHarness(copy.store);
   // The move was an absence: the deadline inside it is judged as long after it.
   for (let ms = 0; ms <= 3 * TIMEOUT_MS; ms += TIMEOUT_MS / 2) {
-    await copied.look(NOON + 2 * LOOK_MS + ms);
+    await copied.closeIdle(NOON + 2 * DUE_MS + ms);
   }
   for (const n of [1, 2]) {
     assertEquals((await copied.read(team, n))?.parts.closing?.closedBy, "idle");

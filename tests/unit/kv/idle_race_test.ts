@@ -9,9 +9,9 @@ import { NOON } from "../../support/harness/harness.ts";
 import { MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
 
 MonitorProcess.test("idle race: a run reopened before its close is summarized is closed again", async (here) => {
-  const looks = createIdleHandler(here.store, new KnownAgents(here.store.memory, () => 0));
-  const look = async (nowMs: number) =>
-    await looks.look(
+  const handler = createIdleHandler(here.store, new KnownAgents(here.store.memory, () => 0));
+  const closeIdle = async (nowMs: number) =>
+    await handler.look(
       await here.due(nowMs),
       { nowMs, absences: [], summarizedToMs: nowMs },
       new AbortController().signal,
@@ -20,7 +20,7 @@ MonitorProcess.test("idle race: a run reopened before its close is summarized is
   const opening = { id: run(1), agent: "a", startedAt: NOON, idleTimeoutSeconds: 60 };
   await here.runs.open(TEAM, opening, NOON);
   await here.work();
-  await look(NOON + MINUTE);
+  await closeIdle(NOON + MINUTE);
   assertEquals((await read()).head.parts.closing?.closedBy, "idle");
   await here.runs.append(TEAM, run(1), [aCall(1)], NOON + MINUTE + 1);
   await here.work();
@@ -30,8 +30,8 @@ MonitorProcess.test("idle race: a run reopened before its close is summarized is
   await here.runs.append(TEAM, run(1), [aCall(2)], NOON + MINUTE + 2);
   await here.work();
   assertEquals((await here.due()).length, 1);
-  await look(NOON + 3 * MINUTE);
-  await look(NOON + 3 * MINUTE);
+  await closeIdle(NOON + 3 * MINUTE);
+  await closeIdle(NOON + 3 * MINUTE);
   await here.work();
   assertEquals((await read()).summary?.seen.closedBy, "idle");
   assertEquals(await here.due(), []);

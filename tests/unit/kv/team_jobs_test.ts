@@ -26,10 +26,10 @@ class JobsHarness {
     readonly temp: TempStore,
     step: (step: JobStep<TeamJob>) => Promise<void>,
     readonly untilProjected = () => Promise.resolve(),
-    lookMs = 0,
+    turnMs = 0,
   ) {
     const now = () => this.nowMs++;
-    const deps = { store: temp.store, now, untilProjected, lookMs };
+    const deps = { store: temp.store, now, untilProjected, turnMs };
     this.jobs = createTeamJobs<TeamJob>(deps, "deletion", step);
     this.loop = new WorkLoop({
       store: createWorkStore(temp.store, Infinity),

@@ -19,15 +19,15 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 /** The changes of a team whose store the test lets fail. */
 class FakeChanges implements ChangeStore {
   isDown = false;
-  looks = 0;
+  reads = 0;
   #version = 0;
-  #looked = Promise.withResolvers<void>();
+  #wasRead = Promise.withResolvers<void>();
   readonly #notifier = new ChangeNotifier();
 
   version(): Promise<string> {
-    this.looks++;
-    this.#looked.resolve();
-    this.#looked = Promise.withResolvers();
+    this.reads++;
+    this.#wasRead.resolve();
+    this.#wasRead = Promise.withResolvers();
     if (this.isDown) return Promise.reject(new StorageUnavailable("The test lets it fail"));
     return Promise.resolve(String(this.#version));
   }
@@ -43,8 +43,8 @@ class FakeChanges implements ChangeStore {
   }
 
   /** Resolves after the next look. */
-  looked(): Promise<void> {
-    return this.#looked.promise;
+  untilRead(): Promise<void> {
+    return this.#wasRead.promise;
   }
 
   page(): Promise<null> {
@@ -111,7 +111,7 @@ Deno.test("wait: a commit of this process during a check is not missed; the end 
     isDone = true;
     return Promise.resolve(was);
   });
-  assertEquals([await wait, changes.looks], [true, 2]);
+  assertEquals([await wait, changes.reads], [true, 2]);
   const endless = new Wait(changes, null);
   await endless.checked();
   endless.over.abort();
@@ -155,9 +155,9 @@ Deno.test("wait: looks check nothing while nothing changes, and survive a store 
   const wait = new Wait(changes, null);
   await wait.checked();
   changes.isDown = true;
-  for (const _ of [1, 2]) await changes.looked();
+  for (const _ of [1, 2]) await changes.untilRead();
   changes.isDown = false;
-  await changes.looked();
+  await changes.untilRead();
   assertEquals(wait.checks, 1);
   wait.enough();
   changes.commit("elsewhere");
