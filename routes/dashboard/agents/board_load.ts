@@ -83,7 +83,7 @@ export async function loadBoard(deps: AppDeps, team: Team, query: BoardQuery, ti
   const hasMore = !isBySlug && (!listed.ok || next !== null);
   const known = new Set(agents.map(({ agent }) => agent));
   const unlisted = [...monitors.byAgent.values()].filter((monitor) =>
-    hasMore && isInTrouble(monitor) && !known.has(monitor.agent)
+    hasMore && isLateOrDown(monitor) && !known.has(monitor.agent)
   ).slice(0, ROWS_SHOWN);
   const read = await Promise.all(unlisted.map(({ agent }) => deps.agents.read(team, agent)));
   const ofAgents = Map.groupBy(open, ({ group }) => group.agent);
@@ -152,7 +152,7 @@ async function readMonitors({ monitors }: AppDeps, team: Team, from: string | nu
   return { byAgent, hasMore: after !== null };
 }
 
-function isInTrouble(monitor: Monitor | null): monitor is Monitor {
+function isLateOrDown(monitor: Monitor | null): monitor is Monitor {
   return monitor?.state === "down" || monitor?.state === "late";
 }
 
@@ -161,7 +161,7 @@ type Sorted = Pick<BoardRow, "agent" | "activity" | "monitor" | "state">;
 /** Compares by state; in a state, the latest change or run first, then by slug. */
 function byUrgency(a: Sorted, b: Sorted): number {
   const latestOf = ({ monitor, activity }: Sorted) =>
-    isInTrouble(monitor) ? monitor.since : activity?.lastSeen ?? -1;
+    isLateOrDown(monitor) ? monitor.since : activity?.lastSeen ?? -1;
   return AGENT_STATES.indexOf(a.state) - AGENT_STATES.indexOf(b.state) ||
     latestOf(b) - latestOf(a) || compare(a.agent, b.agent);
 }

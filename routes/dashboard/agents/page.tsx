@@ -91,13 +91,13 @@ function sumsText(board: BoardData): string {
   const { all, isCut, hasMonitors } = board;
   if (all.length === 0) return "";
   const texts = { down: "down", late: "late", incident: "with an open incident" };
-  const trouble = (["down", "late", "incident"] as const)
+  const problems = (["down", "late", "incident"] as const)
     .map((state) => [countIn(board, state), texts[state]] as const)
     .filter(([count]) => count > 0).map(([count, text]) => `${formatCount(count)} ${text}`);
   const running = all.reduce((sum, { activity }) => sum + (activity?.running ?? 0), 0);
   return [
     (isCut ? "more than " : "") + countedText(all.length, "agent"),
-    ...hasMonitors && trouble.length === 0 ? ["none late"] : trouble,
+    ...hasMonitors && problems.length === 0 ? ["none late"] : problems,
     `${formatCount(running)} running`,
   ].join(", ");
 }

@@ -5,22 +5,22 @@ import { queryText, runPath } from "../layout/paths.ts";
 import { RejectedBanner } from "../refusals/page.tsx";
 import type { OverviewData } from "./overview_load.ts";
 
-type Troubles = OverviewData["troubles"];
+type Problems = OverviewData["problems"];
 
 /** Shows the banners that apply. */
-export function Banners({ of: troubles }: { readonly of: Troubles }) {
+export function Banners({ of: problems }: { readonly of: Problems }) {
   return (
     <>
-      <MessageBanner of={troubles} />
-      {troubles.givenUp.stages.length > 0 && <GivenUpBanner of={troubles.givenUp} />}
-      <RejectedBanner {...troubles.rejected} />
+      <MessageBanner of={problems} />
+      {problems.givenUp.stages.length > 0 && <GivenUpBanner of={problems.givenUp} />}
+      <RejectedBanner {...problems.rejected} />
     </>
   );
 }
 
 /** Names channels that send nothing, and counts messages that were given up. */
 function MessageBanner(
-  { of: { broken, undelivered, hasMoreUndelivered } }: { readonly of: Troubles },
+  { of: { broken, undelivered, hasMoreUndelivered } }: { readonly of: Problems },
 ) {
   if (broken.length + undelivered === 0) return null;
   const channels = broken.length === 1 ? "A channel sends" : `${broken.length} channels send`;
@@ -46,7 +46,7 @@ function MessageBanner(
 }
 
 /** Lists runs whose processing was given up. */
-function GivenUpBanner({ of: { stages, hasMore } }: { readonly of: Troubles["givenUp"] }) {
+function GivenUpBanner({ of: { stages, hasMore } }: { readonly of: Problems["givenUp"] }) {
   const count = stages.length;
   return (
     <InlineNotice kind="bad">

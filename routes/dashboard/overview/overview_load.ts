@@ -58,7 +58,7 @@ export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: 
   const stuckFor = { status: "running" as const, from: null, to: nowMs - STUCK_MS };
   const monitorsIn = (state: "down" | "late") =>
     deps.monitors.list(team, { state, limit: READ_MAX.monitors, after: null });
-  const [hours, incidents, monitors, stuck, failures, running, slowest, agents, checks, troubles] =
+  const [hours, incidents, monitors, stuck, failures, running, slowest, agents, checks, problems] =
     await Promise.all([
       readHours(deps, team, span, days),
       readOpenList(deps, team, open),
@@ -69,13 +69,13 @@ export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: 
       readSlowest(deps, team, span),
       readAgents(deps, team, span),
       readChecks(deps, team, today),
-      readTroubles(deps, team, nowMs),
+      readProblems(deps, team, nowMs),
     ]);
   const named = [...failures.rows, ...stuck.rows, ...running.rows, ...slowest.rows];
   const lines = await deps.lineage.lines(team, [...new Set(named.map(({ id }) => id))]);
   const ofIncidents = incidents.flatMap(({ kind, runs }) => kind === "stuck" ? runs : []);
   return {
-    ...{ span, days, hours, incidents, slowest, agents, checks, lines, troubles },
+    ...{ span, days, hours, incidents, slowest, agents, checks, lines, problems },
     usual: usualDayOf(days.slice(-1 - USUAL_DAYS, -1)),
     monitors: silentMonitors(monitors.flatMap((page) => page.monitors), incidents),
     stuck: stuck.rows.filter(({ id }) => !ofIncidents.includes(id)),
@@ -146,7 +146,7 @@ async function readAgents({ spend }: AppDeps, team: Team, span: Span) {
 }
 
 /** Reads processing that was given up, refused calls, broken channels, undelivered messages. */
-async function readTroubles(deps: AppDeps, team: Team, nowMs: number) {
+async function readProblems(deps: AppDeps, team: Team, nowMs: number) {
   const [givenUp, rejected, channels, { deliveries, next }] = await Promise.all([
     deps.deadStages.ofTeam(team),
     countRejected(deps, team.id, nowMs),

@@ -66,7 +66,7 @@ const showOverview: Handler = async (c, deps) => {
   const last = newest === undefined ? null : newest.startedAt ?? newest.receivedAt;
   const body = (
     <>
-      <Banners of={data.troubles} />
+      <Banners of={data.problems} />
       {attention.count > 0 && <NeedsAttention of={attention} />}
       {guideFor(await commandTarget(deps, c), last)}
     </>
@@ -84,7 +84,7 @@ function bodyOf(data: OverviewData, attention: Attention) {
       class="stack"
       {...reloading(UPDATED, rangePath(data.span.range), UPDATE_SECONDS, "#overview-now")}
     >
-      <Banners of={data.troubles} />
+      <Banners of={data.problems} />
       <Stats data={data} />
       <div class="overview">
         <NeedsAttention of={attention} />

@@ -30,11 +30,11 @@ browserTest(
   "problem banners are accessible: over quota, a stuck run",
   async (browser, t) => {
     await using world = await openEmptyWorld({ tier: "free" });
-    await trouble(world.h);
+    await addProblems(world.h);
     await using visitors = new Visitors(browser, world);
     for (const page of PAGES.filter(({ name }) => /^(overview|plan)$/.test(name))) {
-      const trouble = { ...page, name: `trouble-${page.name}` };
-      await t.step(trouble.name, () => checkPage(visitors, trouble));
+      const withProblems = { ...page, name: `trouble-${page.name}` };
+      await t.step(withProblems.name, () => checkPage(visitors, withProblems));
     }
   },
 );
@@ -102,7 +102,7 @@ async function openEmptyWorld(options: HarnessOptions = {}): Promise<DemoWorld> 
 }
 
 /** Exceeds the quota of the plan, and gives up a stage of a run. */
-async function trouble(h: Harness): Promise<void> {
+async function addProblems(h: Harness): Promise<void> {
   const [run, at] = [runId(1) as RunId, h.nowMs];
   const { writer } = h.store;
   await writer.commit({
