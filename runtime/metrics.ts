@@ -197,28 +197,28 @@ export type CountRequest = (
 ) => void;
 
 /** Requests of one route. */
-class RouteTally {
+class RouteCounts {
   readonly statuses = new Map<number, number>();
   readonly durations = new Histogram(SECONDS_BOUNDS);
 }
 
 /** Requests of one team, or of all teams. */
-class Tally {
+class TeamCounts {
   /** By route number; routes without requests are absent. */
-  readonly routes = new Map<number, RouteTally>();
+  readonly routes = new Map<number, RouteCounts>();
   readonly errors = new Map<ErrorCode, number>();
   bytes = TEAM_BYTES;
 
   count(route: number, status: number, seconds: number, error: ErrorCode | undefined): void {
-    let tally = this.routes.get(route);
-    if (tally === undefined) {
-      this.routes.set(route, tally = new RouteTally());
+    let counts = this.routes.get(route);
+    if (counts === undefined) {
+      this.routes.set(route, counts = new RouteCounts());
       this.bytes += ROUTE_BYTES;
     }
-    const requests = tally.statuses.get(status);
+    const requests = counts.statuses.get(status);
     if (requests === undefined) this.bytes += COUNT_BYTES;
-    tally.statuses.set(status, (requests ?? 0) + 1);
-    tally.durations.observe(seconds);
+    counts.statuses.set(status, (requests ?? 0) + 1);
+    counts.durations.observe(seconds);
     if (error === undefined) return;
     const errors = this.errors.get(error);
     if (errors === undefined) this.bytes += COUNT_BYTES;
@@ -235,13 +235,13 @@ export class RequestMetrics {
   /** Requests in flight. */
   inFlight = 0;
   readonly #routes: MetricLabels[] = [];
-  readonly #all = new Tally();
+  readonly #all = new TeamCounts();
   readonly #bytesMax: number;
   /** Least recently active first. */
-  readonly #teams = new Map<TeamId, Tally>();
+  readonly #teams = new Map<TeamId, TeamCounts>();
   #bytes = 0;
   /** Most recently active team; null at the start and after an eviction. */
-  #latest: { readonly team: TeamId; readonly tally: Tally } | null = null;
+  #latest: { readonly team: TeamId; readonly counts: TeamCounts } | null = null;
 
   /**
    * Creates empty metrics.
@@ -268,23 +268,23 @@ export class RequestMetrics {
     return (team, status, seconds, error) => {
       this.#all.count(number, status, seconds, error);
       if (team === undefined) return;
-      const tally = this.#tallyOf(team);
-      const bytes = tally.bytes;
-      tally.count(number, status, seconds, error);
-      this.#bytes += tally.bytes - bytes;
+      const counts = this.#countsOf(team);
+      const bytes = counts.bytes;
+      counts.count(number, status, seconds, error);
+      this.#bytes += counts.bytes - bytes;
       if (this.#bytes > this.#bytesMax) this.#evict();
     };
   }
 
   /** Returns the metrics of a team, which becomes the most recently active one. */
-  #tallyOf(team: TeamId): Tally {
+  #countsOf(team: TeamId): TeamCounts {
     // Most requests are of the same team as the request before.
-    if (this.#latest?.team === team) return this.#latest.tally;
-    const tally = this.#teams.get(team) ?? new Tally();
-    if (!this.#teams.delete(team)) this.#bytes += tally.bytes;
-    this.#teams.set(team, tally);
-    this.#latest = { team, tally };
-    return tally;
+    if (this.#latest?.team === team) return this.#latest.counts;
+    const counts = this.#teams.get(team) ?? new TeamCounts();
+    if (!this.#teams.delete(team)) this.#bytes += counts.bytes;
+    this.#teams.set(team, counts);
+    this.#latest = { team, counts };
+    return counts;
   }
 
   /** Removes the least recently active half: finding the first takes longer the more were deleted. */
@@ -299,8 +299,8 @@ export class RequestMetrics {
 
   /** Returns the metrics of a team, or of all requests for `null`. */
   families(team: TeamId | null): MetricFamily[] {
-    const tally = team === null ? this.#all : this.#teams.get(team) ?? new Tally();
-    const routes = Array.from(tally.routes, ([number, route]) => ({
+    const counts = team === null ? this.#all : this.#teams.get(team) ?? new TeamCounts();
+    const routes = Array.from(counts.routes, ([number, route]) => ({
       labels: this.#routes[number] ?? {},
       route,
     }));
@@ -330,7 +330,7 @@ export class RequestMetrics {
         help: "Refused or failed requests, by error code.",
         samples: codes.map((error) => ({
           labels: { error },
-          value: tally.errors.get(error) ?? 0,
+          value: counts.errors.get(error) ?? 0,
         })),
       },
     ];

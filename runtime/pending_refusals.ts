@@ -15,13 +15,13 @@ import {
 } from "../domain/refusals/refusals.ts";
 
 /** Estimated bytes of a tally without its entries, of a count, and of the longest refusal. */
-const TALLY_BYTES = 400, COUNT_BYTES = 100;
+const TEAM_BYTES = 400, COUNT_BYTES = 100;
 const REFUSAL_BYTES = 500 +
   2 * (AGENT_CHARS_MAX + REFUSAL_CHARS_MAX.message + REFUSAL_CHARS_MAX.userAgent +
       REFUSAL_CHARS_MAX.field);
 
 /** Refusals of one team that are written together. */
-export interface RefusalTally {
+export interface TeamRefusals {
   /** Unique name, which makes the write idempotent. */
   readonly name: string;
   /** Counts by day and code. */
@@ -31,13 +31,13 @@ export interface RefusalTally {
 }
 
 /** Estimates the bytes of a tally. */
-export function tallyBytes({ counts, latest }: Refusals): number {
-  return TALLY_BYTES + COUNT_BYTES * counts.length + REFUSAL_BYTES * latest.length;
+export function refusalBytes({ counts, latest }: Refusals): number {
+  return TEAM_BYTES + COUNT_BYTES * counts.length + REFUSAL_BYTES * latest.length;
 }
 
 /** Tallies by team. At the byte limit, the team with the largest tally loses messages first. */
 export class PendingRefusals {
-  readonly #tallies = new Map<TeamId, RefusalTally>();
+  readonly #byTeam = new Map<TeamId, TeamRefusals>();
   #bytes = 0;
 
   /**
@@ -55,47 +55,51 @@ export class PendingRefusals {
 
   /** Counts a refusal and keeps its message; of `rate_limit`, the first message of a day. */
   note(team: TeamId, refusal: Refusal): void {
-    const tally = this.take(team) ?? { name: this.newName(), counts: [], latest: [] };
+    const refusals = this.take(team) ?? { name: this.newName(), counts: [], latest: [] };
     const day = dayOf(refusal.at);
-    const counted = tally.counts.find((count) => count.day === day && count.code === refusal.code);
+    const counted = refusals.counts.find((count) =>
+      count.day === day && count.code === refusal.code
+    );
     if (counted === undefined) {
       const first = firstKeptDay(refusal.at);
-      tally.counts = tally.counts.filter((count) => count.day >= first);
-      tally.counts.push({ day, code: refusal.code, count: 1 });
+      refusals.counts = refusals.counts.filter((count) => count.day >= first);
+      refusals.counts.push({ day, code: refusal.code, count: 1 });
     } else {
       counted.count++;
     }
     if (counted === undefined || refusal.code !== "rate_limit") {
-      tally.latest.unshift(ownRefusal(refusal));
-      tally.latest.splice(REFUSAL_LIMITS.latest);
+      refusals.latest.unshift(ownRefusal(refusal));
+      refusals.latest.splice(REFUSAL_LIMITS.latest);
     }
-    this.#tallies.set(team, tally);
-    this.#bytes += tallyBytes(tally);
+    this.#byTeam.set(team, refusals);
+    this.#bytes += refusalBytes(refusals);
     while (this.#bytes > this.bytesMax) this.#shed();
   }
 
   /** Returns the tally of a team; undefined for none. */
-  of(team: TeamId): RefusalTally | undefined {
-    return this.#tallies.get(team);
+  of(team: TeamId): TeamRefusals | undefined {
+    return this.#byTeam.get(team);
   }
 
   /** Returns all tallies. */
-  all(): [TeamId, RefusalTally][] {
-    return [...this.#tallies];
+  all(): [TeamId, TeamRefusals][] {
+    return [...this.#byTeam];
   }
 
   /** Removes and returns the tally of a team; undefined for none. */
-  take(team: TeamId): RefusalTally | undefined {
-    const tally = this.#tallies.get(team);
-    if (tally !== undefined) this.#bytes -= tallyBytes(tally);
-    this.#tallies.delete(team);
-    return tally;
+  take(team: TeamId): TeamRefusals | undefined {
+    const refusals = this.#byTeam.get(team);
+    if (refusals !== undefined) this.#bytes -= refusalBytes(refusals);
+    this.#byTeam.delete(team);
+    return refusals;
   }
 
   #shed(): void {
-    let [largest] = this.#tallies;
-    for (const entry of this.#tallies) {
-      if (largest === undefined || tallyBytes(entry[1]) > tallyBytes(largest[1])) largest = entry;
+    let [largest] = this.#byTeam;
+    for (const entry of this.#byTeam) {
+      if (largest === undefined || refusalBytes(entry[1]) > refusalBytes(largest[1])) {
+        largest = entry;
+      }
     }
     if (largest === undefined) return;
     const [team, { latest }] = largest;

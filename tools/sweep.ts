@@ -83,38 +83,42 @@ export function sweep(args: readonly string[], io: Io, now = () => Date.now()): 
       const store = createSweepStore(ledger, new TeamCommit(ledger, null));
       if (reports) return await listReports(store, io, now());
       using progress = createProgress(io.screen, "runs");
-      const [nowMs, clock, tally] = [now(), await store.clock(), new Tally(progress)];
-      if (dryRun) await preview(store, nowMs, tally);
-      else await sweepNow(store, now, tally);
+      const [nowMs, clock, counter] = [now(), await store.clock(), new SweepCounter(progress)];
+      if (dryRun) await preview(store, nowMs, counter);
+      else await sweepNow(store, now, counter);
       progress[Symbol.dispose]();
       const latest = clock === null
         ? ""
         : ` The service's sweep clock is at ${formatInstant(clock.atMs)}.`;
       io.out(`Ages as of ${formatInstant(nowMs)}, by this machine's clock.${latest}`);
-      tally.lines(dryRun).forEach((line) => io.out(line));
-      return tally.total.failed === 0 ? EXIT.done : EXIT.unread;
+      counter.lines(dryRun).forEach((line) => io.out(line));
+      return counter.total.failed === 0 ? EXIT.done : EXIT.unread;
     }, reports || dryRun ? openUnlocked : openAlone);
   });
 }
 
 /** Counts what a sweep would remove. */
-async function preview(store: SweepStore, nowMs: number, tally: Tally): Promise<void> {
+async function preview(store: SweepStore, nowMs: number, counter: SweepCounter): Promise<void> {
   for await (const team of store.teams(null)) {
-    for await (const step of sweepTeam(store, team, nowMs, true)) tally.add(step);
+    for await (const step of sweepTeam(store, team, nowMs, true)) counter.add(step);
   }
 }
 
 /** Sweeps as the service does at night, but without pauses: no other process has the file open. */
-async function sweepNow(store: SweepStore, now: () => number, tally: Tally): Promise<void> {
+async function sweepNow(
+  store: SweepStore,
+  now: () => number,
+  counter: SweepCounter,
+): Promise<void> {
   const processMs = () => performance.now();
-  const onStep = (step: SweptStep) => tally.add(step);
+  const onStep = (step: SweptStep) => counter.add(step);
   const work = new SweepWork({ store, now, processMs, log: () => {}, onStep });
   if (await work.sweepNow() !== null) return;
   throw new ToolFailure("Another process has started a sweep: see its progress with --reports");
 }
 
 /** Counts removals by team and retention class, and in total. */
-class Tally {
+class SweepCounter {
   readonly #teams = new Map<string, { team: Team; counts: Map<RetentionClass, SweepCounts> }>();
   total = EMPTY_SWEEP;
 

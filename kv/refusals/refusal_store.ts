@@ -7,7 +7,11 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { PendingRefusals, type RefusalTally, tallyBytes } from "../../runtime/pending_refusals.ts";
+import {
+  PendingRefusals,
+  refusalBytes,
+  type TeamRefusals,
+} from "../../runtime/pending_refusals.ts";
 import {
   addRefusals,
   NO_REFUSALS,
@@ -39,7 +43,7 @@ export function createRefusalStore(store: Store, now: () => number) {
   const bytesMax = store.memory.bytesMax("refusals") / 2;
   const pending = new PendingRefusals(bytesMax, newRowName);
   /** Tallies being written, and those whose write failed. */
-  const writing = new Map<TeamId, RefusalTally>();
+  const writing = new Map<TeamId, TeamRefusals>();
   let flushed: Promise<void> = Promise.resolve();
   store.memory.register("refusals", () => pending.bytes + writingBytes());
   return {
@@ -56,7 +60,7 @@ export function createRefusalStore(store: Store, now: () => number) {
   };
 
   function writingBytes(): number {
-    return [...writing.values()].reduce((sum, tally) => sum + tallyBytes(tally), 0);
+    return [...writing.values()].reduce((sum, refusals) => sum + refusalBytes(refusals), 0);
   }
 
   async function read(team: TeamId, nowMs: number): Promise<Refusals> {
@@ -64,25 +68,25 @@ export function createRefusalStore(store: Store, now: () => number) {
     const unwritten = [writing.get(team), pending.of(team)];
     const stored = storedOf(await getValue(store, keys.refusals(team)));
     return unwritten.reduce<Refusals>(
-      (sum, tally) =>
-        tally === undefined || stored.writes.includes(tally.name)
+      (sum, refusals) =>
+        refusals === undefined || stored.writes.includes(refusals.name)
           ? sum
-          : addRefusals(sum, tally, nowMs),
+          : addRefusals(sum, refusals, nowMs),
       addRefusals(stored, NO_REFUSALS, nowMs),
     );
   }
 
   async function flush(): Promise<void> {
     // A tally whose write failed is written first, under its own name.
-    for (const [team, tally] of pending.all()) {
-      if (writing.has(team) || writingBytes() + tallyBytes(tally) > bytesMax) continue;
+    for (const [team, refusals] of pending.all()) {
+      if (writing.has(team) || writingBytes() + refusalBytes(refusals) > bytesMax) continue;
       pending.take(team);
-      writing.set(team, tally);
+      writing.set(team, refusals);
     }
     const failures: unknown[] = [];
     for (const group of groupsOf([...writing], TEAMS_AT_ONCE)) {
-      const ends = await Promise.allSettled(group.map(async ([team, tally]) => {
-        await writeRefusals(store, team, tally, now());
+      const ends = await Promise.allSettled(group.map(async ([team, refusals]) => {
+        await writeRefusals(store, team, refusals, now());
         writing.delete(team);
       }));
       const failed = ends.filter((end) => end.status === "rejected");
@@ -103,18 +107,18 @@ export function forgetRefusals(store: Store, team: TeamId, nowMs: number): Promi
 async function writeRefusals(
   store: Store,
   team: TeamId,
-  tally: RefusalTally | null,
+  refusals: TeamRefusals | null,
   nowMs: number,
 ): Promise<void> {
   const key = keys.refusals(team);
   await untilCommitted("write refusals", async () => {
     const entry = await inTime(getEntry(store, key), store.deadlines);
     const stored = storedOf(entry.value);
-    if (tally !== null && stored.writes.includes(tally.name)) return null;
-    const kept = addRefusals(stored, tally ?? NO_REFUSALS, nowMs);
+    if (refusals !== null && stored.writes.includes(refusals.name)) return null;
+    const kept = addRefusals(stored, refusals ?? NO_REFUSALS, nowMs);
     const isEmpty = kept.counts.length === 0;
-    if (tally === null && kept.counts.length === stored.counts.length) return null;
-    const writes = tally === null ? stored.writes : [...stored.writes, tally.name];
+    if (refusals === null && kept.counts.length === stored.counts.length) return null;
+    const writes = refusals === null ? stored.writes : [...stored.writes, refusals.name];
     const value = pack({ ...kept, writes: writes.slice(-WRITES_MAX) });
     const version = await store.writer.commit({
       team,

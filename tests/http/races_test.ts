@@ -18,7 +18,7 @@ async function atOnce(times: number, send: (n: number) => Promise<Answer>): Prom
 }
 
 /** Counts each status, as `202x1 200x49`. */
-function tally(answers: readonly Answer[]): string {
+function countStatuses(answers: readonly Answer[]): string {
   const counts = new Map<number, number>();
   for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1);
   return [...counts].sort(([a], [b]) => b - a).map(([status, n]) => `${status}x${n}`).join(" ");
@@ -26,7 +26,7 @@ function tally(answers: readonly Answer[]): string {
 
 /** Asserts that one is stored and all others are replays of it. */
 function assertOneStored(answers: readonly Answer[]): void {
-  assertEquals(tally(answers), `202x1 200x${answers.length - 1}`);
+  assertEquals(countStatuses(answers), `202x1 200x${answers.length - 1}`);
   assertEquals(new Set(answers.map(({ text }) => text)).size, 1);
   for (const { status, headers } of answers) {
     assertEquals(headers.get("Idempotent-Replayed"), status === 200 ? "true" : null);
@@ -44,7 +44,7 @@ Harness.test("50 identical concurrent opens: one 202, 49 replays, counted once",
 Harness.test("contract 6: opens of two agents on one id: one 202, the loser's are 409", async (h) => {
   for (const n of [1, 2, 3]) {
     const answers = await atOnce(40, (i) => h.post("/v1/runs", aRun(n, { agent: `a${i % 2}` })));
-    assertEquals(tally(answers), "409x20 202x1 200x19");
+    assertEquals(countStatuses(answers), "409x20 202x1 200x19");
     const stored = (await h.get(`/v1/runs/${runId(n)}`)).json.agent;
     answers.forEach(({ status, json }, i) => {
       assertEquals(status === 409, stored !== `a${i % 2}`);
@@ -56,7 +56,7 @@ Harness.test("contract 6: opens of two agents on one id: one 202, the loser's ar
 
 Harness.test("contract 6: 20 different opens: one 202, all others 409", async (h) => {
   const answers = await atOnce(20, (i) => h.post("/v1/runs", aRun(1, { started_at: at(i) })));
-  assertEquals(tally(answers), "409x19 202x1");
+  assertEquals(countStatuses(answers), "409x19 202x1");
   const winner = answers.find(({ status }) => status === 202);
   const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
   assertEquals([run.started_at, await h.usage()], [winner?.json.started_at, 1]);
@@ -88,7 +88,7 @@ Harness.test("50 identical concurrent heartbeats: one 202, 49 replays, counted o
 
 Harness.test("decision 33: 50 concurrent heartbeats without an id are 50 runs", async (h) => {
   const answers = await atOnce(50, () => h.post("/v1/heartbeats", { agent: "nightly" }));
-  assertEquals(tally(answers), "202x50");
+  assertEquals(countStatuses(answers), "202x50");
   assertEquals(new Set(answers.map(({ json }) => json.id)).size, 50);
   assertEquals(await h.usage(), 50);
 });
@@ -101,7 +101,7 @@ Harness.test("50 overlapping concurrent batches on one run: every event is store
     (n) => h.post(`/v1/runs/${runId(1)}/events`, { events: input(n) }),
   );
   const sums = answers.map(({ json }) => [json.accepted, json.accepted + json.duplicates]);
-  assertEquals(tally(answers), "202x50");
+  assertEquals(countStatuses(answers), "202x50");
   assert(sums.every(([, items]) => items === 26));
   const distinct = 49 * 5 + 25;
   assertEquals(sums.reduce((total, [accepted]) => total + accepted, 0), distinct);
@@ -120,7 +120,10 @@ Harness.test("decisions 25 and 26: concurrent start and ok: closed once, never r
     );
     const stored = answers.filter(({ status }) => status === 202);
     // One 202 when the end came first, two when the start did.
-    assert(tally(answers) === "202x1 200x19" || tally(answers) === "202x2 200x18", tally(answers));
+    assert(
+      countStatuses(answers) === "202x1 200x19" || countStatuses(answers) === "202x2 200x18",
+      countStatuses(answers),
+    );
     counted += stored.length;
     const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
     assertEquals([run.status, run.kind], ["success", "heartbeat"]);
@@ -160,7 +163,7 @@ Harness.test("decision 27: concurrent open, heartbeat, finish and start: one ope
       return send(h, n);
     });
     // All claim the same start, so that nothing conflicts.
-    assert(answers.every(({ status }) => status === 202 || status === 200), tally(answers));
+    assert(answers.every(({ status }) => status === 202 || status === 200), countStatuses(answers));
     counted += answers.filter(({ status }) => status === 202).length;
     const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
     assert(["failed", "cancelled"].includes(run.status), run.status);
@@ -174,7 +177,7 @@ freeTeam.test("decision 39: new agents racing at the cap: never one too many, an
     60,
     (n) => h.post("/v1/heartbeats", aHeartbeat(n, { agent: `agent ${n >> 1}` })),
   );
-  assertEquals(tally(answers), "403x40 202x20");
+  assertEquals(countStatuses(answers), "403x40 202x20");
   const refused = answers.filter(({ status }) => status === 403);
   assert(refused.every(({ json }) => json.error === "agent_cap_reached" && json.field === "agent"));
   for (const [n, { status }] of answers.entries()) {
@@ -186,8 +189,8 @@ freeTeam.test("decision 39: new agents racing at the cap: never one too many, an
 
 freeTeam.test("decision 39: concurrent first calls of one agent create it once", async (h) => {
   const answers = await atOnce(40, (n) => h.post("/v1/runs", aRun(n, { agent: "only" })));
-  assertEquals(tally(answers), "202x40");
+  assertEquals(countStatuses(answers), "202x40");
   const more = await atOnce(9, (n) => h.post("/v1/runs", aRun(100 + n, { agent: `more ${n}` })));
-  assertEquals(tally(more), "202x9");
+  assertEquals(countStatuses(more), "202x9");
   assertEquals((await h.post("/v1/runs", aRun(200, { agent: "eleventh" }))).status, 403);
 });

@@ -5,7 +5,7 @@ import { Process } from "../../support/harness/process.ts";
 import { run, succeeds } from "../../support/harness/small_disk.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, formatTally, msSince, number, settingsIn, startLoad } from "./fault.ts";
+import { accessTo, formatCounts, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /** A disk that can be made to fail. Always `await using`. */
 interface FailingDisk extends AsyncDisposable {
@@ -81,7 +81,7 @@ export async function diskTurnsReadOnly(): Promise<string> {
     await using again = await Process.start(settings);
     await load.resend(accessTo(again));
     const verified = await stopExact(again, settings.RUNLEDGER_KV, [load]);
-    return `${formatTally(verified)}, ${number(load.refused)} calls refused with 503, ` +
+    return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503, ` +
       "exact after a repair and a restart of the service";
   });
 }
@@ -107,7 +107,7 @@ export async function diskHangs(): Promise<string> {
     await running.stop();
     await load.resend(accessTo(process));
     const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
-    return `${formatTally(verified)}, ${number(load.refused)} calls refused with 503 after 2 s, ` +
+    return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503 after 2 s, ` +
       `accepted again after ${acceptedIn}, exact`;
   });
 }

@@ -4,7 +4,7 @@ import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { type DiskKind, openSmallDisk } from "../../support/harness/small_disk.ts";
 import { stopExact, verify } from "./verify.ts";
-import { accessTo, formatTally, KEY, msSince, number, settingsIn, startLoad } from "./fault.ts";
+import { accessTo, formatCounts, KEY, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls before the disk is full, refused while it is full, and accepted afterwards. */
 const CALLS = { before: 300, refused: 200, after: 100 } as const;
@@ -42,14 +42,14 @@ export async function diskFull(kind: DiskKind, fullMs = 0): Promise<string> {
   await after.reached(CALLS.after);
   await running.stop();
   assertEquals((await first.stop()).code, 0);
-  const tally = await verify(path, loads);
+  const counts = await verify(path, loads);
   const { storage_unavailable: _, ...otherRefusals } = { ...before.refusals, ...after.refusals };
   assertEquals(otherRefusals, {});
 
   await using second = await Process.start(settings);
   for (const load of loads) await load.resend(accessTo(second));
   await stopExact(second, path, loads);
-  return `${formatTally(tally)}, ${number(before.refused)} calls refused with 503, ` +
+  return `${formatCounts(counts)}, ${number(before.refused)} calls refused with 503, ` +
     `accepted again ${acceptedIn} after space was free, exact`;
 }
 
@@ -98,6 +98,6 @@ export async function startOnFullDisk(): Promise<string> {
   await load.resend(accessTo(process));
   const verified = await stopExact(process, path, [load]);
   return `ended with 4 in ${Math.round(ms)} ms and one line, with space ${
-    formatTally(verified)
+    formatCounts(verified)
   }, exact`;
 }

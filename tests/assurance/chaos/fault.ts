@@ -3,7 +3,7 @@ import { KEY } from "../../support/harness/harness.ts";
 import type { Load } from "../../support/harness/load.ts";
 import type { Settings } from "../../support/harness/process.ts";
 import type { Access } from "../../support/oracles/totals.ts";
-import type { Tally } from "../../support/oracles/verify.ts";
+import type { PartCounts } from "../../support/oracles/verify.ts";
 
 /** A fault that is caused on purpose around a service. */
 export interface Fault {
@@ -47,7 +47,7 @@ export function startLoad(load: Load, process: Pick<Access, "url">): RunningLoad
 }
 
 /** Formats the totals of a ledger. */
-export function formatTally({ acknowledged, stored }: Tally): string {
+export function formatCounts({ acknowledged, stored }: PartCounts): string {
   return `${number(acknowledged)} acknowledged, ${number(stored)} stored`;
 }
 

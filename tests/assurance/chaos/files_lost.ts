@@ -4,7 +4,7 @@ import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, formatTally, msSince, number, settingsIn, startLoad } from "./fault.ts";
+import { accessTo, formatCounts, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /**
  * Ways to lose a file permanently: a write acknowledged afterwards would be lost with the process.
@@ -66,7 +66,7 @@ export async function filesMoved(): Promise<string> {
     await running.stop();
     await load.resend(accessTo(process));
     const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
-    return `${formatTally(verified)}, ${number(load.refused)} calls refused with 503, ` +
+    return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503, ` +
       `accepted again ${acceptedIn} after it was back, exact`;
   });
 }
@@ -94,7 +94,7 @@ export async function fileReadOnly(): Promise<string> {
     await using again = await Process.start(settings);
     await load.resend(accessTo(again));
     const verified = await stopExact(again, path, [load]);
-    return `${formatTally(verified)}, none refused by the process that had it open; ` +
+    return `${formatCounts(verified)}, none refused by the process that had it open; ` +
       `the next one ended with 3 in ${Math.round(ms)} ms, exact`;
   });
 }

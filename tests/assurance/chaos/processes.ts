@@ -4,7 +4,7 @@ import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, formatTally, number, settingsIn, startLoad } from "./fault.ts";
+import { accessTo, formatCounts, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls that each process acknowledges. */
 const CALLS = 250;
@@ -25,7 +25,7 @@ export async function secondProcess(): Promise<string> {
     await running.stop();
     assertEquals(load.refused, 0);
     const verified = await stopExact(first, settings.RUNLEDGER_KV, [load]);
-    return `${formatTally(verified)}, none refused by the first, the second ended with 3 in ` +
+    return `${formatCounts(verified)}, none refused by the first, the second ended with 3 in ` +
       `${Math.round(ms)} ms, exact`;
   });
 }

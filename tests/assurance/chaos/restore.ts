@@ -8,7 +8,7 @@ import type { Call } from "../../support/builders/scripts.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { runTask } from "../../support/harness/tools.ts";
 import { assertExact, noPendingWork, stopExact, verify } from "./verify.ts";
-import { accessTo, formatTally, number, settingsIn, startLoad } from "./fault.ts";
+import { accessTo, formatCounts, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls before the backup, and after it. */
 const CALLS = { before: 300, after: 1_000 } as const;
@@ -43,10 +43,10 @@ export async function restoreDrill(): Promise<string> {
     const restored = await runOk("restore", backup, `--kv=${path}`);
     assertStringIncludes(restored, `moved the previous file to ${path}.before-restore-`);
     const before = restoredOf(load, acknowledged, attempted);
-    const tally = await verify(path, [before]);
+    const counts = await verify(path, [before]);
     await using again = await Process.start(settings);
     await stopExact(again, path, [before]);
-    return `${formatTally(tally)} in the backup, ${
+    return `${formatCounts(counts)} in the backup, ${
       number(during)
     } acknowledged during the backup, ` +
       "restored despite the log of a killed process, exact";
@@ -97,9 +97,9 @@ export async function denokvRestoreDrill(denokv: string): Promise<string> {
       assertEquals((await again.stop()).code, 0);
     }
     await kv.kill();
-    const tally = await verify(path, [before]);
+    const counts = await verify(path, [before]);
     await assertExact(path);
-    return `${formatTally(tally)} in the backup, ${
+    return `${formatCounts(counts)} in the backup, ${
       number(during)
     } acknowledged during the backup, ` +
       "restored despite the log of a killed denokv, exact";

@@ -5,7 +5,7 @@ import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, formatTally, KEY, msSince, number, settingsIn, startLoad } from "./fault.ts";
+import { accessTo, formatCounts, KEY, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Locks the file as a backup or a shell does. Always `using`. */
 function lock(path: string): Disposable {
@@ -50,7 +50,7 @@ export async function storeLocked(heldMs: number): Promise<string> {
     assertEquals(Object.keys(load.refusals), ["storage_unavailable"]);
     await load.resend(accessTo(process));
     const verified = await stopExact(process, path, [load]);
-    return `${formatTally(verified)}, ${number(load.refused)} calls refused with 503 and ` +
+    return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503 and ` +
       `${reads} reads answered in ${number(heldMs)} ms, accepted again after ${acceptedIn}, exact`;
   });
 }

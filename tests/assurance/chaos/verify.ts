@@ -10,7 +10,7 @@ import type { Load } from "../../support/harness/load.ts";
 import { assertSumsAddUp, readRun, TEAM } from "../../support/builders/stored_runs.ts";
 import type { Process } from "../../support/harness/process.ts";
 import { withStore } from "../../support/harness/temp_store.ts";
-import { emptyTally, type Tally, verifyRun } from "../../support/oracles/verify.ts";
+import { emptyCounts, type PartCounts, verifyRun } from "../../support/oracles/verify.ts";
 
 /**
  * Maximum milliseconds in which the worker finds work of another process: it checks every minute.
@@ -18,10 +18,10 @@ import { emptyTally, type Tally, verifyRun } from "../../support/oracles/verify.
 const MARKS_MS_MAX = 70_000;
 
 /** Compares the file of a stopped ledger with the responses that clients received. */
-export async function verify(path: string, loads: readonly Load[]): Promise<Tally> {
+export async function verify(path: string, loads: readonly Load[]): Promise<PartCounts> {
   return await withStore(path, async (store, id) => {
     const runs = runStoreOf(store);
-    const tally = emptyTally();
+    const counts = emptyCounts();
     for (const script of loads.flatMap(({ scripts }) => scripts)) {
       const run = await readRun(runs, { ...TEAM, id }, script.id, null, 100);
       const held = {
@@ -30,15 +30,15 @@ export async function verify(path: string, loads: readonly Load[]): Promise<Tall
         ids: run?.events.map((event) => event.id) ?? [],
         events: run?.totals.events ?? 0,
       };
-      verifyRun(held, script, tally);
+      verifyRun(held, script, counts);
     }
     const usage = await store.reader.get<Deno.KvU64>(keys.usage(id, monthOf(Date.now())));
     assertEquals(
       usage.value?.value ?? 0n,
-      BigInt(tally.stored),
+      BigInt(counts.stored),
       "usage differs from the stored events",
     );
-    return tally;
+    return counts;
   });
 }
 
@@ -64,12 +64,12 @@ export async function stopExact(
   process: Process,
   path: string,
   loads: readonly Load[],
-): Promise<Tally> {
+): Promise<PartCounts> {
   await noPendingWork(path);
   assertEquals((await process.stop()).code, 0);
-  const tally = await verify(path, loads);
+  const counts = await verify(path, loads);
   await assertExact(path);
-  return tally;
+  return counts;
 }
 
 /** Fails unless every total of a stopped ledger equals its parts. */

@@ -22,7 +22,7 @@ const PATIENT_MS_MAX = 3_000;
 const BROKEN_MAX = 20;
 
 /** Totals of everything that was sent. */
-export class Tally {
+export class ResponseCounts {
   readonly #watch: Watch;
   requests = 0;
   worstMs = 0;
@@ -85,13 +85,13 @@ export async function fire(
   url: string,
   shots: readonly Shot[],
   random: Random,
-  tally: Tally,
+  counts: ResponseCounts,
 ): Promise<Shot[]> {
   const volleys = volleysOf(shots, random);
   const refused: Shot[] = [];
   let next = 0;
   await Promise.all(Array.from({ length: LANES }, async () => {
-    using lane = new Lane(url, tally, refused);
+    using lane = new Lane(url, counts, refused);
     for (let volley = volleys[next++]; volley !== undefined; volley = volleys[next++]) {
       await lane.send(volley);
     }
@@ -103,7 +103,7 @@ export async function fire(
 class Lane implements Disposable {
   #socket: RawSocket | null = null;
 
-  constructor(readonly url: string, readonly tally: Tally, readonly refused: Shot[]) {}
+  constructor(readonly url: string, readonly counts: ResponseCounts, readonly refused: Shot[]) {}
 
   [Symbol.dispose](): void {
     this.#socket?.[Symbol.dispose]();
@@ -118,7 +118,7 @@ class Lane implements Disposable {
         remaining = await this.#pipeline(remaining);
       }
     } catch (error) {
-      this.tally.blame(error instanceof Error ? error.message : String(error), first);
+      this.counts.blame(error instanceof Error ? error.message : String(error), first);
       this[Symbol.dispose]();
     }
   }
@@ -180,25 +180,25 @@ class Lane implements Disposable {
       statuses.push(ended && !shot.mustRefuse ? NaN : answer.status);
       next = finalAnswer(socket, shot).catch(closedByReset);
     }
-    if (statuses.length === 0) this.tally.count(shot, "closed");
-    this.tally.time(shot, startMs);
+    if (statuses.length === 0) this.counts.count(shot, "closed");
+    this.counts.time(shot, startMs);
     await end;
     return statuses;
   }
 
   #closedAtOnce(shot: Shot): void {
-    this.tally.count(shot, "closed");
-    this.tally.blame("Closed without an answer", shot);
+    this.counts.count(shot, "closed");
+    this.counts.blame("Closed without an answer", shot);
   }
 
   #judge(shot: Shot, answer: RawAnswer, startMs: number): void {
     const { status } = answer;
-    this.tally.count(shot, String(status));
-    this.tally.time(shot, startMs);
-    if (!(status >= 200 && status < 500)) this.tally.blame(`Status ${status}`, shot);
-    if (shot.mustRefuse && !isRefusal(answer)) this.tally.blame(`Taken with ${status}`, shot);
+    this.counts.count(shot, String(status));
+    this.counts.time(shot, startMs);
+    if (!(status >= 200 && status < 500)) this.counts.blame(`Status ${status}`, shot);
+    if (shot.mustRefuse && !isRefusal(answer)) this.counts.blame(`Taken with ${status}`, shot);
     const problem = status >= 400 ? problemOf(shot, answer) : null;
-    if (problem !== null) this.tally.blame(problem, shot);
+    if (problem !== null) this.counts.blame(problem, shot);
   }
 }
 

@@ -7,7 +7,7 @@ import { oddPage } from "./pages.ts";
 import { damagedBody, oddRequest } from "./requests.ts";
 import { changed, type Service } from "./service.ts";
 import type { Shot } from "./shot.ts";
-import { fire, Tally } from "./fire.ts";
+import { fire, ResponseCounts } from "./fire.ts";
 import { disguised, misled } from "./targets.ts";
 import { Watch } from "./watch.ts";
 
@@ -22,7 +22,7 @@ const REQUESTS_JUDGED_MIN = 750_000;
 
 /** Result of a fuzz run. */
 export interface Outcome {
-  readonly tally: Tally;
+  readonly counts: ResponseCounts;
   readonly seconds: number;
   /** Megabytes over time. */
   readonly rssMb: readonly number[];
@@ -38,19 +38,19 @@ export async function fuzz(
   const random = new Random(seed);
   const cookie = await service.signIn();
   using watch = new Watch(service.pid);
-  const tally = new Tally(watch);
+  const counts = new ResponseCounts(watch);
   const startMs = performance.now();
   const outcome = (): Outcome => {
     const seconds = (performance.now() - startMs) / 1000;
-    return { tally, seconds, rssMb: watch.rssMb };
+    return { counts, seconds, rssMb: watch.rssMb };
   };
-  while (tally.requests < count) {
+  while (counts.requests < count) {
     const shots = Array.from({ length: Math.min(ROUND, count) }, () => draw(random, cookie));
-    const refused = await fire(service.url, shots, random, tally);
+    const refused = await fire(service.url, shots, random, counts);
     const before = await service.settled();
-    await fire(service.url, refused.map(repeated), random, tally);
+    await fire(service.url, refused.map(repeated), random, counts);
     const traces = changed(before, await service.settled());
-    if (traces.length > 0) tally.blame(`Refused requests changed ${traces.slice(0, 5)}`);
+    if (traces.length > 0) counts.blame(`Refused requests changed ${traces.slice(0, 5)}`);
     onRound(outcome());
   }
   await judgeEnd(service, outcome());
@@ -73,15 +73,15 @@ function draw(random: Random, cookie: string): Shot {
 }
 
 /** Checks what must hold at the end. */
-async function judgeEnd(service: Service, { tally, rssMb }: Outcome): Promise<void> {
-  for (const line of service.failures) tally.blame(`The log shows ${line}`);
+async function judgeEnd(service: Service, { counts, rssMb }: Outcome): Promise<void> {
+  for (const line of service.failures) counts.blame(`The log shows ${line}`);
   const { differences } = await verifyStore(service.store);
   for (const difference of differences) {
-    tally.blame(`The integrity check found ${JSON.stringify(difference)}`);
+    counts.blame(`The integrity check found ${JSON.stringify(difference)}`);
   }
   const growth = growthOf(rssMb);
-  if (tally.requests >= REQUESTS_JUDGED_MIN && growth > GROWTH_MAX) {
-    tally.blame(`Memory grew by a factor of ${growth.toFixed(2)}`);
+  if (counts.requests >= REQUESTS_JUDGED_MIN && growth > GROWTH_MAX) {
+    counts.blame(`Memory grew by a factor of ${growth.toFixed(2)}`);
   }
 }
 

@@ -12,21 +12,21 @@ import { Service } from "./service.ts";
  * Prints the progress, and the broken promises after the first `reported` ones; returns their
  * number.
  */
-function progress({ tally, seconds, rssMb }: Outcome, reported: number): number {
-  const { requests, worstMs, brokenCount } = tally;
+function progress({ counts, seconds, rssMb }: Outcome, reported: number): number {
+  const { requests, worstMs, brokenCount } = counts;
   say(
     `${number(requests)} requests, ${number(requests / seconds)} a second, ` +
       `worst ${number(worstMs)} ms, ${number(rssMb.at(-1) ?? null)} MB, ${brokenCount} broken`,
   );
-  for (const broken of tally.broken.slice(reported)) say(`BROKEN ${broken}`);
-  return tally.broken.length;
+  for (const broken of counts.broken.slice(reported)) say(`BROKEN ${broken}`);
+  return counts.broken.length;
 }
 
 /** Returns a table of the responses by kind of request and status. */
-function statusTable({ tally }: Outcome): string {
-  const statuses = [...new Set([...tally.statuses.values()].flatMap((row) => [...row.keys()]))]
+function statusTable({ counts }: Outcome): string {
+  const statuses = [...new Set([...counts.statuses.values()].flatMap((row) => [...row.keys()]))]
     .sort();
-  const rows = [...tally.statuses].map(([kind, row]) => [
+  const rows = [...counts.statuses].map(([kind, row]) => [
     kind,
     ...statuses.map((status) => number(row.get(status) ?? 0)),
   ]);
@@ -34,16 +34,16 @@ function statusTable({ tally }: Outcome): string {
 }
 
 function report(outcome: Outcome, seed: string): void {
-  const { tally, rssMb } = outcome;
+  const { counts, rssMb } = outcome;
   print(statusTable(outcome));
-  print(`seed ${seed}, ${number(tally.requests)} requests in ${number(outcome.seconds)} s`);
-  print(`worst answer ${number(tally.worstMs)} ms`);
+  print(`seed ${seed}, ${number(counts.requests)} requests in ${number(outcome.seconds)} s`);
+  print(`worst answer ${number(counts.worstMs)} ms`);
   print(
     `memory ${number(rssMb[0] ?? null)} MB at first, ${number(Math.max(...rssMb))} MB at most; ` +
       `last third over first third ${number(growthOf(rssMb), 2)}`,
   );
-  for (const broken of tally.broken) print(`BROKEN ${broken}`);
-  print(`${tally.brokenCount} promises broken`);
+  for (const broken of counts.broken) print(`BROKEN ${broken}`);
+  print(`${counts.brokenCount} promises broken`);
 }
 
 /** Sends `count` requests to a new service. */
@@ -55,9 +55,9 @@ export async function run({ count, seed }: AssuranceOptions): Promise<boolean> {
     let reported = 0;
     const outcome = await fuzz(service, count, seed, (now) => reported = progress(now, reported));
     const code = await service.stop();
-    if (code !== 0) outcome.tally.blame(`The service ended with ${code}`);
+    if (code !== 0) outcome.counts.blame(`The service ended with ${code}`);
     report(outcome, seed);
-    return outcome.tally.brokenCount === 0;
+    return outcome.counts.brokenCount === 0;
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

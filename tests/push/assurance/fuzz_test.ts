@@ -13,10 +13,10 @@ const SEEDS = ["1", String(SEED)];
 for (const seed of SEEDS) {
   inFolder.test(`fuzz: hostile input, seed ${seed}: no 5xx, no hang, and nothing stored from a refused request`, async (folder) => {
     await using service = await Service.start(folder);
-    const { tally } = await fuzz(service, COUNT, seed);
-    assertEquals(tally.broken, []);
+    const { counts } = await fuzz(service, COUNT, seed);
+    assertEquals(counts.broken, []);
     // Valid requests are among them: a service that refuses everything would keep all promises.
-    const countOf = (kind: string, status: string) => tally.statuses.get(kind)?.get(status) ?? 0;
+    const countOf = (kind: string, status: string) => counts.statuses.get(kind)?.get(status) ?? 0;
     assert(countOf("fields", "202") > 100, "nothing was taken");
     assert(countOf("pages", "200") > 50 && countOf("pages", "303") > 20, "no page was shown");
     assertEquals(await service.stop(), 0);

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type Call, EVENTS, type Script, scriptOf } from "../builders/scripts.ts";
 import type { Access } from "../oracles/totals.ts";
-import { emptyTally, storedPartsOf, type Tally, verifyRun } from "../oracles/verify.ts";
+import { emptyCounts, type PartCounts, storedPartsOf, verifyRun } from "../oracles/verify.ts";
 
 const CLIENTS = 16;
 
@@ -147,12 +147,12 @@ export class Load {
   }
 
   /** Compares every run of the server with its client's responses. */
-  async verify(access: Access): Promise<Tally> {
-    const tally = emptyTally();
+  async verify(access: Access): Promise<PartCounts> {
+    const counts = emptyCounts();
     await eachOf(this.scripts, async (client, script) => {
-      verifyRun(storedPartsOf(await read(client, access, script.id)), script, tally);
+      verifyRun(storedPartsOf(await read(client, access, script.id)), script, counts);
     });
-    return tally;
+    return counts;
   }
 
   /** Sends a run's unacknowledged calls, up to the first that fails. */

@@ -14,14 +14,14 @@ export interface StoredParts {
 }
 
 /** Counted contents of a part of the ledger: events, and each opening and close. */
-export interface Tally {
+export interface PartCounts {
   stored: number;
   acknowledged: number;
   sent: number;
 }
 
 /** Returns a zero tally. */
-export function emptyTally(): Tally {
+export function emptyCounts(): PartCounts {
   return { stored: 0, acknowledged: 0, sent: 0 };
 }
 
@@ -37,7 +37,7 @@ export function storedPartsOf(run: any): StoredParts {
 }
 
 /** Checks one run part by part, and counts its parts. */
-export function verifyRun(held: StoredParts, { id, calls }: Script, tally: Tally): void {
+export function verifyRun(held: StoredParts, { id, calls }: Script, counts: PartCounts): void {
   const { opened, closed, ids } = held;
   let counted = 0;
   for (const { stores, state } of calls) {
@@ -52,9 +52,9 @@ export function verifyRun(held: StoredParts, { id, calls }: Script, tally: Tally
     if (state === "unsent") assert(!there, `${stores} of ${id} was never sent`);
     const size = typeof stores === "number" ? stores - counted : 1;
     if (typeof stores === "number") counted = stores;
-    if (state !== "unsent") tally.sent += size;
-    if (state === "acknowledged") tally.acknowledged += size;
-    if (there) tally.stored += size;
+    if (state !== "unsent") counts.sent += size;
+    if (state === "acknowledged") counts.acknowledged += size;
+    if (there) counts.stored += size;
   }
   // Nothing is partial: complete batches in order, each event once; a heartbeat has both parts.
   assert([0, EVENTS.first, EVENTS.both].includes(ids.length), `${ids.length} events of ${id}`);

@@ -10,7 +10,7 @@ import { NOON } from "../../../support/harness/harness.ts";
 const DAY_MS = 86_400_000;
 const [TEAM, OTHER_TEAM] = ["a", "b"] as [TeamId, TeamId];
 
-function tallyOf(refusals: readonly Partial<Refusal>[]) {
+function pendingOf(refusals: readonly Partial<Refusal>[]) {
   const pending = new PendingRefusals(1e9, () => "t");
   for (const fields of refusals) pending.note(TEAM, aRefusal(fields));
   return pending.of(TEAM)!;
@@ -18,14 +18,14 @@ function tallyOf(refusals: readonly Partial<Refusal>[]) {
 
 Deno.test("R13: calls are counted by UTC day and code", () => {
   const midnight = NOON + DAY_MS / 2;
-  const tally = tallyOf([
+  const pending = pendingOf([
     { at: NOON },
     { at: midnight - 1, field: "agent" },
     { at: midnight },
     { at: midnight, code: "id_conflict" },
     { at: midnight, code: "id_conflict" },
   ]);
-  assertEquals(addRefusals(NO_REFUSALS, tally, midnight).counts, [
+  assertEquals(addRefusals(NO_REFUSALS, pending, midnight).counts, [
     { day: "2026-11-22", code: "id_conflict", count: 2 },
     { day: "2026-11-22", code: "invalid_field", count: 1 },
     { day: "2026-11-21", code: "invalid_field", count: 2 },
@@ -33,8 +33,8 @@ Deno.test("R13: calls are counted by UTC day and code", () => {
 });
 
 Deno.test("R13: a sum omits what is older than 7 days, and keeps the latest 100 calls", () => {
-  const older = tallyOf([7, 6, 1].map((days) => ({ at: NOON - days * DAY_MS })));
-  const newer = tallyOf(
+  const older = pendingOf([7, 6, 1].map((days) => ({ at: NOON - days * DAY_MS })));
+  const newer = pendingOf(
     Array.from({ length: 98 }, (_, n) => ({ at: NOON + n, requestId: String(n) })),
   );
   const { counts, latest } = addRefusals(older, newer, NOON);
@@ -50,14 +50,14 @@ Deno.test("R13: a sum omits what is older than 7 days, and keeps the latest 100 
 
 Deno.test("R13: the latest calls are kept; of a flood beyond the rate, the first", () => {
   const flood = Array.from({ length: 1_000 }, () => ({ code: "rate_limit" as const }));
-  const tally = tallyOf([
+  const pending = pendingOf([
     ...Array.from({ length: 105 }, (_, n) => ({ requestId: String(n) })),
     ...flood,
   ]);
-  assertEquals(tally.latest.length, REFUSAL_LIMITS.latest);
-  assertEquals(tally.latest.slice(0, 2).map(({ code }) => code), ["rate_limit", "invalid_field"]);
-  assertEquals(tally.latest.at(-1)?.requestId, "6");
-  assertEquals(tally.counts.map(({ code, count }) => [code, count]), [
+  assertEquals(pending.latest.length, REFUSAL_LIMITS.latest);
+  assertEquals(pending.latest.slice(0, 2).map(({ code }) => code), ["rate_limit", "invalid_field"]);
+  assertEquals(pending.latest.at(-1)?.requestId, "6");
+  assertEquals(pending.counts.map(({ code, count }) => [code, count]), [
     ["invalid_field", 105],
     ["rate_limit", 1_000],
   ]);
