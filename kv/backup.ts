@@ -191,7 +191,7 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
   let isCopied = false;
   const fail = (why: string) =>
     reject(new CopyFailed(`Cannot copy ${job.from} to ${job.to}: ${why}`));
-  const settle = (refused: StoreRefused | null) => refused === null ? resolve() : reject(refused);
+  const finish = (refused: StoreRefused | null) => refused === null ? resolve() : reject(refused);
   const judge = (news: CopyMessage): void => {
     switch (news.kind) {
       case "copying":
@@ -202,7 +202,7 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
       case "checked":
         if (news.verdict !== "ok") return fail(`it is damaged: ${news.verdict}`);
         if (news.format === null) return fail("it is not a ledger of this service");
-        return settle(otherFormat(job.from, news.format));
+        return finish(otherFormat(job.from, news.format));
       case "failed":
         return fail(news.message);
     }

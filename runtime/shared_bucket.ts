@@ -199,7 +199,7 @@ export class SharedBucket extends TokenBucket {
     return Math.min(Math.max(ms, SHORT_REST_MS.min), SHORT_REST_MS.max);
   }
 
-  /** Starts a lease; returns false if one is in progress or nothing is owed. {@link settle} or {@link fail} ends it. */
+  /** Starts a lease; returns false if one is in progress or nothing is owed. {@link endLease} or {@link fail} ends it. */
   begin(nowMs: number): boolean {
     if (this.#beganMs !== null || this.#owedUnits === 0) return false;
     this.attempt(nowMs);
@@ -231,7 +231,7 @@ export class SharedBucket extends TokenBucket {
   }
 
   /** Ends a lease that was stored. */
-  settle({ row, units, whole, readMs }: Lease, nowMs: number): void {
+  endLease({ row, units, whole, readMs }: Lease, nowMs: number): void {
     this.#doubtUs = 0;
     // Below 0 are the tokens of waiting requests.
     this.#owedUnits -= units;

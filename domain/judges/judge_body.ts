@@ -157,8 +157,8 @@ export function pricedJudges(
   return {
     ...JUDGES,
     async complete({ team, sent, atMs }) {
-      const settled = completeJudge(sent, connections, await cardOf(team), atMs);
-      return settled.ok ? { ok: true, value: { settings: settled.value } } : settled;
+      const completed = completeJudge(sent, connections, await cardOf(team), atMs);
+      return completed.ok ? { ok: true, value: { settings: completed.value } } : completed;
     },
   };
 }

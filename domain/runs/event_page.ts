@@ -74,7 +74,7 @@ export class EventPage {
   /**
    * Returns whether the page is final: no batch that starts at this point or later can change it.
    */
-  isSettledBefore({ ts, batch }: BatchStart): boolean {
+  isFinalBefore({ ts, batch }: BatchStart): boolean {
     if (!this.#isFull) return false;
     const last = this.#kept.at(-2)?.event.position;
     return last !== undefined && (last.ts - ts || last.batch - batch) < 0;

@@ -178,7 +178,7 @@ export function runCostOf(head: RunHead, summary: RunSummary | null): RunCost {
  */
 export function isProcessed(stored: StoredRun): boolean {
   const stages = processingOf(stored);
-  return stages.length > 0 && stages.every(({ state }) => SETTLED.has(state));
+  return stages.length > 0 && stages.every(({ state }) => ENDED.has(state));
 }
 
 /** Returns whether a run is processed and no judge still works on it. */
@@ -186,7 +186,7 @@ export function isJudged(stored: StoredRun): boolean {
   return isProcessed(stored) && stored.judges.every(({ state }) => state !== "pending");
 }
 
-const SETTLED: ReadonlySet<StageState> = new Set(["done", "skipped", "dead"]);
+const ENDED: ReadonlySet<StageState> = new Set(["done", "skipped", "dead"]);
 
 /**
  * Returns the clock skew: the client's start of a run compared with its arrival. A heartbeat that

@@ -124,11 +124,11 @@ export class PendingQueue {
     return {
       runs: taken.map(({ team, run }) => ({ team, run })),
       isEmpty: isRead && taken.length === 0 && this.#finished.length === 0,
-      ack: (again = []) => this.#settle(again),
+      ack: (again = []) => this.#ack(again),
     };
   }
 
-  async #settle(again: readonly PendingRun[]): Promise<void> {
+  async #ack(again: readonly PendingRun[]): Promise<void> {
     const failed = new Set(again.map(({ team, run }) => pendingName(team, run)));
     // With work left, the next update of runs deletes the rows.
     const isLater = this.#taken.length > 0;

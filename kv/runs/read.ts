@@ -89,7 +89,7 @@ async function readEvents(
       await addBatches(run, group, page);
       group = [];
     }
-    if (group.length === 0 && page.isSettledBefore(startOf(batch))) return page.result();
+    if (group.length === 0 && page.isFinalBefore(startOf(batch))) return page.result();
     group.push(batch);
   }
   await addBatches(run, group, page);
@@ -110,7 +110,7 @@ async function addBatches(
       events.map((event, index) => ({ ...event, position: { ts: event.ts, batch, index } })),
     );
     const next = group[at];
-    if (next === undefined || page.isSettledBefore(startOf(next))) return;
+    if (next === undefined || page.isFinalBefore(startOf(next))) return;
   }
 }
 

@@ -196,7 +196,7 @@ export class TeamCommit implements TeamChanges {
     const { heads } = this.#caches.store;
     const recall = (ids: readonly RunId[]) =>
       recallHeads({ store: this.#caches.store, team }, ids, oldestMark);
-    const settle: OnCommitted = (runs, summaries, version) => {
+    const onCommitted: OnCommitted = (runs, summaries, version) => {
       for (const run of runs) {
         const summary = summaries.get(run.id);
         const stored = summary === undefined ? null : { summary, version };
@@ -204,7 +204,7 @@ export class TeamCommit implements TeamChanges {
       }
       done(runs, summaries, version);
     };
-    return this.#change(team, ids, recall, { ...steps, done: settle });
+    return this.#change(team, ids, recall, { ...steps, done: onCommitted });
   }
 
   #change(

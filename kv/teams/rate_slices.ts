@@ -84,7 +84,7 @@ export class RateSlices {
   async #lease(key: Deno.KvKey, bucket: SharedBucket): Promise<void> {
     try {
       const lease = await this.#takeFromRow(key, bucket);
-      bucket.settle(lease, this.#timers.now());
+      bucket.endLease(lease, this.#timers.now());
       if (!lease.whole) this.#leaseLater(key, bucket);
     } catch {
       // Requests that need the store report its failures; this bucket continues without it.

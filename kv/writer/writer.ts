@@ -227,7 +227,7 @@ export class GroupWriter {
       if (version === null) return await this.#sortOut(group.members);
       if (group.hasMarks) this.#deps.workerSignal.raise(group.hasCalls);
       if (group.hasWork) this.#deps.workerSignal.raiseWork();
-      for (const pending of group.members) this.#settle(pending, version);
+      for (const pending of group.members) this.#resolve(pending, version);
       return true;
     } catch (error) {
       // The outcome is unknown for every write in the group.
@@ -250,7 +250,7 @@ export class GroupWriter {
       const stale = pending.write.checks?.some(({ versionstamp }, i) =>
         versions.get(pending.keys[i] ?? "") !== versionstamp
       );
-      if (stale) this.#settle(pending, null);
+      if (stale) this.#resolve(pending, null);
       else if (pending.late !== undefined || ++pending.lost >= COMMIT_ATTEMPTS_MAX) {
         this.#fail(
           pending,
@@ -270,13 +270,13 @@ export class GroupWriter {
     return new Map(entries.map(({ key, versionstamp }) => [keyText(key), versionstamp]));
   }
 
-  #settle(pending: Pending, version: string | null): void {
+  #resolve(pending: Pending, version: string | null): void {
     this.#leave(pending);
     pending.resolve(version);
     for (const waiter of pending.waiters) {
       // The keys just changed and the waiter expects an older version: conflict without a commit.
       const stale = version !== null && waiter.keys.some((key) => pending.keys.includes(key));
-      if (stale) this.#settle(waiter, null);
+      if (stale) this.#resolve(waiter, null);
       else this.#enter(waiter);
     }
   }

@@ -197,7 +197,7 @@ Deno.test("content of spans is escaped on the page, cut to its limit, and erased
   const body = { resourceSpans: [{ scopeSpans: [{ scope: { name: bad }, spans }] }] };
   const headers = { "Content-Type": "application/json" };
   assertEquals((await h.post("/v1/traces", body, { headers })).status, 200);
-  const run = (await h.getSettled(`/v1/runs/run_eu_${trace}`)).json;
+  const run = (await h.getFinal(`/v1/runs/run_eu_${trace}`)).json;
   assertEquals([run.goal.length, run.output.length], [ATTRIBUTE_CHARS_MAX, ATTRIBUTE_CHARS_MAX]);
   const { text } = await (await signedIn(h)).get(`/dashboard/runs/run_eu_${trace}`);
   assert(text.includes("&lt;img src=x onerror=alert(1)&gt;"));

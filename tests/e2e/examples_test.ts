@@ -62,7 +62,7 @@ Deno.test("examples: each does what it says", async (t) => {
   const egress = parseEgress("127.0.0.0/8") ?? NO_EGRESS;
   await using h = await Harness.open({ egress });
   h.nowMs = Date.now();
-  const runsOf = async (agent: string) => (await h.getSettled(`/v1/runs?agent=${agent}`)).json.runs;
+  const runsOf = async (agent: string) => (await h.getFinal(`/v1/runs?agent=${agent}`)).json.runs;
 
   await t.step("cron.sh reports an exit code, passes it on, and creates a monitor", async () => {
     const job = await run(h.url, h.key, ["sh", "cron.sh", "backup", "sh", "-c", "exit 3"]);

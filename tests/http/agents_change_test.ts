@@ -24,7 +24,7 @@ async function fill(h: Harness, count: number): Promise<void> {
 }
 
 async function slugsOf(h: Harness, query: string): Promise<string[]> {
-  const { agents } = (await h.getSettled(`/v1/agents?${query}`)).json;
+  const { agents } = (await h.getFinal(`/v1/agents?${query}`)).json;
   return agents.map(({ agent }: { agent: string }) => agent);
 }
 
@@ -47,7 +47,7 @@ Harness.test("agents: a new name keeps the slug and all history, and can be reve
   const again = await patch(h, "nightly", { name: null });
   assertEquals(again.text, named.text);
   await h.post("/v1/heartbeats", aHeartbeat(2));
-  const later = (await h.getSettled("/v1/agents/nightly")).json;
+  const later = (await h.getFinal("/v1/agents/nightly")).json;
   assertEquals([later.name, later.runs, later.last_run_id], [words.name, 2, runId(2)]);
   const [listed] = (await h.get("/v1/agents")).json.agents;
   assertEquals({ ...listed, ...NO_MONITOR }, later);
@@ -119,7 +119,7 @@ Harness.test("agents: pages that include archived agents contain each once, in b
 
 freeTeam.test("agents: an archived agent that sends again is restored with its name and notes, if the cap allows", async (h) => {
   await fill(h, CAP);
-  const first = (await h.getSettled("/v1/agents/agent-1")).json.first_seen;
+  const first = (await h.getFinal("/v1/agents/agent-1")).json.first_seen;
   h.nowMs += 1_000;
   await patch(h, "agent-1", { archived: true, name: "One" });
   for (
@@ -128,7 +128,7 @@ freeTeam.test("agents: an archived agent that sends again is restored with its n
       () => beat(h, "agent-2"),
     ]
   ) assertEquals((await call()).status, 202);
-  const back = (await h.getSettled("/v1/agents/agent-1")).json;
+  const back = (await h.getFinal("/v1/agents/agent-1")).json;
   assertEquals([back.archived, back.name, back.runs], [false, "One", 2]);
   assertEquals(back.first_seen, first);
   await patch(h, "agent-1", { archived: true });
@@ -159,7 +159,7 @@ Harness.test("agents: retries and calls that name no agent restore none", async 
   const path = `/v1/runs/${runId(1)}`;
   assertEquals((await h.post(`${path}/events`, { events: [anEvent(1)] })).status, 202);
   assertEquals((await h.post(`${path}/finish`, aFinish())).status, 202);
-  assertEquals((await h.getSettled("/v1/agents/researcher")).json.archived, true);
+  assertEquals((await h.getFinal("/v1/agents/researcher")).json.archived, true);
   await isExact(h);
 });
 

@@ -6,7 +6,7 @@ import { put } from "../support/builders/rate_cards.ts";
 
 /** Reads an agent once everything is aggregated. */
 async function agentOf(h: Harness, slug: string) {
-  const { status, json } = await h.getSettled(`/v1/agents/${encodeURIComponent(slug)}`);
+  const { status, json } = await h.getFinal(`/v1/agents/${encodeURIComponent(slug)}`);
   assertEquals(status, 200, slug);
   return json;
 }
@@ -17,7 +17,7 @@ async function pagesOf(h: Harness, query: string): Promise<string[][]> {
   let cursor: string | null = null;
   do {
     const more = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const { status, json, text } = await h.getSettled(`/v1/agents?${query}${more}`);
+    const { status, json, text } = await h.getFinal(`/v1/agents?${query}${more}`);
     assertEquals(status, 200, text);
     pages.push(json.agents.map(({ agent }: { agent: string }) => agent));
     cursor = json.cursor;

@@ -113,7 +113,7 @@ Harness.test("DELETE a run: a cached heartbeat start closes nothing after it", a
 Harness.test("DELETE a run: it is removed from spend and its agent's counts, and stays in usage", async (h) => {
   await store(h, 1);
   await store(h, 2);
-  const usage = (await h.getSettled("/v1/usage")).json;
+  const usage = (await h.getFinal("/v1/usage")).json;
   await remove(h, 1);
   const { totals } = (await h.get("/v1/spend")).json;
   assertEquals([totals.runs, totals.events], [1, 2]);
@@ -131,7 +131,7 @@ enterprise.test("DELETE a run: after 30 days and a sweep its id is free for a ne
   assertEquals((await h.sweep.sweepNow())?.counts.released, 1);
   assertEquals((await remove(h, 1)).status, 404);
   await store(h);
-  const run = (await h.getSettled(PATH)).json;
+  const run = (await h.getFinal(PATH)).json;
   assertEquals([run.status, run.usage.events], ["success", 2]);
   await assertClean(h.store);
 });

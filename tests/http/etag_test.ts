@@ -18,7 +18,7 @@ const RECORDS: Readonly<Record<string, (h: Harness) => Promise<unknown>>> = {
 for (const [path, change] of Object.entries(RECORDS)) {
   Harness.test(`ETag: ${path} is 304 until it changes`, async (h) => {
     await h.post("/v1/runs", aRun(1));
-    const first = await h.getSettled(path);
+    const first = await h.getFinal(path);
     const tag = first.headers.get("etag") ?? "";
     assertMatch(tag, /^"[^"]+"$/);
     for (const knownTag of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
@@ -34,7 +34,7 @@ for (const [path, change] of Object.entries(RECORDS)) {
       assertEquals([complete.status, complete.text], [200, first.text], other);
     }
     await change(h);
-    const later = await h.getSettled(path, { headers: { "If-None-Match": tag } });
+    const later = await h.getFinal(path, { headers: { "If-None-Match": tag } });
     assertEquals(later.status, 200);
     assertNotEquals(later.headers.get("etag"), tag);
     assertNotEquals(later.text, first.text);
@@ -53,7 +53,7 @@ Harness.test("ETag: HEAD has the tag of GET, and a page of events its own", asyn
 
 Harness.test("ETag: a refusal has none, and knowing a tag gives no access", async (h) => {
   await h.post("/v1/runs", aRun(1));
-  const tag = (await h.getSettled(RUN)).headers.get("etag") ?? "";
+  const tag = (await h.getFinal(RUN)).headers.get("etag") ?? "";
   const other = await h.addTeam("business");
   const headers = { "If-None-Match": tag };
   for (const [key, status] of [[other.key, 404], [null, 401]] as const) {

@@ -143,7 +143,7 @@ Harness.test("decision 17: events after the finish are stored, each batch a revi
   await send(h, events(1, 2));
   h.nowMs += 1_000;
   await h.post(`${PATH}/finish`, aFinish());
-  const revision = async () => (await h.getSettled(PATH)).json.cost.revision;
+  const revision = async () => (await h.getFinal(PATH)).json.cost.revision;
   assertEquals(await revision(), 1);
   for (const n of [3, 4]) {
     h.nowMs += 1_000;
@@ -153,7 +153,7 @@ Harness.test("decision 17: events after the finish are stored, each batch a revi
   }
   h.nowMs += 1_000;
   assertEquals((await send(h, events(1, 4))).json, { accepted: 0, duplicates: 4 });
-  const run = (await h.getSettled(PATH)).json;
+  const run = (await h.getFinal(PATH)).json;
   assertEquals([run.cost.revision, run.cost.state, run.status], [3, "final", "success"]);
   assertEquals([run.usage.events, run.finished_at, run.updated_at], [4, at(5_000), at(3_000)]);
 });

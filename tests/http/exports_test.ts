@@ -34,7 +34,7 @@ Harness.test("exports: real runs in both formats, newest first, as in the list",
     const fields = { started_at: at(n), cost_usd: n / 1e12, metadata: {} };
     await h.post("/v1/heartbeats", aHeartbeat(n, fields));
   }
-  const { runs } = (await h.getSettled("/v1/runs")).json;
+  const { runs } = (await h.getFinal("/v1/runs")).json;
   const ndjson = await h.get("/v1/runs.ndjson");
   assertEquals(ndjson.headers.get("content-type"), "application/x-ndjson");
   const lines = linesOf(ndjson.text);

@@ -7,7 +7,7 @@ const AGENT = { agent: "researcher" };
 const JSON_ANSWER = { headers: { Accept: "application/json" } };
 
 async function recordOf(h: Harness, run = 1) {
-  return (await h.getSettled(`/v1/runs/${runId(run)}`)).json;
+  return (await h.getFinal(`/v1/runs/${runId(run)}`)).json;
 }
 
 function open(h: Harness, fields: Record<string, unknown> = {}, run = 1): Promise<Answer> {

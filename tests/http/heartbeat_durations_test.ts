@@ -7,7 +7,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 const HOURS_3_MS = 3 * 3_600_000;
 
 async function runOf(h: Harness, n: number): Promise<Answer["json"]> {
-  return (await h.getSettled(`/v1/runs/${runId(n)}`)).json;
+  return (await h.getFinal(`/v1/runs/${runId(n)}`)).json;
 }
 
 Harness.test("R26: duration_ms without started_at sets the start: a long job counts for the day it began", async (h) => {

@@ -47,7 +47,7 @@ for (const [word, stored] of [["ok", "success"], ["fail", "failed"], ["timeout",
   Harness.test(`decision 28: heartbeat ${word} answers ${word} and reads as ${stored}`, async (h) => {
     const response = await h.post("/v1/heartbeats", aHeartbeat(1, { status: word }));
     assertEquals([response.status, response.json.status], [202, word]);
-    const run = (await h.getSettled(`/v1/runs/${runId(1)}`)).json;
+    const run = (await h.getFinal(`/v1/runs/${runId(1)}`)).json;
     assertEquals([run.status, run.finished_at, run.cost.state], [stored, at(), "final"]);
   });
 }

@@ -35,7 +35,7 @@ async function send(h: Harness, n: number, event: number): Promise<void> {
 
 /** State of a run, as its record and the lists have it. */
 async function stateOf(h: Harness, n: number): Promise<unknown[]> {
-  const record = (await h.getSettled(`/v1/runs/${runId(n)}`)).json;
+  const record = (await h.getFinal(`/v1/runs/${runId(n)}`)).json;
   const { runs } = (await h.get(`/v1/runs?status=${record.status}`)).json;
   const row = runs.find(({ id }: { id: string }) => id === record.id);
   const briefOf = ({ status, closed_by, finished_at, cost }: Answer["json"]) => [

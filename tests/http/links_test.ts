@@ -41,7 +41,7 @@ async function price(h: Harness): Promise<void> {
 }
 
 async function read(h: Harness, n: number, key = h.key) {
-  const { status, json, text } = await h.getSettled(`/v1/runs/${runId(n)}`, { key });
+  const { status, json, text } = await h.getFinal(`/v1/runs/${runId(n)}`, { key });
   assertEquals(status, 200, text);
   return json;
 }

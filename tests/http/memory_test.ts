@@ -145,6 +145,6 @@ oneInstance.test("a finished run leaves the cache of ledgers, and its late event
   assertEquals(ledgerBytes(), 0);
   const late = await h.post(`${path}/events`, { events: [anEvent(2), anEvent(3)] });
   assertEquals([late.status, late.json], [202, { accepted: 1, duplicates: 1 }]);
-  const { json } = await h.getSettled(path);
+  const { json } = await h.getFinal(path);
   assertEquals([json.events.length, json.cost.state], [3, "final"]);
 });

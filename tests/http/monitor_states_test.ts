@@ -30,7 +30,7 @@ async function advance(h: Harness, seconds: number): Promise<void> {
 }
 
 async function stateOf(h: Harness): Promise<unknown[]> {
-  const { state, since, failing, expected_at } = (await h.getSettled(PATH)).json;
+  const { state, since, failing, expected_at } = (await h.getFinal(PATH)).json;
   return [state, Date.parse(since) - NOON, failing, Date.parse(expected_at) - NOON];
 }
 
@@ -162,5 +162,5 @@ oneInstance.test("the first monitor is not down after a stop before the clock's 
   });
   await h.worker.idle();
   await h.work.idle();
-  assertEquals((await h.getSettled(PATH)).json.state, "up");
+  assertEquals((await h.getFinal(PATH)).json.state, "up");
 });

@@ -101,7 +101,7 @@ freeTeam.test("calls of one agent or run that wait together are each decided onc
   assertEquals(statuses.slice(0, 2).sort(), [200, 202]);
   assertEquals(statuses.slice(2, 4).sort(), [202, 409]);
   assertEquals(statuses.slice(4), Array(6).fill(202));
-  const { agent } = (await h.getSettled(`/v1/runs/${runId(2)}`)).json;
+  const { agent } = (await h.getFinal(`/v1/runs/${runId(2)}`)).json;
   assertEquals(agent, statuses[2] === 202 ? "nightly" : "other");
   assertEquals([await storedAgents(h), await h.usage()], [agent === "other" ? 7 : 6, 8]);
   await assertExact(h);

@@ -288,7 +288,7 @@ Deno.test("a trace without a closed root is open until it is silent, and a later
   const [first, second] = bodiesOfOne(await recordedExport("py-openlit")).slice(7);
   const trace = (await recordedExport("py-openlit")).expected.runs[0]?.trace;
   const state = async () => {
-    const run = (await h.getSettled(`/v1/runs/run_eu_${trace}`)).json;
+    const run = (await h.getFinal(`/v1/runs/run_eu_${trace}`)).json;
     return [run.agent, run.status, run.closed_by, run.flags.includes("no_opening")];
   };
   await send(h, { ...sent, body: first as Uint8Array<ArrayBuffer> });
@@ -393,7 +393,7 @@ Deno.test("a run of 500 spans in one request is stored whole", async () => {
       },
     ));
   assertEquals((await send(h, jsonBody(spans))).status, 200);
-  const run = (await h.getSettled(`/v1/runs/${RUN}`)).json;
+  const run = (await h.getFinal(`/v1/runs/${RUN}`)).json;
   assertEquals([run.usage.events, run.usage.llm_calls, run.status], [500, 500, "success"]);
   assertEquals(await h.usage(), 500);
   await assertIntact(h);
@@ -479,16 +479,16 @@ Deno.test("spans attached to a run add events to it, and calls of the run win ov
   assertEquals((await h.post("/v1/runs", opening)).status, 202);
   const resource = { "service.name": "shop", "runledger.run_id": other };
   await send(h, jsonBody([aSpan(1), aSpan(2)], resource));
-  const attached = (await h.getSettled(`/v1/runs/${other}`)).json;
+  const attached = (await h.getFinal(`/v1/runs/${other}`)).json;
   assertEquals([attached.agent, attached.status, attached.usage.events], ["job", "running", 2]);
   assertEquals((await h.get(`/v1/runs/${RUN}`)).status, 404);
   await send(h, jsonBody([aSpan(3)]));
-  assertEquals((await h.getSettled(`/v1/runs/${RUN}`)).json.agent, "shop");
+  assertEquals((await h.getFinal(`/v1/runs/${RUN}`)).json.agent, "shop");
   assertEquals((await h.post("/v1/runs", { ...opening, id: RUN })).status, 202);
-  assertEquals((await h.getSettled(`/v1/runs/${RUN}`)).json.agent, "job");
+  assertEquals((await h.getFinal(`/v1/runs/${RUN}`)).json.agent, "job");
   const finish = { status: "failed", finished_at: new Date(NOON).toISOString() };
   assertEquals((await h.post(`/v1/runs/${RUN}/finish`, finish)).status, 202);
-  const finished = (await h.getSettled(`/v1/runs/${RUN}`)).json;
+  const finished = (await h.getFinal(`/v1/runs/${RUN}`)).json;
   assertEquals([finished.status, finished.closed_by], ["failed", "finish"]);
   await assertIntact(h);
 });
@@ -506,7 +506,7 @@ Deno.test("beyond the limit of agents a trace is stored without its agent, and s
       key,
     });
     assertEquals([status, headers.get("runledger-dropped")], [200, "metadata=1"]);
-    run = (await h.getSettled(`/v1/runs/run_eu_${traceId}`, { key })).json;
+    run = (await h.getFinal(`/v1/runs/run_eu_${traceId}`, { key })).json;
   } while (run.agent !== null && n < 1_000);
   assert(n > 1 && n < 1_000);
   assertEquals([run.agent, run.status, run.flags.includes("agent_cap")], [null, "success", true]);
@@ -528,7 +528,7 @@ Deno.test("content stays out with the header, and spans of a deleted run are rej
   const headers = { "X-Runledger-Content": "drop" };
   assertEquals((await send(h, body, { headers })).status, 200);
   assertEquals((await h.dump()).filter((line) => line.includes(marker)), []);
-  const dropped = (await h.getSettled(`/v1/runs/${RUN}`)).json.events[0];
+  const dropped = (await h.getFinal(`/v1/runs/${RUN}`)).json.events[0];
   assertEquals([dropped.data.model, dropped.data.error], ["gpt-4o", "error"]);
   assertEquals((await h.request("DELETE", `/v1/runs/${RUN}`)).status < 300, true);
   await h.work.idle();
@@ -552,7 +552,7 @@ Deno.test("goal, output and error are read from the spans, also by lists and che
   const parentSpanId = root.spanId;
   await send(h, jsonBody([aSpan(2, { parentSpanId }), aSpan(3, { parentSpanId })]));
   await send(h, jsonBody([root]));
-  const read = async () => (await h.getSettled(`/v1/runs/${RUN}`)).json;
+  const read = async () => (await h.getFinal(`/v1/runs/${RUN}`)).json;
   await h.work.idle();
   const { goal, output, note, checks } = await read();
   assertEquals([goal, output, note], ["a table", { table: 4 }, "no table"]);

@@ -72,7 +72,7 @@ Harness.test("R6: a finish with an invalid score closes its run", async (h) => {
   const answer = await h.post(`${RUN}/finish`, aFinish({ scores }), SDK);
   assertEquals([answer.status, dropped(answer)], [202, "scores=2"]);
   assertEquals(answer.json.scores, { quality: 0.5, good: true });
-  const run = (await h.getSettled(RUN)).json;
+  const run = (await h.getFinal(RUN)).json;
   assertEquals([run.status, run.flags], ["success", ["dropped_fields"]]);
   const [row] = (await h.get("/v1/runs")).json.runs;
   assertEquals(row.flags, ["dropped_fields"]);
@@ -86,7 +86,7 @@ Harness.test("R8, R9: an opening with odd labels and links is stored and priced 
   const answer = await h.post("/v1/runs", aRun(1, odd), { headers });
   const reported = "parent_run_id=1, idle_timeout_seconds=1, traceparent=1";
   assertEquals([answer.status, dropped(answer)], [202, reported]);
-  const run = (await h.getSettled(RUN)).json;
+  const run = (await h.getFinal(RUN)).json;
   assertEquals([run.customer_id, run.feature], ["12345", "true"]);
   assertEquals([run.links, run.flags], [{ parent: null, children: [] }, ["dropped_fields"]]);
   assertEquals((await h.get("/v1/runs?customer_id=12345")).json.runs.length, 1);
@@ -115,7 +115,7 @@ Harness.test("R11, R25: unknown fields of every ingest call are reported, flagge
     [["ignored_fields"], ["durationMs"]],
     [["ignored_fields"], ["exitcode"]],
   ]);
-  const { runs } = (await h.getSettled("/v1/runs")).json;
+  const { runs } = (await h.getFinal("/v1/runs")).json;
   assertEquals(
     runs.map(({ flags }: { flags: string[] }) => flags),
     Array(3).fill(["ignored_fields"]),
@@ -145,7 +145,7 @@ Harness.test("R14: a run that starts far in the future is flagged and listed by 
     aHeartbeat(4, { started_at: at(2_000), finished_at: at(3_000), cost_usd: 1 }),
   );
   await h.post("/v1/heartbeats", aHeartbeat(5, { started_at: future, cost_usd: 2 }));
-  const run = (await h.getSettled(RUN)).json;
+  const run = (await h.getFinal(RUN)).json;
   assertEquals([run.started_at, run.flags], [future, ["future_start"]]);
   const rows: { id: string; flags: string[] }[] = (await h.get("/v1/runs")).json.runs;
   const order = [3, 4, 5, 2, 1].map((n) => runId(n));
@@ -179,7 +179,7 @@ Harness.test("R17: score events are scores of the run, stored and counted once",
   }
   assertEquals(await h.usage(), 3);
   await h.post(`${RUN}/scores`, aScore(1));
-  const { scores, usage } = (await h.getSettled(RUN)).json;
+  const { scores, usage } = (await h.getFinal(RUN)).json;
   assertEquals(usage.events, 3);
   const fromEvents = [[1, "quality", 0.9], [2, "good", true]] as const;
   assertEquals(
@@ -207,7 +207,7 @@ Harness.test("R17: scores beyond a run's limit stay events, and are reported and
   }
   const more = await h.post(`${RUN}/events`, { events: batch(200, 3) });
   assertEquals([more.status, more.json.accepted, dropped(more)], [202, 3, "scores=3"]);
-  const run = (await h.getSettled(RUN)).json;
+  const run = (await h.getFinal(RUN)).json;
   assertEquals([run.scores.length, run.usage.events], [200, 203]);
   assertEquals(run.flags, ["dropped_fields", "no_opening"]);
   assertEquals((await verifyStore(h.store)).differences, []);
@@ -223,7 +223,7 @@ Harness.test("R17: a batch is stored with its scores or not at all, with any con
     (_, n) => h.post(`${RUN}/events`, { events: events.slice(n, n + 10) }),
   );
   await Promise.all(input);
-  const run = (await h.getSettled(RUN)).json;
+  const run = (await h.getFinal(RUN)).json;
   assertEquals([run.usage.events, run.scores.length], [17, 17]);
   assertEquals(new Set(run.scores.map(({ id }: { id: string }) => id)).size, 17);
 });

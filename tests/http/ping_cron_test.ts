@@ -21,7 +21,7 @@ const QUIET = "| grep -vx OK";
 
 /** The runs of the job, oldest first. */
 async function runsOf(h: Harness): Promise<Answer["json"][]> {
-  return (await h.getSettled("/v1/runs?agent=backup")).json.runs.reverse();
+  return (await h.getFinal("/v1/runs?agent=backup")).json.runs.reverse();
 }
 
 Deno.test({

@@ -13,7 +13,7 @@ async function ping(h: Harness, query: string, key = h.key, method = "GET") {
 }
 
 async function monitorOf(h: Harness, agent: string) {
-  const { status, json } = await h.getSettled(`/v1/agents/${agent}/monitor`);
+  const { status, json } = await h.getFinal(`/v1/agents/${agent}/monitor`);
   return status === 404 ? null : json;
 }
 

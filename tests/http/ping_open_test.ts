@@ -19,7 +19,7 @@ async function runOf(h: Harness, id: string): Promise<Answer["json"]> {
 
 /** Statuses of an agent's runs, sorted. */
 async function statusesOf(h: Harness, agent: string): Promise<string[]> {
-  const { runs } = (await h.getSettled(`/v1/runs?limit=100&agent=${agent}`)).json;
+  const { runs } = (await h.getFinal(`/v1/runs?limit=100&agent=${agent}`)).json;
   return runs.map(({ status }: Answer["json"]) => status).sort();
 }
 

@@ -6,7 +6,7 @@ import { Harness } from "../support/harness/harness.ts";
 const PATH = `/v1/runs/${runId(1)}`;
 
 async function revisionOf(h: Harness): Promise<[string, number]> {
-  const { cost } = (await h.getSettled(PATH)).json;
+  const { cost } = (await h.getFinal(PATH)).json;
   return [cost.state, cost.revision];
 }
 

@@ -73,7 +73,7 @@ function processed(ms = 0, isCounted = false) {
 }
 
 async function recordOf(h: Harness) {
-  return (await h.getSettled(PATH)).json;
+  return (await h.getFinal(PATH)).json;
 }
 
 Harness.test("section 6: the record of an open run, field by field in the documented order", async (h) => {
@@ -197,7 +197,7 @@ Harness.test("section 6: the record of a heartbeat and of a ping's note", async 
   };
   assertEquals(await recordOf(h), beat);
   await h.get(`/v1/ping?agent=cron&id=${runId(2)}&metadata=all+well`);
-  assertEquals((await h.getSettled(`/v1/runs/${runId(2)}`)).json, {
+  assertEquals((await h.getFinal(`/v1/runs/${runId(2)}`)).json, {
     ...OPEN,
     id: runId(2),
     kind: "heartbeat",

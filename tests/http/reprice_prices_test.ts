@@ -59,7 +59,7 @@ Harness.test("new prices reach runs, their events, spend by day and model, and t
   assertEquals(await spent(h), [0.006, 1]);
   const byModel = new Map(await spent(h, "model") as [string, number][]);
   assertEquals([...byModel.values()].sort(), [0, 0.006]);
-  const unpriced = (await h.getSettled("/v1/spend/unpriced?from=2026-11-01&to=2026-11-30")).json;
+  const unpriced = (await h.getFinal("/v1/spend/unpriced?from=2026-11-01&to=2026-11-30")).json;
   const names = unpriced.models.map(({ model }: { model: string }) => model);
   assertEquals(names, ["other-model"]);
   await assertExact(h);

@@ -7,7 +7,7 @@ import { put } from "../support/builders/rate_cards.ts";
 const DAY_MS = 86_400_000;
 
 async function numbersOf(h: Harness, query: string): Promise<number[]> {
-  const { status, json, text } = await h.getSettled(`/v1/runs?${query}`);
+  const { status, json, text } = await h.getFinal(`/v1/runs?${query}`);
   assertEquals(status, 200, text);
   return json.runs.map(({ id }: { id: string }) => Number(`0x${id.slice(-8)}`));
 }
@@ -32,7 +32,7 @@ Harness.test("run list: a row agrees with the run's record and its filterable fi
   await h.worker.idle();
   h.nowMs += 5;
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(3)] });
-  const record = (await h.getSettled(`/v1/runs/${runId(1)}`)).json;
+  const record = (await h.getFinal(`/v1/runs/${runId(1)}`)).json;
   const { runs: [row], ...page } = (await h.get("/v1/runs")).json;
   const { has, ...same } = row;
   assertEquals(has, ["unpriced", "late"]);
@@ -135,7 +135,7 @@ Harness.test("run list: pages continue where the previous one ended, and a defau
   let cursor: string | null = "";
   while (cursor !== null) {
     const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
-    const { json, text } = await h.getSettled(`/v1/runs?limit=3&q=000${more}`);
+    const { json, text } = await h.getFinal(`/v1/runs?limit=3&q=000${more}`);
     assert(Array.isArray(json.runs), text);
     pages.push(json.runs.map(({ id }: { id: string }) => Number(id.slice(-2))));
     windows.add(JSON.stringify(json.window));
@@ -157,7 +157,7 @@ Harness.test("run list: runs named by their ids are sorted and paged like others
   const named = [2, 5, 4, 2, 6, 99].map((n) => `run=${runId(n)}`).join("&");
   assertEquals(await numbersOf(h, named), [5, 4, 2]);
   assertEquals(await numbersOf(h, `${named}&to=${at(5)}`), [4, 2]);
-  const first = (await h.getSettled(`/v1/runs?${named}&limit=2`)).json;
+  const first = (await h.getFinal(`/v1/runs?${named}&limit=2`)).json;
   assertEquals(first.runs.map(({ id }: { id: string }) => id), [runId(5), runId(4)]);
   assertEquals(await numbersOf(h, `${named}&limit=2&cursor=${first.cursor}`), [2]);
   for (const wrong of ["run=7", `${named}&run=x`, Array(201).fill(`run=${runId(1)}`).join("&")]) {

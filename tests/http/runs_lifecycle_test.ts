@@ -74,7 +74,7 @@ Harness.test("decision 22: the first finish is 202 and returns the stored record
     assertEquals([answer.status, replayed(answer)], [202, null]);
     const received_at = at(10 * (n + 1));
     assertEquals(answer.json, { id: runId(n), ...input, received_at });
-    const run = (await h.getSettled(`/v1/runs/${runId(n)}`)).json;
+    const run = (await h.getFinal(`/v1/runs/${runId(n)}`)).json;
     assertEquals([run.status, run.finished_at, run.output], [status, input.finished_at, { n }]);
     assertEquals(
       run.scores.map((s: { name: string; value: unknown }) => [s.name, s.value]),

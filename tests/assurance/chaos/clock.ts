@@ -110,7 +110,7 @@ function checkMinted({ json }: Answer, now: string, { ids }: Expected): void {
 }
 
 async function check(h: Harness, expected: Expected): Promise<void> {
-  const usage = await h.getSettled("/v1/usage");
+  const usage = await h.getFinal("/v1/usage");
   const months: { month: string; used: number }[] = usage.json.months;
   const byName = ([a]: [string, number], [b]: [string, number]) => a < b ? -1 : 1;
   assertEquals(

@@ -51,7 +51,7 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
       await process.stop("SIGKILL");
     }
     await using process = await Process.start(settings);
-    const final = await load.settle(accessTo(process));
+    const final = await load.untilFinal(accessTo(process));
     await noPendingWork(path);
     const { code, stdout } = await process.stop();
     assertEquals(code, 0);

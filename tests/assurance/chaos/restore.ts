@@ -93,7 +93,7 @@ export async function denokvRestoreDrill(denokv: string): Promise<string> {
       await using again = await start();
       // The lease in the backup is that of a killed process: the work begins when it ends.
       await noPendingWork(path);
-      assert(await before.settle(accessTo(again)) > 0, "the backup has no closed run");
+      assert(await before.untilFinal(accessTo(again)) > 0, "the backup has no closed run");
       assertEquals((await again.stop()).code, 0);
     }
     await kv.kill();

@@ -43,7 +43,7 @@ export class NewPrice {
   }
 
   /** Ensures that all calls have their price. */
-  async settle(access: Access): Promise<void> {
+  async reprice(access: Access): Promise<void> {
     if (this.state !== "asked") return;
     await this.put(access);
     let job = await this.#start(access);

@@ -50,7 +50,7 @@ export class Rounds implements AsyncDisposable {
   readonly totals = noTotals();
   readonly path: string;
   readonly #settings: Settings;
-  readonly #settled: { readonly load: Load; readonly runs: number }[] = [];
+  readonly #verified: { readonly load: Load; readonly runs: number }[] = [];
   /** Calls of the current unpriced model, and their cost once it has a price. */
   unpriced = { calls: 0, cost: 0 };
   /** Price of the model that has none yet; the next model replaces it after the repricing. */
@@ -109,7 +109,7 @@ export class Rounds implements AsyncDisposable {
     const load = this.#newLoad();
     await load.run(this.access, { runs });
     await load.resend(this.access);
-    this.#settle(load);
+    this.#replaceLoad(load);
   }
 
   /** Waits until `acknowledged` calls are acknowledged, then ends the service. */
@@ -136,11 +136,11 @@ export class Rounds implements AsyncDisposable {
       this.metrics.inDoubt += sent - acknowledged;
       this.metrics.storedInDoubt += stored - acknowledged;
       // This process finishes the last process's work without any write call.
-      await load.settle(access);
+      await load.untilFinal(access);
       this.metrics.resent += await load.resend(access);
-      this.#settle(load);
+      this.#replaceLoad(load);
     }
-    await this.price.settle(access);
+    await this.price.reprice(access);
     if (this.price.state === "done") {
       this.totals.cost += this.unpriced.cost;
       this.totals.unpriced -= this.unpriced.calls;
@@ -151,14 +151,14 @@ export class Rounds implements AsyncDisposable {
   }
 
   /** Records the totals of a load without doubt, and forgets its runs. */
-  #settle(load: Load): void {
+  #replaceLoad(load: Load): void {
     for (const script of load.scripts) {
       const totals = totalsOf(script);
       addTotals(this.totals, totals);
       this.unpriced.calls += totals.unpriced;
       this.unpriced.cost += costOfOthers(script);
     }
-    this.#settled.push({ load: new Load(load.first, load.model), runs: load.scripts.length });
+    this.#verified.push({ load: new Load(load.first, load.model), runs: load.scripts.length });
   }
 
   #newLoad(): Load {
@@ -195,7 +195,7 @@ export class Rounds implements AsyncDisposable {
 
   /** Reads every run of all rounds again. */
   async verifyAll(): Promise<void> {
-    for (const { load: { first, model }, runs } of this.#settled) {
+    for (const { load: { first, model }, runs } of this.#verified) {
       const { stored, sent } = await Load.acknowledged(first, model, runs).verify(this.access);
       assertEquals(stored, sent);
     }

@@ -104,7 +104,7 @@ export class KillRounds implements AsyncDisposable {
     const startMs = performance.now();
     for (let cron = 1; !await platform.runCrons(); cron++) assert(cron < CRONS_MAX, "crons fail");
     const cronMs = performance.now() - startMs;
-    await load.settle(access);
+    await load.untilFinal(access);
     await assertTotals(access, DAYS, totals);
     await asKvClient(() => assertVerified(this.kv.url(), totals));
     return cronMs;

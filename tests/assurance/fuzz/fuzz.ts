@@ -47,9 +47,9 @@ export async function fuzz(
   while (counts.requests < count) {
     const shots = Array.from({ length: Math.min(ROUND, count) }, () => draw(random, cookie));
     const refused = await fire(service.url, shots, random, counts);
-    const before = await service.settled();
+    const before = await service.finalVersions();
     await fire(service.url, refused.map(repeated), random, counts);
-    const traces = changed(before, await service.settled());
+    const traces = changed(before, await service.finalVersions());
     if (traces.length > 0) counts.blame(`Refused requests changed ${traces.slice(0, 5)}`);
     onRound(outcome());
   }

@@ -6,7 +6,7 @@ import { KEY } from "../../support/harness/harness.ts";
 import { Process } from "../../support/harness/process.ts";
 
 /** Maximum milliseconds for pending work, and the poll interval. */
-const SETTLED_MS_MAX = 30_000, POLL_MS = 50;
+const FINAL_MS_MAX = 30_000, POLL_MS = 50;
 
 /**
  * Families of keys that change without a request: the clock, monitors whose deadline has passed, what
@@ -92,8 +92,8 @@ export class Service implements AsyncDisposable {
    * Returns the version of every key once no work is pending. Rewriting an equal value changes the
    * version too, so equal results prove that nothing was written.
    */
-  async settled(): Promise<Versions> {
-    const endMs = performance.now() + SETTLED_MS_MAX;
+  async finalVersions(): Promise<Versions> {
+    const endMs = performance.now() + FINAL_MS_MAX;
     for (let before: Versions | null = null;;) {
       const now: Versions | null = await this.#isBusy() ? null : await this.#versions();
       if (now !== null && before !== null && changed(before, now).length === 0) return now;

@@ -65,7 +65,7 @@ export class Clients {
       for (let next = this.#next(); next !== undefined; next = this.#next()) {
         const { planned, group } = next;
         await this.#send(http, group.histories, planned);
-        if (--group.left === 0) await this.#settle(http, group.histories);
+        if (--group.left === 0) await this.#resolveUnknown(http, group.histories);
       }
     }));
   }
@@ -94,7 +94,7 @@ export class Clients {
    * Resends calls in doubt until they get a response, reads each run, and explains its history.
    * After a definite response to a call, no earlier attempt of that call can take effect.
    */
-  async #settle(http: Deno.HttpClient, histories: Group["histories"]): Promise<void> {
+  async #resolveUnknown(http: Deno.HttpClient, histories: Group["histories"]): Promise<void> {
     for (const [run, history] of histories) {
       const inDoubt = history.filter(({ outcome }) => outcome.kind === "unknown");
       const last: Call = { by: history.length, flawed: false, kind: "read" };

@@ -50,7 +50,7 @@ export class Kills {
     kv: 0,
     cuts: 0,
     prices: 0,
-    settleMs: [] as number[],
+    finalMs: [] as number[],
     replacedMs: [] as number[],
   };
   /** Calls of the model without a price, and their cost once it has one. */
@@ -58,7 +58,7 @@ export class Kills {
   #price = new NewPrice("model-0");
   readonly #cluster: Cluster;
   readonly #random: Random;
-  readonly #settled: { readonly first: number; readonly model: string; readonly runs: number }[] =
+  readonly #verified: { readonly first: number; readonly model: string; readonly runs: number }[] =
     [];
 
   constructor(cluster: Cluster, random: Random) {
@@ -72,7 +72,7 @@ export class Kills {
     callsMax: number = CALLS_MAX,
   ): Promise<void> {
     const { access } = this.#cluster;
-    const load = new Load(RUNS_PER_LOAD * this.#settled.length, this.#price.model);
+    const load = new Load(RUNS_PER_LOAD * this.#verified.length, this.#price.model);
     this.#cluster.faults = FAULTS;
     const stop = new AbortController();
     const running = load.run(access, { until: stop.signal, several: true });
@@ -141,8 +141,8 @@ export class Kills {
     const { access } = this.#cluster;
     assertEquals(load.misanswered, [], "first calls were answered as repeated ones");
     const startedMs = performance.now();
-    await load.settle(access);
-    this.metrics.settleMs.push(performance.now() - startedMs);
+    await load.untilFinal(access);
+    this.metrics.finalMs.push(performance.now() - startedMs);
     this.#cluster.faults = NO_FAULTS;
     const { stored, acknowledged, sent } = await load.verify(access);
     assertEquals([stored, acknowledged], [sent, sent]);
@@ -152,17 +152,17 @@ export class Kills {
       this.#unpriced.calls += totals.unpriced;
       this.#unpriced.cost += costOfOthers(script);
     }
-    await this.#settlePrice();
+    await this.#reprice();
     const { first, model, scripts } = load;
-    this.#settled.push({ first, model, runs: scripts.length });
+    this.#verified.push({ first, model, runs: scripts.length });
     await assertUsage(access, this.totals.counted);
     await assertTotals(access, DAYS, this.totals);
     this.#cluster.assertNoDefects();
   }
 
   /** Waits until the model's calls have their price if it was asked for; the next is for another. */
-  async #settlePrice(): Promise<void> {
-    await this.#price.settle(this.#cluster.access);
+  async #reprice(): Promise<void> {
+    await this.#price.reprice(this.#cluster.access);
     if (this.#price.state !== "done") return;
     this.metrics.prices++;
     this.totals.cost += this.#unpriced.cost;
@@ -179,7 +179,7 @@ export class Kills {
 
   /** Reads every run of all rounds again. */
   async verifyAll(): Promise<void> {
-    for (const { first, model, runs } of this.#settled) {
+    for (const { first, model, runs } of this.#verified) {
       const { stored, sent } = await Load.acknowledged(first, model, runs).verify(
         this.#cluster.access,
       );

@@ -61,7 +61,7 @@ async function kills(cluster: Cluster, { count, seed }: AssuranceOptions, io: Io
   }
   await kills.audit();
   await kills.verifyAll();
-  const { acknowledged, refused, resent, settleMs, replacedMs, ...done } = kills.metrics;
+  const { acknowledged, refused, resent, finalMs, replacedMs, ...done } = kills.metrics;
   return [
     `${count} rounds: kill -9 of ${done.holders} holders of the lease, ${done.instances} other ` +
     `instances and ${done.kv} x of the KV server; ${done.cuts} holders without the KV for a ` +
@@ -70,7 +70,7 @@ async function kills(cluster: Cluster, { count, seed }: AssuranceOptions, io: Io
     `repeated; ${number(refused)} refused, ${number(resent)} sent again`,
     `usage, spend and verification are exact: ${JSON.stringify(kills.totals)}`,
     `another holder of the lease after ${distribution(replacedMs)}`,
-    `all costs final after ${distribution(settleMs)}`,
+    `all costs final after ${distribution(finalMs)}`,
   ].join("\n");
 }
 

@@ -10,7 +10,7 @@ const FAULTS: Faults = { lost: 0.1, unavailable: 0.02, jitterMs: 5 };
 const CLIENTS = 8;
 
 /** Maximum milliseconds until all costs are final: the lease's length and some work. */
-const SETTLE_MS_MAX = 30_000;
+const FINAL_MS_MAX = 30_000;
 
 /** Milliseconds between looks. */
 const PAUSE_MS = 50;
@@ -49,7 +49,7 @@ export async function underKills(
   }
   await sending;
   cluster.faults = NO_FAULTS;
-  await settled(cluster, runs.map(({ id }) => id));
+  await areFinal(cluster, runs.map(({ id }) => id));
 }
 
 async function send(cluster: Cluster, runs: readonly RunCalls[]): Promise<void> {
@@ -65,13 +65,13 @@ async function send(cluster: Cluster, runs: readonly RunCalls[]): Promise<void> 
 }
 
 /** Waits until the costs of runs are final, which is when their alerts are judged. */
-async function settled(cluster: Cluster, ids: readonly string[]): Promise<void> {
+async function areFinal(cluster: Cluster, ids: readonly string[]): Promise<void> {
   const startedMs = performance.now();
   for (const id of ids) {
     for (;;) {
       const { json } = await certain(cluster.access, "GET", `/v1/runs/${id}`);
       if (json.cost?.state === "final") break;
-      assert(performance.now() - startedMs < SETTLE_MS_MAX, `${id} is still not final`);
+      assert(performance.now() - startedMs < FINAL_MS_MAX, `${id} is still not final`);
       await pause(PAUSE_MS);
     }
   }

@@ -8,7 +8,7 @@ import { firingOf, incidentsOf } from "./alert_reads.ts";
 import { settings } from "./alert_settings.ts";
 import { anyMonitorCall, change, pass } from "./monitor_commands.ts";
 import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
-import { count, passAllDeadlines, settled } from "./running.ts";
+import { count, doWork, passAllDeadlines } from "./running.ts";
 import { type Fields, instant, type Request } from "./shape.ts";
 import type { World } from "./world.ts";
 
@@ -126,7 +126,7 @@ const calls = fc.tuple(runCall, afterMs).map(([make, ms]) =>
   command(`call ${JSON.stringify(make(0))} after ${ms} ms`, async (play, world) => {
     await elapse(play, world, ms);
     // Outcomes that wait together are counted in any order, which shows in the flips of monitors.
-    if (waitingOutcomes(play.state).length > 0) await settled(play, world);
+    if (waitingOutcomes(play.state).length > 0) await doWork(play, world);
     await withFaults(play, () => call(play, world, make(world.nowMs)));
   }, ({ alerts }) => !canBeIdle(make(0).fields) || Object.keys(alerts.acts).length === 0)
 );

@@ -55,7 +55,7 @@ export async function checkAll(
   revisions: Revisions | null,
   alternatives: readonly string[] = [],
 ): Promise<State> {
-  await world.settle();
+  await world.doWork();
   const { monitors: _, pings: __, ...rows } = state;
   assertEquals(plain(await storedState(world, alternatives)), plain(rows), "the store");
   const audit = await verifyStore(world.store, { team: world.team.id, pauseMs: 0 });

@@ -7,7 +7,7 @@ import { step } from "./model.ts";
 import { anyMonitorCall, change, pass, passed } from "./monitor_commands.ts";
 import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
 import { runOfPing } from "./pings.ts";
-import { count, passAllDeadlines, type Play, settled } from "./running.ts";
+import { count, doWork, passAllDeadlines, type Play } from "./running.ts";
 import { anyRequest, type Change, changed, changes, RUN_IDS } from "./requests.ts";
 import type { Answer, Request } from "./shape.ts";
 import { send, type WireAnswer } from "./wire.ts";
@@ -103,7 +103,7 @@ class Call implements Command {
     world.nowMs += this.afterMs;
     // Outcomes that wait together are counted in any order, which shows in the flips.
     const isWaiting = waitingOutcomes(play.state).length > 0;
-    if (isWaiting || createsMonitor(request)) await settled(play, world);
+    if (isWaiting || createsMonitor(request)) await doWork(play, world);
     await call(play, world, request);
   }
 

@@ -3,7 +3,7 @@ import { assert } from "@std/assert";
 import fc from "fast-check";
 import { changeMonitor, type MonitorCall } from "./monitor_state.ts";
 import { checkMonitor } from "./monitor_reads.ts";
-import { passAllDeadlines, type Play, settled } from "./running.ts";
+import { doWork, passAllDeadlines, type Play } from "./running.ts";
 import { CRON_LINES, defaultGrace, type Schedule } from "./schedules.ts";
 import { instant } from "./shape.ts";
 import type { World, WorldResponse } from "./world.ts";
@@ -16,7 +16,7 @@ const LATE_MS = 2_000;
 
 /** Changes a monitor over the API and in the model; compares the responses. */
 export async function change(play: Play, world: World, call: MonitorCall): Promise<void> {
-  await settled(play, world);
+  await doWork(play, world);
   const [next, status] = changeMonitor(play.state, call, world.nowMs);
   const answers: WorldResponse[] = [];
   do {

@@ -4,7 +4,7 @@ import { Cells } from "./cells.ts";
 import { checkGuard, putBudgets } from "./budgets.ts";
 import { checkAll, Revisions } from "./check.ts";
 import { call, sequences } from "./commands.ts";
-import { type Play, settledEach } from "./running.ts";
+import { type Play, withWorkDone } from "./running.ts";
 import { instant, type State, TIERS } from "./shape.ts";
 import { anyFaults, hurriedTimers, openFaulty } from "./faults.ts";
 import { NO_MONITORS } from "./monitor_state.ts";
@@ -78,7 +78,7 @@ async function playOne(
     await putBudgets(world);
     if (tier === "free") await fill(play, world);
     commits = 0;
-    const played = observer === null ? commands : settledEach(commands);
+    const played = observer === null ? commands : withWorkDone(commands);
     await fc.asyncModelRun(() => ({ model: play, real: world }), played);
     play.state = await checkAll(world, play.state, play.revisions);
     // The model does not say which repeated calls of the check meet a fault.

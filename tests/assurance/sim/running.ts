@@ -23,22 +23,22 @@ export interface Play {
 }
 
 /** Returns commands after each of which all work is done. */
-export function settledEach<Played extends Play>(
+export function withWorkDone<Played extends Play>(
   commands: Iterable<fc.AsyncCommand<Played, World>>,
 ): fc.AsyncCommand<Played, World>[] {
   return Array.from(commands, (command) => ({
     check: (play) => command.check(play),
     async run(play, world) {
       await command.run(play, world);
-      await settled(play, world);
+      await doWork(play, world);
     },
     toString: () => `${command}`,
   }));
 }
 
 /** Lets the worker do all work, and counts it in the model. */
-export async function settled(play: Play, world: World): Promise<void> {
-  await world.settle();
+export async function doWork(play: Play, world: World): Promise<void> {
+  await world.doWork();
   count(play);
 }
 
@@ -50,8 +50,8 @@ export function count(play: Play): void {
 
 /** Looks at all deadlines in the service and in the model. */
 export async function passAllDeadlines(play: Play, world: World): Promise<void> {
-  await settled(play, world);
+  await doWork(play, world);
   const absences = await world.runDeadlines();
   play.state = passDeadlines(play.state, world.nowMs, absences);
-  await settled(play, world);
+  await doWork(play, world);
 }

@@ -9,7 +9,7 @@ import { type Assurance, commandOf } from "../assurance.ts";
 import { Cells } from "./cells.ts";
 import { anyFaults, hurriedTimers, openFaulty } from "./faults.ts";
 import { begin } from "./play.ts";
-import { type Play, settledEach } from "./running.ts";
+import { type Play, withWorkDone } from "./running.ts";
 import type { Observer } from "./observer.ts";
 import { World } from "./world.ts";
 
@@ -74,7 +74,7 @@ export async function observeSide<Played extends SidePlay>(
   observer: Observer,
 ): Promise<void> {
   for (const commands of fc.sample(side.sequences(COMMANDS_MAX), { seed, numRuns: 1 })) {
-    await playOne(side, [], settledEach(commands), 1, observer);
+    await playOne(side, [], withWorkDone(commands), 1, observer);
   }
 }
 

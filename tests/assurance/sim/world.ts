@@ -90,7 +90,7 @@ export type WorldResponse = Pick<Response, "status" | "headers"> & { readonly te
 const RETRY_PAUSE_MS_MAX = 300_000;
 
 /** Retries of failed runs: more than a sequence has faults in a row. */
-const SETTLE_ROUNDS = 20;
+const WORK_ROUNDS = 20;
 
 /** State of one instance; a restart ends it and starts another. */
 interface Process {
@@ -162,9 +162,9 @@ export class World implements AsyncDisposable {
   }
 
   /** Lets the worker do all pending work, also for runs that it would retry after a pause. */
-  async settle(): Promise<void> {
+  async doWork(): Promise<void> {
     const { nowMs } = this;
-    for (let round = 0; round < SETTLE_ROUNDS; round++) {
+    for (let round = 0; round < WORK_ROUNDS; round++) {
       const { service, store } = this.#any();
       // Two holders of the lease for a moment do no harm.
       const also = this.isShared && this.chance(1 / 4) ? [processed(this.service)] : [];

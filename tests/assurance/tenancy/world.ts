@@ -85,7 +85,7 @@ export class World implements AsyncDisposable {
   /** Returns a finished job: on a busy machine its call returns before the job ends. */
   async #finished(answer: Answer, { firstKey }: Member): Promise<Answer> {
     const path = `${REPRICE}/${answer.json.id}`;
-    return await this.#harness.getSettled(path, { key: firstKey });
+    return await this.#harness.getFinal(path, { key: firstKey });
   }
 
   /**

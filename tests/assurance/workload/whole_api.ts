@@ -89,9 +89,9 @@ export async function callWholeApi(options: WholeApi): Promise<void> {
   await using world = await World.open({ ...options.world, tier: "enterprise", mailer, service });
   const idle = async () => {
     world.nowMs += 1_000;
-    await world.settle();
+    await world.doWork();
     await world.runDeadlines();
-    await world.settle();
+    await world.doWork();
     await deliver(world, sender, open, DELIVERED_MS);
     await world.service.work.round(["back"]);
     await world.service.writeCounts();

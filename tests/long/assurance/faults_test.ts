@@ -50,7 +50,7 @@ async function other(
 ): Promise<State> {
   switch (what) {
     case "aggregate":
-      await world.settle();
+      await world.doWork();
       break;
     case "double rates":
       await world.putRates(2);

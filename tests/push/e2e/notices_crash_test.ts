@@ -44,8 +44,8 @@ for (const { strikes, behaviour, mails, states } of ROUNDS) {
 
     sink.behaviour = "accept";
     await withStore(settings.RUNLEDGER_KV, letLeasesPass);
-    await settle(settings);
-    await settle(settings);
+    await finishNotice(settings);
+    await finishNotice(settings);
     const notices = await withStore(settings.RUNLEDGER_KV, allNotices);
     assertEquals(notices.length, 1);
     assert(states.includes(notices[0]?.state ?? ""), JSON.stringify(notices));
@@ -83,7 +83,7 @@ async function killOnce(
 }
 
 /** Runs a process until it reports the outcome of a notice, or briefly if there is none. */
-async function settle(settings: ReturnType<typeof settingsIn>): Promise<void> {
+async function finishNotice(settings: ReturnType<typeof settingsIn>): Promise<void> {
   const isOpen = await withStore(settings.RUNLEDGER_KV, isOneOpen);
   await using process = await Process.start(settings);
   if (isOpen) await process.logs(/"notice":"quota"/);
@@ -136,7 +136,7 @@ inFolder.test("notices: under kill -9 at any moment each of many notices is sent
     assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
     await withStore(settings.RUNLEDGER_KV, letLeasesPass);
   }
-  while (await withStore(settings.RUNLEDGER_KV, isOneOpen)) await settle(settings);
+  while (await withStore(settings.RUNLEDGER_KV, isOneOpen)) await finishNotice(settings);
   const ids = sink.received.map(({ messageId }) => messageId);
   assertEquals(new Set(ids).size, ids.length, "one was sent twice");
   const states = await withStore(settings.RUNLEDGER_KV, allStates);

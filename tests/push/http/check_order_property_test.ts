@@ -103,7 +103,7 @@ async function putChecks(h: Harness): Promise<void> {
 
 /** Returns the results of a run without their instants and revisions. */
 async function resultsOf(h: Harness, run: number) {
-  const { json } = await h.getSettled(`/v1/runs/${runId(run)}`);
+  const { json } = await h.getFinal(`/v1/runs/${runId(run)}`);
   assertEquals(json.status, "success");
   // deno-lint-ignore no-explicit-any -- results of a response
   return json.checks.map(({ at: _, revision, ...result }: any) => {

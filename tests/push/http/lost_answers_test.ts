@@ -71,7 +71,7 @@ Deno.test("shared KV: parts that are stored in pieces stay readable when answers
       }));
       assertFirst(await h.post(`${path}/events`, { events: batch }), 202);
       assertFirst(await h.post(`${path}/finish`, aFinish({ output })), 202);
-      const { status, json } = await h.getSettled(path);
+      const { status, json } = await h.getFinal(path);
       assertEquals(status, 200);
       assert(json.output === output, "another output");
       const texts = json.events.map(({ data }: { data: { text: string } }) => data.text);

@@ -29,7 +29,7 @@ const NAMES = Object.keys(CALLS);
 
 /** The final run without its id and the fields that depend on the order of arrival. */
 async function finalRecord(h: Harness, run: number) {
-  const { json } = await h.getSettled(`/v1/runs/${runId(run)}`);
+  const { json } = await h.getFinal(`/v1/runs/${runId(run)}`);
   const { id: _, received_at: __, updated_at: ___, clock_skew_ms: ____, ...record } = json;
   const { revision: _____, ...cost } = record.cost;
   // The first close wins.

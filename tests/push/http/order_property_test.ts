@@ -50,14 +50,14 @@ const CALLS = [OPEN, ...EVENTS, FINISH];
 
 /** The expected result of each order; events at one instant are in order of arrival. */
 async function finalRecord(h: Harness, run: number) {
-  const { json } = await h.getSettled(`/v1/runs/${runId(run)}`);
+  const { json } = await h.getFinal(`/v1/runs/${runId(run)}`);
   const { received_at: _, updated_at: __, clock_skew_ms: ___, ...timeless } = json;
   const { id, cost, events, processing, ...rest } = timeless;
   assertEquals(id, runId(run));
-  const { revision, ...settled } = cost;
+  const { revision, ...values } = cost;
   const late = events.map((event: Record<string, unknown>) => ({ ...event, received_at: null }));
   const stages = processing.map((stage: Record<string, unknown>) => ({ ...stage, at: null }));
-  return { revision, record: { ...rest, cost: settled, events: late, processing: stages } };
+  return { revision, record: { ...rest, cost: values, events: late, processing: stages } };
 }
 
 /** Sends calls in sequence, each at a later time, and checks every response. */

@@ -38,17 +38,17 @@ async function open() {
   const [limits, others] = [here, there]
     .map((slices) => createRequestLimits(timers.now, (api) => slices.bucketsFor(api)));
   const h = await Harness.open({ tier: "free", deps: { limits: limits! } });
-  const settle = () => Promise.all([here.idle(), there.idle()]);
+  const idle = () => Promise.all([here.idle(), there.idle()]);
   return {
     h,
     timers,
-    settle,
+    idle,
     /** Sends requests to the other instance until this many are admitted. */
     async askThere(count: number) {
       for (let n = 0; n < count; n++) {
         const batch = others!.ingest.bucketOf(h.team, timers.nowMs)?.take(timers.nowMs);
         assertEquals(batch, true);
-        await settle();
+        await idle();
       }
     },
     async [Symbol.asyncDispose]() {
@@ -63,7 +63,7 @@ Deno.test("shared: the header fields report this instance's state, and a refusal
   await using t = await open();
   const sendRequest = async () => {
     const { status, headers, text } = await t.h.get("/v1/ping?agent=a");
-    await t.settle();
+    await t.idle();
     const reported = [headers.get("ratelimit-policy"), headers.get("ratelimit")];
     return { status, rate: reported, wait: headers.get("retry-after"), text };
   };

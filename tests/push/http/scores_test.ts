@@ -52,7 +52,7 @@ Harness.test("scores: 202 first, 200 and the same bytes on a retry, 409 with oth
     const { status, json } = await h.post(PATH, aScore(1, { [field]: other }));
     assertEquals([status, json.error, json.field], [409, "id_conflict", field]);
   }
-  assertEquals((await h.getSettled(RUN)).json.scores, [storedScore(1, { source: "review" })]);
+  assertEquals((await h.getFinal(RUN)).json.scores, [storedScore(1, { source: "review" })]);
   assertEquals(await h.usage(), before, "a score counts toward nothing");
 });
 
@@ -73,7 +73,7 @@ Harness.test("scores: every order of a run's parts gives one record, its own sco
       // Also aggregated in between.
       if (n === 2) await h.worker.idle();
     }
-    const { cost, ...record } = (await h.getSettled(RUN, { key })).json;
+    const { cost, ...record } = (await h.getFinal(RUN, { key })).json;
     assertEquals(cost.state, "final");
     records.push(record);
   }
@@ -89,7 +89,7 @@ Harness.test("scores: every order of a run's parts gives one record, its own sco
 Harness.test("scores: a score changes no cost and makes none pending, but updates updated_at", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`${RUN}/finish`, aFinish());
-  const before = (await h.getSettled(RUN)).json;
+  const before = (await h.getFinal(RUN)).json;
   h.nowMs += 1_000;
   await h.worker.stop();
   await h.post(PATH, aScore(1));
@@ -97,7 +97,7 @@ Harness.test("scores: a score changes no cost and makes none pending, but update
   assertEquals(after.cost, before.cost);
   assertEquals([before.updated_at, after.updated_at], [at(), at(1_000)]);
   await h.restart();
-  assertEquals((await h.getSettled("/v1/runs?has=late")).json.runs, []);
+  assertEquals((await h.getFinal("/v1/runs?has=late")).json.runs, []);
 });
 
 Harness.test("scores: a score alone is a run that is not open yet, and expires after 7 days", async (h) => {
@@ -166,7 +166,7 @@ Harness.test("scores: of many concurrent scores and events of a run, none is los
   const refused = answers.filter(({ status }) => status === 403);
   assert(refused.length >= 20);
   assert(refused.every(({ json }) => json.error === "score_cap_reached"));
-  const { scores, usage } = (await h.getSettled(RUN)).json;
+  const { scores, usage } = (await h.getFinal(RUN)).json;
   assertEquals([scores.length, usage.events], [ADDED_SCORES_MAX, 22]);
   // A stored score stays known, also when there is no space for another.
   const current = aScore(Number.parseInt(scores[0].id.slice(-4), 16));

@@ -113,7 +113,7 @@ Deno.test("notices: while a mail server is silent, calls are accepted and the wo
   });
   await sink.until(({ recipients }) => recipients === 1);
   assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1))).status, 202);
-  const { json } = await h.getSettled("/v1/spend?from=2026-11-21");
+  const { json } = await h.getFinal("/v1/spend?from=2026-11-21");
   assertEquals(json.totals.runs, 1);
   assertEquals(sink.connections, 1, "the try was over before anything was shown");
 });

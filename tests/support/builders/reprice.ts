@@ -59,7 +59,7 @@ export function resultOf(job: Answer["json"]): number[] {
 
 /** Returns a run after its aggregation. */
 export async function runOf(h: Harness, n: number) {
-  return (await h.getSettled(`/v1/runs/${runId(n)}?events_limit=1000`)).json;
+  return (await h.getFinal(`/v1/runs/${runId(n)}?events_limit=1000`)).json;
 }
 
 /** Returns cost, revision and unpriced models of a run. */
@@ -70,7 +70,7 @@ export async function costOf(h: Harness, n: number): Promise<unknown[]> {
 
 /** Returns cost and unpriced calls of all runs. */
 export async function spent(h: Harness, group = "day"): Promise<unknown[]> {
-  const { json } = await h.getSettled(`/v1/spend?from=2026-11-01&to=2026-11-30&group_by=${group}`);
+  const { json } = await h.getFinal(`/v1/spend?from=2026-11-01&to=2026-11-30&group_by=${group}`);
   const { totals, groups } = json;
   const sums = [totals.cost_usd, totals.unpriced.llm_calls];
   return group === "day" ? sums : groups.map((each: Answer["json"]) => [each.key, each.cost_usd]);

@@ -105,7 +105,7 @@ export class SharedInstance {
 
   #complete(lease: Lease): void {
     this.#begunMs = this.#stored = null;
-    this.bucket.settle(lease, this.#nowMs);
+    this.bucket.endLease(lease, this.#nowMs);
     if (!lease.whole) this.#againMs = this.#world.nowMs + this.bucket.restMs;
   }
 

@@ -274,7 +274,7 @@ export class Harness implements AsyncDisposable {
   }
 
   /** Reads after the worker has finished: costs of closed runs are final. */
-  async getSettled(path: string, options: RequestOptions = {}): Promise<Answer> {
+  async getFinal(path: string, options: RequestOptions = {}): Promise<Answer> {
     await this.worker.idle();
     return await this.get(path, options);
   }

@@ -10,7 +10,7 @@ const CLIENTS = 16;
 const REFUSED_MS = 20;
 
 /** Maximum milliseconds for a process to finish another's work: the lease's length and some work. */
-const SETTLED_MS_MAX = 60_000;
+const FINAL_MS_MAX = 60_000;
 
 /** Maximum milliseconds in which reads are refused; one is refused after 2 s. */
 const READ_MS_MAX = 30_000;
@@ -134,12 +134,12 @@ export class Load {
    * Reads every run with an acknowledged close until its cost is final, without writing. Returns
    * their number.
    */
-  async settle(access: Access): Promise<number> {
+  async untilFinal(access: Access): Promise<number> {
     const closed = this.scripts.filter(({ calls }) => calls.at(-1)?.state === "acknowledged");
     const startedMs = performance.now();
     await eachOf(closed, async (client, { id }) => {
       while ((await read(client, access, id))?.cost.state !== "final") {
-        assert(performance.now() - startedMs < SETTLED_MS_MAX, `${id} is still not final`);
+        assert(performance.now() - startedMs < FINAL_MS_MAX, `${id} is still not final`);
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     });

@@ -111,7 +111,7 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
   }
 
   /** Resolves when a run is final, without waking the worker. */
-  async settled(run: RunId): Promise<void> {
+  async becomesFinal(run: RunId): Promise<void> {
     const key = keys.summary(TEAM.id, run);
     for await (const [{ value }] of this.store.reader.watch<[Uint8Array]>([key])) {
       if (value !== null && decodeSums<RunSummary>(value).revision > 0) return;

@@ -61,7 +61,7 @@ for (const shell of ["bash", "zsh"]) {
 Harness.test("the commands of the document on monitors create one, and change it", async (h) => {
   const { code, output } = await paste(h, examplesOf("docs/MONITORS.md"));
   assertEquals(code, 0, output);
-  const { runs } = (await h.getSettled("/v1/runs?agent=report")).json;
+  const { runs } = (await h.getFinal("/v1/runs?agent=report")).json;
   assertEquals(runs.map(({ status }: { status: string }) => status), ["success"]);
   const path = "/v1/agents/backup/monitor";
   const { schedule, version } = (await h.get(path)).json;

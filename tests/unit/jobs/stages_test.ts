@@ -292,7 +292,7 @@ Deno.test("checks: while they take long, the worker updates other runs, and its 
   shop.start();
   await gate.reached();
   await finish(shop.runs, 2);
-  await shop.settled(run(2));
+  await shop.becomesFinal(run(2));
   assertEquals(ended, 0);
   const stopped = shop.loop.stop();
   gate.open();

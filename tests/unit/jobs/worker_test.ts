@@ -49,7 +49,7 @@ Deno.test("worker: a signal during its work is not lost", async () => {
   await gate.reached();
   await finish(shop.runs, 1);
   gate.open();
-  await shop.settled(run(1));
+  await shop.becomesFinal(run(1));
 });
 
 Deno.test("worker: idle waits for runs that became pending before the call", async () => {
@@ -293,7 +293,7 @@ Deno.test("worker: while calls arrive, open runs rest and closed ones do not wai
   await begun.promise;
   for (const n of [3, 4]) {
     await finish(shop.runs, n);
-    await shop.settled(run(n));
+    await shop.becomesFinal(run(n));
   }
   assertEquals(projected, [run(1), run(3), run(4)]);
   nowMs += 500;

@@ -30,11 +30,11 @@ RetentionHarness.test("delete a run: all its data is removed atomically, and the
   await open(runs, 4, {}, team);
   const beat = { id: run(5), agent: "b", status: "ok", reported: { cost: 7n } } as const;
   await runs.heartbeat(team, beat, NOON);
-  for (const isSettled of [true, false]) {
-    if (isSettled) await archive.work();
-    const events = isSettled ? [3, 1] : [0, 0, 0];
+  for (const isProjected of [true, false]) {
+    if (isProjected) await archive.work();
+    const events = isProjected ? [3, 1] : [0, 0, 0];
     for (const [i, wanted] of events.entries()) {
-      const id = run(isSettled ? i + 1 : i + 3);
+      const id = run(isProjected ? i + 1 : i + 3);
       const deleted = await deletions.deleteRun(team, id, "key");
       const receipt = { run: id, deletedAt: NOON, by: "key", events: wanted };
       assertEquals(deleted, { kind: "stored", receipt });

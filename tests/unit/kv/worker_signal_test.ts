@@ -82,7 +82,7 @@ Deno.test("R42: a finish is final within a second by the bell alone, and the clo
   await h.worker.idle();
   await finish(h.runs, 1);
   using deadlines = new Deadlines(FINAL_MS_MAX, TIMERS);
-  await deadlines.within(h.settled(run(1)), () => {
+  await deadlines.within(h.becomesFinal(run(1)), () => {
     throw new Error(`not final in ${FINAL_MS_MAX} ms`);
   });
 });

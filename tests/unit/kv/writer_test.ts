@@ -131,14 +131,14 @@ Deno.test("the writer is idle only once every commit has completed, also a faile
   using kv = await Deno.openKv(":memory:");
   const fake = failing(kv, [locked(), new TypeError("broken")]);
   const writer = writerOver(fake.kv);
-  const settled: string[] = [];
+  const ended: string[] = [];
   const write = (name: string) =>
     writer.commit({ sets: [{ key: [name], value: 1 }] })
-      .then(() => settled.push(name), () => settled.push("failed"));
+      .then(() => ended.push(name), () => ended.push("failed"));
   const all = [write("a"), write("b"), write("c")];
   await writer.idle();
   await Promise.all(all);
   // They shared one operation, so they share its unknown outcome.
-  assertEquals(settled, ["failed", "failed", "failed"]);
+  assertEquals(ended, ["failed", "failed", "failed"]);
   await writer.idle();
 });

@@ -15,7 +15,7 @@ function waitFor(slots: FairSlots, team: string, began: string[], signal = NEVER
 }
 
 /** Lets every runnable task run. */
-async function settle(): Promise<void> {
+async function runMicrotasks(): Promise<void> {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 }
 
@@ -26,11 +26,11 @@ Deno.test("slots: another team's work waits for at most one turn", async () => {
   const waits = ["a", "a", "a", "b"].map((team) => waitFor(slots, team, began));
   for (const release of running) {
     release();
-    await settle();
+    await runMicrotasks();
   }
   assertEquals(began, ["a", "b"]);
   for (const wait of waits.slice(0, 1)) (await wait)();
-  await settle();
+  await runMicrotasks();
   assertEquals(began, ["a", "b", "a"]);
 });
 
@@ -42,7 +42,7 @@ Deno.test("slots: a team at its limit leaves free slots to others", async () => 
   await waitFor(slots, "b", began);
   assertEquals(began, ["b"]);
   release();
-  await settle();
+  await runMicrotasks();
   assertEquals(began, ["b", "a"]);
 });
 

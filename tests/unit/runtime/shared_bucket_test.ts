@@ -266,7 +266,7 @@ Deno.test("a debit beyond the slice is repaid from the row before any token is a
     assert(bucket.begin(nowMs));
     const granted = bucket.lease(row, nowMs);
     row = granted.row;
-    bucket.settle(granted, nowMs);
+    bucket.endLease(granted, nowMs);
     return granted.whole;
   };
   bucket.debit(500, 0);

@@ -55,7 +55,7 @@ Deno.test("shared: waiting requests are admitted in order, before those that com
   });
   const order: number[] = [];
   for (let n = 0; n < 50; n++) void bucket.request(0, () => order.push(n));
-  bucket.settle(bucket.lease(null, 0), 0);
+  bucket.endLease(bucket.lease(null, 0), 0);
   assertEquals(order, Array.from({ length: 50 }, (_, n) => n));
 });
 

@@ -20,12 +20,12 @@ function beat(attacker: Attacker, ...headers: string[]): string {
 async function drip(attacker: Attacker, socket: Socket, everyMs: number): Promise<void> {
   const answered = attacker.answered(socket);
   let over = false;
-  const settled = answered.catch(() => null).finally(() => over = true);
+  const ended = answered.catch(() => null).finally(() => over = true);
   while (!over && !attacker.signal.aborted) {
     await socket.send(" ");
     await delay(everyMs, attacker.signal);
   }
-  await settled;
+  await ended;
 }
 
 /** Attacks with connections. */

@@ -72,8 +72,8 @@ Deno.test("judges: an unknown connection and a model without a price are refused
   const connections = parseConnections("local=http://127.0.0.1:1/v1 b=http://127.0.0.1:2") ?? [];
   const card = cardOf(rateRow("m", 0, 0));
   const problemOf = (...[settings, known, prices]: [object, typeof connections, typeof card]) => {
-    const settled = completeJudge(aJudge(settings), known, prices, 0);
-    return settled.ok ? null : settled.problem;
+    const completed = completeJudge(aJudge(settings), known, prices, 0);
+    return completed.ok ? null : completed.problem;
   };
   assertEquals(problemOf({}, connections, card), null);
   assertEquals(problemOf({}, [], card)?.field, "connection");

@@ -34,7 +34,7 @@ function gather(batches: readonly PositionedEvent[][], after: EventPosition | nu
   })).sort((a, b) => a.ts - b.ts || a.batch - b.batch);
   let read = 0;
   for (const start of starts) {
-    if (page.isSettledBefore(start)) break;
+    if (page.isFinalBefore(start)) break;
     page.add(batches[start.batch] ?? []);
     read++;
   }

@@ -88,10 +88,10 @@ TempStore.test("trial: one of a team at a time, a bounded number waits, another 
   await fill(temp.store, 5, OTHER, 100);
   const trials = trialsOf(temp.store, 1_000);
   const many = Array.from({ length: 100 }, () => trials.try(TEAM, latest(40)));
-  const settled = Promise.allSettled(many);
+  const allEnded = Promise.allSettled(many);
   const other = await trials.try(OTHER, latest(40));
   assertEquals([other?.runs, other?.isCut], [5, false]);
-  const ends = await settled;
+  const ends = await allEnded;
   const refused = ends.filter((end) => end.status === "rejected");
   assert(refused.length >= 79, `${refused.length}`);
   assert(refused.every(({ reason }) => reason instanceof Overloaded));
