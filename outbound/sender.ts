@@ -4,7 +4,11 @@
  * @module
  */
 import { createHmac } from "node:crypto";
-import type { ChannelType, OpenedChannelSettings } from "../domain/channels/channel.ts";
+import {
+  type ChannelType,
+  isChat,
+  type OpenedChannelSettings,
+} from "../domain/channels/channel.ts";
 import { chatBody } from "../domain/channels/forms/chat.ts";
 import { emailOf, isRecipient } from "../domain/channels/forms/email.ts";
 import { PAGERDUTY_URLS, pagerdutyBody } from "../domain/channels/forms/pagerduty.ts";
@@ -165,8 +169,6 @@ const ANSWER_CHARS_MAX = 256;
 type Answered = PostOutcome & { readonly kind: "answered" };
 type Verdict = SendResult["verdict"];
 
-const CHATS: ReadonlySet<ChannelType> = new Set(["slack", "mattermost"]);
-
 /**
  * Converts the outcome of a request to a result.
  *
@@ -207,7 +209,7 @@ function answerResult(type: ChannelType, answered: Answered, nowMs: number): Sen
 function verdictOf(type: ChannelType, { status, header }: Answered): Verdict {
   if (type === "pagerduty" ? status === 202 : status >= 200 && status < 300) return "delivered";
   if (status === 410) return "gone";
-  if ([400, 401, 403, 404].includes(status) && CHATS.has(type)) return "gone";
+  if ([400, 401, 403, 404].includes(status) && isChat(type)) return "gone";
   if ([400, 401, 403].includes(status) && type === "pagerduty") return "final";
   return header("webhook-delivery") === "abort-message" ? "final" : "retry";
 }

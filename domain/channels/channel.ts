@@ -5,11 +5,19 @@
  */
 import type { MessageEvent } from "./message.ts";
 
+/** Types of chats: one address, a message a second, and several messages in one request. */
+const CHAT_TYPES = ["slack", "mattermost"] as const;
+
 /** Types of channels. */
-export const CHANNEL_TYPES = ["webhook", "email", "slack", "mattermost", "pagerduty"] as const;
+export const CHANNEL_TYPES = ["webhook", "email", ...CHAT_TYPES, "pagerduty"] as const;
 
 /** One of {@link CHANNEL_TYPES}. Discord takes the form of `slack` at its own `/slack` address. */
 export type ChannelType = typeof CHANNEL_TYPES[number];
+
+/** Returns whether a channel is a chat. */
+export function isChat(type: ChannelType): boolean {
+  return CHAT_TYPES.some((chat) => chat === type);
+}
 
 /** Regions of PagerDuty. */
 export const PAGERDUTY_REGIONS = ["us", "eu"] as const;
@@ -52,7 +60,7 @@ export type ChannelSettingsOf<Secret> =
       readonly headers: Readonly<Record<string, string>>;
     }
     | { readonly type: "email"; readonly to: readonly string[] }
-    | { readonly type: "slack" | "mattermost"; readonly url: Secret; readonly host: string }
+    | { readonly type: typeof CHAT_TYPES[number]; readonly url: Secret; readonly host: string }
     | {
       readonly type: "pagerduty";
       readonly routingKey: Secret;

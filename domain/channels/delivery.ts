@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { ChannelType } from "./channel.ts";
+import { type ChannelType, isChat } from "./channel.ts";
 import type { Message } from "./message.ts";
 import { JOINED_MAX, type SendResult } from "./sender.ts";
 
@@ -211,12 +211,9 @@ function withTry(tries: readonly DeliveryTry[], last: DeliveryTry): readonly Del
   return all.length <= first + latest ? all : [...all.slice(0, first), ...all.slice(-latest)];
 }
 
-/** Types whose messages are sent together: all that the channel has queued, in one. */
-const JOINING_TYPES: ReadonlySet<ChannelType> = new Set(["email", "slack", "mattermost"]);
-
-/** Maximum messages of one try. */
+/** Maximum messages of one try: mail and chats take all that the channel has queued. */
 export function triedAtOnce(type: ChannelType): number {
-  return JOINING_TYPES.has(type) ? JOINED_MAX : 1;
+  return type === "email" || isChat(type) ? JOINED_MAX : 1;
 }
 
 /** A waiting delivery of a channel. */

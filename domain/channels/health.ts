@@ -5,7 +5,7 @@
  * @module
  */
 import type { WorkKind } from "../work/work.ts";
-import type { ChannelHealth, ChannelType } from "./channel.ts";
+import { type ChannelHealth, type ChannelType, isChat } from "./channel.ts";
 import { type Outcome, retryAfterMsOf } from "./delivery.ts";
 
 /** Milliseconds of failures alone after which a channel is broken. */
@@ -94,7 +94,7 @@ export function afterOutcome(
   outcome: Outcome,
 ): StoredHealth {
   const { startMs, endMs, result } = outcome;
-  const paceMs = type === "slack" || type === "mattermost" ? startMs + CHAT_PAUSE_MS : 0;
+  const paceMs = isChat(type) ? startMs + CHAT_PAUSE_MS : 0;
   const tried = { ...health, claim: null, notBefore: paceMs };
   if (result.verdict === "delivered") {
     return { ...withSuccess(tried, endMs), isSlow: endMs - startMs > SLOW_MS };

@@ -99,12 +99,21 @@ export function needsWindow(query: RunsQuery): boolean {
   return q !== undefined && !isRunId(q) || agent === null || customer === null || feature === null;
 }
 
-/** Returns whether a query rejects runs that only their summaries or their parts tell apart. */
+/** Filters that an index answers. */
+const INDEXED: ReadonlySet<string> = new Set<keyof RunsQuery>([
+  ...["agent", "customer", "feature", "status", "model", "provider"] as const,
+  ...["kind", "has", "minCost", "ids", "q", "from", "to"] as const,
+]);
+
+/**
+ * Returns whether a query rejects runs that only their summaries or their parts tell apart. A filter
+ * that is not known to have an index counts as such, so that its reads are bounded.
+ */
 export function needsScan(query: RunsQuery): boolean {
-  const { agent, customer, feature, not, isRoot, unusual, duration } = query;
-  const { metadata, scores, error, text } = query;
-  return [not, isRoot, unusual, duration, metadata, scores, error, text]
-    .some((filter) => filter !== undefined) ||
+  const { agent, customer, feature } = query;
+  return Object.entries(query).some(([name, filter]) =>
+    filter !== undefined && !INDEXED.has(name)
+  ) ||
     [agent, customer, feature].some((label) => Array.isArray(label) && label.includes(null));
 }
 

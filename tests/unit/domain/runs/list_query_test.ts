@@ -117,4 +117,6 @@ Deno.test("runs query: several values, their opposite, and filters that no index
   const searches = ["agent=a", "root=true", "root=true&error=5", "text=a", "not_agent=a"]
     .map((text) => isSearch(valueOf(text).query));
   assertEquals(searches, [false, false, true, true, true]);
+  // Without an index of its own, a filter that is added later reads a bounded number of runs.
+  assertEquals(isSearch({ from: null, to: null, ...{ addedLater: 1 } }), true);
 });
