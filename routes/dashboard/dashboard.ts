@@ -22,7 +22,8 @@ import {
 } from "./layout/page.tsx";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
-import { budgetsPage } from "./budgets/page.tsx";
+import { budgetsPage } from "./budgets/budgets.tsx";
+import { pausesPage } from "./budgets/pauses.tsx";
 import { checksPage } from "./checks/page.tsx";
 import { connectPage } from "./connect/page.tsx";
 import { judgesPage } from "./judges/page.tsx";
@@ -122,6 +123,7 @@ const PAGES: readonly DashboardPage[] = [
   agentsPage,
   spendPage,
   budgetsPage,
+  pausesPage,
   alertsPage,
   checksPage,
   judgesPage,

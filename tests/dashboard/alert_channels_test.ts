@@ -38,8 +38,8 @@ for (const type of CHANNEL_TYPES) {
   Deno.test(`channels: one of the type ${type} is created, and saved unchanged without its secrets`, async () => {
     await using h = await Harness.open();
     const reader = await signedIn(h);
-    const path = `/dashboard/alerts/new-channel?type=${type}`;
-    const { text: kinds } = await reader.get("/dashboard/alerts/new-channel");
+    const path = `/dashboard/alerts/channels/new/channel?type=${type}`;
+    const { text: kinds } = await reader.get("/dashboard/alerts/channels/new/channel");
     const [, link = ""] = kinds.split(`href="${path}"`);
     assertMatch(link, /^>[^<]+<\/a><small class="under">[^<]+<\/small>/);
     const { text: form } = await reader.get(path);
@@ -60,7 +60,7 @@ for (const type of CHANNEL_TYPES) {
 Deno.test("channels: what is wrong is said at its field, and no other channel is replaced", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
-  const { text: form } = await reader.get("/dashboard/alerts/new-channel?type=webhook");
+  const { text: form } = await reader.get("/dashboard/alerts/channels/new/channel?type=webhook");
   const fields = fieldsOf(form, CHANNELS);
   for (
     const [field, changes] of [
@@ -85,7 +85,7 @@ Deno.test("channels: what is wrong is said at its field, and no other channel is
 Deno.test("R28: without a mail server the form of a mail channel names the setting", async () => {
   await using h = await Harness.open({ mailer: null });
   const reader = await signedIn(h);
-  const { text: form } = await reader.get("/dashboard/alerts/new-channel?type=email");
+  const { text: form } = await reader.get("/dashboard/alerts/channels/new/channel?type=email");
   const filled = changed(fieldsOf(form, CHANNELS), { slug: "ops", ...NEW.email });
   const { status, text } = await reader.send(CHANNELS, filled);
   assertEquals(status, 400);
@@ -102,9 +102,9 @@ Deno.test("alerts: every page of the area has its tabs, also a form with a probl
   const texts = [
     ...await Promise.all(
       [
-        ...["new-channel", "new-channel?type=slack", "channels", "channels/ops"],
-        ...["new-rule", "new-rule?kind=spend", "rules", "rules/failures"],
-        ...["new-silence", "silences", "deliveries", "history"],
+        ...["channels/new/channel", "channels/new/channel?type=slack", "channels", "channels/ops"],
+        ...["rules/new/rule", "rules/new/rule?kind=spend", "rules", "rules/failures"],
+        ...["silences/new/silence", "silences", "deliveries", "history"],
       ].map(async (path) => (await reader.get(`/dashboard/alerts/${path}`)).text),
     ),
     (await reader.send(CHANNELS, { type: "slack", version: "0", slug: "!" })).text,

@@ -45,8 +45,8 @@ for (const kind of RULE_KINDS) {
   Deno.test(`rules: a rule of the kind ${kind} is created, and saving it unchanged changes nothing`, async () => {
     await using h = await Harness.open();
     const reader = await signedIn(h);
-    const path = `/dashboard/alerts/new-rule?kind=${kind}`;
-    const { text: kinds } = await reader.get("/dashboard/alerts/new-rule");
+    const path = `/dashboard/alerts/rules/new/rule?kind=${kind}`;
+    const { text: kinds } = await reader.get("/dashboard/alerts/rules/new/rule");
     const [, link = ""] = kinds.split(`href="${path}"`);
     assertMatch(link, /^>[^<]+<\/a><small class="under">[^<]+<\/small>/);
     const { text: form } = await reader.get(path);
@@ -91,7 +91,7 @@ Deno.test("rules: a default rule is marked, changed, disabled and deleted", asyn
 Deno.test("rules: what is wrong is said at its field, and the typed text stays", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
-  const { text: form } = await reader.get("/dashboard/alerts/new-rule?kind=run_cost");
+  const { text: form } = await reader.get("/dashboard/alerts/rules/new/rule?kind=run_cost");
   const fields = fieldsOf(form, RULES);
   const problemsOf = async (changes: Record<string, string>) => {
     const { status, text } = await reader.send(
@@ -113,7 +113,7 @@ Deno.test("rules: what is wrong is said at its field, and the typed text stays",
 Deno.test("rules: a new one replaces no other, and a stale form none that has changed since", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
-  const { text: form } = await reader.get("/dashboard/alerts/new-rule?kind=unpriced");
+  const { text: form } = await reader.get("/dashboard/alerts/rules/new/rule?kind=unpriced");
   const fields = fieldsOf(form, RULES);
   assertEquals((await reader.send(RULES, changed(fields, { slug: "mine" }))).status, 303);
   assertEquals((await reader.send(RULES, changed(fields, { slug: "mine" }))).status, 409);
@@ -187,12 +187,12 @@ Deno.test("rules, silences and checks: fields suggest the agents, customers, fea
   const features = ["features", feature];
   for (
     const [path, lists] of [
-      ["/dashboard/alerts/new-rule?kind=run_failed", [agents, customers, features]],
+      ["/dashboard/alerts/rules/new/rule?kind=run_failed", [agents, customers, features]],
       [
-        "/dashboard/alerts/new-rule?kind=check_failed",
+        "/dashboard/alerts/rules/new/rule?kind=check_failed",
         [["checks", "cheap"], agents, customers, features],
       ],
-      ["/dashboard/alerts/new-silence", [agents, customers]],
+      ["/dashboard/alerts/silences/new/silence", [agents, customers]],
       ["/dashboard/alerts/history", [agents]],
       ["/dashboard/checks/new/check", [agents, features]],
     ] satisfies [string, string[][]][]

@@ -26,7 +26,7 @@ Deno.test("alerts: without incidents the page says what opens one, and leads to 
   const reader = await signedIn(h);
   const { text } = await reader.get(ALERTS);
   assertMatch(textOf(text), /No incident is open An incident opens when 3 runs of an agent fail/);
-  assert(hrefsOf(text).includes(`${ALERTS}/new-channel`));
+  assert(hrefsOf(text).includes(`${ALERTS}/channels/new/channel`));
   assert(!/class="count/.test(text));
 });
 
@@ -128,7 +128,7 @@ Deno.test("alerts: a key with the scope read sees everything and no button", asy
     assertEquals(status, 200, page);
     const main = text.slice(text.indexOf("<main"), text.indexOf("</main>"));
     assert(!/method="post"/.test(main), page);
-    assert(!/\/new-|confirm=/.test(main), page);
+    assert(!/\/new\/|confirm=/.test(main), page);
   }
 });
 

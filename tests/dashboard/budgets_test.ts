@@ -9,7 +9,7 @@ const SPEND = "/dashboard/spend", BUDGETS = `${SPEND}/budgets`, PAUSES = `${SPEN
 /** Fills in the form of a new object, and sends it. */
 async function create(reader: Reader, kind: "budget" | "pause", fields: Record<string, string>) {
   const action = `${SPEND}/${kind}s`;
-  const kept = fieldsOf((await reader.get(`${SPEND}/new-${kind}`)).text, action)
+  const kept = fieldsOf((await reader.get(`${action}/new/${kind}`)).text, action)
     .filter(([name]) => !(name in fields));
   return await reader.send(action, [...kept, ...Object.entries(fields)]);
 }
@@ -94,7 +94,7 @@ Harness.test("budgets: a refused one is shown as typed, and a reader sees no for
   const other = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   for (const path of [BUDGETS, `${BUDGETS}/mine`, PAUSES]) {
     const { text } = await other.get(path);
-    assert(!/<form[^>]*method="post"[^>]*spend/.test(text) && !text.includes("new-"), path);
+    assert(!/<form[^>]*method="post"[^>]*spend/.test(text) && !text.includes("/new/"), path);
   }
 });
 

@@ -8,7 +8,7 @@ import { fieldsOf, type FormFields, signedIn, textOf } from "../support/harness/
 import { aHeartbeat, aRun } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
-const NEW = "/dashboard/alerts/new-rule";
+const NEW = "/dashboard/alerts/rules/new/rule";
 const RULES_PATH = "/dashboard/alerts/rules";
 const DAY = 86_400_000;
 

@@ -107,8 +107,7 @@ export const ADMIN_ONLY = <p class="soft">This takes a key with the scope admin.
 
 /** Pages of the form: the agent is the name of its monitor. */
 function pagesOf(agent: string) {
-  const path = monitorPath(agent);
-  return { of: { ...MONITORS, kind: "monitor" }, listPath: path, newPath: path, hasSlug: false };
+  return { of: { ...MONITORS, kind: "monitor" }, listPath: monitorPath(agent), hasSlug: false };
 }
 
 /** Returns the form of a stored monitor, or of a new one with the settings that are known. */

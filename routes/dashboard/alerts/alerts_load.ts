@@ -2,15 +2,18 @@
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import type { OpenIncidents } from "../../../domain/alerts/store.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
-import { type DeliveriesQuery, DELIVERY_DAYS } from "../../../domain/channels/store.ts";
+import {
+  type Channel,
+  type DeliveriesQuery,
+  DELIVERY_DAYS,
+} from "../../../domain/channels/store.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { readOpenIncidents } from "./entries.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { lastSuccess } from "../run/run_load.ts";
-import { readSetup } from "./frame.tsx";
 
 /** Maximum open incidents and deliveries of one that are listed. */
 const OPEN_MAX = 50, DELIVERIES_MAX = 20;
@@ -39,17 +42,17 @@ export function listDeliveries(
   return deliveries.list(team, { ...all, ...query });
 }
 
-/** Reads the channels, and the latest delivery of each one by slug. */
-export async function loadChannels(c: RequestContext, deps: AppDeps) {
-  const { team } = c.get("principal");
-  const setup = await readSetup(c, deps);
-  const pages = await Promise.all(
-    setup.channels.map(({ slug }) => listDeliveries(deps, team, { channel: slug, limit: 1 })),
-  );
-  const latest = pages.flatMap(({ deliveries }) => deliveries).map((of) =>
-    [of.channel, of] as const
-  );
-  return { setup, latest: new Map(latest) };
+/** A channel with its health and its latest delivery; undefined if it has none. */
+export type ChannelRow = Awaited<ReturnType<typeof loadChannels>>[number];
+
+/** Reads the health and the latest delivery of channels. */
+export async function loadChannels(deps: AppDeps, team: Team, channels: readonly Channel[]) {
+  const health = await deps.channels.health(team, channels.map(({ slug }) => slug));
+  return await Promise.all(channels.map(async (channel) => {
+    const { slug } = channel;
+    const { deliveries: [latest] } = await listDeliveries(deps, team, { channel: slug, limit: 1 });
+    return { channel, health: health.get(slug), latest };
+  }));
 }
 
 /** Everything that an incident's page shows in addition to the incident. */

@@ -116,7 +116,7 @@ function pairsOf({ channel, deliveries, setup }: Content): Pairs {
   const lastOkAt = setup.health.get(slug)?.lastOkAt ?? null;
   const { previous = null } = settings.type === "webhook" ? settings : {};
   return [
-    ["Now", <HealthOf setup={setup} channel={channel} latest={deliveries[0]} />],
+    ["Now", <HealthOf channel={channel} health={setup.health.get(slug)} latest={deliveries[0]} />],
     ["Last message", lastOkAt === null ? "none" : <Ago at={lastOkAt} />],
     ["Default", settings.isDefault ? "yes: rules without channels of their own use it" : "no"],
     ["Errors of runs", settings.includeError ? "the first 200 characters are sent" : "not sent"],

@@ -14,10 +14,11 @@ import type { RequestContext } from "../../http/context.ts";
 import { Copyable, InlineNotice, SAVED } from "../components/elements.tsx";
 import { seeOther } from "../layout/page.tsx";
 import { type FieldBuilder, type FormValues, isStored } from "../objects/form.tsx";
+import { readAll } from "../objects/known_values.tsx";
 import { ObjectCrumbs, type ObjectPages } from "../objects/pages.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
-import { type AlertSetup, readSetup, showAlerts, withTabs } from "./frame.tsx";
-import { channelPath, CHANNELS_PATH, NEW_CHANNEL_PATH } from "./paths.ts";
+import { alertFrame, type AlertSetup, readSetup, showAlerts } from "./frame.tsx";
+import { channelPath, CHANNELS_PATH } from "./paths.ts";
 
 /** Builds the field of a secret, which is never filled in. */
 type SecretField = (name: string, label: string, placeholder: string, hint?: string) => Child;
@@ -103,19 +104,18 @@ const TYPE_WORDS: Readonly<Record<ChannelType, string>> = {
 export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> = {
   of: CHANNELS,
   listPath: CHANNELS_PATH,
-  newPath: NEW_CHANNEL_PATH,
+  frame: alertFrame("channels"),
   variants: Object.fromEntries(
     CHANNEL_TYPES.map((type) => [type, [TYPE_LABELS[type], TYPE_WORDS[type]] as const]),
   ),
   open: async (c, deps) => {
-    const setup = await readSetup(c, deps);
+    const channels = await readAll(deps.channels, c.get("principal").team);
     return {
       fields: channelFields,
       empty: {
         events: [ALL_EVENTS],
-        default: !setup.channels.some(({ settings }) => settings.isDefault),
+        default: !channels.some(({ settings }) => settings.isDefault),
       },
-      frame: (view) => withTabs(c, setup, "channels", view),
     };
   },
   done: async (c, deps, slug, { secret }) =>

@@ -62,6 +62,14 @@ export function withTabs(c: RequestContext, setup: AlertSetup, part: Part, view:
   return { ...view, body: [<Tabs label="Alerts" tabs={links} />, view.body] };
 }
 
+/** Returns the frame of pages of one part. */
+export function alertFrame(part: Part) {
+  return async (c: RequestContext, deps: AppDeps) => {
+    const setup = await readSetup(c, deps);
+    return (view: View) => withTabs(c, setup, part, view);
+  };
+}
+
 /** Shows a page of the area below its tabs. */
 export function showAlerts(c: RequestContext, setup: AlertSetup, part: Part, view: View) {
   return showPage(c, withTabs(c, setup, part, view));

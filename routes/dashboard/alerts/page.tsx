@@ -9,6 +9,7 @@ import { type DashboardPage, get, post } from "../layout/page.tsx";
 import { ALERTS_PATH, queryText } from "../layout/paths.ts";
 import { At, Empty, Feed } from "../components/elements.tsx";
 import { countedText, formatCount } from "../components/format.ts";
+import { newPathOf } from "../objects/form.tsx";
 import { enableRoute, objectRoutes } from "../objects/pages.tsx";
 import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { backToChannel, showChannel, submitRotation, submitTest } from "./channel.tsx";
@@ -88,7 +89,7 @@ function noIncidents({ rules, channels, isAdmin }: AlertSetup) {
   const link = working
     ? <a href={paths.CHANNELS_PATH}>{working} of your channels</a>
     : (
-      <a href={isAdmin ? paths.NEW_CHANNEL_PATH : paths.CHANNELS_PATH}>
+      <a href={isAdmin ? newPathOf(CHANNEL_PAGES) : paths.CHANNELS_PATH}>
         {isAdmin ? "Add a channel" : "Channels"}
       </a>
     );
@@ -126,12 +127,10 @@ export const alertsPage: DashboardPage = {
     post(`${ALERTS_PATH}/incidents/:id/silence`, submitIncidentSilence, admin),
     get(paths.HISTORY_PATH, showHistory),
     get(paths.RULES_PATH, showRules),
-    get(`${paths.RULES_PATH}/:slug`, showRule),
-    ...objectRoutes(RULE_PAGES),
+    ...objectRoutes(RULE_PAGES, showRule),
     enableRoute(RULE_PAGES),
     get(paths.CHANNELS_PATH, showChannels),
-    get(`${paths.CHANNELS_PATH}/:slug`, showChannel),
-    ...objectRoutes(CHANNEL_PAGES),
+    ...objectRoutes(CHANNEL_PAGES, showChannel),
     post(`${paths.CHANNELS_PATH}/:slug/test`, submitTest, admin),
     get(`${paths.CHANNELS_PATH}/:slug/rotate`, backToChannel),
     post(`${paths.CHANNELS_PATH}/:slug/rotate`, submitRotation, admin),

@@ -7,11 +7,6 @@ export const CHANNELS_PATH = `${ALERTS_PATH}/channels`;
 export const DELIVERIES_PATH = `${ALERTS_PATH}/deliveries`;
 export const SILENCES_PATH = `${ALERTS_PATH}/silences`;
 
-/** Forms for new objects. They are not below their lists, where each name is one of an object. */
-export const NEW_RULE_PATH = `${ALERTS_PATH}/new-rule`;
-export const NEW_CHANNEL_PATH = `${ALERTS_PATH}/new-channel`;
-export const NEW_SILENCE_PATH = `${ALERTS_PATH}/new-silence`;
-
 /** Path of an incident, or of one of its forms. */
 export const incidentPath = pathsBelow<"/silence">(`${ALERTS_PATH}/incidents`);
 

@@ -7,17 +7,23 @@ import { PREVIEW, type RulePreview } from "../../../domain/alerts/preview.ts";
 import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import type { Handler } from "../../http/admission.ts";
-import { Ago, Done, InlineNotice } from "../components/elements.tsx";
+import { mayAdmin } from "../../http/access.ts";
+import { Ago, InlineNotice } from "../components/elements.tsx";
 import { type Option } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
-import { type Column, column, listPage, nameColumn } from "../components/table.tsx";
+import { type Column, column, nameColumn } from "../components/table.tsx";
 import { bodyIn, type FieldBuilder, type FormValues, namesIn, schemaOf } from "../objects/form.tsx";
-import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
-import { enableColumn, type ObjectPages, showObject } from "../objects/pages.tsx";
-import { readSetup, showAlerts, withTabs } from "./frame.tsx";
+import {
+  type KnownValues,
+  matchFields,
+  readAll,
+  readKnownValues,
+} from "../objects/known_values.tsx";
+import { enableColumn, showList } from "../objects/list.tsx";
+import { type ObjectPages, showObject } from "../objects/pages.tsx";
+import { alertFrame } from "./frame.tsx";
 import { SeverityTag } from "./labels.tsx";
-import { NEW_RULE_PATH, rulePath, RULES_PATH } from "./paths.ts";
+import { rulePath, RULES_PATH } from "./paths.ts";
 import {
   channelWords,
   MISSED_LABELS,
@@ -25,29 +31,6 @@ import {
   ruleWords,
   TROUBLE_LABELS,
 } from "./rule_words.ts";
-
-export const showRules: Handler = async (c, deps) => {
-  const { team } = c.get("principal");
-  const [setup, overflows] = await Promise.all([
-    readSetup(c, deps),
-    deps.incidents.overflows(team),
-  ]);
-  const { rules, isAdmin } = setup;
-  const view = listPage({
-    title: "Rules",
-    lead: "What opens an incident",
-    aside: isAdmin ? <a class="btn main" href={NEW_RULE_PATH}>New rule</a> : null,
-    notice: <Done c={c} />,
-    table: {
-      label: "Rules",
-      class: "fold rules",
-      columns: columnsFor(isAdmin, overflows),
-      rows: rules,
-    },
-    empty: ["No rules", "Nothing opens an incident."],
-  });
-  return showAlerts(c, setup, "rules", view);
-};
 
 function columnsFor(
   isAdmin: boolean,
@@ -179,18 +162,18 @@ function formFields(
 export const RULE_PAGES: ObjectPages<RuleSettings> = {
   of: RULES,
   listPath: RULES_PATH,
-  newPath: NEW_RULE_PATH,
+  frame: alertFrame("rules"),
   variants: RULE_KIND_WORDS,
   open: async (c, deps) => {
-    const [setup, known] = await Promise.all([
-      readSetup(c, deps),
-      readKnownValues(deps, c.get("principal").team),
+    const { team } = c.get("principal");
+    const [channels, known] = await Promise.all([
+      readAll(deps.channels, team),
+      readKnownValues(deps, team),
     ]);
     const [group_by] = FITTING[kindIn(new URL(c.req.url).searchParams)].groups;
     return {
       empty: { params: { consecutive: 3 }, group_by },
-      fields: (field, form) => formFields(field, form, setup.channels, known),
-      frame: (view) => withTabs(c, setup, "rules", view),
+      fields: (field, form) => formFields(field, form, channels, known),
     };
   },
   trial: {
@@ -209,6 +192,18 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
     },
   },
 };
+
+export const showRules = showList(RULE_PAGES, async (rows, c, deps) => {
+  const principal = c.get("principal");
+  const overflows = await deps.incidents.overflows(principal.team);
+  return {
+    lead: "What opens an incident",
+    rows,
+    columns: columnsFor(mayAdmin(principal), overflows),
+    class: "fold rules",
+    empty: ["No rules", "Nothing opens an incident."],
+  };
+});
 
 /** Shows one rule: an admin sees its form, others its settings. */
 export const showRule = showObject(

@@ -1,4 +1,5 @@
 /** `/dashboard/alerts/silences`: times in which messages are held back. */
+import { RULES } from "../../../domain/alerts/rule_body.ts";
 import {
   type Silence,
   type SilencePut,
@@ -8,48 +9,18 @@ import {
 import { orRefuse, Refused } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
-import type { Handler } from "../../http/admission.ts";
+import { mayAdmin } from "../../http/access.ts";
 import { madeBy } from "../../http/context.ts";
-import { Ago, At, Done, Empty } from "../components/elements.tsx";
+import { Ago, At } from "../components/elements.tsx";
 import { listed } from "../components/format.ts";
 import { bodyIn } from "../objects/form.tsx";
-import { matchFields, readKnownValues } from "../objects/known_values.tsx";
-import { buttonColumn, type ObjectPages, ofObject } from "../objects/pages.tsx";
-import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
+import { matchFields, readAll, readKnownValues } from "../objects/known_values.tsx";
+import { buttonColumn, showList } from "../objects/list.tsx";
+import { type ObjectPages, ofObject } from "../objects/pages.tsx";
+import { type Column, column, nameColumn } from "../components/table.tsx";
 import { seeOther } from "../layout/page.tsx";
-import { readSetup, showAlerts, withTabs } from "./frame.tsx";
-import { NEW_SILENCE_PATH, SILENCES_PATH } from "./paths.ts";
-
-export const showSilences: Handler = async (c, deps) => {
-  const setup = await readSetup(c, deps);
-  const { silences, isAdmin, now } = setup;
-  const parts = [
-    ["Current", silences.filter(({ settings }) => isCurrent(settings, now))],
-    ["Coming", silences.filter(({ settings }) => settings.fromMs > now)],
-    ["Past", silences.filter(({ settings }) => settings.untilMs <= now)],
-  ] as const;
-  return showAlerts(c, setup, "silences", {
-    title: "Silences",
-    lead: "Messages are held back; incidents still open",
-    aside: isAdmin ? <a class="btn main" href={NEW_SILENCE_PATH}>New silence</a> : null,
-    body: (
-      <>
-        <Done c={c} />
-        {silences.length === 0 && (
-          <Empty title="No silence">
-            <p>
-              A silence holds back the messages of rules, agents or customers, such as during an
-              upgrade. What is still open at its end is sent once.
-            </p>
-          </Empty>
-        )}
-        {parts.map(([title, rows]) =>
-          rows.length > 0 && tableSection(title, { columns: columnsFor(isAdmin, now), rows })
-        )}
-      </>
-    ),
-  });
-};
+import { alertFrame } from "./frame.tsx";
+import { SILENCES_PATH } from "./paths.ts";
 
 /** Returns whether a silence holds messages back. */
 function isCurrent({ fromMs, untilMs }: Silence["settings"], now: number): boolean {
@@ -94,7 +65,7 @@ function matchWords({ match: { rules, agents, customers } }: Silence["settings"]
 export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
   of: SILENCES,
   listPath: SILENCES_PATH,
-  newPath: NEW_SILENCE_PATH,
+  frame: alertFrame("silences"),
   bodyOf: (form, now) => {
     const from = form.get("from") ?? "";
     const fromMs = from === "" ? now : instantIn(from);
@@ -109,9 +80,10 @@ export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
     return { ...bodyIn(SILENCES.schema, form), ...times };
   },
   open: async (c, deps) => {
-    const [setup, known] = await Promise.all([
-      readSetup(c, deps),
-      readKnownValues(deps, c.get("principal").team),
+    const { team } = c.get("principal");
+    const [rules, known] = await Promise.all([
+      readAll(deps.objects(RULES), team),
+      readKnownValues(deps, team),
     ]);
     return {
       empty: { lasts: "2h" },
@@ -125,13 +97,12 @@ export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
             })}
           </div>
           {field("rules", "Rules", "None: all rules.", {
-            options: setup.rules.map(({ slug }) => slug),
+            options: rules.map(({ slug }) => slug),
           })}
           <div class="fields">{matchFields(field, ["agents", "customers"], known)}</div>
           {field("comment", "Comment", "Why, for your team.")}
         </>
       ),
-      frame: (view) => withTabs(c, setup, "silences", view),
     };
   },
 };
@@ -148,6 +119,25 @@ function instantIn(text: string): number | null {
   const [, day, time] = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)Z?$/.exec(text) ?? [];
   return day === undefined ? null : parseInstant(`${day}T${time}:00Z`);
 }
+
+export const showSilences = showList(SILENCE_PAGES, (rows, c, { environment }) => {
+  const now = environment.now();
+  return {
+    lead: "Messages are held back; incidents still open",
+    rows,
+    columns: columnsFor(mayAdmin(c.get("principal")), now),
+    parts: [
+      ["Current", ({ settings }: Silence) => isCurrent(settings, now)],
+      ["Coming", ({ settings }: Silence) => settings.fromMs > now],
+      ["Past", ({ settings }: Silence) => settings.untilMs <= now],
+    ],
+    empty: [
+      "No silence",
+      "A silence holds back the messages of rules, agents or customers, such as during an " +
+      "upgrade. What is still open at its end is sent once.",
+    ],
+  };
+});
 
 /** Ends a silence now, if it is current. */
 export const submitSilenceEnd = ofObject(SILENCE_PAGES, async (c, deps, silence) => {

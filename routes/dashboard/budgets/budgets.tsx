@@ -10,18 +10,16 @@ import {
 } from "../../../domain/budgets/budget.ts";
 import type { BudgetVerdict } from "../../../domain/budgets/verdict.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { mayAdmin } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { LoadBar } from "../components/column_chart.tsx";
-import { Ago, Done, type KeyValue, Money, Sign } from "../components/elements.tsx";
+import { Ago, type KeyValue, Money, Sign } from "../components/elements.tsx";
 import { capitalized, countedText, percentText } from "../components/format.ts";
-import { type Column, column, listPage, nameColumn, tableSection } from "../components/table.tsx";
-import { showPage } from "../layout/page.tsx";
-import { budgetPath, BUDGETS_PATH, NEW_BUDGET_PATH } from "../layout/paths.ts";
+import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
+import { budgetPath, BUDGETS_PATH } from "../layout/paths.ts";
 import { bodyIn } from "../objects/form.tsx";
-import { readAll, readKnownValues } from "../objects/known_values.tsx";
-import { type ObjectPages, showObject } from "../objects/pages.tsx";
+import { readKnownValues } from "../objects/known_values.tsx";
+import { showList } from "../objects/list.tsx";
+import { type ObjectPages, objectsPage, showObject } from "../objects/pages.tsx";
 import { checkScope, groupLink, scopeFields, scopeText, withSpendTabs } from "./scope.tsx";
 
 /** Groups that the page of a budget of each shows. */
@@ -40,27 +38,6 @@ async function readRows(deps: AppDeps, team: Team, budgets: readonly Budget[]) {
 }
 
 type BudgetRow = Awaited<ReturnType<typeof readRows>>[number];
-
-export const showBudgets: Handler = async (c, deps) => {
-  const { team } = c.get("principal");
-  const isAdmin = mayAdmin(c.get("principal"));
-  const rows = await readRows(deps, team, await readAll(deps.objects(BUDGETS), team));
-  const newBudget = isAdmin && <a class="btn main" href={NEW_BUDGET_PATH}>New budget</a>;
-  const view = listPage({
-    title: "Budgets",
-    lead: "Limits that agents ask about before they start",
-    aside: rows.length > 0 && newBudget,
-    notice: <Done c={c} />,
-    table: { label: "Budgets", class: "fold", columns: COLUMNS, rows },
-    empty: [
-      "No budget yet",
-      "A budget limits what a run, an agent, a customer or a feature may cost. It begins by " +
-      "observing: it shows what it would have blocked. Calls that report runs are never refused.",
-      newBudget,
-    ],
-  });
-  return showPage(c, withSpendTabs("Budgets", view));
-};
 
 const PERIOD_TEXTS: Readonly<Record<typeof BUDGET_PERIODS[number], string>> = {
   run: "in one run",
@@ -137,11 +114,10 @@ function stateCell(of: BudgetVerdict | null, { settings: { enabled, mode } }: Bu
   );
 }
 
-/** The pages of budgets. */
-export const BUDGET_PAGES: ObjectPages<BudgetSettings> = {
+const BUDGET_PAGES: ObjectPages<BudgetSettings> = {
   of: BUDGETS,
   listPath: BUDGETS_PATH,
-  newPath: NEW_BUDGET_PATH,
+  frame: () => (view) => withSpendTabs("Budgets", view),
   bodyOf: (form) => {
     checkScope(form);
     return bodyIn(BUDGETS.schema, form);
@@ -167,12 +143,22 @@ export const BUDGET_PAGES: ObjectPages<BudgetSettings> = {
           {field("enabled", "Enabled")}
         </>
       ),
-      frame: (view) => withSpendTabs("Budgets", view),
     };
   },
 };
 
-export const showBudget = showObject(
+const showBudgets = showList(BUDGET_PAGES, async (budgets, c, deps) => ({
+  lead: "Limits that agents ask about before they start",
+  rows: await readRows(deps, c.get("principal").team, budgets),
+  columns: COLUMNS,
+  empty: [
+    "No budget yet",
+    "A budget limits what a run, an agent, a customer or a feature may cost. It begins by " +
+    "observing: it shows what it would have blocked. Calls that report runs are never refused.",
+  ],
+}));
+
+const showBudget = showObject(
   BUDGET_PAGES,
   "Agents that ask are no longer held by it. What was spent stays in the spend.",
   async (budget, c, deps) => {
@@ -200,3 +186,6 @@ export const showBudget = showObject(
     };
   },
 );
+
+/** Budgets, a part of the area of spend. */
+export const budgetsPage = objectsPage(BUDGET_PAGES, showBudgets, showBudget);

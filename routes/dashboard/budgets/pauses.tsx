@@ -5,50 +5,15 @@ import { Refused } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import { mayAdmin } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
-import { Ago, At, Done, Empty, RESUMED } from "../components/elements.tsx";
-import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
+import { Ago, At, RESUMED } from "../components/elements.tsx";
+import { type Column, column, nameColumn } from "../components/table.tsx";
 import { Actor, type ActorNames, actorNames, ACTORS } from "../keys/labels.tsx";
-import { showPage } from "../layout/page.tsx";
-import { NEW_PAUSE_PATH, PAUSES_PATH } from "../layout/paths.ts";
+import { PAUSES_PATH } from "../layout/paths.ts";
 import { bodyIn } from "../objects/form.tsx";
-import { readAll, readKnownValues } from "../objects/known_values.tsx";
-import { buttonColumn, type ObjectPages } from "../objects/pages.tsx";
+import { readKnownValues } from "../objects/known_values.tsx";
+import { buttonColumn, showList } from "../objects/list.tsx";
+import { type ObjectPages, objectsPage } from "../objects/pages.tsx";
 import { checkScope, scopeFields, scopeText, withSpendTabs } from "./scope.tsx";
-
-export const showPauses: Handler = async (c, deps) => {
-  const { team } = c.get("principal");
-  const isAdmin = mayAdmin(c.get("principal"));
-  const { nowMs } = c.get("frame");
-  const pauses = await readAll(deps.objects(PAUSES), team);
-  const names = await actorNames(deps, team, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
-  const parts = [
-    ["Paused now", pauses.filter((pause) => isPaused(pause, nowMs))],
-    ["Ended", pauses.filter((pause) => !isPaused(pause, nowMs))],
-  ] as const;
-  const view = {
-    title: "Pauses",
-    lead: "Agents that ask before they start are told to wait",
-    aside: isAdmin && <a class="btn main" href={NEW_PAUSE_PATH}>New pause</a>,
-    body: (
-      <>
-        <Done c={c} />
-        {pauses.length === 0 && (
-          <Empty title="Nothing is paused">
-            <p>
-              A pause stops an agent, a customer, a feature or the team until it ends or you resume
-              it. Runs that are reported meanwhile are stored as usual.
-            </p>
-          </Empty>
-        )}
-        {parts.map(([title, rows]) =>
-          rows.length > 0 && tableSection(title, { columns: columnsFor(isAdmin, names), rows })
-        )}
-      </>
-    ),
-  };
-  return showPage(c, withSpendTabs("Pauses", view));
-};
 
 function columnsFor(isAdmin: boolean, names: ActorNames): readonly Column<Pause>[] {
   return [
@@ -94,11 +59,10 @@ export const REASON = { required: true, maxlength: REASON_CHARS_MAX } as const;
 
 export const LASTS_HINT = "Such as 30m, 2h or 7d. Empty: until you resume it.";
 
-/** The pages of pauses. */
-export const PAUSE_PAGES: ObjectPages<PauseSettings> = {
+const PAUSE_PAGES: ObjectPages<PauseSettings> = {
   of: PAUSES,
   listPath: PAUSES_PATH,
-  newPath: NEW_PAUSE_PATH,
+  frame: () => (view) => withSpendTabs("Pauses", view),
   removed: RESUMED,
   bodyOf: (form, nowMs) => {
     checkScope(form);
@@ -116,7 +80,29 @@ export const PAUSE_PAGES: ObjectPages<PauseSettings> = {
           {field("lasts", "Lasts", LASTS_HINT)}
         </>
       ),
-      frame: (view) => withSpendTabs("Pauses", view),
     };
   },
 };
+
+const showPauses = showList(PAUSE_PAGES, async (pauses, c, deps) => {
+  const { team } = c.get("principal");
+  const { nowMs } = c.get("frame");
+  const names = await actorNames(deps, team, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
+  return {
+    lead: "Agents that ask before they start are told to wait",
+    rows: pauses,
+    columns: columnsFor(mayAdmin(c.get("principal")), names),
+    parts: [
+      ["Paused now", (pause: Pause) => isPaused(pause, nowMs)],
+      ["Ended", (pause: Pause) => !isPaused(pause, nowMs)],
+    ],
+    empty: [
+      "Nothing is paused",
+      "A pause stops an agent, a customer, a feature or the team until it ends or you resume it. " +
+      "Runs that are reported meanwhile are stored as usual.",
+    ],
+  };
+});
+
+/** Pauses, a part of the area of spend. */
+export const pausesPage = objectsPage(PAUSE_PAGES, showPauses);

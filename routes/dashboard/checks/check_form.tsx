@@ -12,11 +12,11 @@ import { STATUS_LABELS } from "../agents/metrics.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
 import { SAVED } from "../components/elements.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
-import { bodyIn, type FieldBuilder, type FormValues } from "../objects/form.tsx";
+import { bodyIn, type FieldBuilder, type FormValues, newPathOf } from "../objects/form.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
 import { formOf, formView, type ObjectPages, ofObject } from "../objects/pages.tsx";
-import { seeOther, showPage, type View } from "../layout/page.tsx";
-import { checkPath, CHECKS_PATH, NEW_CHECK_PATH, queryText } from "../layout/paths.ts";
+import { seeOther, showPage } from "../layout/page.tsx";
+import { checkPath, CHECKS_PATH, queryText } from "../layout/paths.ts";
 import { LanguageHelp } from "./language.tsx";
 import { SEVERITY_WORDS, TrialOutcome, TRIED_RUNS } from "./outcome.tsx";
 
@@ -26,7 +26,7 @@ export function Gallery() {
     <ul class="gallery">
       {CHECK_TEMPLATES.map(({ name, title, words, expression }) => (
         <li>
-          <a class="row" href={NEW_CHECK_PATH + queryText([["template", name]])}>{title}</a>
+          <a class="row" href={newPathOf(CHECK_PAGES) + queryText([["template", name]])}>{title}</a>
           <small>{words}</small>
           <code>{expression}</code>
         </li>
@@ -61,7 +61,6 @@ function checkFields(field: FieldBuilder, known: KnownValues): Child {
 export const CHECK_PAGES: ObjectPages<CheckSettings> = {
   of: CHECKS,
   listPath: CHECKS_PATH,
-  newPath: NEW_CHECK_PATH,
   open: openForm,
   // A lone `*` is no restriction.
   fieldsOf: (settings) => ({
@@ -76,30 +75,26 @@ export const CHECK_PAGES: ObjectPages<CheckSettings> = {
 async function openForm(c: RequestContext, deps: AppDeps) {
   const known = await readKnownValues(deps, c.get("principal").team);
   const template = CHECK_TEMPLATES.find(({ name }) => name === c.req.query("template"));
-  const frame = (view: View): View => ({
-    ...view,
-    body: (
-      <>
-        {c.req.path === NEW_CHECK_PATH && (
-          <details class="templates" open={template === undefined}>
-            <summary>Begin with a template</summary>
-            <Gallery />
-          </details>
-        )}
-        <div class="cols beside">
-          {view.body}
-          <LanguageHelp />
-        </div>
-      </>
-    ),
-  });
   return {
     empty: {
       ...template && { slug: template.name, expression: template.expression },
       agents: [],
     },
     fields: (field: FieldBuilder) => checkFields(field, known),
-    frame,
+    around: (form: Child) => (
+      <>
+        {c.req.path === newPathOf(CHECK_PAGES) && (
+          <details class="templates" open={template === undefined}>
+            <summary>Begin with a template</summary>
+            <Gallery />
+          </details>
+        )}
+        <div class="cols beside">
+          {form}
+          <LanguageHelp />
+        </div>
+      </>
+    ),
   };
 }
 

@@ -1,18 +1,18 @@
 /** `/dashboard/checks`: the checks of a team with their last 30 days. */
 import { SeverityTag } from "../alerts/labels.tsx";
-import { CHECKS } from "../../../domain/checks/check.ts";
+import type { Check } from "../../../domain/checks/check.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { Ago, At, Done } from "../components/elements.tsx";
+import { Ago, At } from "../components/elements.tsx";
 import { commandTarget, FirstCommand } from "../components/first_command.tsx";
 import { countedText, dayText, formatCount } from "../components/format.ts";
-import { type Column, column, listPage, nameColumn, numberColumn } from "../components/table.tsx";
-import { readAll } from "../objects/known_values.tsx";
-import { objectRoutes } from "../objects/pages.tsx";
-import { type DashboardPage, get, showPage } from "../layout/page.tsx";
-import { checkPath, CHECKS_PATH, NEW_CHECK_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
+import { type Column, column, nameColumn, numberColumn } from "../components/table.tsx";
+import { newPathOf } from "../objects/form.tsx";
+import { showList } from "../objects/list.tsx";
+import { objectsPage } from "../objects/pages.tsx";
+import { get } from "../layout/page.tsx";
+import { checkPath, CHECKS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { showCheck } from "./check.tsx";
 import { CHECK_PAGES, Gallery, showCheckForm } from "./check_form.tsx";
 import {
@@ -27,48 +27,37 @@ import {
   sumOf,
 } from "./outcome.tsx";
 
-const showChecks: Handler = async (c, deps) => {
-  const principal = c.get("principal");
-  const nowMs = deps.environment.now();
-  const isAdmin = mayAdmin(principal);
-  const rows = await load(deps, principal.team, nowMs);
+const showChecks = showList(CHECK_PAGES, async (checks, c, deps) => {
+  const rows = await load(deps, c.get("principal").team, checks);
   const failing = rows.filter(isFailing).length;
   const target = await commandTarget(deps, c);
-  return showPage(
-    c,
-    listPage({
-      title: "Checks",
-      lead: rows.length === 0
-        ? "What a good run is"
-        : `${countedText(rows.length, "check")}, ${failing === 0 ? "none" : failing} failing`,
-      aside: rows.length === 0 ? null : (
-        <>
-          <a class="btn" href={FAILED_RUNS_PATH}>Runs that failed a check</a>
-          {isAdmin && <a class="btn main" href={NEW_CHECK_PATH}>New check</a>}
-        </>
-      ),
-      notice: <Done c={c} />,
-      table: { label: "Checks", class: "fold checks", columns: COLUMNS, rows },
-      empty: [
-        "No check yet",
-        "A check is an expression that is true for a good run. It judges each run when it ends, " +
-        "and again when late events, new prices or scores arrive.",
-        <>
-          <FirstCommand id="command" call="check" target={target} />
-          {isAdmin && (
-            <>
-              <h2>Or begin with a template</h2>
-              <Gallery />
-              <p>
-                <a href={NEW_CHECK_PATH}>Empty form</a>
-              </p>
-            </>
-          )}
-        </>,
-      ],
-    }),
-  );
-};
+  return {
+    lead: rows.length === 0
+      ? "What a good run is"
+      : `${countedText(rows.length, "check")}, ${failing === 0 ? "none" : failing} failing`,
+    buttons: <a class="btn" href={FAILED_RUNS_PATH}>Runs that failed a check</a>,
+    rows,
+    columns: COLUMNS,
+    class: "fold checks",
+    empty: [
+      "No check yet",
+      "A check is an expression that is true for a good run. It judges each run when it ends, " +
+      "and again when late events, new prices or scores arrive.",
+      <>
+        <FirstCommand id="command" call="check" target={target} />
+        {mayAdmin(c.get("principal")) && (
+          <>
+            <h2>Or begin with a template</h2>
+            <Gallery />
+            <p>
+              <a href={newPathOf(CHECK_PAGES)}>Empty form</a>
+            </p>
+          </>
+        )}
+      </>,
+    ],
+  };
+});
 
 /** The list of the runs that failed a check. */
 const FAILED_RUNS_PATH = RUNS_PATH + queryText([["has", "failed_check"]]);
@@ -77,12 +66,14 @@ const FAILED_RUNS_PATH = RUNS_PATH + queryText([["has", "failed_check"]]);
 const FAILING_READ = 20;
 
 /** Reads all checks of a team, failing ones first; a page has room for more than a team has. */
-async function load({ objects, checkStats, lineage }: AppDeps, team: Team, nowMs: number) {
+async function load(
+  { checkStats, lineage, environment }: AppDeps,
+  team: Team,
+  checks: readonly Check[],
+) {
+  const nowMs = environment.now();
   const span = chartSpan(nowMs);
-  const [checks, totals] = await Promise.all([
-    readAll(objects(CHECKS), team),
-    checkStats.totals(team, span.fromDay, span.toDay),
-  ]);
+  const totals = await checkStats.totals(team, span.fromDay, span.toDay);
   const rows = checks.map((check) => {
     const days = chartDays(totals.get(check.id ?? "") ?? [], nowMs);
     const lastDay = days.findLast(({ fail }) => fail > 0)?.day ?? null;
@@ -160,14 +151,7 @@ const COLUMNS: readonly Column<CheckRow>[] = [
 ];
 
 /** The checks of a team, each with its statistics and its form. */
-export const checksPage: DashboardPage = {
-  path: CHECKS_PATH,
+export const checksPage = objectsPage(CHECK_PAGES, showChecks, showCheck, {
   menu: { name: "Checks", area: "main" },
-  access: teamKey("read"),
-  handler: showChecks,
-  routes: [
-    ...objectRoutes(CHECK_PAGES),
-    get(`${CHECKS_PATH}/:slug`, showCheck),
-    get(`${CHECKS_PATH}/:slug/edit`, showCheckForm, teamKey("admin")),
-  ],
-};
+  routes: [get(`${CHECKS_PATH}/:slug/edit`, showCheckForm, teamKey("admin"))],
+});

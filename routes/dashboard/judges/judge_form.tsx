@@ -16,8 +16,14 @@ import { readInteger } from "../components/form_fields.tsx";
 import { countedText } from "../components/format.ts";
 import { type Column, column, numberColumn, Table } from "../components/table.tsx";
 import { seeOther } from "../layout/page.tsx";
-import { judgePath, JUDGES_PATH, NEW_JUDGE_PATH } from "../layout/paths.ts";
-import { bodyIn, type FieldBuilder, type FormValues, TryButton } from "../objects/form.tsx";
+import { judgePath, JUDGES_PATH } from "../layout/paths.ts";
+import {
+  bodyIn,
+  type FieldBuilder,
+  type FormValues,
+  trialPathOf,
+  TryButton,
+} from "../objects/form.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
 import type { ObjectPages } from "../objects/pages.tsx";
 import { JudgeSign, reasonText, valueText } from "./results.tsx";
@@ -74,7 +80,6 @@ function bodyOf(form: FormValues) {
 export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
   of: JUDGES,
   listPath: JUDGES_PATH,
-  newPath: NEW_JUDGE_PATH,
   bodyOf,
   fieldsOf: (settings) => {
     const { result, agents } = settings;
@@ -91,7 +96,6 @@ export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
     return {
       empty: { connection, rubric: RUBRIC, scale: "score", min: "1", max: "5", agents: [] },
       fields: (field) => judgeFields(field, known, deps.judgeConnections),
-      frame: (view) => view,
     };
   },
   trial: { label: `Try on the last ${JUDGE_TRIAL.runsMax} runs`, run: tryJudge },
@@ -133,7 +137,7 @@ async function tryJudge(c: RequestContext, deps: AppDeps, form: FormValues): Pro
             </p>
           )}
         {estimate && callable.length > 0 && (
-          <TryButton path={`${NEW_JUDGE_PATH}/trial`} name="paid" value="true">
+          <TryButton path={trialPathOf(JUDGE_PAGES)} name="paid" value="true">
             Judge them now
           </TryButton>
         )}

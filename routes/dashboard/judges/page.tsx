@@ -2,22 +2,18 @@
 import { heldOf } from "../../../domain/judges/account.ts";
 import { type Judge, judgeAgent } from "../../../domain/judges/judge.ts";
 import { versionName } from "../../../domain/judges/job.ts";
-import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { picodollars } from "../../../domain/pricing/money.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { mayAdmin, teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { appliesWords } from "../checks/outcome.tsx";
 import { LoadBar } from "../components/column_chart.tsx";
-import { Ago, Done, InlineNotice, Money, Sign } from "../components/elements.tsx";
+import { Ago, InlineNotice, Money, Sign } from "../components/elements.tsx";
 import { percentText } from "../components/format.ts";
-import { type Column, column, listPage, nameColumn, numberColumn } from "../components/table.tsx";
-import { type DashboardPage, get, showPage } from "../layout/page.tsx";
-import { judgePath, JUDGES_PATH, NEW_JUDGE_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
-import { readAll } from "../objects/known_values.tsx";
-import { objectRoutes, showObject } from "../objects/pages.tsx";
+import { type Column, column, nameColumn, numberColumn } from "../components/table.tsx";
+import { judgePath, queryText, RUNS_PATH } from "../layout/paths.ts";
+import { showList } from "../objects/list.tsx";
+import { objectsPage, showObject } from "../objects/pages.tsx";
 import { JUDGE_PAGES } from "./judge_form.tsx";
 import { reasonText } from "./results.tsx";
 
@@ -44,26 +40,16 @@ async function readRows(deps: AppDeps, team: Team, judges: readonly Judge[]) {
 
 type JudgeRow = Awaited<ReturnType<typeof readRows>>[number];
 
-const showJudges: Handler = async (c, deps) => {
-  const { team } = c.get("principal");
-  const isAdmin = mayAdmin(c.get("principal"));
-  const rows = await readRows(deps, team, await readAll(deps.objects(JUDGES), team));
-  const newJudge = isAdmin && <a class="btn main" href={NEW_JUDGE_PATH}>New judge</a>;
-  const view = listPage({
-    title: "Judges",
-    lead: "Models that score sampled runs, within a cap",
-    aside: rows.length > 0 && newJudge,
-    notice: <Done c={c} />,
-    table: { label: "Judges", class: "fold", columns: COLUMNS, rows },
-    empty: [
-      "No judge yet",
-      "A judge is a model with a rubric. It scores a share of the runs after their end, and never " +
-      "spends more than its cap of a day. The operator sets its connection as RUNLEDGER_LLM.",
-      newJudge,
-    ],
-  });
-  return showPage(c, view);
-};
+const showJudges = showList(JUDGE_PAGES, async (judges, c, deps) => ({
+  lead: "Models that score sampled runs, within a cap",
+  rows: await readRows(deps, c.get("principal").team, judges),
+  columns: COLUMNS,
+  empty: [
+    "No judge yet",
+    "A judge is a model with a rubric. It scores a share of the runs after their end, and never " +
+    "spends more than its cap of a day. The operator sets its connection as RUNLEDGER_LLM.",
+  ],
+}));
 
 const COLUMNS: readonly Column<JudgeRow>[] = [
   nameColumn("Judge", ({ judge: { slug, settings } }) => (
@@ -152,10 +138,6 @@ const showJudge = showObject(
   },
 );
 
-export const judgesPage: DashboardPage = {
-  path: JUDGES_PATH,
+export const judgesPage = objectsPage(JUDGE_PAGES, showJudges, showJudge, {
   menu: { name: "Judges", area: "main" },
-  access: teamKey("read"),
-  handler: showJudges,
-  routes: [get(`${JUDGES_PATH}/:slug`, showJudge), ...objectRoutes(JUDGE_PAGES)],
-};
+});

@@ -95,25 +95,15 @@ export function queryText(pairs: Iterable<readonly [string, string | number | nu
   return query.size === 0 ? "" : `?${query}`;
 }
 
-/** The form of a new check. It has two segments, so no check's page can have its path. */
-export const NEW_CHECK_PATH = `${CHECKS_PATH}/new/check`;
-
 /** Path of a check, or of one of its forms. */
 export const checkPath = pathsBelow<"/edit" | "/delete">(CHECKS_PATH);
 
 export const BUDGETS_PATH = `${SPEND_PATH}/budgets`;
 
-export const NEW_BUDGET_PATH = `${SPEND_PATH}/new-budget`;
-
 export const budgetPath = pathsBelow(BUDGETS_PATH);
 
 export const PAUSES_PATH = `${SPEND_PATH}/pauses`;
 
-export const NEW_PAUSE_PATH = `${SPEND_PATH}/new-pause`;
-
 export const JUDGES_PATH = `${DASHBOARD_PATH}/judges`;
-
-// A judge may have the slug "new".
-export const NEW_JUDGE_PATH = `${JUDGES_PATH}/new/judge`;
 
 export const judgePath = pathsBelow(JUDGES_PATH);

@@ -220,12 +220,23 @@ export interface SentForm {
   readonly tried?: Child;
 }
 
+type Named = Pick<ObjectFormProps["pages"], "of" | "listPath">;
+
+/** Returns the path of the form of a new object. It has two segments, so no object can have it. */
+export function newPathOf({ listPath, of: { kind } }: Named): string {
+  return `${listPath}/new/${kind}`;
+}
+
+/** Returns the path of dry runs. */
+export function trialPathOf(pages: Named): string {
+  return `${newPathOf(pages)}/trial`;
+}
+
 interface ObjectFormProps extends SentForm {
   readonly pages: {
     readonly of: SomeSchema & { readonly kind: string };
     /** Path that the form is sent to. */
     readonly listPath: string;
-    readonly newPath: string;
     /** False for objects that have no name of their own, as the monitor of an agent. */
     readonly hasSlug?: boolean;
     /** The button of a dry run. */
@@ -237,7 +248,7 @@ interface ObjectFormProps extends SentForm {
 
 /** The form of an object: its name, the fields of its kind, and the button that saves it. */
 export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
-  const { of, listPath, newPath, hasSlug = true, trial } = pages;
+  const { of, listPath, hasSlug = true, trial } = pages;
   const { kind, variants: { field: variant } = { field: "" } } = of;
   const schema = schemaOf(of, form);
   const problem = inSeconds(atFormField(sent.problem ?? null, open.renamed));
@@ -278,7 +289,7 @@ export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
       {fields}
       <div class="buttons">
         <button type="submit" class="btn main">{exists ? "Save" : `Create ${kind}`}</button>
-        {trial && <TryButton path={`${newPath}/trial`} codes={codes}>{trial.label}</TryButton>}
+        {trial && <TryButton path={trialPathOf(pages)} codes={codes}>{trial.label}</TryButton>}
       </div>
       {trial && (
         <div id="trial" role="status">

@@ -29,8 +29,9 @@ import {
 } from "../components/elements.tsx";
 import { WRONG_SLUG } from "../components/form_fields.tsx";
 import { capitalized } from "../components/format.ts";
-import { type Column, column, ConfirmForm, ConfirmLink } from "../components/table.tsx";
+import { ConfirmForm, ConfirmLink } from "../components/table.tsx";
 import {
+  type DashboardPage,
   get,
   type PageRoute,
   post,
@@ -46,11 +47,13 @@ import {
   filledForm,
   type FormValues,
   isStored,
+  newPathOf,
   ObjectForm,
   type OpenForm,
   schemaOf,
   type SentForm,
   submitted,
+  trialPathOf,
 } from "./form.tsx";
 
 /** The pages of one kind of objects. */
@@ -59,7 +62,8 @@ export interface ObjectPages<Settings, Sent = Settings> {
   /** Returns the store; the one of the kind when absent. */
   readonly storeOf?: (deps: AppDeps) => ConfigStore<Settings, Sent>;
   readonly listPath: string;
-  readonly newPath: string;
+  /** Adds tabs or explanations to the pages. */
+  readonly frame?: (c: RequestContext, deps: AppDeps) => Frame | Promise<Frame>;
   /** Name and explanation of each variant, which has a form of its own; absent if all are alike. */
   readonly variants?: Readonly<Record<string, readonly [name: string, words: string]>>;
   /** Reads what the form offers. */
@@ -84,18 +88,30 @@ export interface ObjectPages<Settings, Sent = Settings> {
   ) => Response | Promise<Response>;
 }
 
+type Frame = (view: View) => View;
+
 /** A form on its page. */
 export interface PageForm extends OpenForm {
-  /** Adds tabs or explanations to the page. */
-  readonly frame: (view: View) => View;
+  /** Puts explanations around the form. */
+  readonly around?: (form: Child) => Child;
 }
 
-type Named = Pick<ObjectPages<never, never>, "listPath"> & {
+/** The kind of some pages, and their paths. */
+export type Named = Pick<ObjectPages<never, never>, "listPath"> & {
   readonly of: Pick<ObjectKind<never, never>, "kind">;
 };
 
+/** Returns what puts a page into the frame of its kind. */
+export async function frameOf(
+  { frame }: { readonly frame?: ObjectPages<never>["frame"] },
+  c: RequestContext,
+  deps: AppDeps,
+): Promise<Frame> {
+  return await frame?.(c, deps) ?? ((view) => view);
+}
+
 /** Returns the path of an object's page. */
-function pathOf({ listPath }: Named, slug: string): string {
+export function pathOf({ listPath }: Named, slug: string): string {
   return `${listPath}/${encodeURIComponent(slug)}`;
 }
 
@@ -123,27 +139,29 @@ export function formView<Settings, Sent>(
   form: FormValues,
   sent: SentForm = {},
 ): View {
-  const { of, newPath, variants } = pages;
+  const { of, variants } = pages;
+  const { around = (form) => form } = open;
   const slug = form.get("slug") ?? "";
   const [name, words] = variants?.[form.get(of.variants?.field ?? "") ?? ""] ?? [];
   const exists = isStored(form);
   const below = exists
     ? [slug, pathOf(pages, slug)] as const
-    : variants && ["Kinds", newPath] as const;
-  return open.frame({
+    : variants && ["Kinds", newPathOf(pages)] as const;
+  return {
     title: exists ? slug : `New ${of.kind}`,
     lead: name,
     crumbs: <ObjectCrumbs of={pages} below={below} />,
-    body: (
+    body: around(
       <>
         {words !== undefined && <p class="soft">{words}</p>}
         <ObjectForm {...{ pages, open, form }} {...sent} />
-      </>
+      </>,
     ),
-  });
+  };
 }
 
-function storeOf<Settings, Sent>(
+/** Returns the store of a kind. */
+export function storeOf<Settings, Sent>(
   { of, storeOf }: ObjectPages<Settings, Sent>,
   deps: AppDeps,
 ): ConfigStore<Settings, Sent> {
@@ -253,7 +271,8 @@ export function showObject<Settings, Sent>(
     );
     const plain = form || <KeyValues pairs={facts} />;
     const body = below === undefined ? plain : state;
-    return showPage(c, open.frame(objectView(c, pages, object.slug, { lead, deletion, body })));
+    const frame = await frameOf(pages, c, deps);
+    return showPage(c, frame(objectView(c, pages, object.slug, { lead, deletion, body })));
   });
 }
 
@@ -287,20 +306,21 @@ export function enableRoute<Settings, Sent>(pages: ObjectPages<Settings, Sent>):
   return post(`${listPath}/:slug/enabled`, enable, admin);
 }
 
-/** Returns the routes of a kind: its new form, changes, and deletion. */
+/** Returns the routes of a kind below its list: one object, its new form, changes, and deletion. */
 export function objectRoutes<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
+  show?: Handler,
 ): readonly PageRoute[] {
-  const { of, listPath, newPath, variants, open, trial, done, removed = DELETED } = pages;
+  const { of, listPath, variants, open, trial, done, removed = DELETED } = pages;
   const { kind } = of;
   /** Shows the form of a new object; before that, the variants to choose from. */
   const showNew: Handler = async (c, deps) => {
-    const form = await open(c, deps);
+    const [form, frame] = await Promise.all([open(c, deps), frameOf(pages, c, deps)]);
     const variant = of.variants?.field;
     const chosen = variant && c.req.query(variant);
     if (variants === undefined || chosen !== undefined) {
       const body = { ...variant && { [variant]: chosen }, ...form.empty, version: 0 };
-      return showPage(c, formView(pages, form, filledForm(of, body)));
+      return showPage(c, frame(formView(pages, form, filledForm(of, body))));
     }
     const body = (
       <Section title={`Kind of ${kind}`}>
@@ -308,12 +328,12 @@ export function objectRoutes<Settings, Sent>(
       </Section>
     );
     const crumbs = <ObjectCrumbs of={pages} />;
-    return showPage(c, form.frame({ title: `New ${kind}`, crumbs, body }));
+    return showPage(c, frame({ title: `New ${kind}`, crumbs, body }));
   };
   const readSent = async (c: RequestContext, deps: AppDeps, isTrial = false) => {
-    const openForm = await open(c, deps);
+    const [openForm, frame] = await Promise.all([open(c, deps), frameOf(pages, c, deps)]);
     const form = submitted(c.get("form"));
-    const show = (sent: SentForm) => formView(pages, openForm, form, { isTrial, ...sent });
+    const show = (sent: SentForm) => frame(formView(pages, openForm, form, { isTrial, ...sent }));
     showFormOnProblem(c, (problem) => show({ problem }));
     checkDurations(form);
     return { form, show };
@@ -337,22 +357,24 @@ export function objectRoutes<Settings, Sent>(
     return showPage(c, show({ tried: await trial?.run(c, deps, form) }));
   };
   return [
-    get(newPath, showNew, admin),
+    ...show === undefined ? [] : [get(`${listPath}/:slug`, show)],
+    get(newPathOf(pages), showNew, admin),
     post(listPath, submit, admin),
-    ...trial === undefined ? [] : [post(`${newPath}/trial`, tryForm, admin)],
+    ...trial === undefined ? [] : [post(trialPathOf(pages), tryForm, admin)],
     post(`${listPath}/:slug/delete`, remove, admin),
   ];
 }
 
 /** Links to the forms of all variants, each with its explanation. */
 export function VariantLinks<Settings, Sent>(
-  { of: { newPath, variants = {}, of } }: { readonly of: ObjectPages<Settings, Sent> },
+  { of }: { readonly of: ObjectPages<Settings, Sent> },
 ) {
+  const { variants = {}, of: { variants: { field } = { field: "" } } } = of;
   return (
     <ul class="pick">
       {Object.entries(variants).map(([variant, [name, words]]) => (
         <li>
-          <a class="row" href={newPath + queryText([[of.variants?.field ?? "", variant]])}>
+          <a class="row" href={newPathOf(of) + queryText([[field, variant]])}>
             {name}
           </a>
           <small class="under">{words}</small>
@@ -362,35 +384,13 @@ export function VariantLinks<Settings, Sent>(
   );
 }
 
-/** A column with buttons, which post to the path of an object. */
-export function buttonColumn<Row extends { readonly slug: string }>(
-  pages: Named,
-  buttonOf: (row: Row) => readonly [verb: string, form: string, value?: string],
-): Column<Row> {
-  return column(<span class="sr">Action</span>, { class: "end-cell" }, (row) => {
-    const [verb, form, value] = buttonOf(row);
-    return (
-      <form class="one" method="post" action={`${pathOf(pages, row.slug)}/${form}`}>
-        <button
-          type="submit"
-          class="btn small"
-          name={value === undefined ? undefined : form}
-          value={value}
-          aria-label={`${verb} ${row.slug}`}
-        >
-          {verb}
-        </button>
-      </form>
-    );
-  });
-}
-
-/** A column with buttons that enable and disable objects. */
-export function enableColumn<Row extends ConfigObject<{ readonly enabled: boolean }>>(
-  pages: Named,
-): Column<Row> {
-  return buttonColumn(
-    pages,
-    ({ settings: { enabled } }) => [enabled ? "Disable" : "Enable", "enabled", String(!enabled)],
-  );
+/** Returns the list of a kind as a page, with the routes below it. */
+export function objectsPage<Settings, Sent>(
+  pages: ObjectPages<Settings, Sent>,
+  list: Handler,
+  show?: Handler,
+  more: Pick<DashboardPage, "menu" | "routes"> = {},
+): DashboardPage {
+  const routes = [...objectRoutes(pages, show), ...more.routes ?? []];
+  return { ...more, path: pages.listPath, access: teamKey("read"), handler: list, routes };
 }

@@ -1,0 +1,99 @@
+/** Lists of configured objects, with links to their forms and buttons that change them. */
+import type { Child } from "hono/jsx";
+import type { ConfigObject } from "../../../domain/config/objects.ts";
+import { mayAdmin } from "../../http/access.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { Done } from "../components/elements.tsx";
+import { capitalized } from "../components/format.ts";
+import { type Column, column, listPage, tableSection } from "../components/table.tsx";
+import { showPage } from "../layout/page.tsx";
+import { newPathOf } from "./form.tsx";
+import { readAll } from "./known_values.tsx";
+import { frameOf, type Named, type ObjectPages, pathOf, storeOf, VariantLinks } from "./pages.tsx";
+
+/** The list of a kind. */
+interface ObjectList<Row> {
+  readonly lead: Child;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  /** Class of the table. */
+  readonly class?: string;
+  /** Titles of tables with the rows that they have; absent for one table. */
+  readonly parts?: readonly (readonly [title: string, has: (row: Row) => boolean])[];
+  /** Shown instead of a table without rows; a block replaces the link to the form. */
+  readonly empty: readonly [title: string, advice: Child, block?: Child];
+  /** Buttons before the one that leads to the form. */
+  readonly buttons?: Child;
+}
+
+/** Shows the list of a kind; an admin has a link to the form of a new object. */
+export function showList<Settings, Sent, Row>(
+  pages: ObjectPages<Settings, Sent>,
+  read: (
+    objects: readonly ConfigObject<Settings>[],
+    c: RequestContext,
+    deps: AppDeps,
+  ) => ObjectList<Row> | Promise<ObjectList<Row>>,
+): Handler {
+  const { of: { kind }, variants } = pages;
+  const title = `${capitalized(kind)}s`;
+  return async (c, deps) => {
+    const objects = await readAll(storeOf(pages, deps), c.get("principal").team);
+    const list = await read(objects, c, deps);
+    const { rows, columns, class: name = "fold", parts = [], buttons } = list;
+    const isAdmin = mayAdmin(c.get("principal"));
+    const link = isAdmin && <a class="btn main" href={newPathOf(pages)}>New {kind}</a>;
+    const first = isAdmin && variants !== undefined ? <VariantLinks of={pages} /> : link;
+    const [none, advice, block = first] = list.empty;
+    const tables = parts.map(([title, has]) => [title, rows.filter(has)] as const)
+      .filter(([, rows]) => rows.length > 0);
+    const view = listPage({
+      title,
+      lead: list.lead,
+      aside: rows.length > 0 && [buttons, link],
+      notice: <Done c={c} />,
+      table: { label: title, class: name, columns, rows },
+      empty: [none, advice, block],
+    });
+    const ofParts = [
+      <Done c={c} />,
+      tables.map(([title, rows]) => tableSection(title, { columns, rows })),
+    ];
+    const frame = await frameOf(pages, c, deps);
+    return showPage(c, frame(tables.length === 0 ? view : { ...view, body: ofParts }));
+  };
+}
+
+/** A column with buttons, which post to the path of an object. */
+export function buttonColumn<Row extends { readonly slug: string }>(
+  pages: Named,
+  buttonOf: (row: Row) => readonly [verb: string, form: string, value?: string],
+): Column<Row> {
+  return column(<span class="sr">Action</span>, { class: "end-cell" }, (row) => {
+    const [verb, form, value] = buttonOf(row);
+    return (
+      <form class="one" method="post" action={`${pathOf(pages, row.slug)}/${form}`}>
+        <button
+          type="submit"
+          class="btn small"
+          name={value === undefined ? undefined : form}
+          value={value}
+          aria-label={`${verb} ${row.slug}`}
+        >
+          {verb}
+        </button>
+      </form>
+    );
+  });
+}
+
+/** A column with buttons that enable and disable objects. */
+export function enableColumn<Row extends ConfigObject<{ readonly enabled: boolean }>>(
+  pages: Named,
+): Column<Row> {
+  return buttonColumn(
+    pages,
+    ({ settings: { enabled } }) => [enabled ? "Disable" : "Enable", "enabled", String(!enabled)],
+  );
+}
