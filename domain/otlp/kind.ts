@@ -18,15 +18,15 @@ export interface KindOfSpan {
   readonly name?: string;
 }
 
-const AGENT = { kind: "agent" }, TOOL = { kind: "tool" }, LLM = { kind: "llm" } as const;
-const CHAIN = { kind: "chain" } as const;
-const EMBEDDING = { kind: "llm", name: "embedding" } as const;
+const AGENT: KindOfSpan = { kind: "agent" }, TOOL: KindOfSpan = { kind: "tool" };
+const LLM: KindOfSpan = { kind: "llm" }, CHAIN: KindOfSpan = { kind: "chain" };
+const EMBEDDING: KindOfSpan = { kind: "llm", name: "embedding" };
 
 /** Spans that repeat or precede others and say nothing by themselves. */
 const IGNORED_NAMES = /^(?:raw_gen_ai_request$|codex_)/;
 
 /** Rules in order: the first that knows a span decides; null means that it is no AI work. */
-const RULES: readonly ((span: Span) => KindOfSpan | null | undefined)[] = [
+const RULES: readonly ((span: Span) => Verdict)[] = [
   ({ name, attributes }) => {
     const isPending = attributes.get(KIND_KEYS.logfire) === "pending_span";
     return isPending || IGNORED_NAMES.test(name) ? null : undefined;
@@ -34,12 +34,34 @@ const RULES: readonly ((span: Span) => KindOfSpan | null | undefined)[] = [
   ofVercel,
   ofClaudeCode,
   ofLogfireAgents,
-  ofMlflow,
-  ofLangSmith,
-  ofLangfuse,
-  ofOpenInference,
+  named(KIND_KEYS.mlflow, {
+    chat_model: LLM,
+    llm: LLM,
+    embedding: EMBEDDING,
+    tool: TOOL,
+    agent: AGENT,
+    chain: CHAIN,
+  }),
+  named(KIND_KEYS.langSmith, { llm: LLM, embedding: EMBEDDING, tool: TOOL, chain: CHAIN }),
+  named(KIND_KEYS.langfuse, {
+    generation: LLM,
+    embedding: EMBEDDING,
+    tool: TOOL,
+    agent: AGENT,
+    span: CHAIN,
+    chain: CHAIN,
+    event: { kind: "log" },
+  }),
+  ofHandoff,
+  named(KIND_KEYS.openInference, {
+    llm: LLM,
+    embedding: EMBEDDING,
+    tool: TOOL,
+    agent: AGENT,
+    chain: CHAIN,
+  }),
   ofGenAi,
-  ofTraceloop,
+  named(KIND_KEYS.traceloop, { workflow: AGENT, agent: AGENT, task: CHAIN, tool: TOOL }),
   ofOlderNames,
   ofN8n,
 ];
@@ -61,71 +83,32 @@ function ofVercel({ attributes }: Span): Verdict {
   if (operation === null || !operation.startsWith("ai.")) return undefined;
   if (operation.endsWith(".doEmbed")) return EMBEDDING;
   if (/\.do(?:Generate|Stream)$/.test(operation)) return LLM;
-  return operation === "ai.toolCall" ? TOOL as KindOfSpan : AGENT as KindOfSpan;
+  return operation === "ai.toolCall" ? TOOL : AGENT;
 }
 
 function ofClaudeCode({ scope, attributes }: Span): Verdict {
   if (scope !== "com.anthropic.claude_code.tracing") return undefined;
   const type = textOf(attributes, [KIND_KEYS.claudeCode]) ?? "";
   if (type.startsWith("tool.")) return null;
-  return BY_TYPE[type] ?? step(type);
+  return BY_TYPE.get(type) ?? step(type);
 }
 
-const BY_TYPE: Readonly<Record<string, KindOfSpan>> = {
-  interaction: { kind: "agent" },
-  llm_request: LLM,
-  tool: { kind: "tool" },
-};
+const BY_TYPE = new Map([["interaction", AGENT], ["llm_request", LLM], ["tool", TOOL]]);
 
 function ofLogfireAgents({ scope, attributes }: Span): Verdict {
   if (scope !== "logfire.openai_agents") return undefined;
   if (textOf(attributes, ["gen_ai.request.model"]) !== null) return LLM;
   const template = textOf(attributes, ["logfire.msg_template"]) ?? "";
-  if (template.startsWith("Agent run")) return { kind: "agent" };
-  return template.startsWith("Function:") ? { kind: "tool" } : undefined;
+  if (template.startsWith("Agent run")) return AGENT;
+  return template.startsWith("Function:") ? TOOL : undefined;
 }
 
-function ofMlflow({ attributes }: Span): Verdict {
-  return byName(attributes.get(KIND_KEYS.mlflow), {
-    chat_model: LLM,
-    llm: LLM,
-    embedding: EMBEDDING,
-    tool: { kind: "tool" },
-    agent: { kind: "agent" },
-    chain: CHAIN,
-  });
-}
-
-function ofLangSmith({ attributes }: Span): Verdict {
-  return byName(attributes.get(KIND_KEYS.langSmith), {
-    llm: LLM,
-    embedding: EMBEDDING,
-    tool: { kind: "tool" },
-    chain: CHAIN,
-  });
-}
-
-function ofLangfuse({ attributes }: Span): Verdict {
-  return byName(attributes.get(KIND_KEYS.langfuse), {
-    generation: LLM,
-    embedding: EMBEDDING,
-    tool: { kind: "tool" },
-    agent: { kind: "agent" },
-    span: CHAIN,
-    chain: CHAIN,
-    event: { kind: "log" },
-  });
-}
-
-function ofOpenInference({ name, attributes }: Span): Verdict {
-  const isHandoff = name.startsWith("handoff to ") && !attributes.has("tool.name");
-  return byName(attributes.get(KIND_KEYS.openInference), {
-    llm: LLM,
-    embedding: EMBEDDING,
-    tool: isHandoff ? step("handoff") : { kind: "tool" },
-    agent: { kind: "agent" },
-    chain: CHAIN,
-  });
+/** OpenInference gives the kind of a tool to handoffs, which run none. */
+function ofHandoff({ name, attributes }: Span): Verdict {
+  const kind = plainText(attributes.get(KIND_KEYS.openInference))?.toLowerCase();
+  const isHandoff = kind === "tool" && name.startsWith("handoff to ") &&
+    !attributes.has("tool.name");
+  return isHandoff ? step("handoff") : undefined;
 }
 
 /** Operations that are model calls; LiteLLM names its functions instead. */
@@ -149,28 +132,19 @@ function ofGenAi({ scope, isClient, attributes }: Span): Verdict {
   if (EMBEDDINGS.has(operation)) return EMBEDDING;
   if (operation === "invoke_agent" || operation === "invoke_workflow") {
     const isElsewhere = isClient && !LOCAL_AGENTS.has(scope);
-    return isElsewhere ? step("agent") : { kind: "agent" };
+    return isElsewhere ? step("agent") : AGENT;
   }
   if (operation === "create_agent") return null;
   if (operation === "execute_tool") {
-    return attributes.has("mcp.method.name") ? step("mcp") : { kind: "tool" };
+    return attributes.has("mcp.method.name") ? step("mcp") : TOOL;
   }
   return attributes.has(KIND_KEYS.requestType) ? undefined : step(operation);
-}
-
-function ofTraceloop({ attributes }: Span): Verdict {
-  return byName(attributes.get(KIND_KEYS.traceloop), {
-    workflow: { kind: "agent" },
-    agent: { kind: "agent" },
-    task: CHAIN,
-    tool: { kind: "tool" },
-  });
 }
 
 /** Instrumentations from before the names of operations. */
 function ofOlderNames({ attributes }: Span): Verdict {
   if (textOf(attributes, ["gen_ai.tool.name", "gen_ai.tool.call.id"]) !== null) {
-    return { kind: "tool" };
+    return TOOL;
   }
   const type = textOf(attributes, [KIND_KEYS.requestType]);
   if (type !== null) return /embedding/.test(type) ? EMBEDDING : LLM;
@@ -181,22 +155,24 @@ function ofOlderNames({ attributes }: Span): Verdict {
 
 function ofN8n({ name, attributes }: Span): Verdict {
   if (!attributes.has("n8n.workflow.id") && !attributes.has("n8n.workflow.name")) return undefined;
-  if (name === "workflow.execute") return { kind: "agent" };
+  if (name === "workflow.execute") return AGENT;
   return name === "node.execute" ? step("node") : undefined;
 }
 
-/** Returns the kind that a name in any case of letters has; other names are steps. */
-function byName(value: unknown, kinds: Readonly<Record<string, KindOfSpan>>): Verdict {
-  const name = plainText(value)?.toLowerCase();
-  if (name === undefined) return undefined;
-  return Object.hasOwn(kinds, name) ? kinds[name] : step(STEP_NAMES[name] ?? name);
+/** Returns the rule by which an attribute names the kind, in any case; other names are steps. */
+function named(key: string, kinds: Readonly<Record<string, KindOfSpan>>) {
+  return ({ attributes }: Span): Verdict => {
+    const name = plainText(attributes.get(key))?.toLowerCase();
+    if (name === undefined) return undefined;
+    return Object.hasOwn(kinds, name) ? kinds[name] : step(STEP_NAMES.get(name) ?? name);
+  };
 }
 
-const STEP_NAMES: Readonly<Record<string, string>> = {
-  retriever: "retrieval",
-  reranker: "rerank",
-  evaluator: "evaluation",
-};
+const STEP_NAMES = new Map([
+  ["retriever", "retrieval"],
+  ["reranker", "rerank"],
+  ["evaluator", "evaluation"],
+]);
 
 /** Maximum characters of a step's kind, which an exporter may choose. */
 const STEP_NAME_CHARS_MAX = 64;

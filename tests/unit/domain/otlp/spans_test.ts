@@ -63,6 +63,11 @@ Deno.test("kinds by convention, in the order of the table", () => {
     [named("langfuse.observation.type", "event"), "log"],
     [named("openinference.span.kind", "LLM"), "llm"],
     [named("openinference.span.kind", "GUARDRAIL"), "step guardrail"],
+    [named("openinference.span.kind", "constructor"), "step constructor"],
+    [{
+      scope: "com.anthropic.claude_code.tracing",
+      attributes: { "span.type": "constructor" },
+    }, "step constructor"],
     [{ ...named("openinference.span.kind", "TOOL"), name: "handoff to B" }, "step handoff"],
     [named("traceloop.span.kind", "workflow"), "agent"],
     [named("traceloop.span.kind", "task"), "chain"],
