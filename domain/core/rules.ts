@@ -81,6 +81,6 @@ export function isScore(value: unknown): value is number | boolean {
 }
 
 /** Checks the number of UTF-16 units first, which is never below the number of characters. */
-function isLonger(value: string, charsMax: number): boolean {
+export function isLonger(value: string, charsMax: number): boolean {
   return value.length > charsMax && charCount(value) > charsMax;
 }

@@ -8,7 +8,8 @@ import {
   METADATA_KEY_CHARS_MAX,
   METADATA_VALUE_CHARS_MAX,
 } from "../core/limits.ts";
-import { charCount } from "../core/raw_json.ts";
+import { isLonger } from "../core/rules.ts";
+import type { MetadataCandidate, MetadataLabel } from "../runs/trace_facts.ts";
 import { type AppLabels, listOf, plainText, textOf } from "./attributes.ts";
 import type { Observation } from "./observation.ts";
 import type { Span } from "./span.ts";
@@ -46,31 +47,45 @@ export function featureOf({ span, agent, labels }: Observation): TieredLabel | n
 
 const METADATA_PREFIX = "runledger.metadata.";
 
-/** Returns the metadata that a span gives, by key; keys and values beyond their limits are left out. */
-export function metadataOf({ span, labels: chosen }: Observation): ReadonlyMap<string, string> {
-  const { resource, attributes } = span;
-  const service = serviceOf(span);
-  const labels: (readonly [string, string | null])[] = [
-    ["service", service.isKnown ? service.name : null],
-    ["env", eitherOf(span, ["deployment.environment.name", "deployment.environment"])],
-    ["version", textOf(resource, ["service.version"])],
-    ["session", sessionOf(span, chosen)],
-  ];
+/** Returns the metadata that a span gives; keys and values beyond their limits are left out. */
+export function metadataOf(
+  { span, labels }: Observation,
+  service: Service,
+): readonly MetadataLabel[] {
+  const { resource, attributes, startMs: at, spanId: id } = span;
+  const kept = new Map<string, MetadataCandidate>();
+  const add = (key: string, value: string | null) => {
+    if (value === null || key === "" || kept.has(key)) return;
+    if (isLonger(key, METADATA_KEY_CHARS_MAX) || isLonger(value, METADATA_VALUE_CHARS_MAX)) return;
+    kept.set(key, { rank: 0, at, id, value });
+  };
+  if (service.isKnown) add("service", service.name);
+  add("env", textOf(resource, ENV_KEYS) ?? textOf(attributes, SPAN_ENV_KEYS));
+  add("version", textOf(resource, ["service.version"]));
+  add("session", sessionOf(span, labels));
   for (const given of [resource, attributes]) {
     for (const [key, value] of given) {
-      if (!key.startsWith(METADATA_PREFIX)) continue;
-      labels.push([key.slice(METADATA_PREFIX.length), plainText(value)]);
+      if (key.startsWith(METADATA_PREFIX)) add(key.slice(METADATA_PREFIX.length), plainText(value));
     }
   }
-  for (const tag of tagsOf(span)) labels.push([`tag.${tag}`, "true"]);
-  const kept = new Map<string, string>();
-  for (const [key, value] of labels) {
-    if (value === null || key === "" || kept.has(key)) continue;
-    if (charCount(key) > METADATA_KEY_CHARS_MAX) continue;
-    if (charCount(value) <= METADATA_VALUE_CHARS_MAX) kept.set(key, value);
+  for (const key of TAG_KEYS) {
+    // LangSmith adds tags of its own, which have a colon.
+    for (const tag of listOf(attributes.get(key))) {
+      if (!tag.includes(":")) add(`tag.${tag}`, "true");
+    }
   }
-  return kept;
+  return [...kept];
 }
+
+const ENV_KEYS = ["deployment.environment.name", "deployment.environment"];
+const SPAN_ENV_KEYS = [...ENV_KEYS, "langfuse.environment"];
+
+const TAG_KEYS = [
+  "langfuse.trace.tags",
+  "tag.tags",
+  "ai.telemetry.metadata.tags",
+  "langsmith.span.tags",
+];
 
 /** The service that sent a span. */
 export interface Service {
@@ -98,26 +113,14 @@ function sessionOf(span: Span, labels: AppLabels): string | null {
     textOf(span.attributes, ["gen_ai.conversation.id", "thread_id"]);
 }
 
-function eitherOf({ attributes, resource }: Span, keys: readonly string[]): string | null {
-  return textOf(resource, keys) ?? textOf(attributes, [...keys, "langfuse.environment"]);
-}
-
-/** Returns the tags of a span; LangSmith adds some of its own, which have a colon. */
-function tagsOf({ attributes }: Span): readonly string[] {
-  const values = [
-    ...["langfuse.trace.tags", "tag.tags", "ai.telemetry.metadata.tags", "langsmith.span.tags"]
-      .map((key) => attributes.get(key)),
-  ];
-  return values.flatMap(listOf).filter((tag) => !tag.includes(":"));
-}
-
 function appLabel(labels: AppLabels, names: readonly string[]): string | null {
+  if (labels.size === 0) return null;
   return names.map((name) => labels.get(name)).find((value) => value !== undefined) ?? null;
 }
 
 /** Returns the first label that fits, with a tier that falls with its position. */
 function firstLabel(values: readonly (string | null)[]): TieredLabel | null {
-  const at = values.findIndex((value) => value !== null && charCount(value) <= LABEL_CHARS_MAX);
+  const at = values.findIndex((value) => value !== null && !isLonger(value, LABEL_CHARS_MAX));
   const value = values[at];
   return value === undefined || value === null ? null : { tier: values.length - at, value };
 }

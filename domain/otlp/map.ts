@@ -14,9 +14,9 @@ import { countOf, isTrue, parsed, textOf } from "./attributes.ts";
 import { eventIdOf } from "./event_id.ts";
 import { INPUT_KEYS, INSTRUCTION_KEYS, KIND_KEYS, OUTPUT_KEYS } from "./keys.ts";
 import { toolCallIdOf } from "./kind.ts";
-import { type Observation, observe } from "./observation.ts";
-import type { Attributes, AttributeValue, Span } from "./span.ts";
-import { joinFacts, type TraceFacts } from "../runs/trace_facts.ts";
+import { type Observation, observe, type SpanFailure } from "./observation.ts";
+import type { Attributes, Span } from "./span.ts";
+import { joinFacts, type SpanFacts, type TraceFacts } from "../runs/trace_facts.ts";
 import { attachedFactsOf, attachedRunOf, factsOf } from "./trace.ts";
 import { sameCalls, type StoredSpan, TWIN_CALLS_MAX } from "./twins.ts";
 import { type SpanUsage, usageOf } from "./usage.ts";
@@ -62,7 +62,7 @@ export function* mapSpans(spans: readonly Span[], options: MapOptions): Steps<Ma
   }
   const homes = yield* homesOf(observations);
   const closers = yield* closersOf(spans, observations);
-  const runs = new Map<RunId, { readonly events: RunEvent[]; readonly facts: TraceFacts[] }>();
+  const runs = new Map<RunId, { readonly events: RunEvent[]; readonly facts: SpanFacts[] }>();
   for (const [i, said] of observations.entries()) {
     if (i % SPANS_PER_STEP === 0) yield;
     const attached = attachedRunOf(said);
@@ -139,7 +139,12 @@ function processOf(resource: Attributes): string {
 
 function storedSpanOf(id: string, said: Observation): StoredSpan {
   const { startMs } = said.span;
-  return { id, type: "llm_call", ts: Math.floor(startMs), data: callData(said, said.usage, true) };
+  return {
+    id,
+    type: "llm_call",
+    ts: Math.floor(startMs),
+    data: callData(said, said.usage, true, false),
+  };
 }
 
 /**
@@ -196,6 +201,10 @@ function eventsOf(said: Observation, isOwn: boolean, options: MapOptions): RunEv
   return [event, eventOf(said, "llm", call, 1, isOwn, options)];
 }
 
+const RESPONSE_ID_KEYS = ["gen_ai.response.id", "ai.response.id"];
+
+const STREAM_KEYS = ["gen_ai.request.stream", "gen_ai.is_streaming", "llm.is_streaming"];
+
 /** Types of events by kind of span. */
 const EVENT_TYPES = {
   llm: "llm_call",
@@ -214,70 +223,78 @@ function eventOf(
   isOwn: boolean,
   { region, keepsContent }: MapOptions,
 ): RunEvent {
-  const { span, name, kindName } = said;
+  const { span } = said;
   const type = EVENT_TYPES[kind];
-  const content = keepsContent && ordinal === 0 ? contentOf(span.attributes) : {};
-  const data: JsonFields = {
-    ...kind === "tool" ? { tool: name, tool_invocation_id: toolCallIdOf(span) ?? undefined } : {},
-    ...kind === "log" ? { message: name } : {},
-    ...type === "step" ? { name: said.agent ?? name, kind: kindName ?? kind } : {},
-    ...kind === "llm" ? callData(said, usage, isOwn) : {
-      latency_ms: latencyOf(span),
-      ...failureData(said, keepsContent),
-      span: spanData(span, isOwn),
-    },
-    ...kind === "llm" ? failureData(said, keepsContent) : {},
-  };
+  const data = kind === "llm"
+    ? callData(said, usage, isOwn, keepsContent)
+    : workData(said, isOwn, keepsContent);
+  const whole = keepsContent && ordinal === 0 ? { ...data, ...contentOf(span.attributes) } : data;
   const event = { id: eventIdOf(region, span, ordinal), type, ts: Math.floor(span.startMs) };
-  const whole = { ...data, ...content };
   const raw = rawOf(whole);
   if (!exceedsBytes(raw, EVENT_BYTES_MAX)) return withFacts({ ...event, data: raw }, whole);
   const cut = withFacts({ ...event, data: rawOf(data) }, data);
   return { ...cut, flags: [...cut.flags ?? [], "truncated"] };
 }
 
-/** Returns the payload of a model call; absent fields are unknown. */
-function callData(said: Observation, usage: SpanUsage | null, isOwn: boolean): JsonFields {
-  const { span, kindName, finishReason, name } = said;
+/** Returns the payload of a model call; undefined fields are unknown, and are not stored. */
+function callData(
+  said: Observation,
+  usage: SpanUsage | null,
+  isOwn: boolean,
+  keepsContent: boolean,
+): JsonFields {
+  const { span, failure } = said;
   const { attributes } = span;
-  return withoutNulls({
-    name,
-    provider: usage?.provider,
-    model: usage?.model,
-    request_model: usage?.requestModel,
-    input_tokens: usage?.input,
-    output_tokens: usage?.output,
-    cached_input_tokens: usage?.cached,
-    cache_creation_input_tokens: usage?.written,
-    reasoning_tokens: usage?.reasoning,
+  const isRecord = attributes.get(KIND_KEYS.logfire) === "log";
+  return {
+    name: said.name,
+    provider: usage?.provider ?? undefined,
+    model: usage?.model ?? undefined,
+    request_model: usage?.requestModel ?? undefined,
+    input_tokens: usage?.input ?? undefined,
+    output_tokens: usage?.output ?? undefined,
+    cached_input_tokens: usage?.cached ?? undefined,
+    cache_creation_input_tokens: usage?.written ?? undefined,
+    reasoning_tokens: usage?.reasoning ?? undefined,
     latency_ms: latencyOf(span),
-    ttft_ms: firstTokenMsOf(attributes),
-    finish_reason: finishReason,
-    stream: isStream(attributes) ? true : null,
-    response_id: textOf(attributes, ["gen_ai.response.id", "ai.response.id"]),
-    kind: kindName,
-    span: {
-      ...spanData(span, isOwn),
-      ...attributes.get(KIND_KEYS.logfire) === "log" ? { record: true } : {},
-    },
-  });
+    ttft_ms: firstTokenMsOf(attributes) ?? undefined,
+    finish_reason: said.finishReason ?? undefined,
+    stream: isStream(attributes) || undefined,
+    response_id: textOf(attributes, RESPONSE_ID_KEYS) ?? undefined,
+    kind: said.kindName ?? undefined,
+    span: { ...placeOf(span, isOwn), record: isRecord || undefined },
+    status: failure === null ? undefined : "error",
+    error: errorOf(failure, keepsContent),
+    exception: failure?.type ?? undefined,
+  };
 }
 
-function withoutNulls(data: JsonFields): JsonFields {
-  const fields: Record<string, unknown> = {};
-  for (const name in data) {
-    if (data[name] !== null && data[name] !== undefined) fields[name] = data[name];
-  }
-  return fields;
+/** Returns the payload of any other work; undefined fields are not stored. */
+function workData(said: Observation, isOwn: boolean, keepsContent: boolean): JsonFields {
+  const { span, kind, name, failure } = said;
+  const isStep = EVENT_TYPES[kind] === "step";
+  const isTool = kind === "tool";
+  return {
+    tool: isTool ? name : undefined,
+    tool_invocation_id: isTool ? toolCallIdOf(span) ?? undefined : undefined,
+    message: kind === "log" ? name : undefined,
+    name: isStep ? said.agent ?? name : undefined,
+    kind: isStep ? said.kindName ?? kind : undefined,
+    latency_ms: latencyOf(span),
+    status: failure === null ? undefined : "error",
+    error: errorOf(failure, keepsContent),
+    exception: failure?.type ?? undefined,
+    span: placeOf(span, isOwn),
+  };
 }
 
 /** Returns the place of a span in its tree; the trace is named if the run has another. */
-function spanData({ spanId, parentId, scope, traceId }: Span, isOwn: boolean): JsonFields {
+function placeOf({ spanId, parentId, scope, traceId }: Span, isOwn: boolean): JsonFields {
   return {
     id: spanId,
-    ...parentId === null ? {} : { parent: parentId },
+    parent: parentId ?? undefined,
     scope: scope.slice(0, 256).toWellFormed(),
-    ...isOwn ? {} : { trace: traceId },
+    trace: isOwn ? undefined : traceId,
   };
 }
 
@@ -293,32 +310,29 @@ function firstTokenMsOf(attributes: Attributes): number | null {
 }
 
 function isStream(attributes: Attributes): boolean {
-  return ["gen_ai.request.stream", "gen_ai.is_streaming", "llm.is_streaming"]
-    .some((key) => isTrue(attributes.get(key)));
+  return STREAM_KEYS.some((key) => isTrue(attributes.get(key)));
 }
 
-/** Returns the failure of a span; without content, its class alone. */
-function failureData({ failure }: Observation, keepsContent: boolean): JsonFields {
-  if (failure === null) return {};
-  const { message, type } = failure;
-  return {
-    status: "error",
-    error: (keepsContent ? message : null) ?? type ?? "error",
-    ...type === null ? {} : { exception: type },
-  };
+/** Returns the error of a failed span: without content, its class alone. */
+function errorOf(failure: SpanFailure | null, keepsContent: boolean): string | undefined {
+  if (failure === null) return undefined;
+  return (keepsContent ? failure.message : null) ?? failure.type ?? "error";
 }
 
 /** Returns what was sent and answered, parsed where it is JSON. */
 function contentOf(attributes: Attributes): JsonFields {
-  const first = (keys: readonly string[]) =>
-    keys.map((key) => attributes.get(key)).find((value) => value !== undefined && value !== "");
-  return withoutNulls({
-    system: valueOf(first(INSTRUCTION_KEYS)),
-    input: valueOf(first(INPUT_KEYS)),
-    output: valueOf(first(OUTPUT_KEYS)),
-  });
+  return {
+    system: contentAt(attributes, INSTRUCTION_KEYS),
+    input: contentAt(attributes, INPUT_KEYS),
+    output: contentAt(attributes, OUTPUT_KEYS),
+  };
 }
 
-function valueOf(value: AttributeValue | undefined): unknown {
-  return typeof value === "string" && /^\s*[{["]/.test(value) ? parsed(value) : value;
+function contentAt(attributes: Attributes, keys: readonly string[]): unknown {
+  for (const key of keys) {
+    const value = attributes.get(key);
+    if (value === undefined || value === "") continue;
+    return typeof value === "string" && /^\s*[{["]/.test(value) ? parsed(value) : value;
+  }
+  return undefined;
 }

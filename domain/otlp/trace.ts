@@ -7,17 +7,19 @@ import { AGENT_CHARS_MAX } from "../core/limits.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { cutText, printable } from "../core/text.ts";
 import type { FinishStatus } from "../runs/run.ts";
-import type { TextCandidate, TraceFacts } from "../runs/trace_facts.ts";
+import type { SpanFacts, TextCandidate } from "../runs/trace_facts.ts";
 import { KIND_KEYS } from "./keys.ts";
 import {
   customerOf,
   featureOf,
   metadataOf,
   ownLabel,
+  type Service,
   serviceOf,
   type TieredLabel,
 } from "./labels.ts";
 import type { Observation, SpanFailure } from "./observation.ts";
+import type { Span } from "./span.ts";
 
 /** Ranks of spans: without a parent, agents, chains, others. */
 const ROOT = 3, AGENT = 2, CHAIN = 1, OTHER = 0;
@@ -36,12 +38,14 @@ const RANKS = 4;
  *
  * @param defaultAgent agent that the request names for all its spans; null for none
  */
-export function factsOf(said: Observation, defaultAgent: string | null): TraceFacts {
+export function factsOf(said: Observation, defaultAgent: string | null): SpanFacts {
   const { span } = said;
   const { startMs, endMs, spanId: id } = span;
   const rank = rankOf(said);
   const isSilent = rank === ROOT && SILENT_ROOTS.test(span.scope);
+  const service = serviceOf(span);
   const parent = ownLabel(span, "runledger.parent_run_id");
+  const metadata = metadataOf(said, service);
   return {
     begin: { rank: rank >= AGENT ? 1 : 0, at: startMs, id },
     end: { rank, at: endMs, id, startMs },
@@ -53,26 +57,26 @@ export function factsOf(said: Observation, defaultAgent: string | null): TraceFa
       // A handled failure of a call is no failure of the run.
       status: rank === OTHER ? "success" : statusOf(said.failure),
     },
-    agent: { at: startMs, id, ...agentOf(said, rank, defaultAgent) },
-    ...textFact("customer", customerOf(said), startMs, id),
-    ...textFact("feature", featureOf(said), startMs, id),
-    ...isRunId(parent) ? textFact("parent", { tier: rank, value: parent }, startMs, id) : {},
-    ...metadataFact(said),
-    ...span.parentId === null ? { isClosed: true } : {},
-    ...scopesFact(said),
+    agent: agentOf(said, rank, defaultAgent, service),
+    customer: labelOf(customerOf(said), span),
+    feature: labelOf(featureOf(said), span),
+    parent: isRunId(parent) ? { rank, at: startMs, id, value: parent } : undefined,
+    metadata: metadata.length === 0 ? undefined : metadata,
+    isClosed: span.parentId === null ? true : undefined,
+    scopes: scopesOf(said),
   };
 }
 
 /** Returns what a span says about a run that `POST /v1/runs` opens: the instrumentations alone. */
-export function attachedFactsOf(said: Observation): TraceFacts {
-  return scopesFact(said);
+export function attachedFactsOf(said: Observation): SpanFacts {
+  return { scopes: scopesOf(said) };
 }
 
 /** A record of a stream's end is told beside its call, as if by another instrumentation. */
-function scopesFact({ kind, span: { scope, attributes } }: Observation): TraceFacts {
-  if (kind !== "llm") return {};
+function scopesOf({ kind, span: { scope, attributes } }: Observation): SpanFacts["scopes"] {
+  if (kind !== "llm") return undefined;
   const isRecord = attributes.get(KIND_KEYS.logfire) === "log";
-  return { scopes: isRecord ? [scope, `${scope} records`].sort() : [scope] };
+  return isRecord ? [scope, `${scope} records`].sort() : [scope];
 }
 
 function rankOf({ span: { parentId }, kind }: Observation): number {
@@ -92,15 +96,17 @@ function agentOf(
   { span, agent }: Observation,
   rank: number,
   defaultAgent: string | null,
-): { readonly rank: number; readonly value: string } {
+  service: Service,
+): TextCandidate {
   const label = ownLabel(span, "runledger.agent") ?? defaultAgent;
-  const service = serviceOf(span);
-  const [tier, value] = label !== null
-    ? [NAME_TIERS.label, label]
-    : agent !== null
-    ? [NAME_TIERS.name, agent]
-    : [service.isKnown ? NAME_TIERS.service : NAME_TIERS.default, service.name];
-  return { rank: tier * RANKS + rank, value: slugOf(value) };
+  const ofService = service.isKnown ? NAME_TIERS.service : NAME_TIERS.default;
+  const tier = label !== null ? NAME_TIERS.label : agent !== null ? NAME_TIERS.name : ofService;
+  return {
+    rank: tier * RANKS + rank,
+    at: span.startMs,
+    id: span.spanId,
+    value: slugOf(label ?? agent ?? service.name),
+  };
 }
 
 /** Returns a name as an agent's slug: without control characters, cut to its limit. */
@@ -108,24 +114,9 @@ function slugOf(name: string): string {
   return cutText(printable(name).trim(), AGENT_CHARS_MAX);
 }
 
-function textFact<Name extends string>(
-  name: Name,
-  label: TieredLabel | null,
-  at: number,
-  id: string,
-): { readonly [Key in Name]?: TextCandidate } {
-  if (label === null) return {};
-  const fact: TextCandidate = { rank: label.tier, at, id, value: label.value };
-  return { [name]: fact } as { readonly [Key in Name]?: TextCandidate };
-}
-
-function metadataFact(said: Observation): Pick<TraceFacts, "metadata"> {
-  const { startMs: at, spanId: id } = said.span;
-  const labels = Array.from(
-    metadataOf(said),
-    ([key, value]) => [key, { rank: 0, at, id, value }] as const,
-  );
-  return labels.length === 0 ? {} : { metadata: labels };
+function labelOf(label: TieredLabel | null, span: Span): TextCandidate | undefined {
+  if (label === null) return undefined;
+  return { rank: label.tier, at: span.startMs, id: span.spanId, value: label.value };
 }
 
 /** Returns the run that a span is attached to; null if its trace is its run. */

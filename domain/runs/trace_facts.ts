@@ -62,6 +62,9 @@ export interface TraceFacts {
   readonly scopes?: readonly string[];
 }
 
+/** Facts that one span offers; undefined where it says nothing. */
+export type SpanFacts = { readonly [Name in keyof TraceFacts]: TraceFacts[Name] | undefined };
+
 /** Maximum metadata keys of a trace; a plan may keep fewer. */
 const METADATA_KEYS_MAX = 64;
 
@@ -92,8 +95,8 @@ export function sortedMetadata(labels: readonly MetadataLabel[]): readonly Metad
 }
 
 /** Joins what sets of spans say. */
-export function joinFacts(all: readonly TraceFacts[]): TraceFacts {
-  const joined: { -readonly [Name in keyof TraceFacts]?: TraceFacts[Name] | undefined } = {};
+export function joinFacts(all: readonly SpanFacts[]): TraceFacts {
+  const joined: { -readonly [Name in keyof SpanFacts]: SpanFacts[Name] } = {};
   const metadata = new Map<string, MetadataCandidate>();
   const scopes = new Set<string>();
   for (const facts of all) {
