@@ -47,15 +47,15 @@ export function createLeaseStore(
      * Renews or takes the lease of a version; returns the new version, or null if another instance
      * has changed it.
      */
-    async take(held: string | null) {
+    async take(free: string | null) {
       // The holder reads nothing else.
       const { version, isOwn } = await read();
-      if (!isOwn && version !== held) return null;
+      if (!isOwn && version !== free) return null;
       return await store.writer.commit({ checks: checked(version), sets: [{ key, value: name }] });
     },
     /** Frees the lease of a version, if it is still current. */
-    release: async (held: string) => {
-      await store.writer.commit({ checks: checked(held), deletes: [key] });
+    release: async (version: string) => {
+      await store.writer.commit({ checks: checked(version), deletes: [key] });
     },
   };
 }

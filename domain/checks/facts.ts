@@ -25,10 +25,10 @@ export interface RunInMemory {
 type ReadFactName = typeof EVENT_FACTS[number] | "cost_with_children_usd";
 
 /** Names whose values a head and its summary hold, except for added scores. */
-type HeldFactName = Exclude<FactName, ReadFactName>;
+type HeadFactName = Exclude<FactName, ReadFactName>;
 
 /** Returns the value of each name that needs no read. */
-const HELD: { readonly [Name in HeldFactName]: (run: RunInMemory) => AllFacts[Name] } = {
+const HEAD_FACTS: { readonly [Name in HeadFactName]: (run: RunInMemory) => AllFacts[Name] } = {
   status: ({ summary }) => sumsOfSummary(summary).labels.status,
   kind: ({ summary }) => summary.listed.kind,
   agent: ({ summary }) => sumsOfSummary(summary).labels.agent ?? "",
@@ -61,7 +61,7 @@ const HELD: { readonly [Name in HeldFactName]: (run: RunInMemory) => AllFacts[Na
 
 /** Returns whether the value of a name is read apart from the head of a run. */
 function isRead(name: FactName): name is ReadFactName {
-  return !(name in HELD);
+  return !(name in HEAD_FACTS);
 }
 
 /**
@@ -70,7 +70,7 @@ function isRead(name: FactName): name is ReadFactName {
  */
 export function factsInMemory(run: RunInMemory, needed: ReadonlySet<FactName>): Facts {
   const facts: Partial<Record<FactName, unknown>> = {};
-  for (const name of needed) if (!isRead(name)) facts[name] = HELD[name](run);
+  for (const name of needed) if (!isRead(name)) facts[name] = HEAD_FACTS[name](run);
   return facts as Facts;
 }
 

@@ -104,7 +104,7 @@ export function accountAt(account: JudgeAccount, nowMs: number): JudgeAccount {
 }
 
 /** Returns what is held on the day of an account, in picodollars. */
-export function heldOf({ day, holds }: JudgeAccount): Picodollars {
+export function heldAmount({ day, holds }: JudgeAccount): Picodollars {
   return holds.reduce((sum, hold) => hold.day === day ? sum + hold.amount : sum, 0n);
 }
 
@@ -126,9 +126,9 @@ export function hold(
   const current = accountAt(account, nowMs);
   const cap = picodollars(dailyUsd);
   if (call.amount > cap) return "too_dear";
-  if (current.spent + heldOf(current) + call.amount > cap) return "budget";
-  const held = { name: call.name, day: current.day, amount: call.amount, cap };
-  return { account: { ...current, holds: [...current.holds, held] }, hold: held };
+  if (current.spent + heldAmount(current) + call.amount > cap) return "budget";
+  const added = { name: call.name, day: current.day, amount: call.amount, cap };
+  return { account: { ...current, holds: [...current.holds, added] }, hold: added };
 }
 
 /** Replaces a hold by the cost of its call; the same account if the hold has ended. */

@@ -204,20 +204,20 @@ export function claimTry(
   dailyUsd: number,
   nowMs: number,
 ): JobChange {
-  const held = hold(account, call, dailyUsd, nowMs);
-  if (typeof held === "string") {
-    const skipped = ended(job, { state: "skipped", reason: held }, nowMs);
-    const after = held === "budget" ? withoutRoom(account, dailyUsd, nowMs) : account;
+  const attempt = hold(account, call, dailyUsd, nowMs);
+  if (typeof attempt === "string") {
+    const skipped = ended(job, { state: "skipped", reason: attempt }, nowMs);
+    const after = attempt === "budget" ? withoutRoom(account, dailyUsd, nowMs) : account;
     return { job: skipped, account: after, nextAt: nowMs };
   }
-  const claim: Claim = { hold: held.hold, at: nowMs, until: nowMs + HOLD_MS };
-  const { blocked } = held.account;
+  const claim: Claim = { hold: attempt.hold, at: nowMs, until: nowMs + HOLD_MS };
+  const { blocked } = attempt.account;
   const isProbe = blocked !== null && blocked.version === versionName(job);
   // Until its answer, no other job probes a blocked judge. Another version is not blocked.
   const probing = isProbe ? { ...blocked, probeAt: nowMs + PROBE_MS } : null;
   return {
     job: { ...job, claim, tries: job.tries + 1 },
-    account: { ...held.account, blocked: probing },
+    account: { ...attempt.account, blocked: probing },
     nextAt: claim.until,
   };
 }
@@ -295,10 +295,10 @@ function callAt(job: JudgeJob, atMs: number): Omit<JobChange, "account"> {
 }
 
 /** Returns the cost of a call; null if nobody knows it. */
-function costOf(outcome: CallOutcome, held: Hold, row: RateRow | null): Picodollars | null {
+function costOf(outcome: CallOutcome, callHold: Hold, row: RateRow | null): Picodollars | null {
   if (outcome.kind === "unsent" || outcome.kind === "refused") return 0n;
   // A hold of 0 is a price of 0.
-  if (held.amount === 0n) return 0n;
+  if (callHold.amount === 0n) return 0n;
   const tokens = outcome.kind === "answered" ? outcome.answer.tokens : null;
   return tokens === null || row === null ? null : costOfTokens(row, tokens);
 }

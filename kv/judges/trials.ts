@@ -8,7 +8,7 @@ import { isJudgeAgent } from "../../domain/config/objects.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
-import { heldOf } from "../../domain/judges/account.ts";
+import { heldAmount } from "../../domain/judges/account.ts";
 import {
   ended,
   type JobChange,
@@ -127,7 +127,7 @@ class Trial {
     };
     await Promise.all(Array.from({ length: JUDGE_TRIAL.callsMax }, work));
     const [account] = await readAccounts(store, this.#team, [slug], now());
-    const used = account === undefined ? 0n : account.spent + heldOf(account);
+    const used = account === undefined ? 0n : account.spent + heldAmount(account);
     const left = picodollars(this.#dailyUsd) - used;
     return { runs, left: left > 0n ? left : 0n };
   }

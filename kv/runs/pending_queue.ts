@@ -70,7 +70,7 @@ export class PendingQueue {
   /** Queued and taken runs, by name. */
   readonly #runs = new Map<string, Waiting>();
   /** Names of rows whose runs are all queued. */
-  readonly #held = new Set<string>();
+  readonly #queuedRows = new Set<string>();
   readonly #places = new Map<string, number>();
   #allPlaces = 0;
   #taken: Waiting[] = [];
@@ -146,7 +146,7 @@ export class PendingQueue {
    */
   takeFinished(max: number): Deno.KvKey[] {
     const keys = this.#finished.splice(0, max);
-    for (const key of keys) this.#held.delete(nameOf(key));
+    for (const key of keys) this.#queuedRows.delete(nameOf(key));
     return keys;
   }
 
@@ -159,7 +159,7 @@ export class PendingQueue {
     for (const row of rows) {
       if (hasFailed) {
         row.left = Infinity;
-        this.#held.delete(nameOf(row.key));
+        this.#queuedRows.delete(nameOf(row.key));
       } else if (--row.left === 0) this.#finished.push(row.key);
     }
   }
@@ -228,7 +228,7 @@ export class PendingQueue {
 
   /** Queues the runs of a row, as far as slots are free. */
   #add({ key, value, versionstamp }: Deno.KvEntry<unknown>): void {
-    if (this.#held.has(nameOf(key))) return;
+    if (this.#queuedRows.has(nameOf(key))) return;
     // The commit that changed the run wrote the row, so both have one version.
     const names = new Set(
       decodePending(value).filter((name) => !this.#isKnown(name, versionstamp)),
@@ -249,7 +249,7 @@ export class PendingQueue {
       this.#push(isSparse ? name.split("").join("") : name, versionstamp, row);
     }
     if (row === null) return;
-    this.#held.add(nameOf(key));
+    this.#queuedRows.add(nameOf(key));
     if (row.left === 0) this.#finished.push(row.key);
   }
 

@@ -53,7 +53,7 @@ export class LiveStream {
   /** Body of the response. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #options: LiveStreamOptions;
-  readonly #held = new DisposableStack();
+  readonly #resources = new DisposableStack();
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
   /** Text that the client has not read yet. */
   readonly #texts: SharedText[] = [];
@@ -79,13 +79,13 @@ export class LiveStream {
       cancel: () => this.#drop(),
     }, { highWaterMark: 0 });
     const timer = setInterval(() => this.#check(), CHECK_MS);
-    this.#held.defer(() => clearInterval(timer));
+    this.#resources.defer(() => clearInterval(timer));
   }
 
   /** Disposes of a resource when the stream ends, or immediately if it has ended. */
   holds(resource: Disposable): void {
     if (this.#ended) resource[Symbol.dispose]();
-    else this.#held.use(resource);
+    else this.#resources.use(resource);
   }
 
   /** Ends the stream when a signal aborts. */
@@ -140,7 +140,7 @@ export class LiveStream {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#held.dispose();
+    this.#resources.dispose();
     if (this.#texts.length === 0) this.#close();
     this.#onDrained();
   }

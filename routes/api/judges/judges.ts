@@ -1,6 +1,6 @@
 /** Endpoints of judges. */
 import { z } from "zod";
-import { heldOf, type JudgeAccount } from "../../../domain/judges/account.ts";
+import { heldAmount, type JudgeAccount } from "../../../domain/judges/account.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { isBlockedJudge } from "../../../domain/judges/job.ts";
 import type { JudgeSettings } from "../../../domain/judges/judge.ts";
@@ -58,7 +58,7 @@ const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, Spending>({
     day: shape.wire<string>(z.iso.date())(({ account }) => account.day, "Current UTC day."),
     spent_usd: shape.dollarsValue(({ account }) => account.spent, "Spent on that day."),
     held_usd: shape.dollarsValue(
-      ({ account }) => heldOf(account),
+      ({ account }) => heldAmount(account),
       "Worst case of the calls of that day that are under way, or whose answer was lost.",
     ),
     blocked_reason: shape.textValue.orNull(

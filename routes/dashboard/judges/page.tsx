@@ -1,5 +1,5 @@
 /** Judges: what they cost today, which share of the runs passed, and why one is blocked. */
-import { heldOf } from "../../../domain/judges/account.ts";
+import { heldAmount } from "../../../domain/judges/account.ts";
 import { type Judge, judgeAgent } from "../../../domain/judges/judge.ts";
 import { versionName } from "../../../domain/judges/job.ts";
 import { picodollars } from "../../../domain/pricing/money.ts";
@@ -68,17 +68,17 @@ const COLUMNS: readonly Column<JudgeRow>[] = [
 /** Shows what a judge has spent today, and may have to, against its cap. */
 function today({ judge, account }: JudgeRow) {
   const cap = picodollars(judge.settings.dailyUsd);
-  const held = heldOf(account);
-  const used = account.spent + held;
+  const onHold = heldAmount(account);
+  const used = account.spent + onHold;
   const share = cap === 0n ? 0 : Math.min(100, 100 * Number(used) / Number(cap));
   const level = used >= cap && cap > 0n ? "far" : "now";
   return (
     <>
       <Money of={account.spent} /> of <Money of={cap} />
       <LoadBar share={share} mark={100} level={level} />
-      {held > 0n && (
+      {onHold > 0n && (
         <small class="under">
-          <Money of={held} /> held for calls without an answer
+          <Money of={onHold} /> held for calls without an answer
         </small>
       )}
     </>

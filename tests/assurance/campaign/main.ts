@@ -59,9 +59,9 @@ export async function run(selected: AssuranceOptions): Promise<boolean> {
   } finally {
     await group?.[Symbol.asyncDispose]();
   }
-  const held = played.filter(({ broken }) => broken.length === 0).length;
-  const broken = options.attacks.length - held;
-  print(`${options.attacks.length} attacks, ${held} held, ${broken} broken`);
+  const unbroken = played.filter(({ broken }) => broken.length === 0).length;
+  const broken = options.attacks.length - unbroken;
+  print(`${options.attacks.length} attacks, ${unbroken} held, ${broken} broken`);
   return broken === 0;
 }
 

@@ -105,8 +105,8 @@ export async function run({ parts, list }: AssuranceOptions): Promise<boolean> {
     faults.forEach(({ name }) => print(name));
     return true;
   }
-  let held = 0;
-  for (const fault of faults) held += Number(await holds(fault));
-  print(`${held} of ${faults.length} held or skipped`);
-  return held === faults.length && faults.length > 0;
+  let passed = 0;
+  for (const fault of faults) passed += Number(await holds(fault));
+  print(`${passed} of ${faults.length} held or skipped`);
+  return passed === faults.length && faults.length > 0;
 }

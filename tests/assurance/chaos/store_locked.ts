@@ -20,7 +20,7 @@ function lock(path: string): Disposable {
 }
 
 /** Holds the lock under load; reads still get responses. */
-export async function storeLocked(heldMs: number): Promise<string> {
+export async function storeLocked(lockMs: number): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
     const path = settings.RUNLEDGER_KV;
@@ -32,7 +32,7 @@ export async function storeLocked(heldMs: number): Promise<string> {
     {
       using _ = lock(path);
       const [lockedMs, acknowledged] = [performance.now(), load.acknowledged];
-      while (performance.now() - lockedMs < heldMs) {
+      while (performance.now() - lockedMs < lockMs) {
         reads += Number(await readsSpend(process.url));
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
@@ -51,7 +51,7 @@ export async function storeLocked(heldMs: number): Promise<string> {
     await load.resend(accessTo(process));
     const verified = await stopExact(process, path, [load]);
     return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503 and ` +
-      `${reads} reads answered in ${number(heldMs)} ms, accepted again after ${acceptedIn}, exact`;
+      `${reads} reads answered in ${number(lockMs)} ms, accepted again after ${acceptedIn}, exact`;
   });
 }
 

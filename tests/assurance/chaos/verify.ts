@@ -24,13 +24,13 @@ export async function verify(path: string, loads: readonly Load[]): Promise<Part
     const counts = emptyCounts();
     for (const script of loads.flatMap(({ scripts }) => scripts)) {
       const run = await readRun(runs, { ...TEAM, id }, script.id, null, 100);
-      const held = {
+      const stored = {
         opened: (run?.parts.opening ?? null) !== null,
         closed: (run?.parts.closing ?? null) !== null,
         ids: run?.events.map((event) => event.id) ?? [],
         events: run?.totals.events ?? 0,
       };
-      verifyRun(held, script, counts);
+      verifyRun(stored, script, counts);
     }
     const usage = await store.reader.get<Deno.KvU64>(keys.usage(id, monthOf(Date.now())));
     assertEquals(

@@ -92,7 +92,7 @@ export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
   }
   const denokv = await denokvCommand();
   io.out(`${commandOf("shared", options)} ${parts.join(" ")}`);
-  let held = 0;
+  let passed = 0;
   for (const [name, part] of chosen) {
     const folder = await Deno.makeTempDir({ prefix: "runledger-" });
     try {
@@ -100,7 +100,7 @@ export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
       const settings = ALERT_SETTINGS;
       await using cluster = await Cluster.start(folder, { denokv, random, settings });
       io.out(`${name}, over ${cluster.kv.name}: ${await part(cluster, options, io)}: held`);
-      held++;
+      passed++;
     } catch (error) {
       io.fail(`${name}: BROKEN: ${error instanceof Error ? error.stack : error}`);
       io.fail(`The KV is in ${folder}; seed ${seed}`);
@@ -108,5 +108,5 @@ export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
     }
     await Deno.remove(folder, { recursive: true });
   }
-  return held === chosen.length && held > 0;
+  return passed === chosen.length && passed > 0;
 }

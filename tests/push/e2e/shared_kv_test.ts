@@ -113,10 +113,10 @@ KvServer.test("shared KV: an instance that stops hands the background work over"
   await using other = await Process.start(settingsOf(kv));
   using client = await openRemote(kv.url());
   const leaseOf = async () => (await client.get(keys.lease())).value;
-  const held = await leaseOf();
+  const before = await leaseOf();
   assertEquals((await holder.stop()).code, 0);
   // The lease is free, or the other one has it already.
-  assertNotEquals(await leaseOf(), held);
+  assertNotEquals(await leaseOf(), before);
   await beat(other, 2);
   await becomesFinal(other, 2, FINAL_MS_MAX);
 });

@@ -125,7 +125,7 @@ export function costOf(...calls: number[]): number {
 }
 
 /** A hook that waits at a gate before or after its commit. */
-export function held(gate: Gate, at: "before" | "after") {
+export function waitAt(gate: Gate, at: "before" | "after") {
   return async (write: Write, commit: Commit): Promise<string | null> => {
     if (at === "before") await gate.pass();
     const version = await commit(write);
@@ -144,7 +144,7 @@ export async function throughGate(
   meanwhile: () => Promise<unknown>,
 ): Promise<void> {
   const gate = new Gate();
-  process.once(held(gate, at), isProjection);
+  process.once(waitAt(gate, at), isProjection);
   const working = process.work();
   await gate.reached();
   await meanwhile();

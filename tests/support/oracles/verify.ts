@@ -37,8 +37,8 @@ export function storedPartsOf(run: any): StoredParts {
 }
 
 /** Checks one run part by part, and counts its parts. */
-export function verifyRun(held: StoredParts, { id, calls }: Script, counts: PartCounts): void {
-  const { opened, closed, ids } = held;
+export function verifyRun(stored: StoredParts, { id, calls }: Script, counts: PartCounts): void {
+  const { opened, closed, ids } = stored;
   let counted = 0;
   for (const { stores, state } of calls) {
     const there = typeof stores === "number"
@@ -59,6 +59,6 @@ export function verifyRun(held: StoredParts, { id, calls }: Script, counts: Part
   // Nothing is partial: complete batches in order, each event once; a heartbeat has both parts.
   assert([0, EVENTS.first, EVENTS.both].includes(ids.length), `${ids.length} events of ${id}`);
   assertEquals(ids, ids.map((_, n) => eventId(n)));
-  assertEquals(held.events, ids.length);
+  assertEquals(stored.events, ids.length);
   if (calls[0]?.stores === "both") assertEquals(opened, closed, id);
 }

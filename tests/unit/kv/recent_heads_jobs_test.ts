@@ -14,7 +14,13 @@ import { startedJob } from "../../support/builders/jobs.ts";
 import { finish, open, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
-import { append, beat, costOf, held, HookedProcess } from "../../support/harness/hooked_process.ts";
+import {
+  append,
+  beat,
+  costOf,
+  HookedProcess,
+  waitAt,
+} from "../../support/harness/hooked_process.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
 import { pendingName } from "../../../kv/writer/group.ts";
 
@@ -32,7 +38,7 @@ for (const at of ["before", "after"] as const) {
     await process.work();
     startedJob(await reprices.create(TEAM, SPEC, false, "key"));
     const gate = new Gate();
-    process.once(held(gate, at));
+    process.once(waitAt(gate, at));
     const repricing = (async () => {
       while (await workOnce(store, handler, NOON));
     })();

@@ -154,9 +154,14 @@ Deno.test("a ping token sees the spend of its own agent alone", () => {
 
 Deno.test("pauses hold until their end, for their label", () => {
   const config = { budgets: [], pauses: [pause({ agent: "a", until: NOW + 1 }), pause()] };
-  const held = (agent: string | null, nowMs: number) =>
+  const pausesAt = (agent: string | null, nowMs: number) =>
     pausesOf(config, { ...NOBODY, agent }, nowMs).length;
-  assertEquals([held("a", NOW), held("b", NOW), held(null, NOW), held("a", NOW + 1)], [2, 1, 1, 1]);
+  assertEquals([
+    pausesAt("a", NOW),
+    pausesAt("b", NOW),
+    pausesAt(null, NOW),
+    pausesAt("a", NOW + 1),
+  ], [2, 1, 1, 1]);
   assertEquals(nextChangeMs(config, NOW), NOW + 1);
   assertEquals(nextChangeMs({ ...config, budgets: [budget()] }, NOW + 1), Date.UTC(2026, 10, 22));
 });

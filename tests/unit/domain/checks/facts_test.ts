@@ -70,32 +70,33 @@ function runOf(fields: Partial<RunHead> = {}) {
 const names = (...list: FactName[]) => new Set(list);
 
 Deno.test("facts: a head and its summary give all names that need no read", () => {
-  const held: Omit<AllFacts, "tools" | "calls" | "longest_repeat" | "cost_with_children_usd"> = {
-    status: "success",
-    kind: "run",
-    agent: "support",
-    customer_id: "acme",
-    feature: "chat",
-    duration_ms: 1_500,
-    goal: "answer",
-    cost_usd: 0.61,
-    usage: {
-      events: 7,
-      llm_calls: 3,
-      tool_calls: 2,
-      errors: 1,
-      input_tokens: 900,
-      output_tokens: 90,
-      cached_input_tokens: 9,
-    },
-    unpriced: ["a-model", "new-model"],
-    metadata: Object.fromEntries([["attempt", 1], ["tier", "gold"], ["__proto__", "own"]]),
-    scores: { quality: 0.5, useful: true },
-    output: { text: "done", list: [1, 2] },
-  };
-  const all = Object.keys(held) as FactName[];
-  assertEquals(factsInMemory(runOf(), names(...all, "tools", "cost_with_children_usd")), held);
-  assertEquals(factsAtOnce(runOf(), names(...all)), held);
+  const expected: Omit<AllFacts, "tools" | "calls" | "longest_repeat" | "cost_with_children_usd"> =
+    {
+      status: "success",
+      kind: "run",
+      agent: "support",
+      customer_id: "acme",
+      feature: "chat",
+      duration_ms: 1_500,
+      goal: "answer",
+      cost_usd: 0.61,
+      usage: {
+        events: 7,
+        llm_calls: 3,
+        tool_calls: 2,
+        errors: 1,
+        input_tokens: 900,
+        output_tokens: 90,
+        cached_input_tokens: 9,
+      },
+      unpriced: ["a-model", "new-model"],
+      metadata: Object.fromEntries([["attempt", 1], ["tier", "gold"], ["__proto__", "own"]]),
+      scores: { quality: 0.5, useful: true },
+      output: { text: "done", list: [1, 2] },
+    };
+  const all = Object.keys(expected) as FactName[];
+  assertEquals(factsInMemory(runOf(), names(...all, "tools", "cost_with_children_usd")), expected);
+  assertEquals(factsAtOnce(runOf(), names(...all)), expected);
 });
 
 Deno.test("facts: absent texts are empty, other absent values null or empty", () => {

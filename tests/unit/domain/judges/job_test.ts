@@ -5,7 +5,7 @@ import {
   capShareOf,
   EMPTY_ACCOUNT,
   endHold,
-  heldOf,
+  heldAmount,
   HOLD_MS,
   type JudgeAccount,
   newsAt,
@@ -86,7 +86,7 @@ class Play {
 Deno.test("cap: what is held and spent together fits the day, to the last picodollar", () => {
   const play = new Play();
   play.claim(1_000_000_000_000n);
-  assertEquals(heldOf(play.state.account), 1_000_000_000_000n);
+  assertEquals(heldAmount(play.state.account), 1_000_000_000_000n);
   const other = { job: newJob(TEXT, subject(1)), account: play.state.account };
   const over = claimTry(other, { name: "x", amount: 1n }, 1, START);
   assertEquals(over.job.end, { state: "skipped", reason: "budget" });
@@ -339,7 +339,7 @@ function playDays(seed: string, days: number): void {
         queue.push({ ...work, job: claimed.job, at: claimed.nextAt });
         continue;
       }
-      assert(account.spent + heldOf(account) <= cap, "held and spent never pass the cap");
+      assert(account.spent + heldAmount(account) <= cap, "held and spent never pass the cap");
       const heldOn = claimed.job.claim.hold.day;
       const tokens = random.int(0, bytes + 1_000);
       const bill = BigInt(tokens) * BigInt(ROW.rates.input);
