@@ -79,12 +79,12 @@ inFolder.test("deliveries: each incident reaches its receiver with one id, where
     await withStore(settings.RUNLEDGER_KV, letClaimsPass);
   }
   await using process = await Process.start(settings);
-  const isTold = (agent: string) =>
+  const isDelivered = (agent: string) =>
     receiver.received.some(({ message }) => message === `incident.opened ${agent}`);
-  await receiver.until(() => agents.every(isTold));
+  await receiver.until(() => agents.every(isDelivered));
   const last = next();
   await fail(process, last);
-  await receiver.until(() => isTold(last));
+  await receiver.until(() => isDelivered(last));
   assertEquals((await process.stop()).code, 0);
   for (const agent of agents) {
     const ids = receiver.received.filter(({ message }) => message === `incident.opened ${agent}`)

@@ -209,7 +209,7 @@ Deno.test("run list: a cost filter finds every run from its minimum on and reads
   fc.assert(fc.property(amount, amount, (cost, min) => {
     const isFound = costPartsFrom(min).includes(costPart(cost));
     if (cost >= min) assert(isFound);
-    const isTold = min >= 2n * 10n ** 9n && cost < 5n * 10n ** 15n;
-    if (isTold && 5n * cost < 2n * min) assert(!isFound);
+    const isListed = min >= 2n * 10n ** 9n && cost < 5n * 10n ** 15n;
+    if (isListed && 5n * cost < 2n * min) assert(!isFound);
   }));
 });

@@ -248,9 +248,9 @@ Deno.test("once: the same text is not sent again, another one is", () => {
   const play = new Play();
   play.call(answered(GOOD, 1));
   assertEquals(play.step().kind, "tell");
-  const told = { ...play.job, isTold: true };
+  const notified = { ...play.job, isTold: true };
   const next = (fresh: JudgeJob | null) =>
-    nextStep(told, fresh, play.state.account, play.nowMs).kind;
+    nextStep(notified, fresh, play.state.account, play.nowMs).kind;
   assertEquals(next(newJob(TEXT, subject(2))), "kept");
   assertEquals(next(null), "kept");
   assertEquals(next(newJob({ ...TEXT, digest: "d2" }, subject(2))), "call");
