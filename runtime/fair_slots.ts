@@ -40,7 +40,7 @@ export class ConcurrencyLimit {
   }
 
   /** Returns whether a team can get a slot. */
-  hasRoom(team: string): boolean {
+  hasFreeSlot(team: string): boolean {
     return !this.isFull && !this.isTeamFull(team);
   }
 
@@ -60,7 +60,7 @@ export class ConcurrencyLimit {
 
   /** Takes a slot; null when none is free for the team. */
   acquire(team: string): Slot | null {
-    if (!this.hasRoom(team)) return null;
+    if (!this.hasFreeSlot(team)) return null;
     this.enter(team);
     const slot = new DisposableStack();
     slot.defer(() => this.leave(team));
@@ -103,7 +103,7 @@ export class FairSlots extends ConcurrencyLimit {
    */
   async take(team: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.hasRoom(team)) this.enter(team);
+    if (this.hasFreeSlot(team)) this.enter(team);
     else await this.#wait(team, signal);
     return () => {
       this.leave(team);
@@ -113,7 +113,7 @@ export class FairSlots extends ConcurrencyLimit {
 
   #beginNext(): void {
     for (const [team, queue] of this.#queues) {
-      if (!this.hasRoom(team)) continue;
+      if (!this.hasFreeSlot(team)) continue;
       const begin = queue.shift();
       this.#queues.delete(team);
       // Reinserting moves the team to the end of the round.

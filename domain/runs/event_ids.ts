@@ -117,14 +117,14 @@ export class EventIdSet {
   }
 
   #growTo(size: number): void {
-    let room = this.#ids.length / PACKED_ID_BYTES;
-    if (size <= room) return;
-    room = Math.max(room, SET_IDS_MIN);
-    while (room < size) room *= GROWTH;
-    const ids = new Uint8Array(room * PACKED_ID_BYTES);
+    let capacity = this.#ids.length / PACKED_ID_BYTES;
+    if (size <= capacity) return;
+    capacity = Math.max(capacity, SET_IDS_MIN);
+    while (capacity < size) capacity *= GROWTH;
+    const ids = new Uint8Array(capacity * PACKED_ID_BYTES);
     ids.set(this.#ids);
     this.#ids = ids;
-    this.#slots = new Uint32Array(room * 2);
+    this.#slots = new Uint32Array(capacity * 2);
     for (let index = 0; index < this.#size; index++) this.#enter(index);
   }
 

@@ -169,7 +169,9 @@ class JudgeTask {
         `${JSON.stringify(name)}, which RUNLEDGER_LLM lacks`;
       return log(jobLine(nowMs, { work }));
     }
-    if (!slot.hasRoom(stored.team)) return await this.#write(stored, { nextAt: nowMs + BUSY_MS });
+    if (!slot.hasFreeSlot(stored.team)) {
+      return await this.#write(stored, { nextAt: nowMs + BUSY_MS });
+    }
     const release = await slot.take(stored.team, this.#stopping);
     try {
       await this.#callModel(stored, job, { fresh, judge, prompt }, nowMs);

@@ -291,8 +291,8 @@ export class TeamCommit implements TeamChanges {
         return await this.#commit(team, rows, runs.slice(0, half), steps) &&
           await this.#commit(team, rows, runs.slice(half), steps);
       }
-      const hasRoom = !this.#isTooLarge(addCounts(size, DELETES_SIZE));
-      const deletes = hasRoom ? steps.deletes?.(DELETES_MAX) ?? [] : [];
+      const fitsDeletes = !this.#isTooLarge(addCounts(size, DELETES_SIZE));
+      const deletes = fitsDeletes ? steps.deletes?.(DELETES_MAX) ?? [] : [];
       const version = await this.#write(team, rows, built, deletes);
       if (version === null) return false;
       for (const { status } of changes.flatMap(({ judged }) => judged ?? [])) {

@@ -41,9 +41,9 @@ Harness.test("R10: a body of exactly 2 MiB is stored, one byte more is 413", asy
 
 Harness.test("R10: the limit counts bytes, not characters", async (h) => {
   const open = `${JSON.stringify(aRun(1)).slice(0, -1)},"pad":"`;
-  const room = BODY_BYTES_MAX - open.length - 2;
-  const three = "€".repeat(Math.floor(room / 3));
-  const most = `${open}${three}${"x".repeat(room % 3)}"}`;
+  const padBytes = BODY_BYTES_MAX - open.length - 2;
+  const three = "€".repeat(Math.floor(padBytes / 3));
+  const most = `${open}${three}${"x".repeat(padBytes % 3)}"}`;
   assertEquals(encoder.encode(most).length, BODY_BYTES_MAX);
   assertEquals(code(await h.post("/v1/runs", most)), [...STORED]);
   assertEquals(code(await h.post("/v1/runs", `${most.slice(0, -2)}x"}`)), [...TOO_LARGE]);

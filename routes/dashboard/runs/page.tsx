@@ -75,7 +75,7 @@ const showRuns: Handler = async (c, deps) => {
     });
   };
   // Without a free slot the page polls instead.
-  if (shown === null || !admission.longPolls.hasRoom(id)) return await show();
+  if (shown === null || !admission.longPolls.hasFreeSlot(id)) return await show();
   return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
     const isChanged = async () => await changes.last(id) !== shown;
     await waitForChange(changes, { team: id, run: null }, signal, isChanged);

@@ -68,13 +68,13 @@ type Volley = readonly [Shot, ...Shot[]];
 function volleysOf(shots: readonly Shot[], random: Random): Volley[] {
   const volleys: Volley[] = [];
   let open: [Shot, ...Shot[]] | null = null;
-  let room = 0;
+  let remaining = 0;
   for (const shot of shots) {
     if (shot.ending !== "keep" || shot.patient) volleys.push([shot]);
-    else if (open !== null && room-- > 0) open.push(shot);
+    else if (open !== null && remaining-- > 0) open.push(shot);
     else {
       volleys.push(open = [shot]);
-      room = random.int(0, PIPELINED_MAX - 1);
+      remaining = random.int(0, PIPELINED_MAX - 1);
     }
   }
   return volleys;

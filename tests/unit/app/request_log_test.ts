@@ -87,13 +87,13 @@ Deno.test("log: a closed reader is counted and is not an error", async () => {
 
 Deno.test("log: a line cut off by a failure does not run into the next line", async () => {
   const written: number[] = [];
-  let room = 10;
+  let freeBytes = 10;
   // Simulates a disk that accepts only part of a write.
   const disk = {
     write(bytes: Uint8Array): Promise<number> {
-      const accepted = bytes.subarray(0, room);
+      const accepted = bytes.subarray(0, freeBytes);
       if (accepted.length === 0) return Promise.reject(new Error("No space left on device"));
-      room -= accepted.length;
+      freeBytes -= accepted.length;
       written.push(...accepted);
       return Promise.resolve(accepted.length);
     },
@@ -102,7 +102,7 @@ Deno.test("log: a line cut off by a failure does not run into the next line", as
   log.write("abcdef");
   log.write("ghijkl");
   await log.flush(1_000);
-  room = 1_000;
+  freeBytes = 1_000;
   log.write("mnopqr");
   await log.flush(1_000);
   const [first, cut, next, note] = new TextDecoder().decode(Uint8Array.from(written)).split("\n");

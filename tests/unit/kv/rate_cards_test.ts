@@ -112,19 +112,19 @@ TempStore.test("a change whose caller was answered 503 never replaces a later on
 });
 
 /** Puts rows through one process until only `room` more fit. */
-async function fill(temp: TempStore, room: number): Promise<void> {
+async function fill(temp: TempStore, free: number): Promise<void> {
   const cards = cardsOf(temp.store);
   const first = rateOf(await cards.put(TEAM, aSpec({ model: "filler" }), "key_1"));
   // The other rows bypass the store, which would read for each of them.
-  for (let from = 1; from < RATE_ROWS_MAX - room; from += 100) {
-    const length = Math.min(100, RATE_ROWS_MAX - room - from);
+  for (let from = 1; from < RATE_ROWS_MAX - free; from += 100) {
+    const length = Math.min(100, RATE_ROWS_MAX - free - from);
     const sets = Array.from({ length }, (_, i) => ({
       key: ["rate", TEAM.id, new TextEncoder().encode(`filler ${from + i}`)],
       value: { ...first, row: { ...first.row, id: `f${from + i}`, model: `filler ${from + i}` } },
     }));
     await temp.store.writer.commit({ sets });
   }
-  const count = { key: ["rate", TEAM.id], value: RATE_ROWS_MAX - room };
+  const count = { key: ["rate", TEAM.id], value: RATE_ROWS_MAX - free };
   await temp.store.writer.commit({ sets: [count] });
 }
 
