@@ -43,10 +43,10 @@ function statusOf({ answers }: Endpoint): number {
   return answers[0].status;
 }
 
-type Story = Scenario<Answer>;
+type ApiScenario = Scenario<Answer>;
 
 /** Sends examples to a team, and waits for the aggregates, which the next example reads. */
-function storyOf(h: Harness, key: string): Story {
+function scenarioOf(h: Harness, key: string): ApiScenario {
   return new Scenario(async (operation, url) => {
     const { headers = {}, body } = operation.example;
     const options = { key: keyFor(operation, key), headers, ...body === undefined ? {} : { body } };
@@ -72,7 +72,7 @@ operator.test(
         if (operation.example.endless) return await assertBegins(h, key, operation);
         const status = statusOf(operation);
         const { answer: shown } = operation.example;
-        const answer = await storyOf(h, key).send(operation);
+        const answer = await scenarioOf(h, key).send(operation);
         const type = answer.headers.get("content-type")?.split(";")[0] ?? "";
         const real = type === "application/json" ? answer.json : answer.text;
         assertEquals(judgeClosed(schemaOf(operation, status, type), real), null);
@@ -167,10 +167,10 @@ operator.test("a repeated example is answered as its retry class says", async (h
   for (const operation of ENDPOINTS.filter(({ method }) => method !== "GET")) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
-      const story = storyOf(h, key);
-      const first = await story.send(operation);
+      const scenario = scenarioOf(h, key);
+      const first = await scenario.send(operation);
       const { body } = withId(operation.example, first);
-      const again = await h.request(operation.method, story.withRealNames(urlOf(operation)), {
+      const again = await h.request(operation.method, scenario.withRealNames(urlOf(operation)), {
         key: keyFor(operation, key),
         ...(body === undefined ? {} : { body }),
       });

@@ -67,7 +67,7 @@ export function IncidentPanels({ incident, details, setup }: IncidentPanelsProps
           }),
         )}
       </Section>
-      <Story incident={incident} details={details} />
+      <Timeline incident={incident} details={details} />
     </div>
   );
 }
@@ -183,7 +183,7 @@ function Runs({ incident, details: { runs } }: Pick<IncidentPanelsProps, "incide
 const UNFOLDED = 12;
 
 /** The timeline in plain words, newest first. */
-function Story({ incident, details }: Pick<IncidentPanelsProps, "incident" | "details">) {
+function Timeline({ incident, details }: Pick<IncidentPanelsProps, "incident" | "details">) {
   const entries = incident.timeline.toReversed().map((entry) => {
     const [icon, name, sentence] = lineOf(entry, incident, details);
     return (
@@ -213,10 +213,14 @@ const REPEATED_LABELS: ReadonlyMap<string, string> = new Map([
   ["check_failed", "A run failed a check"],
 ]);
 
-type StoryLine = readonly [icon: IconName, name: string, sentence: Child];
+type TimelineLine = readonly [icon: IconName, name: string, sentence: Child];
 
 /** Returns the icon, the class and the sentence of an entry. */
-function lineOf(entry: TimelineEntry, { kind }: Incident, { names }: IncidentDetails): StoryLine {
+function lineOf(
+  entry: TimelineEntry,
+  { kind }: Incident,
+  { names }: IncidentDetails,
+): TimelineLine {
   const by = (id: string) => <Actor id={id} name={names.get(id) ?? null} />;
   const noteOf = (note: string | null) => note === null ? "" : `: “${note}”`;
   switch (entry.what) {

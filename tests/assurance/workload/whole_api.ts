@@ -128,7 +128,7 @@ async function sendExamples(
     const team = { name: endpoint.id, tier: "business", owner_email: "owner@example.org" };
     const made = await world.send("POST", "/v1/teams", JSON.stringify(team), asOperator);
     const { id, key: { secret } } = JSON.parse(made.text);
-    const story = new Scenario(async ({ method, access, example }, url) => {
+    const scenario = new Scenario(async ({ method, access, example }, url) => {
       const key = access?.scope === null ? OPERATOR_KEY : secret;
       const body = example.body === undefined ? undefined : JSON.stringify(example.body);
       const headers = { ...example.headers, Authorization: `Bearer ${key}` };
@@ -136,7 +136,7 @@ async function sendExamples(
       await idle();
       return answer;
     });
-    await story.send(endpoint);
+    await scenario.send(endpoint);
     // The clock would look at its runs and rules for months.
     await world.send("PATCH", `/v1/teams/${id}`, '{"suspended":true}', asOperator);
   }

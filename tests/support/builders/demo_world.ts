@@ -77,9 +77,9 @@ export async function openDemoWorld(): Promise<DemoWorld> {
   };
 }
 
-function oneOf(runs: readonly DemoRun[], story: DemoRun["story"]): string {
-  const demoRun = runs.findLast((run) => run.story === story);
-  if (demoRun === undefined) throw new Error(`the week has no run "${story}"`);
+function oneOf(runs: readonly DemoRun[], scenario: DemoRun["scenario"]): string {
+  const demoRun = runs.findLast((run) => run.scenario === scenario);
+  if (demoRun === undefined) throw new Error(`the week has no run "${scenario}"`);
   return demoRun.id;
 }
 

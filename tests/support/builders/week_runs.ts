@@ -56,7 +56,7 @@ type WeekCall = Pick<SampleCall, "path" | "body">;
 export interface DemoRun {
   readonly id: string;
   readonly agent: string;
-  readonly story: DemoScenario | null;
+  readonly scenario: DemoScenario | null;
   /** Unix milliseconds. */
   readonly startMs: number;
   /** Unix milliseconds; null if the run never ends. */
@@ -80,8 +80,8 @@ function runsOfDay(seed: number, dayMs: number, region: Region): DemoRun[] {
   const random = new Random(`${seed}:${formatInstant(dayMs).slice(0, 10)}`);
   const weekday = new Date(dayMs).getUTCDay();
   const runs: DemoRun[] = [];
-  const add = (work: Work, story: DemoScenario | null = null): DemoRun => {
-    const run = toRun(random, region, work, story);
+  const add = (work: Work, scenario: DemoScenario | null = null): DemoRun => {
+    const run = toRun(random, region, work, scenario);
     runs.push(run);
     return run;
   };
@@ -91,8 +91,8 @@ function runsOfDay(seed: number, dayMs: number, region: Region): DemoRun[] {
   for (let ms = dayMs; ms < dayMs + DAY_MS; ms += WATCH_EVERY_MS) {
     add(watch(random, ms, ms + WATCH_EVERY_MS + WATCH_OVERLAP_MS));
   }
-  const [ending, story] = FIRST_TRIAGES[weekday] ?? [anyEnding(random), null];
-  add(triage(random, officeHour(), ending), story);
+  const [ending, scenario] = FIRST_TRIAGES[weekday] ?? [anyEnding(random), null];
+  add(triage(random, officeHour(), ending), scenario);
   for (let n = 1; n < (LOAD.triage[weekday] ?? 0); n++) {
     add(triage(random, officeHour(), anyEnding(random)));
   }
@@ -111,12 +111,12 @@ function runsOfDay(seed: number, dayMs: number, region: Region): DemoRun[] {
     add(research(random, officeHour(), task));
   }
   for (const customer of CUSTOMERS) {
-    add(nightly(random, dayMs, customer), nightlyStory(customer, weekday));
+    add(nightly(random, dayMs, customer), nightlyScenario(customer, weekday));
   }
   return runs.sort((a, b) => a.startMs - b.startMs || (a.id < b.id ? -1 : 1));
 }
 
-function nightlyStory(customer: string, weekday: number): DemoScenario | null {
+function nightlyScenario(customer: string, weekday: number): DemoScenario | null {
   if (customer === "acme") return "started, then closed";
   return customer === "umbrella" && weekday === 6 ? "never came back" : null;
 }
@@ -127,7 +127,7 @@ function anyEnding(random: Random): Ending {
   return random.chance(0.02) ? "cancelled" : "success";
 }
 
-function toRun(random: Random, region: Region, work: Work, story: DemoScenario | null): DemoRun {
+function toRun(random: Random, region: Region, work: Work, scenario: DemoScenario | null): DemoRun {
   // As clients make them: a UUIDv7 of its instant.
   const newId = (prefix: "run" | "evt", ms: number) =>
     `${prefix}_${region}_${uuid7Hex(ms, random.bytes(10))}`;
@@ -135,9 +135,9 @@ function toRun(random: Random, region: Region, work: Work, story: DemoScenario |
   const id = newId("run", startMs);
   const opening = { id, agent, started_at: formatInstant(startMs), ...work.opening };
   const closing = { finished_at: formatInstant(endMs), ...work.closing };
-  const run = { id, agent, story, startMs, endMs };
+  const run = { id, agent, scenario, startMs, endMs };
   if (work.events.length === 0) {
-    const bodies = beats(opening, closing, story);
+    const bodies = beats(opening, closing, scenario);
     const calls = bodies.map((body) => ({ path: "/v1/heartbeats", body }));
     return { ...run, endMs: bodies.at(-1)?.finished_at === undefined ? null : endMs, calls };
   }
@@ -148,24 +148,24 @@ function toRun(random: Random, region: Region, work: Work, story: DemoScenario |
   }));
   const open = { path: "/v1/runs", body: opening };
   // An out-of-order run needs at least two batches.
-  const size = story === "out of order" ? 3 : EVENTS_PER_BATCH_MAX;
+  const size = scenario === "out of order" ? 3 : EVENTS_PER_BATCH_MAX;
   const batches = Array.from({ length: Math.ceil(events.length / size) }, (_, n) => ({
     path: `/v1/runs/${id}/events`,
     body: { events: events.slice(n * size, (n + 1) * size) },
   }));
   const finish = { path: `/v1/runs/${id}/finish`, body: closing };
-  return { ...run, calls: delivered(open, batches, finish, story) };
+  return { ...run, calls: delivered(open, batches, finish, scenario) };
 }
 
 /** Returns the heartbeats of a job: one for all, or one for each of start and end. */
 function beats(
   opening: Json,
   closing: Json,
-  story: DemoScenario | null,
+  scenario: DemoScenario | null,
 ): readonly Json[] {
   const start = { ...opening, status: "start" };
-  if (story === "never came back") return [start];
-  if (story !== "started, then closed") return [{ ...opening, ...closing }];
+  if (scenario === "never came back") return [start];
+  if (scenario !== "started, then closed") return [{ ...opening, ...closing }];
   // The closing call names only the run and its end; the server has the rest from the start.
   const { id, agent } = opening;
   return [start, { id, agent, ...closing }];
@@ -179,11 +179,13 @@ function delivered(
   open: WeekCall,
   batches: readonly WeekCall[],
   finish: WeekCall,
-  story: DemoScenario | null,
+  scenario: DemoScenario | null,
 ): WeekCall[] {
-  if (story === "out of order") return [finish, ...batches.slice(1), open, ...batches.slice(0, 1)];
+  if (scenario === "out of order") {
+    return [finish, ...batches.slice(1), open, ...batches.slice(0, 1)];
+  }
   const calls = [open, ...batches, finish];
-  return story === "delivered twice" ? calls.flatMap((call) => [call, call]) : calls;
+  return scenario === "delivered twice" ? calls.flatMap((call) => [call, call]) : calls;
 }
 
 /** Cuts a run at an instant, unix milliseconds; null if no call was sent by then. */
@@ -192,7 +194,7 @@ function upTo(run: DemoRun, nowMs: number): DemoRun | null {
   const calls = run.calls.flatMap((call) => callsUpTo(call, nowMs));
   // A heartbeat that reports a complete run has nothing to send before its end.
   if (calls.length === 0) return null;
-  return { ...run, endMs: null, story: run.endMs === null ? run.story : "running", calls };
+  return { ...run, endMs: null, scenario: run.endMs === null ? run.scenario : "running", calls };
 }
 
 function callsUpTo({ path, body }: WeekCall, nowMs: number): WeekCall[] {

@@ -51,11 +51,11 @@ function pass(world: World, instances: readonly SharedInstance[], ms: number): v
 function play(
   rate: Rate,
   aheadMs: readonly number[],
-  story: readonly (typeof happening extends fc.Arbitrary<infer T> ? T : never)[],
+  happenings: readonly (typeof happening extends fc.Arbitrary<infer T> ? T : never)[],
 ): World {
   const world = newWorld(rate);
   const instances = aheadMs.map((ms, n) => new SharedInstance(world, ms, n * 1_234.567));
-  for (const { gapMs, who, what } of story) {
+  for (const { gapMs, who, what } of happenings) {
     pass(world, instances, gapMs);
     const at = who % instances.length;
     if (what === "step") instances[at]?.step();
@@ -96,13 +96,13 @@ function excess({ rate, admitted }: World): number {
   return most;
 }
 
-const stories = fc.array(happening, { minLength: 300, maxLength: 600, size: "max" });
+const sequences = fc.array(happening, { minLength: 300, maxLength: 600, size: "max" });
 
 Deno.test("shared: never admits more than the burst, the sustained rate and one slice per instance", () => {
   let lost = 0;
   fc.assert(
-    fc.property(rates, fc.integer({ min: 1, max: 8 }), stories, (rate, count, story) => {
-      const world = play(rate, Array(count).fill(0), story);
+    fc.property(rates, fc.integer({ min: 1, max: 8 }), sequences, (rate, count, happenings) => {
+      const world = play(rate, Array(count).fill(0), happenings);
       lost += world.lost;
       assert(excess(world) <= 1e-6, `${excess(world)} too many`);
     }),
@@ -114,9 +114,9 @@ Deno.test("shared: never admits more than the burst, the sustained rate and one 
 Deno.test("shared: clocks that differ add at most the refill of the difference", () => {
   const clocks = fc.array(fc.integer({ min: -3_000, max: 3_000 }), { minLength: 1, maxLength: 8 });
   fc.assert(
-    fc.property(rates, clocks, stories, (rate, aheadMs, story) => {
+    fc.property(rates, clocks, sequences, (rate, aheadMs, happenings) => {
       const apart = (Math.max(...aheadMs) - Math.min(...aheadMs)) / 1_000;
-      const world = play(rate, aheadMs, story);
+      const world = play(rate, aheadMs, happenings);
       assert(excess(world) <= apart * rate.sustained + 1e-6, `${excess(world)} too many`);
     }),
     { numRuns: 100, endOnFailure: true },
