@@ -126,10 +126,10 @@ function difference(shown: unknown, real: unknown, where = ""): string | null {
       : differs;
   }
   for (const [name, value] of Object.entries(shown)) {
-    const got = (real as Record<string, unknown>)[name];
+    const actual = (real as Record<string, unknown>)[name];
     const wrong = DIFFERENT.test(name)
-      ? typeof got === typeof value ? null : differs
-      : difference(value, got, `${where}.${name}`);
+      ? typeof actual === typeof value ? null : differs
+      : difference(value, actual, `${where}.${name}`);
     if (wrong !== null) return wrong;
   }
   return null;

@@ -17,8 +17,8 @@ const GOT: readonly (readonly [string, string])[] = [
 ];
 
 Deno.test("got: the values of the names, in the order of use", () => {
-  for (const [expression, got] of GOT) {
-    assertEquals([expression, judged(expression).got], [expression, got]);
+  for (const [expression, expected] of GOT) {
+    assertEquals([expression, judged(expression).got], [expression, expected]);
   }
 });
 
