@@ -42,12 +42,9 @@ function citationsIn(text: string): string[] {
 }
 
 /** The rulings of the document: number, title, and the names by which texts cite them. */
-const rulings = [...read("docs/CONTRACT.md").matchAll(/^\*\*(\d+)\. (.+?)\*\*\s\(([^()]+)\)\./gm)]
-  .map(([, number, title, names = ""]) => ({
-    number: Number(number),
-    title,
-    names: names.split(", "),
-  }));
+const rulings = [
+  ...read("docs/CONTRACT.md").matchAll(/^- \*\*(\d+)\. [^*]+\*\*\s+\(([^()]+)\)\./gm),
+].map(([, number, names = ""]) => ({ number: Number(number), names: names.split(/,\s+/) }));
 
 Deno.test("every cited ruling has an entry in docs/CONTRACT.md", () => {
   const knownIds = new Set(rulings.flatMap(({ names }) => names));
@@ -63,7 +60,7 @@ Deno.test("every cited ruling has an entry in docs/CONTRACT.md", () => {
 
 Deno.test("the contract is one list with one numbering, and each name means one ruling", () => {
   const contract = read("docs/CONTRACT.md");
-  assertEquals(rulings.length, contract.match(/^\*\*\d/gm)?.length);
+  assertEquals(rulings.length, contract.match(/^- \*\*\d/gm)?.length);
   assertEquals(rulings.map(({ number }) => number), rulings.map((_, i) => i + 1));
   const names = rulings.flatMap(({ names }) => names);
   assertEquals(names.length, new Set(names).size);
