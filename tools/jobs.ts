@@ -2,7 +2,7 @@
 import { PENDING_LANES } from "../domain/runs/stages.ts";
 import type { RunId } from "../domain/core/ids.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/backlog.ts";
+import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/pending_queue.ts";
 import { type FailedWork, failedWork, revive } from "../kv/runs/run_work.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";

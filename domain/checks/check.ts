@@ -12,7 +12,7 @@ import { agentSlug, oneOf, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { check } from "../core/validate.ts";
 import { CHECK_SEVERITIES } from "../runs/check_result.ts";
-import { RUN_KINDS } from "../runs/flags.ts";
+import { RUN_KINDS } from "../runs/cost.ts";
 import { FINISH_STATUSES } from "../runs/run.ts";
 import type { Program } from "./program.ts";
 

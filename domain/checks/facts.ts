@@ -5,8 +5,7 @@
  */
 import { dollarsText } from "../pricing/money.ts";
 import { type RunHead, unpricedUsageOf } from "../runs/cost.ts";
-import { mergeMetadata, type Metadata } from "../runs/metadata.ts";
-import type { RunParts } from "../runs/run.ts";
+import { mergeMetadata, type Metadata, type RunParts } from "../runs/run.ts";
 import type { AddedScore } from "../runs/scores.ts";
 import { type RunSummary, sumsOfSummary } from "../runs/summary.ts";
 import type { RawJson } from "../core/raw_json.ts";

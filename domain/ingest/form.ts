@@ -17,8 +17,7 @@ import { isCount } from "../core/rules.ts";
 import { parseInstant } from "../core/time.ts";
 import { parseTraceparent, type TraceParent } from "../core/traceparent.ts";
 import { check, fieldsOf, type Schema } from "../core/validate.ts";
-import { keepMetadata, type Metadata } from "../runs/metadata.ts";
-import { FINISH_STATUSES } from "../runs/run.ts";
+import { FINISH_STATUSES, keepMetadata, type Metadata } from "../runs/run.ts";
 import { isEmptyArray, type Mend, rawMember } from "./mend.ts";
 
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;

@@ -8,7 +8,7 @@
  */
 import type { Picodollars } from "../pricing/money.ts";
 import type { RateRow } from "../pricing/rates.ts";
-import type { JudgeResult } from "../runs/judge_result.ts";
+import type { JudgeResult } from "../runs/record.ts";
 import { retryAt } from "../work/work.ts";
 import {
   block,

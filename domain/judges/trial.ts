@@ -16,7 +16,7 @@ import type { RunId } from "../core/ids.ts";
 import { isObject } from "../core/raw_json.ts";
 import { check } from "../core/validate.ts";
 import type { Picodollars } from "../pricing/money.ts";
-import type { JudgeResult } from "../runs/judge_result.ts";
+import type { JudgeResult } from "../runs/record.ts";
 import { HOLD_MS } from "./account.ts";
 import {
   afterCall,

@@ -7,10 +7,9 @@
  *
  * @module
  */
-import type { Metadata } from "../runs/metadata.ts";
 import type { EventLedger, LedgerAges } from "../runs/ledger.ts";
 import type { PayloadState } from "../runs/record.ts";
-import type { Closing, Opening, RunParts } from "../runs/run.ts";
+import type { Closing, Metadata, Opening, RunParts } from "../runs/run.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import type { TierLimits } from "../teams/plans.ts";
 import { DAY_MS, dayOf, HOUR_MS } from "../core/time.ts";

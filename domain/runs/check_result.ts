@@ -4,7 +4,7 @@
  * @module
  */
 import type { RunSummary } from "./summary.ts";
-import { RUN_TRAITS } from "./flags.ts";
+import { RUN_TRAITS } from "./cost.ts";
 
 /**
  * The weight of a failure: `info` is shown, `warn` may open an incident, `fail` also makes the run one

@@ -7,13 +7,12 @@ import type { Picodollars } from "../pricing/money.ts";
 import type { RunId } from "../core/ids.ts";
 import { type RunSummary, summarize, sumsOfSummary } from "./summary.ts";
 import { runCostOf, type RunRecord } from "./record.ts";
-import { type RunHead, unpricedUsageOf } from "./cost.ts";
+import { type RunHead, type RunTrait, unpricedUsageOf } from "./cost.ts";
 import { closedByOf } from "./idle.ts";
-import type { RunTrait } from "./flags.ts";
 import { type OneOf, type RunsQuery, type UnusualFigure, valuesOf } from "./list_filter.ts";
 
 export type { RunsQuery } from "./list_filter.ts";
-export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./flags.ts";
+export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./cost.ts";
 
 /**
  * A position in the list, which is sorted by start, newest first, then by id. A run that starts far

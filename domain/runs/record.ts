@@ -1,29 +1,37 @@
 /**
- * The full record of a run, assembled from its stored parts.
+ * The full record of a run, assembled from its stored parts, with the results of judges.
  *
  * @module
  */
 import type { RunId } from "../core/ids.ts";
 import type { RawJson } from "../core/raw_json.ts";
 import { CLOCK_SKEW_MS_MAX } from "../core/limits.ts";
-import { mergeMetadata, type Metadata } from "./metadata.ts";
 import {
   type ClosedBy,
   durationOf,
   labelsOf,
+  mergeMetadata,
+  type Metadata,
   type Opening,
   type RunLabels,
   type RunParts,
   type Score,
 } from "./run.ts";
-import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./cost.ts";
-import type { JudgeResult } from "./judge_result.ts";
+import {
+  costOfRun,
+  type CostSum,
+  flagsOf,
+  type RunFlag,
+  type RunHead,
+  type RunUsage,
+  usageOfRun,
+} from "./cost.ts";
 import type { AddedScore } from "./scores.ts";
 import { closedByOf } from "./idle.ts";
-import { flagsOf, type RunFlag } from "./flags.ts";
 import { type ProcessedRun, processingOf, type StageProgress, type StageState } from "./stages.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
 import { type RunTrace, runTraceOf } from "./trace_facts.ts";
+import type { Picodollars } from "../pricing/money.ts";
 
 /** Retention state of a run's payload. */
 export type PayloadState = "whole" | "partly_removed" | "removed";
@@ -200,4 +208,41 @@ function clockSkewOf({ opening, closing }: RunParts): number | null {
     ? closing.finishedAt - closing.receivedAt
     : opening.startedAt - opening.receivedAt;
   return Math.abs(skew) > CLOCK_SKEW_MS_MAX ? skew : null;
+}
+
+/** States of a result: `failed` and `skipped` have a reason. */
+export const JUDGE_STATES = ["pending", "done", "failed", "skipped"] as const;
+
+/** Result of one judge for one run. */
+export interface JudgeResult {
+  /** Slug of the judge. */
+  readonly judge: string;
+  /** Version of the judge; null before the first look. */
+  readonly version: number | null;
+  /** State. */
+  readonly state: typeof JUDGE_STATES[number];
+  /** Why there is no value; null if there is one, or while it is pending. */
+  readonly reason: string | null;
+  /** Value as the model gave it; null without one. */
+  readonly value: number | boolean | null;
+  /** Value on a scale from 0 to 1. */
+  readonly score: number | null;
+  /** True if the score is at least `pass_at`. */
+  readonly passed: boolean | null;
+  /** The model's words; empty once the payload is removed. */
+  readonly reasoning: string | null;
+  /** Model that was asked. */
+  readonly model: string | null;
+  /** Picodollars of all calls. */
+  readonly cost: Picodollars;
+  /** True if a part of the cost is the worst case, because no answer said what a call cost. */
+  readonly isEstimated: boolean;
+  /** Milliseconds of the last call. */
+  readonly latencyMs: number | null;
+  /** Calls so far. */
+  readonly tries: number;
+  /** Time of the end, unix milliseconds; null until then. */
+  readonly at: number | null;
+  /** Revision of the run's cost that was judged. */
+  readonly revision: number | null;
 }

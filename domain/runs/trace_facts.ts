@@ -7,8 +7,7 @@
  * @module
  */
 import { isRunId, type RunId } from "../core/ids.ts";
-import type { Metadata } from "./metadata.ts";
-import type { Closing, FinishStatus, Opening, RunParts } from "./run.ts";
+import type { Closing, FinishStatus, Metadata, Opening, RunParts } from "./run.ts";
 
 /** A candidate: the greatest rank wins, then the instant, then the smaller id of the span. */
 export interface Candidate {

@@ -4,7 +4,7 @@
  * @module
  */
 import { addCounts } from "../core/sums.ts";
-import { EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
+import { EMPTY_MEASURES, type Measures } from "../runs/summary.ts";
 import { type RollupRow } from "./rollup.ts";
 
 /** Days shown for an agent, including today. */

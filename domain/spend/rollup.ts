@@ -8,7 +8,7 @@
  */
 import type { ModelName, ModelUsage } from "../runs/model_usage.ts";
 import type { RunLabels, RunStatus } from "../runs/run.ts";
-import { type Contribution, EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
+import { type Contribution, EMPTY_MEASURES, type Measures } from "../runs/summary.ts";
 import { addCounts, addTo, isZero, subtractFrom, type Sums } from "../core/sums.ts";
 
 /**

@@ -4,7 +4,7 @@
  * @module
  */
 import { addCounts, addTo, compare, isZero, subtractCounts, type Sums } from "../core/sums.ts";
-import { EMPTY_MEASURES, type Measures } from "../runs/contribution.ts";
+import { EMPTY_MEASURES, type Measures } from "../runs/summary.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { firstOf } from "./first_of.ts";

@@ -5,7 +5,7 @@
  */
 import type { Parsed } from "../core/errors.ts";
 import { addCounts } from "../core/sums.ts";
-import type { Measures } from "../runs/contribution.ts";
+import type { Measures } from "../runs/summary.ts";
 import { type ModelName, type ModelUsage, OTHER_MODELS } from "../runs/model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RateRow } from "../pricing/rates.ts";

@@ -15,7 +15,7 @@ import {
   subjectOf,
 } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { RUN_KINDS } from "../../domain/runs/flags.ts";
+import { RUN_KINDS } from "../../domain/runs/cost.ts";
 import { closeArrivalOf, type RunSummary } from "../../domain/runs/summary.ts";
 import { decodeResults } from "../base/codec_checks.ts";
 import {

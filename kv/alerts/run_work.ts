@@ -25,7 +25,7 @@ import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { PreparedConfig } from "../config/prepared.ts";
 import { workSet } from "../work/store.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
+import type { RunUpdate } from "../runs/heads.ts";
 import { budgetLook, TOTAL } from "./find_budgets.ts";
 import { keyText, type KvSet } from "../writer/group.ts";
 

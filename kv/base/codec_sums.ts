@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { RunSummary } from "../../domain/runs/summary.ts";
+import type { RunSummary, RunSums } from "../../domain/runs/summary.ts";
 import type { EventTotals } from "../../domain/runs/event_totals.ts";
-import type { RunSums } from "../../domain/runs/contribution.ts";
 import type { ModelUsage } from "../../domain/runs/model_usage.ts";
 import { packJson, unpackJson } from "./blob.ts";
 import { type Form, packRecord, storedShape, unpackRecord } from "./codec.ts";

@@ -389,7 +389,7 @@ export const keys = {
   /** Written while commits fail, to find out when they succeed again. */
   probe: () => ["probe"],
   receipts: () => ["receipt"],
-  /** Name of the latest commit with a process's receipt; see `kv/writer/commits.ts`. */
+  /** Name of the latest commit with a process's receipt; see `kv/writer/group.ts`. */
   receipt: (process: string, number: number) => ["receipt", process, number],
   runs: () => ["run"],
   pendingMarks: () => ["dirty"],

@@ -18,9 +18,8 @@ import { isCostCurrent, isCurrent, type RunSummary } from "../../domain/runs/sum
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { workKey } from "../work/store.ts";
-import { readParts, type SummarizedHead } from "../runs/heads.ts";
-import { hasSpanTexts, withTexts } from "../runs/texts.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
+import { hasSpanTexts, readParts, type RunUpdate, type SummarizedHead } from "../runs/heads.ts";
+import { withTexts } from "../runs/texts.ts";
 import { closedRunOf, readFacts, type RunToJudge } from "./facts.ts";
 import { factsAtOnce } from "../../domain/checks/facts.ts";
 import { measure } from "../../domain/checks/language/sizes.ts";

@@ -16,8 +16,7 @@ import {
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeResults, encodeResults } from "../base/codec_checks.ts";
 import { keys } from "../base/keys.ts";
-import type { RunAt } from "../runs/heads.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
+import type { RunAt, RunUpdate } from "../runs/heads.ts";
 import { getAll, getValue, type Store } from "../store.ts";
 import { keyText, type KvSet } from "../writer/group.ts";
 import type { TeamRows, TeamSet } from "../team/rows.ts";

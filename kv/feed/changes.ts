@@ -18,12 +18,11 @@ import {
 } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/reads.ts";
-import { readSummaries, type TeamAt, tombstoneRow } from "../runs/heads.ts";
+import { readSummaries, type RunUpdate, type TeamAt, tombstoneRow } from "../runs/heads.ts";
 import { lastChangeOf } from "../team/rows.ts";
 import { getAll, getValue, listRows, type Store } from "../store.ts";
 import { EventEmitter } from "node:events";
 import { type ChangeNumbers, numbersAfter } from "../../domain/runs/summary.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
 import type { KvSet } from "../writer/group.ts";
 
 /** Changes whose summaries are read in one batch. */

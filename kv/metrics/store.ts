@@ -16,9 +16,9 @@ import {
 import { inTime } from "../base/retry.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LaneRows } from "../work/store.ts";
-import { readBacklog } from "../runs/backlog.ts";
+import { readBacklog } from "../runs/pending_queue.ts";
 import { eachRow, type Store } from "../store.ts";
-import type { WriterMetrics } from "../writer/commits.ts";
+import type { WriterMetrics } from "../writer/group.ts";
 
 /**
  * Maximum rows counted of each kind, so that a scrape takes no longer with a long backlog. A row of

@@ -8,7 +8,7 @@
  * @module
  */
 import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
-import { RUN_KINDS } from "../../domain/runs/flags.ts";
+import { RUN_KINDS } from "../../domain/runs/cost.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepricePosition, RunsRemaining } from "../../domain/repricing/job.ts";
 import { modelPart, type Position, readEntries } from "../index/entries.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 import { addCounts, isZero, subtractCounts } from "../../domain/core/sums.ts";
-import { EMPTY_MEASURES } from "../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../domain/runs/summary.ts";
 import { mergeRows, type RollupGroup, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { TeamAt } from "../runs/heads.ts";

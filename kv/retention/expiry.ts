@@ -28,7 +28,14 @@ import { withoutMetadata, withTrace } from "../../domain/runs/trace_facts.ts";
 import { keys } from "../base/keys.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { readResults } from "../checks/results.ts";
-import { isStored, type LedgerAt, type RunAt, type SummarizedHead } from "../runs/heads.ts";
+import {
+  isStored,
+  type LedgerAt,
+  type RunAt,
+  type RunRows,
+  type RunUpdate,
+  type SummarizedHead,
+} from "../runs/heads.ts";
 import { blobWrite, chunkKeys, getAll, getValue, listRows } from "../store.ts";
 import type { Write } from "../writer/group.ts";
 import { expireRun, moveExpiryEntry, type Removal, usageSums } from "./removal.ts";
@@ -38,7 +45,6 @@ import { addToMonth, type BatchEntry } from "../../domain/runs/ledger.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BatchIndex, numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import type { EntryToRemove } from "../index/entries.ts";
-import type { RunRows, RunUpdate } from "../runs/run_update.ts";
 import { jobsWithoutReasoning } from "../judges/rows.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId } from "../../domain/core/ids.ts";

@@ -18,8 +18,14 @@ import {
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
-import type { RunRows, RunUpdate } from "../runs/run_update.ts";
-import { insertedKeys, type RunAt, type SummarizedHead, tombstoneOf } from "../runs/heads.ts";
+import {
+  insertedKeys,
+  type RunAt,
+  type RunRows,
+  type RunUpdate,
+  type SummarizedHead,
+  tombstoneOf,
+} from "../runs/heads.ts";
 import { judgeWork } from "../judges/rows.ts";
 import { moveWork, workSet } from "../work/store.ts";
 import { getMany, getValue, listRows, type Store } from "../store.ts";

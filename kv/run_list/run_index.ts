@@ -23,7 +23,7 @@ import {
 import { keys, type RunIndexKind } from "../base/keys.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import { type RunsQuery, valuesOf } from "../../domain/runs/list_filter.ts";
-import type { RunKind } from "../../domain/runs/flags.ts";
+import type { RunKind } from "../../domain/runs/cost.ts";
 import type { RunLabels } from "../../domain/runs/run.ts";
 import { RUN_KINDS, type RunStart, type RunStartsOf } from "../../domain/runs/list.ts";
 import type { Store } from "../store.ts";

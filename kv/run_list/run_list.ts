@@ -19,6 +19,7 @@ import {
   type UsualRun,
 } from "../../domain/runs/list.ts";
 import {
+  detailsOf,
   isSearch,
   matchesDetails,
   needsDetails,
@@ -28,7 +29,6 @@ import {
   type UnusualFigure,
   valuesOf,
 } from "../../domain/runs/list_filter.ts";
-import { detailsOf } from "../../domain/runs/lines.ts";
 import {
   agentPart,
   comparePositions,

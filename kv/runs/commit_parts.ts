@@ -1,6 +1,6 @@
 /**
  * Commits parts of runs, and reads the state that decides about them. The heads in memory learn of each
- * part.
+ * part. A commit that closes the run of a trace, or names its agent, also activates the agent.
  *
  * @module
  */
@@ -10,13 +10,14 @@ import type { Decision } from "../../domain/runs/decide.ts";
 import type { Opening, RunParts } from "../../domain/runs/run.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { KnownAgents, KnownTeam } from "../agents/known_agents.ts";
-import { type AgentRows, agentRows, keysOfAgent } from "../agents/rows.ts";
+import { type AgentRows, agentRows, keysOfAgent, useAgent } from "../agents/rows.ts";
 import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { keys } from "../base/keys.ts";
 import type { NotedParts } from "../recent_heads.ts";
 import { type BlobWrite, blobWrite, getMany, type Store } from "../store.ts";
 import { pendingName, type Write } from "../writer/group.ts";
 import { readParts, type RunAt, tombstoneOf } from "./heads.ts";
+import { agentOfTrace, type StoredTrace } from "../../domain/runs/trace_facts.ts";
 
 /**
  * Commits parts of a run and marks the run as pending.
@@ -130,4 +131,40 @@ export function partsWrite(
     deletes: writes.flatMap(({ deletes = [] }) => deletes),
   };
   return { write, staged };
+}
+
+/** A trace with the agent of its run. */
+export interface TraceWithAgent {
+  /** The trace. */
+  readonly trace: StoredTrace;
+  /** Rows of an agent that is new or archived; empty for none. */
+  readonly used: Write;
+  /** Called once the rows are stored. */
+  readonly onUsed: () => void;
+}
+
+/**
+ * Gives a run the agent that its trace names, and activates the agent if it is new. Beyond the limit of
+ * agents the run is stored without one, and shows that: spans are never refused for it.
+ */
+export async function useTraceAgent(
+  { store }: RunAt,
+  team: Team,
+  known: KnownAgents,
+  trace: StoredTrace,
+  atMs: number,
+): Promise<TraceWithAgent> {
+  const slug = agentOfTrace(trace);
+  const none = { used: {}, onUsed: () => {} };
+  if (slug === undefined || trace.slug === slug) return { trace, ...none };
+  const named: StoredTrace = { ...trace, slug };
+  if (known.has(team.id, slug)) return { trace: named, ...none };
+  const readAtMs = known.now();
+  const rows = agentRows(await getMany(store, keysOfAgent(team.id, slug)));
+  const state = known.noteVersion(team.id, rows.archiveVersion, readAtMs);
+  const onUsed = () => known.add(team.id, slug, state);
+  if (rows.used !== null) return { trace: named, used: {}, onUsed };
+  const used = useAgent(team, rows, rows.archived ?? { created_at: atMs });
+  if ("code" in used) return { trace: { ...trace, isAgentRefused: true }, ...none };
+  return { trace: named, used, onUsed };
 }

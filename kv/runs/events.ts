@@ -38,7 +38,7 @@ import { pendingName, type Write } from "../writer/group.ts";
 import { addFacts, type TraceFacts } from "../../domain/runs/trace_facts.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 import type { KnownAgents } from "../agents/known_agents.ts";
-import { useTraceAgent } from "./trace_agents.ts";
+import { useTraceAgent } from "./commit_parts.ts";
 
 /** A ledger as last read or written. A stale one is harmless: its commit conflicts. */
 interface LiveLedger {

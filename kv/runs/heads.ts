@@ -23,9 +23,10 @@ import { decodeResults } from "../base/codec_checks.ts";
 import { decodeLedger, decodeSums } from "../base/codec_sums.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
-import { pendingName } from "../writer/group.ts";
+import { pendingName, type Write } from "../writer/group.ts";
 import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
 import { groupsOf } from "../base/limits.ts";
+import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
 
 /** Address of a team's data. */
 export interface TeamAt {
@@ -84,6 +85,16 @@ export interface SummarizedHead extends LedgerAt {
 export function isStored({ parts, batchCount, ages }: RunHead): boolean {
   return parts.opening !== null || parts.closing !== null || batchCount > 0 ||
     ages.scores !== undefined;
+}
+
+/** Returns whether texts of a run are in the events of its spans. */
+export function hasSpanTexts({ ledger: { trace, batches, removed } }: LedgerAt): boolean {
+  return trace?.begin !== undefined && batches > removed;
+}
+
+/** Returns whether several instrumentations may have told one call of a run. */
+export function mayHaveTwins({ trace }: EventLedger): boolean {
+  return (trace?.scopes?.length ?? 0) > 1;
 }
 
 /** A head with what only reads of one run need. */
@@ -345,4 +356,40 @@ export function ledgerOf(value: unknown): EventLedger {
 /** Returns the expiry row of a deleted run. */
 export function tombstoneRow(team: TeamId, { run, deletedAt }: RunDeletion): Deno.KvKey {
   return keys.entry(keys.expiryOrder(team, "tombstone"), deletedAt, run);
+}
+
+/** A run's change within a commit. */
+export interface RunUpdate {
+  readonly run: SummarizedHead;
+  /** Summary counted so far; null if none. */
+  readonly before: RunSummary | null;
+  /** Summary counted from now on; null if none. */
+  readonly after: RunSummary | null;
+  /**
+   * Summary that stays counted after the run is removed, so that totals can be recomputed. A run
+   * that expires stays in the roll-ups; a deleted run is subtracted.
+   */
+  readonly remains?: RunSummary | null;
+  /** Receipt of a deleted run, published in the feed. */
+  readonly deletion?: RunDeletion | null;
+  /**
+   * Results of checks that replace those of the run, by slug; null to remove them, absent to keep
+   * them. The results of a run without a summary are removed.
+   */
+  readonly judged?: readonly CheckResult[] | null;
+  /** Rows of the run without its summary. */
+  readonly rows: RunRows;
+}
+
+export interface RunRows {
+  /** Read versions of rows that requests may write concurrently. */
+  readonly checks?: Write["checks"];
+  /** Amounts to add to counters. */
+  readonly sums?: Write["sums"];
+  readonly sets: NonNullable<Write["sets"]>;
+  readonly deletes: readonly Deno.KvKey[];
+  /** Entries of orders other than the index and the feed, which follow from the summaries. */
+  readonly added?: readonly EntryToAdd[];
+  /** Such entries to remove. */
+  readonly removed?: readonly EntryToRemove[];
 }

@@ -11,12 +11,11 @@ import { TRACE_IDLE_SECONDS, withTrace } from "../../domain/runs/trace_facts.ts"
 import type { KnownAgents } from "../agents/known_agents.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
 import { readTeam } from "../teams/credential_rows.ts";
-import { useTraceAgent } from "./trace_agents.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";
 import type { Store } from "../store.ts";
 import { pendingName, type Write } from "../writer/group.ts";
-import { commitUnnoted } from "./commit_parts.ts";
+import { commitUnnoted, useTraceAgent } from "./commit_parts.ts";
 import { readDirectory } from "./batches.ts";
 import { readHeads, type SummarizedHead } from "./heads.ts";
 

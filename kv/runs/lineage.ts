@@ -6,7 +6,7 @@
 import type { RunId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
-import { linesOf, type RunLines } from "../../domain/runs/lines.ts";
+import { linesOf, type RunLines } from "../../domain/runs/list_filter.ts";
 import {
   addToFamily,
   type Descendant,

@@ -6,17 +6,23 @@
  * no mark, because a later change is in a later row.
  *
  * Rows are in time order, and one row may name runs of several teams. So that teams take turns, the
- * queue of a lane reads beyond the oldest rows and keeps some runs of each team in memory.
+ * queue of a lane reads beyond the oldest rows and keeps some runs of each team in memory. Jobs wait
+ * until the worker has brought a team's runs up to date, and metrics count the rows.
  *
  * @module
  */
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { PendingBatch, PendingLane, PendingRun } from "../../domain/runs/stages.ts";
 import { decodePending, parsePendingName, pendingName } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { Backoff } from "../../runtime/loop.ts";
-import { listRows, newRowName, type Store } from "../store.ts";
+import { eachRow, listRows, newRowName, type Store } from "../store.ts";
 import { FairQueue } from "../../runtime/fair_slots.ts";
+import { LRUCache } from "lru-cache";
+import { isCurrent } from "../../domain/runs/summary.ts";
+import { groupsOf } from "../base/limits.ts";
+import { isStored, readHeads } from "./heads.ts";
+import { decodeTime } from "@std/ulid";
 
 /** Maximum rows per read, and about how many names: a row has at most those of one commit. */
 const READ = { rows: 500, names: 5_000 } as const;
@@ -285,4 +291,100 @@ export class PendingQueue {
 
 function nameOf(key: Deno.KvKey): string {
   return keyParts.id(key);
+}
+
+/** Maximum jobs with a remembered position. */
+const JOBS_MAX = 1_000;
+
+/** Run heads per read. */
+const HEADS_PER_READ = 40;
+
+/** Lets jobs wait until the runs stored before them are in their team's indexes. */
+export class PendingWaits {
+  readonly #store: Store;
+  /** First mark by job that may still be awaited; earlier ones are done. */
+  readonly #places = new LRUCache<string, Deno.KvKey>({ max: JOBS_MAX });
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * Returns whether no mark is awaited any more. Only the team's own runs that are not up to date
+   * count: a mark may wait for a run of another team.
+   *
+   * @param version version of the job's creation; later marks do not count. Marks are not compared
+   *   by name, because a clock that was set back sorts them elsewhere
+   */
+  async areOver(job: string, team: TeamId, version: string): Promise<boolean> {
+    const prefix = keys.pendingMarks();
+    const start = this.#places.get(job);
+    const range = start === undefined ? { prefix } : { prefix, start };
+    for await (const { key, value, versionstamp } of eachRow(this.#store, range)) {
+      // Marks set from now on have a later version, so this position stays valid.
+      this.#places.set(job, key);
+      if (versionstamp < version && await this.#isAwaited(team, value)) return false;
+    }
+    this.#places.delete(job);
+    return true;
+  }
+
+  async #isAwaited(team: TeamId, mark: unknown): Promise<boolean> {
+    const runs = decodePending(mark).map(parsePendingName).filter((run) => run.team === team);
+    const ids: RunId[] = [...new Set(runs.map(({ run }) => run))];
+    for (const group of groupsOf(ids, HEADS_PER_READ)) {
+      const heads = await readHeads({ store: this.#store, team }, group);
+      if (heads.some(({ head, summary }) => isStored(head) && !isCurrent(summary, head))) {
+        return true;
+      }
+    }
+    return false;
+  }
+}
+
+/** Pending work of one type. */
+export interface PendingWork {
+  readonly count: number;
+  /** Start of the oldest run's wait, or due time of the first stage; unix milliseconds or null. */
+  readonly oldestMs: number | null;
+}
+
+/** Pending work of the worker. */
+export interface Backlog {
+  /** Runs to aggregate, by lane; a run that changed several times counts each time. */
+  readonly runs: Readonly<Record<PendingLane, PendingWork>>;
+  /** Waiting stages; the oldest by due time. */
+  readonly stages: PendingWork;
+}
+
+/**
+ * Counts pending work. It reads every mark, so the time is proportional to their number.
+ *
+ * @param rowsMax maximum rows counted per type; the oldest is always included
+ */
+export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Backlog> {
+  const countLane = (lane: PendingLane) =>
+    countWork(
+      keys.pendingLane(lane),
+      ({ value }) => decodePending(String(value)).length, // Names of marks begin with their creation time.
+      ({ key }) => decodeTime(keyParts.id(key)),
+    );
+  const countWork = async (
+    prefix: Deno.KvKey,
+    countOf: (row: Deno.KvEntry<unknown>) => number,
+    timeOf: (row: Deno.KvEntry<unknown>) => number,
+  ): Promise<PendingWork> => {
+    let [count, rows] = [0, 0];
+    let oldestMs: number | null = null;
+    for await (const row of eachRow(store, { prefix })) {
+      count += countOf(row);
+      oldestMs ??= timeOf(row);
+      if (++rows >= rowsMax) break;
+    }
+    return { count, oldestMs };
+  };
+  return {
+    runs: { closed: await countLane("closed"), open: await countLane("open") },
+    stages: await countWork(keys.work("run"), () => 1, ({ key }) => keyParts.work(key).at),
+  };
 }

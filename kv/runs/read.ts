@@ -14,12 +14,19 @@ import {
 import { payloadState } from "../../domain/retention/retention.ts";
 import { BatchIndex, readBatches, startOf } from "./batches.ts";
 import { type JudgeJob, judgeResult } from "../../domain/judges/job.ts";
-import type { JudgeResult } from "../../domain/runs/judge_result.ts";
+import type { JudgeResult } from "../../domain/runs/record.ts";
 import { keys } from "../base/keys.ts";
 import { getAll } from "../store.ts";
-import { isStored, type LedgerAt, type ReadHead, readHead, type RunAt } from "./heads.ts";
+import {
+  hasSpanTexts,
+  isStored,
+  type LedgerAt,
+  type ReadHead,
+  readHead,
+  type RunAt,
+} from "./heads.ts";
 import { readScores } from "./scores.ts";
-import { hasSpanTexts, withTexts } from "./texts.ts";
+import { withTexts } from "./texts.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 
 /** Maximum events of a read at the end of a run: how many there are is an estimate. */

@@ -26,7 +26,7 @@ import { getAll, getEntry, getValue, type Store } from "../store.ts";
 import { moveWork, workKey, workSet } from "../work/store.ts";
 import type { Write } from "../writer/group.ts";
 import { commitUnnoted } from "./commit_parts.ts";
-import { PendingWaits } from "./pending_waits.ts";
+import { PendingWaits } from "./pending_queue.ts";
 
 /** Milliseconds of the steps of one look. */
 const TURN_MS = 500;

@@ -15,12 +15,14 @@ import { withTraceTexts } from "../../domain/runs/trace_texts.ts";
 import { keys } from "../base/keys.ts";
 import { listRows } from "../store.ts";
 import { BatchIndex, readBatches } from "./batches.ts";
-import { type HeadRows, type LedgerAt, ledgerOf, readParts, type TeamAt } from "./heads.ts";
-
-/** Returns whether texts of a run are in the events of its spans. */
-export function hasSpanTexts({ ledger: { trace, batches, removed } }: LedgerAt): boolean {
-  return trace?.begin !== undefined && batches > removed;
-}
+import {
+  hasSpanTexts,
+  type HeadRows,
+  type LedgerAt,
+  ledgerOf,
+  readParts,
+  type TeamAt,
+} from "./heads.ts";
 
 /** Returns a run whose parts have the texts of its trace. */
 export async function withTexts<Run extends LedgerAt & { readonly head: RunHead }>(

@@ -33,11 +33,6 @@ export interface CountedOnce {
   readonly sets: readonly KvSet[];
 }
 
-/** Returns whether several instrumentations may have told one call of a run. */
-export function mayHaveTwins({ trace }: EventLedger): boolean {
-  return (trace?.scopes?.length ?? 0) > 1;
-}
-
 /** Decides which calls of a run are repeated; null if that changes nothing. */
 export async function countOnce(run: SummarizedHead): Promise<CountedOnce | null> {
   const { team, id, ledger } = run;

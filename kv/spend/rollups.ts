@@ -5,7 +5,7 @@
  * @module
  */
 import { addCounts, isZero } from "../../domain/core/sums.ts";
-import type { Measures } from "../../domain/runs/contribution.ts";
+import type { Measures } from "../../domain/runs/summary.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
@@ -45,8 +45,7 @@ import {
   agentRunOf,
   withLastSeen,
 } from "../../domain/agents/activity.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
-import type { TeamAt } from "../runs/heads.ts";
+import type { RunUpdate, TeamAt } from "../runs/heads.ts";
 
 /** Rows of one read: the most that one batch of the runtime holds. */
 const ROWS_PER_READ = 500;

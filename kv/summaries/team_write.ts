@@ -29,7 +29,7 @@ import type { ConfigCache, PreparedConfig } from "../config/prepared.ts";
 import { type FeedChange, feedChange } from "../feed/changes.ts";
 import { outcomeRows } from "../monitors/outcomes.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
-import type { RunRows, RunUpdate } from "../runs/run_update.ts";
+import type { RunRows, RunUpdate } from "../runs/heads.ts";
 import { changeRemovedRuns, changeRollups } from "../spend/rollups.ts";
 import type { Store } from "../store.ts";
 import { type PlannedRows, storedRows, type TeamRowCache, type TeamRows } from "../team/rows.ts";

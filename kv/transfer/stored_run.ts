@@ -25,7 +25,7 @@ import { encodeLedger, encodeSums } from "../base/codec_sums.ts";
 import { keys } from "../base/keys.ts";
 import { runWorkRow } from "../runs/run_work.ts";
 import { addToRow, type DirectoryRow } from "../runs/batches.ts";
-import type { RunUpdate } from "../runs/run_update.ts";
+import type { RunUpdate } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
 import { fromJson } from "./rows.ts";

@@ -26,8 +26,15 @@ import {
   QUEUE_TEAM_PART,
   type WriteSize,
 } from "../base/limits.ts";
-import { type CommitDeps, Commits, WriterMetrics } from "./commits.ts";
-import { Group, keyText, sizeOf, type Write } from "./group.ts";
+import {
+  type CommitDeps,
+  Commits,
+  Group,
+  keyText,
+  sizeOf,
+  type Write,
+  WriterMetrics,
+} from "./group.ts";
 import { FairQueue } from "../../runtime/fair_slots.ts";
 
 /** A queued or in-flight write. */

@@ -1,8 +1,8 @@
 /** The overview's numbers, computed from what was read. */
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../domain/core/ids.ts";
-import { EMPTY_MEASURES } from "../../domain/runs/contribution.ts";
-import type { RunLines } from "../../domain/runs/lines.ts";
+import { EMPTY_MEASURES } from "../../domain/runs/summary.ts";
+import type { RunLines } from "../../domain/runs/list_filter.ts";
 import type { RunListRow } from "../../domain/runs/list.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { ticksOf } from "../../routes/dashboard/components/column_chart.tsx";

@@ -4,18 +4,16 @@ import { scoreValue as scoreSchema } from "../../../domain/ingest/score.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
-import { JUDGE_STATES, type JudgeResult } from "../../../domain/runs/judge_result.ts";
 import { type CheckResult, GOT_CHARS_MAX } from "../../../domain/runs/check_result.ts";
-import { RUN_FLAGS } from "../../../domain/runs/flags.ts";
+import { RUN_FLAGS } from "../../../domain/runs/cost.ts";
 import {
   RUN_KINDS,
   RUN_TRAITS,
   type RunLineage,
   type RunListRow,
 } from "../../../domain/runs/list.ts";
-import { type Metadata, writeMetadata } from "../../../domain/runs/metadata.ts";
-import type { RunRecord } from "../../../domain/runs/record.ts";
-import { CLOSED_BY, type Score } from "../../../domain/runs/run.ts";
+import { JUDGE_STATES, type JudgeResult, type RunRecord } from "../../../domain/runs/record.ts";
+import { CLOSED_BY, type Metadata, type Score, writeMetadata } from "../../../domain/runs/run.ts";
 import { type StageProgress, STAGES } from "../../../domain/runs/stages.ts";
 import type { RunTrace } from "../../../domain/runs/trace_facts.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";

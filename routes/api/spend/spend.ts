@@ -32,7 +32,7 @@ import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import { dayOrInstant, ifNoneMatch, month, runStatus, slug } from "../../openapi/fields.ts";
-import type { Measures } from "../../../domain/runs/contribution.ts";
+import type { Measures } from "../../../domain/runs/summary.ts";
 import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import * as shape from "../../openapi/wire.ts";

@@ -4,7 +4,7 @@ import { isName } from "../../../domain/core/rules.ts";
 import { existing } from "../../../domain/core/errors.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../../domain/runs/summary.ts";
 import { AGENT_DAYS, type AgentDays, daysOfAgents } from "../../../domain/spend/agent_days.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";

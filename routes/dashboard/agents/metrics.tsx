@@ -1,6 +1,6 @@
 /** Metrics of an agent, and the runs of its days by status as charts and as a table. */
 import type { AgentDays, DayOfRuns } from "../../../domain/spend/agent_days.ts";
-import type { Measures } from "../../../domain/runs/contribution.ts";
+import type { Measures } from "../../../domain/runs/summary.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { Money } from "../components/elements.tsx";

@@ -10,7 +10,7 @@ import type {
 } from "../../../domain/checks/store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { CheckSeverity, CheckStatus } from "../../../domain/runs/check_result.ts";
-import { RUN_KINDS } from "../../../domain/runs/flags.ts";
+import { RUN_KINDS } from "../../../domain/runs/cost.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { addCounts } from "../../../domain/core/sums.ts";

@@ -1,5 +1,5 @@
 /** Results of judges in words: on a run's page, and of a dry run. */
-import type { JudgeResult } from "../../../domain/runs/judge_result.ts";
+import type { JudgeResult } from "../../../domain/runs/record.ts";
 import { Money, Sign } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import type { IconName } from "../components/icons.tsx";

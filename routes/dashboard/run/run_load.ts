@@ -10,11 +10,10 @@ import type {
 } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
-import { coversCalls } from "../../../domain/runs/cost.ts";
+import { coversCalls, traitsOf } from "../../../domain/runs/cost.ts";
 import { isStated } from "../../../domain/runs/run.ts";
 import { type RunListPage, totalsOf, usualOf } from "../../../domain/runs/list.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
-import { traitsOf } from "../../../domain/runs/flags.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";

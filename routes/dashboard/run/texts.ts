@@ -8,7 +8,7 @@ import { printable } from "../../../domain/core/text.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import { durationText } from "../components/format.ts";
 import { plainText } from "../components/markdown.tsx";
-import { nameIn } from "../../../domain/runs/lines.ts";
+import { nameIn } from "../../../domain/runs/list_filter.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { errorIn, type RunStatus } from "../../../domain/runs/run.ts";
 

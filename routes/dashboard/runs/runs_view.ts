@@ -2,7 +2,6 @@
 import type { RunId } from "../../../domain/core/ids.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import { judgeAgent } from "../../../domain/judges/judge.ts";
-import type { RunLines } from "../../../domain/runs/lines.ts";
 import {
   causesOf,
   NO_FAMILY,
@@ -11,7 +10,7 @@ import {
   UNUSUAL,
   type UsualRun,
 } from "../../../domain/runs/list.ts";
-import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
+import { type RunLines, UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { compactText, countedText, durationText, moneyText } from "../components/format.ts";
 import { FLAG_WORDS, STUCK_MS } from "../components/run_state.tsx";
 import { failedPathOf, type Failure, isFailure, nameOr } from "../run/texts.ts";

@@ -2,7 +2,7 @@
 import { addCounts } from "../../../domain/core/sums.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
-import { EMPTY_MEASURES, type Measures } from "../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES, type Measures } from "../../../domain/runs/summary.ts";
 import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { type DailySpend, seriesOf } from "../../../domain/spend/daily.ts";
 import type { SpendGroup } from "../../../domain/spend/spend.ts";

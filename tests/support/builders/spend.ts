@@ -3,7 +3,7 @@ import { addCounts } from "../../../domain/core/sums.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { ModelUsage } from "../../../domain/runs/model_usage.ts";
 import { contributionsOf, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
-import type { Contribution } from "../../../domain/runs/contribution.ts";
+import type { Contribution } from "../../../domain/runs/summary.ts";
 import type { RunLabels } from "../../../domain/runs/run.ts";
 import { encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Harness } from "../harness/harness.ts";

@@ -8,7 +8,7 @@ import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
-import { RecentIds } from "../../../kv/runs/recent_ids.ts";
+import { RecentIds } from "../../../kv/runs/run_store.ts";
 import { eventId, runId } from "../../support/builders/requests.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";

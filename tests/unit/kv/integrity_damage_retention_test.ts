@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { EventTotals } from "../../../domain/runs/event_totals.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import type { Measures } from "../../../domain/runs/contribution.ts";
+import type { Measures } from "../../../domain/runs/summary.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { decodeSums, encodeLedger, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { decodeRollup, encodeRollup } from "../../../kv/spend/rollups.ts";

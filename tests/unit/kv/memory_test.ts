@@ -1,5 +1,5 @@
 /** Caches use the bytes that they claim, and the shares add up to the budget. */
-import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../../domain/runs/summary.ts";
 import { assert, assertEquals } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

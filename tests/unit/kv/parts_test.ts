@@ -6,7 +6,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import type { Metadata } from "../../../domain/runs/metadata.ts";
+import type { Metadata } from "../../../domain/runs/run.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { NOON } from "../../support/harness/harness.ts";

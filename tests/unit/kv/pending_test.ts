@@ -4,8 +4,7 @@ import { ulid } from "@std/ulid";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { PENDING_LANES, type PendingLane } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { PendingQueue } from "../../../kv/runs/pending_queue.ts";
-import { PendingWaits } from "../../../kv/runs/pending_waits.ts";
+import { PendingQueue, PendingWaits } from "../../../kv/runs/pending_queue.ts";
 import { Backoff } from "../../../runtime/loop.ts";
 import {
   decodePending,

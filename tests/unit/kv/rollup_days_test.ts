@@ -1,5 +1,5 @@
 /** Cache of roll-up days: always equal to the store, and read no more than once. */
-import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../../domain/runs/summary.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { groupName, type RollupRow } from "../../../domain/spend/rollup.ts";

@@ -1,4 +1,4 @@
-import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../../domain/runs/summary.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import {

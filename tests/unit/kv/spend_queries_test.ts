@@ -1,5 +1,5 @@
 /** Spend queries: limited concurrency, fair turns, and ended by deadline or disconnect. */
-import { EMPTY_MEASURES } from "../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../../domain/runs/summary.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import type { Team } from "../../../domain/teams/team.ts";

@@ -1,5 +1,5 @@
 /** Attacks on spend queries: the most rows, the longest ranges, the most models without a price. */
-import { EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../../../domain/runs/summary.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { RATE_ROWS_MAX } from "../../../../domain/core/limits.ts";
 import { type RollupRow } from "../../../../domain/spend/rollup.ts";

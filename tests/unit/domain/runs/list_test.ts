@@ -7,9 +7,8 @@ import type { EventId, RunId } from "../../../../domain/core/ids.ts";
 import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
 import { assemble } from "../../../../domain/runs/record.ts";
 import { type Closing, FINISH_STATUSES, type Opening } from "../../../../domain/runs/run.ts";
-import type { RunHead } from "../../../../domain/runs/cost.ts";
+import { type RunHead, traitsOf } from "../../../../domain/runs/cost.ts";
 import { causesOf, listRowOf, summedRowOf } from "../../../../domain/runs/list.ts";
-import { traitsOf } from "../../../../domain/runs/flags.ts";
 import { aRow } from "../../../support/builders/exports.ts";
 import { eventId, runId } from "../../../support/builders/requests.ts";
 

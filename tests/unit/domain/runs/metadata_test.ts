@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RawJson } from "../../../../domain/core/raw_json.ts";
-import { keepMetadata, writeMetadata } from "../../../../domain/runs/metadata.ts";
+import { keepMetadata, writeMetadata } from "../../../../domain/runs/run.ts";
 
 function keep(text: string, keysMax = 3) {
   return keepMetadata(text as RawJson, keysMax);

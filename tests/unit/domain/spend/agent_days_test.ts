@@ -1,4 +1,4 @@
-import { EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../../../domain/runs/summary.ts";
 import { assertEquals } from "@std/assert";
 import { daysOfAgents } from "../../../../domain/spend/agent_days.ts";
 import { type RollupRow } from "../../../../domain/spend/rollup.ts";

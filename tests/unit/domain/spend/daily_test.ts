@@ -1,5 +1,5 @@
 import { addCounts } from "../../../../domain/core/sums.ts";
-import { type Contribution, EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
+import { type Contribution, EMPTY_MEASURES } from "../../../../domain/runs/summary.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { DAILY_GROUPS_MAX, type DailySpend, dailySpendOf } from "../../../../domain/spend/daily.ts";

@@ -3,7 +3,7 @@ import {
   type Contribution,
   EMPTY_MEASURES,
   type Measures,
-} from "../../../../domain/runs/contribution.ts";
+} from "../../../../domain/runs/summary.ts";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { BUDGETS, type BudgetSettings } from "../../../../domain/budgets/budget.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { EMPTY_MEASURES } from "../../../../domain/runs/contribution.ts";
+import { EMPTY_MEASURES } from "../../../../domain/runs/summary.ts";
 import type { RunParts } from "../../../../domain/runs/run.ts";
 import type { RollupRow } from "../../../../domain/spend/rollup.ts";
 import type { Principal } from "../../../../domain/teams/credentials.ts";
