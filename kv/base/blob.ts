@@ -7,13 +7,7 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import {
-  constants,
-  deflateRawSync,
-  inflateRawSync,
-  zstdCompressSync,
-  zstdDecompressSync,
-} from "node:zlib";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { CHUNK_BYTES_MAX } from "./limits.ts";
 
 /** A text ready to store. */
@@ -28,19 +22,13 @@ export interface Blob {
 /** Below this many bytes, compression costs more time than the saved bytes are worth. */
 const COMPRESS_BYTES_MIN = 2_048;
 
-/**
- * Bytes from which zstd is used. Below, deflate takes a third to half of its time, because zstd
- * allocates a large context for each value; above, zstd is as fast and saves more.
- */
-const ZSTD_BYTES_MIN = 32_768;
-
 /** The lowest level takes a fifth of the default's time; values are a few percent larger. */
-const ZSTD_FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const PARAMS = { [constants.ZSTD_c_compressionLevel]: 1 };
 
-/** Level 2 takes half as long again as level 1, for a quarter less bytes. */
-const DEFLATE_FAST = { level: 2, chunkSize: 4_096 };
+/** Bytes of the buffer for a compressed value: most are smaller. */
+const CHUNK_SIZE = 4_096;
 
-const PLAIN = 0, ZSTD = 1, DEFLATE = 2;
+const PLAIN = 0, ZSTD = 1;
 const NAME_BYTES = 26;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -70,7 +58,7 @@ export function packBlob(text: string, newName: () => string): Blob {
 
   const first = payload.subarray(0, CHUNK_BYTES_MAX);
   const head = new Uint8Array(HEADER_BYTES + name.length + first.length);
-  head[0] = smaller ? formatOf(plain) : PLAIN;
+  head[0] = smaller ? ZSTD : PLAIN;
   head[1] = cuts;
   head.set(encoder.encode(name), HEADER_BYTES);
   head.set(first, HEADER_BYTES + name.length);
@@ -104,16 +92,11 @@ export function intoChunks({ head, chunks, name }: Blob, newName: () => string):
   return { head: bare, chunks: [first, ...chunks], name: newNamed };
 }
 
+/** Compresses bytes. Knowing their number in advance, zstd allocates a small context for them. */
 function compress(plain: Uint8Array): Uint8Array {
   if (plain.length < COMPRESS_BYTES_MIN) return plain;
-  return formatOf(plain) === ZSTD
-    ? zstdCompressSync(plain, ZSTD_FAST)
-    : deflateRawSync(plain, DEFLATE_FAST);
-}
-
-/** Returns the format that bytes of this size are compressed in. */
-function formatOf({ length }: Uint8Array): number {
-  return length < ZSTD_BYTES_MIN ? DEFLATE : ZSTD;
+  const options = { params: PARAMS, chunkSize: CHUNK_SIZE, pledgedSrcSize: plain.length };
+  return zstdCompressSync(plain, options);
 }
 
 /**
@@ -143,10 +126,5 @@ export function chunksOf(head: Uint8Array): { readonly name: string; readonly co
 export function unpackBlob(head: Uint8Array, chunks: readonly Uint8Array[]): string {
   const first = head.subarray(2 + (chunks.length > 0 ? NAME_BYTES : 0));
   const payload = chunks.length === 0 ? first : Buffer.concat([first, ...chunks]);
-  return decoder.decode(decompress(head[0], payload));
-}
-
-function decompress(format: number | undefined, payload: Uint8Array): Uint8Array {
-  if (format === PLAIN) return payload;
-  return format === ZSTD ? zstdDecompressSync(payload) : inflateRawSync(payload);
+  return decoder.decode(head[0] === ZSTD ? zstdDecompressSync(payload) : payload);
 }
