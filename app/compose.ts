@@ -30,8 +30,8 @@ import { createCheckTrialStore } from "../kv/checks/trial.ts";
 import { createDeliveryHandler } from "../kv/channels/removal.ts";
 import { createDeliveryStore } from "../kv/channels/deliveries.ts";
 import { createChannelWork } from "../kv/channels/channel_work.ts";
-import { createReportWork } from "../kv/channels/health.ts";
-import { createSealer, givenKey } from "../kv/channels/seal.ts";
+import { createReportWork } from "../kv/channels/owner_report.ts";
+import { createSealer, givenKey, opening } from "../kv/channels/seal.ts";
 import { createChannelStore } from "../kv/channels/store.ts";
 import { createChannelTester } from "../kv/channels/tester.ts";
 import { createWorkStore } from "../kv/work/store.ts";
@@ -76,7 +76,6 @@ import { NO_EGRESS, resolveHost } from "../outbound/http.ts";
 import { createSender } from "../outbound/sender.ts";
 import { createApp } from "../routes/app.ts";
 import { createDeliveryCounter, createMetrics } from "./metrics.ts";
-import type { Delivery } from "../domain/channels/delivery.ts";
 import type { ServiceOptions } from "./service_options.ts";
 
 /** Bytes of the settings that a ping asks for, or of the reason why they are invalid. */
@@ -129,9 +128,8 @@ function createShared(options: ServiceOptions) {
       sealer,
       hasMailServer: mailer !== null,
     }),
+    openChannel: opening(sealer),
     sender: createSender({ egress, mailer, publicUrl, resolve: resolveHost }),
-    countDelivery: ({ channelType, state }: Pick<Delivery, "channelType" | "state">) =>
-      deliveryCounts.count({ channel_type: channelType, outcome: state }),
     refusals: createRefusalStore(store, now),
     productUses: new LastUses(store, PRODUCT_USES),
     runs: createRunStore(store, rateCards, knownAgents),
@@ -146,7 +144,7 @@ function createShared(options: ServiceOptions) {
       now,
     },
     /** Counts the calls that have changed the store. */
-    calls: () => store.workerSignal.raised,
+    calls: store.workerSignal,
   };
 }
 
@@ -187,10 +185,9 @@ function createJobs(options: ServiceOptions, shared: Shared, lease: Lease | null
     ...createChannelWork({
       store,
       sender: shared.sender,
-      open: shared.channels.open,
-      random: () => new DataView(environment.random(4).buffer).getUint32(0) / 2 ** 32,
-      now,
-      onChanged: shared.countDelivery,
+      open: shared.openChannel,
+      environment,
+      counts: shared.deliveryCounts,
     }),
     createReportWork(store, mailer),
     ...createQuotaWork({ store, mailer, now, log }),
@@ -218,7 +215,7 @@ function createJobs(options: ServiceOptions, shared: Shared, lease: Lease | null
 function createCallStores(options: ServiceOptions, shared: Shared, stopping: AbortSignal) {
   const { environment, region, operatorKey = null } = options;
   const { store, now, commits, ofObjects, ofCalls, rateCards, guard, spend, channels } = shared;
-  const { credentials, knownAgents, sender, countDelivery } = shared;
+  const { credentials, knownAgents, sender, openChannel, deliveryCounts } = shared;
   const budgets = createGuardedStore(ofObjects, guard, BUDGETS);
   const pauses = createGuardedStore(ofObjects, guard, PAUSES);
   const pricesOf = (id: TeamId) => rateCards.current({ id });
@@ -260,10 +257,10 @@ function createCallStores(options: ServiceOptions, shared: Shared, stopping: Abo
     channelTester: createChannelTester({
       store,
       sender,
-      open: channels.open,
+      open: openChannel,
       region,
       environment,
-      onEnded: countDelivery,
+      counts: deliveryCounts,
     }),
     changes: createChangeStore(store, commits.notifier),
     deadStages: createDeadStageStore(store),
@@ -325,7 +322,7 @@ function createLifecycle(
     },
     /** Starts the worker, which also resumes work left by an earlier process. */
     start() {
-      store.workerSignal.listen({ worker: () => worker.wake(), work: () => work.wake() });
+      store.workerSignal.listen({ worker, work });
       lease?.start();
       worker.start();
       work.start();

@@ -10,7 +10,7 @@ import type { TeamId } from "../domain/core/ids.ts";
 import type { ChangeStore, LiveBatch, LiveFeed } from "../domain/feed/changes.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+import { type CallCount, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
 
 /** Changes per read. */
 const CHANGES_PER_READ = 50;
@@ -28,7 +28,7 @@ const LOOK_MS = 1_000;
 export interface LiveDeps extends JobDeps {
   readonly changes: ChangeStore;
   /** Number of calls that changed something so far; it shows whether calls arrive. */
-  readonly calls: () => number;
+  readonly calls: CallCount;
 }
 
 /** Follows the teams that have listeners. */
@@ -124,13 +124,13 @@ class Reader {
 
   /** Delivers the next changes, waits unless there are more, and rests. */
   async #step(): Promise<void> {
-    const [startMs, calls, position] = [performance.now(), this.#deps.calls(), this.#position];
+    const [startMs, calls, position] = [performance.now(), this.#deps.calls.raised, this.#position];
     const isMore = await this.#readNext();
     const endMs = performance.now();
     this.#isFailing = false;
     if (!isMore) await this.#loop.wait(LOOK_MS);
     // A read that finds nothing delays no change after it.
-    const isBusy = this.#position > position && this.#deps.calls() > calls;
+    const isBusy = this.#position > position && this.#deps.calls.raised > calls;
     const { factor, msPerListener, msMin, msMax } = REST;
     const shareMs = Math.max(factor * (endMs - startMs), msPerListener * this.#listenersOfAll());
     const restMs = isBusy ? Math.min(msMax, shareMs) : 0;

@@ -22,7 +22,14 @@ import type { TeamId } from "../domain/core/ids.ts";
 import type { WorkStore } from "../kv/work/store.ts";
 import { endsWithin } from "../runtime/deadlines.ts";
 import { FairQueue } from "../runtime/fair_slots.ts";
-import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop, pause } from "../runtime/loop.ts";
+import {
+  type CallCount,
+  FAILURE_PAUSE_MS,
+  type JobDeps,
+  jobLine,
+  Loop,
+  pause,
+} from "../runtime/loop.ts";
 
 export interface WorkLoopDeps extends JobDeps {
   readonly store: WorkStore;
@@ -30,8 +37,8 @@ export interface WorkLoopDeps extends JobDeps {
   readonly handlers: readonly WorkHandler[];
   /** Lanes that it works on; all when absent. */
   readonly lanes?: readonly Lane[];
-  /** Number of commits with work so far, which shows whether calls arrive. */
-  readonly calls?: () => number;
+  /** Counts the commits with work, which shows whether calls arrive. */
+  readonly calls?: CallCount;
 }
 
 /**
@@ -239,8 +246,8 @@ class LaneLoop {
   /** Does a batch in a slot. Never rejects. */
   async #run(batch: Batch): Promise<void> {
     this.#underWay.add(batch);
-    const { calls = () => 0 } = this.#deps;
-    const [startMs, callsBefore] = [performance.now(), calls()];
+    const { calls = { raised: 0 } } = this.#deps;
+    const [startMs, callsBefore] = [performance.now(), calls.raised];
     try {
       await this.#do(batch.rows);
     } catch (error) {
@@ -250,7 +257,7 @@ class LaneLoop {
     } finally {
       this.#underWay.delete(batch);
       const msMin = REST_MS_MIN[this.lane];
-      if (msMin !== undefined && calls() > callsBefore) {
+      if (msMin !== undefined && calls.raised > callsBefore) {
         const endMs = performance.now();
         const restMs = Math.max(msMin, REST_TIMES * (endMs - startMs));
         this.#restsTo = Math.max(this.#restsTo, endMs + restMs);

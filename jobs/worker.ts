@@ -14,7 +14,14 @@ import {
   type PendingLane,
   type PendingRun,
 } from "../domain/runs/stages.ts";
-import { allDone, FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
+import {
+  allDone,
+  type CallCount,
+  FAILURE_PAUSE_MS,
+  type JobDeps,
+  jobLine,
+  Loop,
+} from "../runtime/loop.ts";
 import type { ProcessingStore } from "../kv/summaries/processing_store.ts";
 
 export interface WorkerDeps extends JobDeps {
@@ -23,8 +30,8 @@ export interface WorkerDeps extends JobDeps {
   readonly failurePauseMs?: number | undefined;
   /** Milliseconds between looks for work; null or absent if each commit wakes the worker. */
   readonly lookMs?: number | null;
-  /** Number of commits with work so far, which shows whether calls arrive. */
-  readonly calls: () => number;
+  /** Counts the commits with work, which shows whether calls arrive. */
+  readonly calls: CallCount;
 }
 
 /**
@@ -140,12 +147,12 @@ export class Worker {
       const rows = await this.#deps.store.takePending(lane, this.#runsMax[lane]);
       this.#closedTurns = lane === "open" ? 0 : this.#closedTurns + 1;
       if (rows.isEmpty) continue;
-      const [startMs, calls] = [performance.now(), this.#deps.calls()];
+      const [startMs, calls] = [performance.now(), this.#deps.calls.raised];
       await this.#bringUpToDate(rows);
       const tookMs = performance.now() - startMs;
       this.#fitRunsMax(lane, tookMs);
       const isFull = rows.runs.length >= this.#runsMax[lane];
-      if (isFull || this.#deps.calls() === calls) return true;
+      if (isFull || this.#deps.calls.raised === calls) return true;
       if (lane === "open") this.#openAtMs = performance.now() + OPEN_REST_MS;
       else this.#restMs = Math.min(REST.msMax, REST.times * tookMs);
       return true;

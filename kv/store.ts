@@ -24,7 +24,7 @@ import {
   throwIfEnded,
 } from "./base/reads.ts";
 import { RecentHeads } from "./recent_heads.ts";
-import { KeyedMutex } from "../runtime/keyed_mutex.ts";
+import { KeyedMutex } from "../runtime/fair_slots.ts";
 import { memo } from "../runtime/memory.ts";
 import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
 import type { KvSet, Write } from "./writer/group.ts";

@@ -12,8 +12,7 @@ import {
 import { chatBody } from "../domain/channels/forms/chat.ts";
 import { emailOf, isRecipient } from "../domain/channels/forms/email.ts";
 import { PAGERDUTY_URLS, pagerdutyBody } from "../domain/channels/forms/pagerduty.ts";
-import { webhookBody } from "../domain/channels/forms/webhook.ts";
-import type { FormContext } from "../domain/channels/forms/words.ts";
+import { type FormContext, webhookBody } from "../domain/channels/forms/words.ts";
 import { RETRY_AFTER_MS_MAX } from "../domain/channels/delivery.ts";
 import {
   type Envelope,

@@ -6,23 +6,39 @@
 import type { Delivery } from "../channels/delivery.ts";
 import type { ResolvedBy } from "../channels/message.ts";
 import type { RunId } from "../core/ids.ts";
-import { groupDueAt, groupEndOf, groupName, repeatDueAt } from "./deadlines.ts";
-import { OTHER, type SignalSubject } from "./group.ts";
-import { type AlertConfig, type Touched, touched } from "./touched.ts";
-import type { Incident, Stamp } from "./incident.ts";
 import {
   type AlertInstance,
+  groupDueAt,
+  groupEndOf,
   type GroupState,
   hasPlace,
   isOfRule,
   isStored,
   newInstance,
-  outcomeFor,
+  repeatDueAt,
   stateOf,
   thresholdsOf,
   withSignal,
 } from "./instance.ts";
-import { announce, isSilencedNow, type Notified } from "./notify.ts";
+import {
+  type AlertSignal,
+  groupName,
+  OTHER,
+  outcomeFor,
+  type SignalSubject,
+  type Touched,
+  touched,
+} from "./group.ts";
+import {
+  acknowledged,
+  type AlertConfig,
+  announce,
+  isSilencedNow,
+  type Notified,
+  resolved,
+  updateIncident,
+} from "./transition.ts";
+import type { Incident, Stamp } from "./incident.ts";
 import {
   FIRING_GROUPS_MAX,
   INSTANCES_MAX,
@@ -31,8 +47,7 @@ import {
   type RuleCounts,
   type TeamCounts,
 } from "./rule.ts";
-import type { AlertLook, AlertSignal, AlertWork, IncidentChange } from "./signal.ts";
-import { acknowledged, resolved, updateIncident } from "./transition.ts";
+import type { AlertLook, AlertWork, IncidentChange } from "./signal.ts";
 
 /** Rows that a decision reads. Maps have a row once it was read; null for none. */
 export interface AlertRows {

@@ -76,9 +76,3 @@ export function runsOfIncident({ runs, timeline }: Incident): RunId[] {
   );
   return [...new Set([...runs, ...repeated])];
 }
-
-/** Returns the time of the latest bad outcome that an incident notes, unix milliseconds. */
-export function lastBadAt({ openedAt, timeline }: Pick<Incident, "openedAt" | "timeline">): number {
-  const bad = timeline.filter(({ what }) => what === "opened" || what === "repeated");
-  return Math.max(openedAt, ...bad.map(({ at }) => at));
-}

@@ -1,12 +1,24 @@
 /**
- * Groups of a rule, one incident for each, and the subjects that a rule or a silence applies to.
+ * Signals, which rules are judged by, and groups of a rule: one incident for each. Rules and silences
+ * apply to subjects.
  *
  * @module
  */
 import type { IncidentGroup } from "../channels/message.ts";
-import { isOfRuns, OTHER_GROUP, type RuleSettings } from "./rule.ts";
+import {
+  isOfRuns,
+  OTHER_GROUP,
+  type Rule,
+  RULE_KINDS,
+  type RuleCondition,
+  type RuleKind,
+  RULES_PER_SIGNAL_MAX,
+  type RuleSettings,
+  type TeamCounts,
+} from "./rule.ts";
 import { appliesToAgent, matchesAgent } from "../config/objects.ts";
 import type { Silence } from "./silence.ts";
+import type { RunId } from "../core/ids.ts";
 
 /**
  * Maximum bytes of a group's name in a key, so that many groups fit a commit. Longer names with the
@@ -112,4 +124,164 @@ export function isMuted(
 
 function isIn(names: readonly string[], name: string | null): boolean {
   return names.length === 0 || name !== null && names.includes(name);
+}
+
+/** The subject of a look. */
+export type Look =
+  /** All rules of a kind: something that they report has changed. */
+  | { readonly of: "kind"; readonly kind: RuleKind }
+  /** A rule, which may have been changed or deleted. */
+  | { readonly of: "rule"; readonly rule: string }
+  /** A rule for one of its groups, by the group's key. */
+  | { readonly of: "group"; readonly rule: string; readonly group: string };
+
+/** Begins the names of kinds; no slug begins so. */
+const KIND = "*";
+
+/** Ends the rule in the names of groups; no slug has one. */
+const SEPARATOR = " ";
+
+/** Returns the name of a look at all rules of a kind. */
+export function kindLook(kind: RuleKind): string {
+  return `${KIND}${kind}`;
+}
+
+/** Returns the name of a group of a rule, and of a look at it. */
+export function groupName(rule: string, group: string): string {
+  return `${rule}${SEPARATOR}${group}`;
+}
+
+/** Returns what a row of that name asks for; null for a kind that does not exist. */
+export function lookOf(name: string): Look | null {
+  if (name.startsWith(KIND)) {
+    const kind = RULE_KINDS.find((kind) => kindLook(kind) === name);
+    return kind === undefined ? null : { of: "kind", kind };
+  }
+  const at = name.indexOf(SEPARATOR);
+  return at < 0
+    ? { of: "rule", rule: name }
+    : { of: "group", rule: name.slice(0, at), group: name.slice(at + SEPARATOR.length) };
+}
+
+/** The subject of what is about the team. */
+export const TEAM: SignalSubject = { agent: null, customer: null, feature: null, model: null };
+
+/**
+ * One outcome for the rules of a kind. A later signal with the same key replaces it, so repeats and
+ * new revisions of a run count once.
+ */
+export interface AlertSignal {
+  /** Kind of the rules. */
+  readonly kind: RuleKind;
+  /** Slug of the only rule that it is for; null for all of the kind. */
+  readonly rule: string | null;
+  /** Subject. */
+  readonly subject: SignalSubject;
+  /** Identity within its group, such as the run's id. */
+  readonly key: string;
+  /** Arrival of what it reports, unix milliseconds. */
+  readonly at: number;
+  /**
+   * `bad`: the condition is true; `good`: it is false; `none`: neither, which removes an earlier
+   * outcome of the key; `paused`: as good, and resolves at once.
+   */
+  readonly outcome: "bad" | "good" | "none" | "paused";
+  /** The run that it is about; null for none. */
+  readonly run: RunId | null;
+  /** Measured value, such as dollars or seconds; null for none. */
+  readonly value: number | null;
+  /** Word that rules select by, such as `missed`, or words about it; null for none. */
+  readonly detail: string | null;
+  /** Words for the title instead of `detail`; absent for none. */
+  readonly words?: string | null;
+  /** First 200 characters of the run's error; null for none. */
+  readonly error: string | null;
+}
+
+/** Returns a signal for all rules of a kind, about the team unless it says otherwise. */
+export function newSignal(
+  signal: Pick<AlertSignal, "kind" | "key" | "at" | "outcome"> & Partial<AlertSignal>,
+): AlertSignal {
+  return {
+    rule: null,
+    subject: TEAM,
+    run: null,
+    value: null,
+    detail: null,
+    error: null,
+    ...signal,
+  };
+}
+
+/** Returns the outcome of a signal for a rule: one that the rule does not count is none. */
+export function outcomeFor({ settings }: Rule, signal: AlertSignal): AlertSignal["outcome"] {
+  if (signal.outcome !== "bad") return signal.outcome;
+  return counts(settings.condition, signal.detail ?? "") ? "bad" : "none";
+}
+
+/** Returns whether a condition counts what a signal reports. */
+function counts(condition: RuleCondition, detail: string): boolean {
+  const isIn = (words: readonly string[]) => words.includes(detail);
+  if (condition.kind === "run_failed") return isIn(condition.statuses);
+  if (condition.kind === "missed") return isIn(condition.reasons);
+  return condition.kind !== "service" || isIn(condition.what);
+}
+
+/** Rules that count signals. */
+export interface RulesByKind {
+  /** Enabled rules. */
+  readonly byKind: ReadonlyMap<RuleKind, readonly Rule[]>;
+}
+
+/** Signals of one group of a rule, in order. */
+export interface Touched extends Group {
+  /** Rule that counts the signals. */
+  readonly rule: Rule;
+  /** Its signals. */
+  readonly signals: readonly AlertSignal[];
+  /** The bad ones. */
+  readonly bad: readonly AlertSignal[];
+}
+
+/** Kinds of rules that judge runs: only those closed after the rule's last change. */
+const OF_RUNS: ReadonlySet<RuleKind> = new Set([
+  "run_failed",
+  "check_failed",
+  "run_cost",
+  "unpriced",
+]);
+
+/** Returns signals by rule and group, without good ones that no instance can count. */
+export function touched(
+  config: RulesByKind,
+  counts: TeamCounts,
+  signals: readonly AlertSignal[],
+): Touched[] {
+  const groups = new Map<
+    string,
+    Touched & { readonly signals: AlertSignal[]; bad: AlertSignal[] }
+  >();
+  for (const signal of signals) {
+    for (const rule of rulesOf(config, signal)) {
+      const group = groupOf(rule.settings.groupBy, signal.subject);
+      const name = groupName(rule.slug, group.text);
+      const known = groups.get(name) ?? { ...group, rule, signals: [], bad: [] };
+      groups.set(name, known);
+      known.signals.push(signal);
+      if (outcomeFor(rule, signal) === "bad") known.bad.push(signal);
+    }
+  }
+  return Array.from(groups.values()).filter(({ rule, bad }) =>
+    bad.length > 0 || (counts[rule.slug]?.instances ?? 0) > 0
+  );
+}
+
+/** Returns the rules that count a signal. */
+function rulesOf({ byKind }: RulesByKind, signal: AlertSignal): readonly Rule[] {
+  const ofKind = byKind.get(signal.kind) ?? [];
+  return ofKind.filter(({ slug, updatedAt, settings }) =>
+    (signal.rule === null || signal.rule === slug) &&
+    (!OF_RUNS.has(signal.kind) || signal.at >= updatedAt) &&
+    matches(settings, signal.subject)
+  ).slice(0, RULES_PER_SIGNAL_MAX);
 }

@@ -307,3 +307,9 @@ function secondsText(seconds: number): string {
   const count = seconds / unit;
   return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
+
+/** Returns the time of the latest bad outcome that an incident notes, unix milliseconds. */
+export function lastBadAt({ openedAt, timeline }: Pick<Incident, "openedAt" | "timeline">): number {
+  const bad = timeline.filter(({ what }) => what === "opened" || what === "repeated");
+  return Math.max(openedAt, ...bad.map(({ at }) => at));
+}

@@ -7,16 +7,13 @@ import type { RunId } from "../core/ids.ts";
 import { compareOutcomes, type Streak, streakAfter } from "../outcomes/window.ts";
 import type { CheckResult } from "../runs/check_result.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
-import { endOf } from "./deadlines.ts";
-import { groupOf, matches } from "./group.ts";
-import { outcomeFor, thresholdsOf } from "./instance.ts";
+import { endOf, thresholdsOf } from "./instance.ts";
+import { type AlertSignal, groupOf, matches, newSignal, outcomeFor } from "./group.ts";
 import type { Rule, RuleSettings } from "./rule.ts";
 import {
-  type AlertSignal,
   closeSignals,
   costSignals,
   isImported,
-  newSignal,
   resultSignals,
   subjectOf,
   unpricedSignals,

@@ -1,17 +1,11 @@
 /**
- * Signals: what alert rules are judged by.
+ * Signals of changed runs, and of monitors; causes of changes to alerts.
  *
  * @module
  */
 import type { RunId } from "../core/ids.ts";
 import type { MadeBy } from "../teams/team.ts";
-import {
-  IMPORT_SECONDS,
-  type Rule,
-  type RuleCondition,
-  type RuleKind,
-  RULES_PER_SIGNAL_MAX,
-} from "./rule.ts";
+import { IMPORT_SECONDS, type Rule, type RuleCondition, RULES_PER_SIGNAL_MAX } from "./rule.ts";
 import { minuteOf, TEXT_CHARS_MAX } from "../channels/forms/words.ts";
 import { cutText, printable } from "../core/text.ts";
 import { closeKind } from "../outcomes/window.ts";
@@ -24,59 +18,10 @@ import {
 } from "../runs/check_result.ts";
 import { isRest, isSameModel, type ModelUsage } from "../runs/model_usage.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
-import { matches, type SignalSubject } from "./group.ts";
-import type { Flip, Monitor } from "../monitors/monitor.ts";
+import { type AlertSignal, matches, newSignal, type SignalSubject, TEAM } from "./group.ts";
+import type { Flip } from "../monitors/row.ts";
+import type { Monitor } from "../monitors/monitor.ts";
 import { scheduleWords } from "../monitors/schedule.ts";
-
-/** The subject of what is about the team. */
-export const TEAM: SignalSubject = { agent: null, customer: null, feature: null, model: null };
-
-/**
- * One outcome for the rules of a kind. A later signal with the same key replaces it, so repeats and
- * new revisions of a run count once.
- */
-export interface AlertSignal {
-  /** Kind of the rules. */
-  readonly kind: RuleKind;
-  /** Slug of the only rule that it is for; null for all of the kind. */
-  readonly rule: string | null;
-  /** Subject. */
-  readonly subject: SignalSubject;
-  /** Identity within its group, such as the run's id. */
-  readonly key: string;
-  /** Arrival of what it reports, unix milliseconds. */
-  readonly at: number;
-  /**
-   * `bad`: the condition is true; `good`: it is false; `none`: neither, which removes an earlier
-   * outcome of the key; `paused`: as good, and resolves at once.
-   */
-  readonly outcome: "bad" | "good" | "none" | "paused";
-  /** The run that it is about; null for none. */
-  readonly run: RunId | null;
-  /** Measured value, such as dollars or seconds; null for none. */
-  readonly value: number | null;
-  /** Word that rules select by, such as `missed`, or words about it; null for none. */
-  readonly detail: string | null;
-  /** Words for the title instead of `detail`; absent for none. */
-  readonly words?: string | null;
-  /** First 200 characters of the run's error; null for none. */
-  readonly error: string | null;
-}
-
-/** Returns a signal for all rules of a kind, about the team unless it says otherwise. */
-export function newSignal(
-  signal: Pick<AlertSignal, "kind" | "key" | "at" | "outcome"> & Partial<AlertSignal>,
-): AlertSignal {
-  return {
-    rule: null,
-    subject: TEAM,
-    run: null,
-    value: null,
-    detail: null,
-    error: null,
-    ...signal,
-  };
-}
 
 /** A group of a rule that the work loop looks at, because a row of the work queue is due. */
 export interface AlertLook {

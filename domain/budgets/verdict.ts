@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { spendPeriodOf } from "../alerts/deadlines.ts";
+import { spendPeriodOf } from "../alerts/instance.ts";
 import { DAY_MS, dayOf } from "../core/time.ts";
 import { dollarsText, type Picodollars, picodollars, picodollarsOf } from "../pricing/money.ts";
 import type { RollupGroup } from "../spend/rollup.ts";

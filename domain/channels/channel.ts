@@ -3,6 +3,7 @@
  *
  * @module
  */
+import ipaddr from "ipaddr.js";
 import type { MessageEvent } from "./message.ts";
 
 /** Types of chats: one address, a message a second, and several messages in one request. */
@@ -99,8 +100,6 @@ export interface ChannelHealth {
   /** Result of the last try that failed; null for none. */
   readonly lastError: string | null;
 }
-
-import ipaddr from "ipaddr.js";
 
 /** An IP address. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;

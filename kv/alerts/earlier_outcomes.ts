@@ -5,15 +5,15 @@
  * @module
  */
 import type { LateGroup } from "../../domain/alerts/decide.ts";
-import { groupOf, matches, type SignalSubject } from "../../domain/alerts/group.ts";
-import type { Rule } from "../../domain/alerts/rule.ts";
-import { OUTCOMES_MAX } from "../../domain/outcomes/window.ts";
 import {
   type AlertSignal,
-  closeSignals,
-  resultSignals,
-  subjectOf,
-} from "../../domain/alerts/signal.ts";
+  groupOf,
+  matches,
+  type SignalSubject,
+} from "../../domain/alerts/group.ts";
+import type { Rule } from "../../domain/alerts/rule.ts";
+import { OUTCOMES_MAX } from "../../domain/outcomes/window.ts";
+import { closeSignals, resultSignals, subjectOf } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { RUN_KINDS } from "../../domain/runs/cost.ts";
 import { closeArrivalOf, type RunSummary } from "../../domain/runs/summary.ts";

@@ -6,10 +6,9 @@
  *
  * @module
  */
-import { groupOf, nameIn, shareIn, type SignalSubject } from "../../domain/alerts/group.ts";
+import { groupOf, nameIn, shareIn, type SignalSubject, TEAM } from "../../domain/alerts/group.ts";
 import { PERIODS } from "../../domain/alerts/incident.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
-import { TEAM } from "../../domain/alerts/signal.ts";
 import {
   type Budget,
   BUDGET_LABELS,

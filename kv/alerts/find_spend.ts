@@ -3,8 +3,14 @@
  *
  * @module
  */
-import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
-import { groupName, spendPeriodOf } from "../../domain/alerts/deadlines.ts";
+import { type AlertInstance, isOfRule, spendPeriodOf } from "../../domain/alerts/instance.ts";
+import {
+  groupName,
+  groupOf,
+  matches,
+  nameIn,
+  type SignalSubject,
+} from "../../domain/alerts/group.ts";
 import { OTHER_GROUP, type RuleSettings } from "../../domain/alerts/rule.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { dayOf } from "../../domain/core/time.ts";
@@ -15,7 +21,6 @@ import { keys } from "../base/keys.ts";
 import { getValue, type Store } from "../store.ts";
 import { type Finding, instancesOf, type RuleOf, signalFor } from "./finding.ts";
 import { decodeInstance } from "./rows.ts";
-import { groupOf, matches, nameIn, type SignalSubject } from "../../domain/alerts/group.ts";
 import { modelKey } from "../../domain/spend/spend.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { SpendStore } from "../spend/rollups.ts";

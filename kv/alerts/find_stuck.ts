@@ -4,11 +4,16 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import { groupOf, matches, type SignalSubject } from "../../domain/alerts/group.ts";
+import {
+  type AlertSignal,
+  groupOf,
+  matches,
+  type SignalSubject,
+} from "../../domain/alerts/group.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
 import { OUTCOMES_MAX } from "../../domain/outcomes/window.ts";
-import { type AlertSignal, subjectOf } from "../../domain/alerts/signal.ts";
+import { subjectOf } from "../../domain/alerts/signal.ts";
 import { judgedAt, type WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { EntryReader, type Position } from "../index/entries.ts";

@@ -16,17 +16,16 @@ import {
   signalFor,
 } from "./finding.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
-import type { AlertSignal } from "../../domain/alerts/signal.ts";
+import type { AlertSignal } from "../../domain/alerts/group.ts";
 import type { Rule, RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
-import type { Delivery } from "../../domain/channels/delivery.ts";
-import { isBlocked } from "../../domain/channels/health.ts";
+import { type Delivery, isBlocked } from "../../domain/channels/delivery.ts";
 import { capShareOf, type JudgeAccount } from "../../domain/judges/account.ts";
 import { isBlockedJudge } from "../../domain/judges/job.ts";
 import type { Judge } from "../../domain/judges/judge.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import type { Notice } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
-import { readHealths } from "../channels/health.ts";
+import { readHealths } from "../channels/delivery_rows.ts";
 import { readConfig } from "../config/objects.ts";
 import { readAccounts } from "../judges/rows.ts";
 import { readDead } from "../runs/run_work.ts";

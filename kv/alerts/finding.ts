@@ -3,7 +3,12 @@
  *
  * @module
  */
-import type { SignalSubject } from "../../domain/alerts/group.ts";
+import {
+  type AlertSignal,
+  newSignal,
+  type SignalSubject,
+  TEAM,
+} from "../../domain/alerts/group.ts";
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
 import {
   FIRING_GROUPS_MAX,
@@ -11,7 +16,7 @@ import {
   type RuleCondition,
   type RuleKind,
 } from "../../domain/alerts/rule.ts";
-import { type AlertLook, type AlertSignal, newSignal, TEAM } from "../../domain/alerts/signal.ts";
+import type { AlertLook } from "../../domain/alerts/signal.ts";
 import type { IncidentGroup } from "../../domain/channels/message.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";

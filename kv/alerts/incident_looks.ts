@@ -12,7 +12,7 @@ import {
   withoutError,
   withoutRuns,
 } from "../../domain/alerts/erasure.ts";
-import { expiryOf } from "../../domain/alerts/deadlines.ts";
+import { expiryOf } from "../../domain/alerts/instance.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
 import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";

@@ -10,10 +10,10 @@ import {
   runSignals,
   unstoredRule,
 } from "../../domain/alerts/preview.ts";
-import { spendPeriodOf } from "../../domain/alerts/deadlines.ts";
-import type { SignalSubject } from "../../domain/alerts/group.ts";
+import { spendPeriodOf } from "../../domain/alerts/instance.ts";
+import type { AlertSignal, SignalSubject } from "../../domain/alerts/group.ts";
 import type { Rule, RuleSettings, SPEND_PERIODS } from "../../domain/alerts/rule.ts";
-import { type AlertSignal, missedSignals } from "../../domain/alerts/signal.ts";
+import { missedSignals } from "../../domain/alerts/signal.ts";
 import { BUDGET_LABELS, includes, placeOf } from "../../domain/budgets/budget.ts";
 import { marksReached } from "../../domain/budgets/verdict.ts";
 import type { Team } from "../../domain/teams/team.ts";

@@ -4,13 +4,11 @@
  *
  * @module
  */
-import { groupOf, matches } from "../../domain/alerts/group.ts";
-import { type AlertConfig } from "../../domain/alerts/touched.ts";
+import { type AlertSignal, groupName, groupOf, matches } from "../../domain/alerts/group.ts";
+import type { AlertConfig } from "../../domain/alerts/transition.ts";
 import type { BudgetLabels } from "../../domain/budgets/verdict.ts";
-import { groupName } from "../../domain/alerts/deadlines.ts";
 import type { Rule, TeamCounts } from "../../domain/alerts/rule.ts";
 import {
-  type AlertSignal,
   checkSignals,
   closeOutcomeOf,
   closeSignals,

@@ -3,51 +3,49 @@
  *
  * @module
  */
-import type { OpenedChannelSettings } from "../../domain/channels/channel.ts";
 import {
+  afterOutcome,
   afterTry,
+  BROKEN_MS,
+  channelWork,
   type Delivery,
   hasEnded,
   type Outcome,
+  type StoredHealth,
   untried,
 } from "../../domain/channels/delivery.ts";
-import {
-  afterOutcome,
-  BROKEN_MS,
-  channelWork,
-  type StoredHealth,
-} from "../../domain/channels/health.ts";
 import type { Sender } from "../../domain/channels/sender.ts";
-import type { Channel } from "../../domain/channels/store.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { Team } from "../../domain/teams/team.ts";
+import type { Environment } from "../../domain/core/environment.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import { FAILURE_PAUSE_MS } from "../../runtime/loop.ts";
+import type { LabeledCounter } from "../../runtime/metrics.ts";
 import { keys } from "../base/keys.ts";
 import { getEntry, type Store } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
 import { type Claim, claimTry, earliest } from "./claim.ts";
 import {
+  brokenRows,
+  changeChannel,
   endedRows,
   lookRow,
+  NEEDS_SECRET,
   queuedRow,
   type QueueOf,
   readDeliveries,
   readQueue,
+  reportRows,
+  troubleRows,
 } from "./delivery_rows.ts";
-import { brokenRows, changeChannel, NEEDS_SECRET, reportRows, troubleRows } from "./health.ts";
+import type { OpenChannel } from "./seal.ts";
 
 export interface ChannelWorkDeps {
   readonly store: Store;
   readonly sender: Sender;
-  /** Opens the secrets of a channel, to send; null if a key is missing. */
-  readonly open: (team: Team, channel: Channel) => Promise<OpenedChannelSettings | null>;
-  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
-  readonly random: () => number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Called after the commit of a new state of a delivery. */
-  readonly onChanged: (delivery: Pick<Delivery, "channelType" | "state">) => void;
+  readonly open: OpenChannel;
+  readonly environment: Pick<Environment, "now" | "random">;
+  /** Counts the states of deliveries, after their commits. */
+  readonly counts: Pick<LabeledCounter, "count">;
 }
 
 /** Times that the result of a try is stored, because the messages are sent again otherwise. */
@@ -69,10 +67,10 @@ async function sendNext(
   rows: readonly Work[],
   stopping: AbortSignal,
 ): Promise<readonly Work[]> {
-  const { store, now, onChanged } = deps;
+  const { store, environment: { now } } = deps;
   for (const row of rows) {
     const queue = { store, team: row.team, channel: row.name };
-    const claim = await claimTry(queue, row, now(), (over) => over.forEach(onChanged));
+    const claim = await claimTry(queue, row, now(), (over) => countStates(deps, over));
     if (claim !== null) await send(deps, claim, stopping);
   }
   return [];
@@ -80,7 +78,7 @@ async function sendNext(
 
 /** Sends the messages of a claimed try and stores the result. */
 async function send(deps: ChannelWorkDeps, claim: Claim, stopping: AbortSignal): Promise<void> {
-  const { store, sender, open, random, now, onChanged } = deps;
+  const { store, sender, open, environment: { now, random } } = deps;
   const { team, channel, deliveries } = claim;
   const settings = await open(team, channel);
   if (settings === null) return await needSecret(store, claim, now());
@@ -99,12 +97,27 @@ async function send(deps: ChannelWorkDeps, claim: Claim, stopping: AbortSignal):
   for (let attempt = 1;; attempt++) {
     try {
       const outcome = { startMs, endMs: now(), result };
-      return (await storeResult(store, claim, outcome, random())).forEach(onChanged);
+      return countStates(deps, await storeResult(store, claim, outcome, fraction(random)));
     } catch (error) {
       if (!(error instanceof StorageUnavailable) || attempt === STORE_ATTEMPTS) throw error;
       await new Promise((resolve) => setTimeout(resolve, FAILURE_PAUSE_MS));
     }
   }
+}
+
+/** Counts the states of deliveries. */
+export function countStates(
+  { counts }: Pick<ChannelWorkDeps, "counts">,
+  deliveries: readonly Pick<Delivery, "channelType" | "state">[],
+): void {
+  for (const { channelType, state } of deliveries) {
+    counts.count({ channel_type: channelType, outcome: state });
+  }
+}
+
+/** Returns a random number from 0 (inclusive) to 1 (exclusive). */
+function fraction(random: Environment["random"]): number {
+  return new DataView(random(4).buffer).getUint32(0) / 2 ** 32;
 }
 
 /**

@@ -8,20 +8,18 @@
  * @module
  */
 import {
-  type Delivery,
-  ended,
-  planTry,
-  RETRY_AFTER_MS_MAX,
-  triedAtOnce,
-} from "../../domain/channels/delivery.ts";
-import {
   BROKEN_MS,
   channelWork,
   CLAIM_MS,
+  type Delivery,
+  ended,
   isBlocked,
   isClaimed,
+  planTry,
+  RETRY_AFTER_MS_MAX,
   type StoredHealth,
-} from "../../domain/channels/health.ts";
+  triedAtOnce,
+} from "../../domain/channels/delivery.ts";
 import type { Channel } from "../../domain/channels/store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Work } from "../../domain/work/work.ts";
@@ -30,6 +28,9 @@ import { getEntry, getMany, newRowName } from "../store.ts";
 import { workKey } from "../work/store.ts";
 import type { KvSet } from "../writer/group.ts";
 import {
+  changeChannel,
+  type ChannelChange,
+  type ChannelPlan,
   endedRows,
   lookRow,
   queuedRow,
@@ -39,7 +40,6 @@ import {
   readQueue,
   readWaits,
 } from "./delivery_rows.ts";
-import { changeChannel, type ChannelChange, type ChannelPlan } from "./health.ts";
 
 /** A claimed try. */
 export interface Claim {

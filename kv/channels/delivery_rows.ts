@@ -1,29 +1,40 @@
 /**
- * Rows of deliveries and of the queues of channels, and facts about the deliveries of incidents.
+ * Rows of deliveries and of the queues of channels, states of channels, and the commits that change
+ * them.
  *
  * A delivery that waits has a row in its channel's queue, and a due row wakes the channel. So a
  * channel with many waiting deliveries costs other channels nothing. Due rows of one channel within
  * `WAKE_STEP_MS` are one row.
  *
+ * Each change or removal of a delivery that has not ended also writes the state of its channel. So a
+ * check of that one row protects all deliveries of a try, which may be more than a commit can check.
+ *
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
+  type ChannelWork,
   type Delivery,
   hasEnded,
+  isBlocked,
+  NEW_HEALTH,
   nextStep,
   type QueueEntry,
+  type StoredHealth,
   WAKE_STEP_MS,
 } from "../../domain/channels/delivery.ts";
-import type { ChannelWork } from "../../domain/channels/health.ts";
+import type { ChannelHealth } from "../../domain/channels/channel.ts";
 import { DELIVERY_DAYS } from "../../domain/channels/store.ts";
-import { DAY_MS } from "../../domain/core/time.ts";
+import { DAY_MS, formatInstantOrNull } from "../../domain/core/time.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { workSet } from "../work/store.ts";
-import type { KvSet } from "../writer/group.ts";
-import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";
+import type { KvSet, Write } from "../writer/group.ts";
+import { findEntry, getAll, getEntry, getValue, listRows, type Store } from "../store.ts";
 import type { IncidentFacts } from "../../domain/channels/message.ts";
-import { changeChannel } from "./health.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
+import { SERVICE_ACTOR } from "../../domain/teams/audit_log.ts";
+import { readConfig } from "../config/objects.ts";
+import { auditRows } from "../teams/audit_log.ts";
 
 /** Immutable fields of a delivery that lists are filtered by. */
 export interface DeliveryLabels {
@@ -215,5 +226,120 @@ async function changeOne(
     const value: Delivery = { ...delivery, message: { ...delivery.message, incident } };
     const sets = [{ key: entry.key, value }];
     return { result: delivery.after, change: { health, checks: [entry], sets } };
+  });
+}
+
+/** A planned change of a channel's deliveries. */
+export interface ChannelPlan<Result> {
+  readonly result: Result;
+  /** Rows to commit; null for none. */
+  readonly change: ChannelChange | null;
+}
+
+/** Rows of a change. */
+export interface ChannelChange extends Pick<Write, "checks" | "sets" | "deletes"> {
+  /** New state of the channel's deliveries; null to remove it. */
+  readonly health: StoredHealth | null;
+}
+
+/** Plans and commits a change of a channel's deliveries; it is planned again after a conflict. */
+export function changeChannel<Result>(
+  store: Store,
+  team: TeamId,
+  channel: string,
+  plan: (health: StoredHealth) => Promise<ChannelPlan<Result>>,
+): Promise<Result> {
+  const key = keys.channelHealth(team, channel);
+  return untilCommitted("change the deliveries of a channel", async () => {
+    const entry = await getEntry(store, key);
+    const { result, change } = await plan(healthOf(entry));
+    if (change === null) return result;
+    const { health, checks = [], sets = [], deletes = [] } = change;
+    // Without a row nothing is under way, and the check alone protects this commit.
+    const isNone = health === null || health === NEW_HEALTH;
+    const version = await store.writer.commit({
+      team,
+      checks: [entry, ...checks],
+      sets: isNone ? sets : [...sets, { key, value: health }],
+      deletes: health === null ? [...deletes, key] : deletes,
+    });
+    return version === null ? LOST : result;
+  });
+}
+
+/** Returns the state of channels, by slug. */
+export async function readHealths(
+  store: Store,
+  team: TeamId,
+  slugs: readonly string[],
+): Promise<ReadonlyMap<string, ChannelHealth>> {
+  const entries = await getAll(store, slugs.map((slug) => keys.channelHealth(team, slug)));
+  return new Map(slugs.map((slug, i) => {
+    const { state, lastOkAt, failingSince, lastError } = healthOf(entries[i]);
+    return [slug, { state, lastOkAt, failingSince, lastError }];
+  }));
+}
+
+/** Returns the state in an entry. */
+function healthOf(entry: Deno.KvEntryMaybe<unknown> | undefined): StoredHealth {
+  return entry?.value as StoredHealth | null | undefined ?? NEW_HEALTH;
+}
+
+/** Words of the report about a channel whose secrets cannot be opened. */
+export const NEEDS_SECRET = "its secrets cannot be opened: set them again";
+
+/** Returns the row that reports a channel to the owner, if this change stops it. */
+export function reportRows(
+  team: TeamId,
+  slug: string,
+  before: Healths,
+  after: Healths,
+  atMs: number,
+): readonly KvSet[] {
+  return isBlocked(before) || !isBlocked(after)
+    ? []
+    : [workSet({ at: atMs, kind: "channel_report", team, name: slug })];
+}
+
+/** States of a channel before and after a change. */
+type Healths = Pick<StoredHealth, "state">;
+
+/**
+ * Returns the due rows at which rules of the kind `service` are judged: if a channel stops or starts
+ * to work, or a delivery has failed.
+ */
+export async function troubleRows(
+  store: Store,
+  team: TeamId,
+  before: Healths,
+  after: Healths,
+  atMs: number,
+  hasDead = false,
+): Promise<KvSet[]> {
+  const isSame = isBlocked(before) === isBlocked(after);
+  if (isSame && !hasDead) return [];
+  const { rules } = await readConfig(store, team);
+  return rules
+    .filter(({ settings }) => settings.condition.kind === "service" && settings.enabled)
+    .map(({ slug }) => workSet({ at: atMs, kind: "rule", team, name: slug }));
+}
+
+/** Returns the audit entry of a channel that this change breaks. */
+export function brokenRows(
+  team: TeamId,
+  slug: string,
+  before: Healths,
+  after: Healths & Pick<StoredHealth, "lastError" | "failingSince">,
+  atMs: number,
+): readonly KvSet[] {
+  if (before.state === "broken" || after.state !== "broken") return [];
+  const { lastError, failingSince } = after;
+  return auditRows({
+    at: atMs,
+    team,
+    actor: SERVICE_ACTOR,
+    action: "channel.broken",
+    target: slug,
+    details: { error: lastError, failing_since: formatInstantOrNull(failingSince) },
   });
 }

@@ -9,8 +9,14 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { groupsOf } from "../base/limits.ts";
 import { workKey } from "../work/store.ts";
 import type { Store } from "../store.ts";
-import { deliveryKeys, expiryAt, expiryRow, readDeliveries, storedRows } from "./delivery_rows.ts";
-import { changeChannel } from "./health.ts";
+import {
+  changeChannel,
+  deliveryKeys,
+  expiryAt,
+  expiryRow,
+  readDeliveries,
+  storedRows,
+} from "./delivery_rows.ts";
 
 /** Deliveries that one commit removes. */
 const REMOVED_PER_COMMIT = 50;

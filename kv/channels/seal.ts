@@ -19,7 +19,9 @@ import type {
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
 import { NO_MAIL_SERVER } from "../../domain/core/mail.ts";
+import type { Channel } from "../../domain/channels/store.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
+import type { Team } from "../../domain/teams/team.ts";
 
 /** Bytes of a key. */
 export const SEAL_KEY_BYTES = 32;
@@ -267,8 +269,20 @@ async function sealUrl(
   return { ok: true, value: { url: sealed.value, host: url === "" ? before?.host ?? "" : host } };
 }
 
+/** Opens the secrets of a channel, to send; null if a key is missing. */
+export type OpenChannel = (
+  team: Pick<Team, "id">,
+  channel: Channel,
+) => Promise<OpenedChannelSettings | null>;
+
+/** Returns the function that opens the secrets of channels. */
+export function opening(sealer: Sealer): OpenChannel {
+  return ({ id }, { slug, settings }) =>
+    openSettings(new ChannelSecrets(sealer, id, slug), settings);
+}
+
 /** Opens the secrets of settings; null if one cannot be opened. */
-export async function openSettings(
+async function openSettings(
   secrets: ChannelSecrets,
   settings: ChannelSettings,
 ): Promise<OpenedChannelSettings | null> {

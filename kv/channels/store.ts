@@ -4,8 +4,8 @@
  * @module
  */
 import type { ChannelSettings, OpenedChannelSettings } from "../../domain/channels/channel.ts";
+import { NEW_HEALTH } from "../../domain/channels/delivery.ts";
 import { CHANNELS, SECRET_PREFIX } from "../../domain/channels/channel_body.ts";
-import { NEW_HEALTH } from "../../domain/channels/health.ts";
 import type { Sealer } from "../../domain/channels/secrets.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { Channel } from "../../domain/channels/store.ts";
@@ -15,12 +15,12 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import { readHealths } from "./health.ts";
+import { readHealths } from "./delivery_rows.ts";
 import { type ConfigRow, isObject } from "../config/objects.ts";
 import { change, createConfigStore } from "../config/store.ts";
 import type { ObjectDeps } from "../team/rows.ts";
 import { getAll, type Store } from "../store.ts";
-import { ChannelSecrets, noKey, openSettings, sealSettings } from "./seal.ts";
+import { ChannelSecrets, noKey, opening, sealSettings } from "./seal.ts";
 import { HOUR_MS } from "../../domain/core/time.ts";
 
 /** Dependencies of the store. */
@@ -61,12 +61,9 @@ export function createChannelStore(deps: ChannelStoreDeps) {
       return { ok: true, value: isSpareUsed ? { settings, secret: spare } : { settings } };
     },
   });
-  const open = (team: TeamId, { slug, settings }: Channel) =>
-    openSettings(secretsOf(team, slug), settings);
+  const open = opening(sealer);
   return {
     ...channels,
-    /** Opens the secrets of a channel, to send; null if a key is missing. */
-    open: ({ id }: Team, channel: Channel) => open(id, channel),
     /**
      * Replaces the secret of a webhook; both sign until the end of the overlap.
      *
@@ -76,7 +73,7 @@ export function createChannelStore(deps: ChannelStoreDeps) {
     rotate: (team: Team, slug: string, overlapHours: number, made: MadeBy) =>
       rotate(deps, secretsOf(team.id, slug), { team, slug, overlapHours, made, secret: mint() }),
     /** Returns the state of channels, by slug. */
-    health: ({ id: team }: Team, slugs: readonly string[]) =>
+    health: ({ id: team }: Pick<Team, "id">, slugs: readonly string[]) =>
       store.reads.run(team, async () => {
         const [healths, channels] = await Promise.all([
           readHealths(store, team, slugs),
@@ -89,7 +86,7 @@ export function createChannelStore(deps: ChannelStoreDeps) {
             shown.set(channel.slug, { ...health, state: "failing", lastError: NO_MAIL_SERVER });
             continue;
           }
-          const isOpen = await open(team, channel) !== null;
+          const isOpen = await open({ id: team }, channel) !== null;
           // The stored state is that of the last try.
           if (isOpen && health.state !== "needs_secret") continue;
           const state = isOpen ? health.failingSince === null ? "ok" : "failing" : "needs_secret";

@@ -3,39 +3,40 @@
  *
  * @module
  */
-import type { OpenedChannelSettings } from "../../domain/channels/channel.ts";
 import {
   afterTry,
+  CLAIM_MS,
   type Delivery,
   newDelivery,
   type Outcome,
   tryOf,
+  withSuccess,
 } from "../../domain/channels/delivery.ts";
-import { CLAIM_MS, withSuccess } from "../../domain/channels/health.ts";
 import { SEND_MS_MAX, type Sender, type SendResult } from "../../domain/channels/sender.ts";
 import { type Channel, CHANNEL_TESTS_PER_MINUTE } from "../../domain/channels/store.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
+import type { LabeledCounter } from "../../runtime/metrics.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { workSet } from "../work/store.ts";
 import { readObject } from "../config/objects.ts";
 import { getEntry, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { storedRows, wakeRow } from "./delivery_rows.ts";
-import { changeChannel, troubleRows } from "./health.ts";
+import { countStates } from "./channel_work.ts";
+import { changeChannel, storedRows, troubleRows, wakeRow } from "./delivery_rows.ts";
+import type { OpenChannel } from "./seal.ts";
 
 /** Dependencies of the tester. */
 export interface TesterDeps {
   readonly store: Store;
   readonly sender: Sender;
-  /** Opens the secrets of a channel; null if a key is missing. */
-  readonly open: (team: Team, channel: Channel) => Promise<OpenedChannelSettings | null>;
+  readonly open: OpenChannel;
   readonly region: Region;
   readonly environment: Environment;
-  /** Called with the type and state of a test that has ended. */
-  readonly onEnded: (delivery: Delivery) => void;
+  /** Counts the states of tests that have ended. */
+  readonly counts: Pick<LabeledCounter, "count">;
 }
 
 /** Result of a test whose channel's secrets cannot be opened. */
@@ -67,7 +68,7 @@ export function createChannelTester(deps: TesterDeps) {
       const outcome = await send(deps, team, channel, delivery);
       const tried = afterTry(delivery, outcome, 0);
       await end(deps, team.id, tried, outcome);
-      deps.onEnded(tried);
+      countStates(deps, [tried]);
       return tryOf(outcome);
     },
   };

@@ -170,7 +170,6 @@ export function judgeAtOnce(
   checks: readonly CompiledCheck[],
   nowMs: number,
 ): Judgement | Promise<Judgement> {
-  if (checks.length === 0) return NONE;
   const applying = checksOf({ id: run.id, summary: after }, checks, placeInSample);
   if (applying.length === 0) return NONE;
   const names = (name: FactName) => applying.some(({ program }) => program.names.has(name));

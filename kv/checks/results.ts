@@ -48,7 +48,8 @@ interface Placed {
   readonly results: readonly CheckResult[];
 }
 
-const NO_CHANGES = {
+/** A plan without results, but for the updates. */
+export const NO_RESULTS = {
   rows: [],
   sets: [],
   deletes: [],
@@ -62,7 +63,7 @@ export async function readResults({ store, team, id }: RunAt): Promise<readonly 
 }
 
 /**
- * Plans what updates change of results. Updates of runs without results cost nothing.
+ * Plans what updates change of results.
  *
  * @param cached rows of the team, under the version that the commit checks
  * @param existing identifiers of its checks, also of those that are not enabled
@@ -74,7 +75,6 @@ export async function planResults(
   existing: ReadonlySet<string>,
   updates: readonly RunUpdate[],
 ): Promise<ResultsPlan> {
-  if (!updates.some(hasResults)) return { ...NO_CHANGES, updates };
   const former = await readFormer(store, team, updates);
   const difference = new DayDifference(team, existing);
   const [sets, deletes]: [KvSet[], Deno.KvKey[]] = [[], []];
@@ -99,11 +99,6 @@ export async function planResults(
   });
   const rows = await difference.rows(cached);
   return { updates: changed, results, judged, rows, sets, deletes };
-}
-
-/** Returns whether a run has results before or after an update. */
-function hasResults(update: RunUpdate): boolean {
-  return update.before?.checks !== undefined || isJudged(update);
 }
 
 function isJudged({ judged }: RunUpdate): boolean {

@@ -4,7 +4,7 @@
  * @module
  */
 import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
-import type { AlertConfig } from "../../domain/alerts/touched.ts";
+import type { AlertConfig } from "../../domain/alerts/transition.ts";
 import { type BudgetLabels, labelsOf } from "../../domain/budgets/verdict.ts";
 import type { Check, CompiledCheck } from "../../domain/checks/check.ts";
 import { compiledCheck } from "../../domain/checks/compile.ts";

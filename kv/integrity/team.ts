@@ -15,15 +15,15 @@ import {
 } from "../../domain/agents/activity.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
-import { type Monitor, MONITOR_STATES } from "../../domain/monitors/monitor.ts";
+import type { Monitor } from "../../domain/monitors/monitor.ts";
+import { MONITOR_STATES } from "../../domain/monitors/row.ts";
 import { OUTCOMES_MAX } from "../../domain/outcomes/window.ts";
 import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isDead } from "../../domain/runs/stages.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { ALL_AGENTS, placeOf } from "../checks/day_counts.ts";
-import { type DayRow, PASSES_MAX } from "../checks/day_counts.ts";
+import { ALL_AGENTS, type DayRow, PASSES_MAX, placeOf } from "../checks/day_counts.ts";
 import { failureKeys } from "../checks/results.ts";
 import { readConfig } from "../config/objects.ts";
 import { eachOrderRow, type Order } from "../index/entries.ts";

@@ -7,7 +7,8 @@
 import { missedSignals } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { AgentActivity } from "../../domain/agents/activity.ts";
-import type { Flip, Monitor, MonitorChange } from "../../domain/monitors/monitor.ts";
+import type { Flip } from "../../domain/monitors/row.ts";
+import type { Monitor, MonitorChange } from "../../domain/monitors/monitor.ts";
 import { monitorRow } from "../agents/agents.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";

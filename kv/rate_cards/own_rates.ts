@@ -4,7 +4,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { kindLook } from "../../domain/alerts/deadlines.ts";
+import { kindLook } from "../../domain/alerts/group.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../../domain/pricing/rate_body.ts";
 import type { OwnRate, PutRateOutcome } from "../../domain/pricing/rate_card.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
-import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { workSet } from "../work/store.ts";

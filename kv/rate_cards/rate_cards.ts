@@ -19,7 +19,7 @@ import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import { inTime } from "../base/retry.ts";
 import { outsideScope } from "../base/reads.ts";
 import type { Store } from "../store.ts";
-import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { createRateWriter, readRates, versionOf } from "./own_rates.ts";
 
 /** Cache lifetime of a card: half of the time in which another process must notice a change. */

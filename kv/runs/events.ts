@@ -26,7 +26,7 @@ import type { Picodollars } from "../../domain/pricing/money.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
-import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { BatchRows } from "./staging.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./batches.ts";
 import { encodeLedger } from "../base/codec_sums.ts";

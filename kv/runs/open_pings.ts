@@ -9,7 +9,7 @@ import { DAY_MS } from "../../domain/core/time.ts";
 import type { HeartbeatRequest } from "../../domain/runs/decide.ts";
 import { STATUS_OF_HEARTBEAT, statusOf } from "../../domain/runs/run.ts";
 import type { CappedOutcome, PingOutcome } from "../../domain/runs/store.ts";
-import { BURST, KeyedMutex } from "../../runtime/keyed_mutex.ts";
+import { BURST, KeyedMutex } from "../../runtime/fair_slots.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getEntry, getValue, type Store } from "../store.ts";

@@ -20,7 +20,7 @@ import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunParts } from "../../domain/runs/run.ts";
 import { inTime, LOST, untilCommitted } from "../base/retry.ts";
-import { BURST, KeyedMutex } from "../../runtime/keyed_mutex.ts";
+import { BURST, KeyedMutex } from "../../runtime/fair_slots.ts";
 import { readHead, type RunAt } from "./heads.ts";
 import { type Call, commitParts, partsWrite, readSnapshot } from "./commit_parts.ts";
 import { createAppend } from "./events.ts";

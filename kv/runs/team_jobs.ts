@@ -18,7 +18,7 @@ import {
 } from "../../domain/core/jobs.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import { endsWithin } from "../../runtime/deadlines.ts";
-import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { pause } from "../../runtime/loop.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";

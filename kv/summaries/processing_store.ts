@@ -105,11 +105,13 @@ export async function planProjection(
   const finalAt = summarized.revision > (before?.revision ?? 0) ? nowMs : before?.finalAt;
   const isFinal = summarized.seen.closing && finalAt !== undefined;
   const final = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
-  const checking = isFinal ? judgeAtOnce(run, final, checks, nowMs) : NOT_JUDGED;
+  const isChecked = isFinal && checks.length > 0;
+  const checking = isChecked ? judgeAtOnce(run, final, checks, nowMs) : NOT_JUDGED;
   const judgement = checking instanceof Promise ? await checking : checking;
   const awaitsChecks = judgement.kind === "later" ||
     judgement.kind === "kept" && before?.awaitsChecks === true;
-  const judging = isFinal ? planJudging(run, final, judges, nowMs) : null;
+  const isSent = isFinal && judges.length > 0;
+  const judging = isSent ? planJudging(run, final, judges, nowMs) : null;
   const slugs = judging?.slugs ?? before?.judges;
   const after: RunSummary = {
     ...final,
@@ -165,7 +167,7 @@ function planJudging(
   };
 }
 
-/** Judgement of an open run. */
+/** Judgement of an open run, or without a check. */
 const NOT_JUDGED: Judgement = { kind: "none" };
 
 /** Returns what a judgement changes. Until a later one, the results of the former revision stay. */

@@ -11,7 +11,7 @@
 import { LRUCache } from "lru-cache";
 import type { StampSource } from "../../domain/alerts/incident.ts";
 import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
-import { KeyedMutex } from "../../runtime/keyed_mutex.ts";
+import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { LabeledCounter } from "../../runtime/metrics.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";

@@ -8,11 +8,11 @@ import type { LRUCache } from "lru-cache";
 import { agentRunOf } from "../../domain/agents/activity.ts";
 import type { AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { monthOf } from "../../domain/core/time.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import { changeActivity } from "../agents/agents.ts";
-import { type AlertDeps, NO_ALERTS, planAlerts } from "../alerts/read.ts";
-import { countsRow } from "../alerts/rows.ts";
+import { type AlertDeps, countsRow, NO_ALERTS, planAlerts } from "../alerts/rows.ts";
 import type { GroupSpends } from "../budgets/group_spend.ts";
 import { runLookSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
@@ -24,16 +24,17 @@ import {
   removeEntries,
 } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { planResults } from "../checks/results.ts";
+import { NO_RESULTS, planResults } from "../checks/results.ts";
 import type { ConfigCache, PreparedConfig } from "../config/prepared.ts";
 import { type FeedChange, feedChange } from "../feed/changes.ts";
 import { outcomeRows } from "../monitors/outcomes.ts";
+import { NO_ROWS } from "../monitors/rows.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
 import type { RunRows, RunUpdate } from "../runs/heads.ts";
 import { changeRemovedRuns, changeRollups } from "../spend/rollups.ts";
 import type { Store } from "../store.ts";
 import { type PlannedRows, storedRows, type TeamRowCache, type TeamRows } from "../team/rows.ts";
-import { quotaSet } from "../teams/quota_work.ts";
+import { workSet } from "../work/store.ts";
 import { keyText, type KvSet, type Write } from "../writer/group.ts";
 
 /**
@@ -86,13 +87,18 @@ export async function buildTeamWrite(
   const config = runs.length > 0 || cause !== undefined && isCause(cause)
     ? await configs.of(team, current)
     : null;
-  const results = await planResults(store, team, current, config?.checkIds ?? NO_CHECKS, runs);
+  const results = runs.some(hasResults)
+    ? await planResults(store, team, current, config?.checkIds ?? NO_CHECKS, runs)
+    : { ...NO_RESULTS, updates: runs };
   const { updates } = results;
   const feed = feedChange(team, updates, results.judged, current.lastChange);
   const differences = [...differencesOf(updates.map(contributionChangeOf)), ...spend];
   const rollups = await changeRollups(current, team, differences);
   const agents = await changeActivity(store, current, team, updates.flatMap(agentChangeOf));
-  const monitors = await outcomeRows(store, team, agents.agents, updates);
+  const monitored = new Map(agents.agents.entries().filter(([, { monitor }]) => monitor !== null));
+  const monitors = monitored.size === 0
+    ? NO_ROWS
+    : await outcomeRows(store, team, monitored, updates);
   const { signals: caused = [], ...causes } = cause ?? {};
   let alerts = NO_ALERTS;
   let dueRows: readonly KvSet[] = [];
@@ -145,6 +151,11 @@ export async function buildTeamWrite(
   };
 }
 
+/** Returns whether a run has results of checks before or after an update. */
+function hasResults({ before, judged }: RunUpdate): boolean {
+  return before?.checks !== undefined || (judged?.length ?? 0) > 0;
+}
+
 /** Returns whether alerts may change. */
 function isCause({ signals, ...others }: AlertWork): boolean {
   return signals.length > 0 || Object.keys(others).length > 0;
@@ -162,11 +173,21 @@ function dueSets(
   nowMs: number,
 ): KvSet[] {
   const isFiled = (key: Deno.KvKey) => filed.has(keyText(key));
-  const quota = quotaSet(team, nowMs);
+  const usage = usageSet(team, nowMs);
   return [
     ...runLookSets(team, config, changes, nowMs, isFiled),
-    ...isFiled(quota.key) ? [] : [quota],
+    ...isFiled(usage.key) ? [] : [usage],
   ];
+}
+
+/** Milliseconds within which changes of a team's runs share a check of its usage. */
+const USAGE_STEP_MS = 60_000;
+
+/** Returns the row at which the usage of a team is checked, after runs of it changed. */
+export function usageSet(team: TeamId, nowMs: number): KvSet {
+  // The work of an earlier row may be over when this is stored.
+  const at = (Math.floor(nowMs / USAGE_STEP_MS) + 1) * USAGE_STEP_MS;
+  return workSet({ at, kind: "quota", team, name: monthOf(at) });
 }
 
 /**

@@ -8,8 +8,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/deadlines.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import { kindLook } from "../../domain/alerts/group.ts";
 import type { Mailer } from "../../domain/core/mail.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
@@ -37,21 +36,11 @@ export interface QuotaWorkDeps extends JobDeps {
   readonly mailer: Mailer | null;
 }
 
-/** Milliseconds within which changes of a team's runs share a look at its usage. */
-const STEP_MS = 60_000;
-
 /**
  * Milliseconds after the end of a month during which it is still checked, because its last events
  * are counted late.
  */
 const LATE_MS = 3_600_000;
-
-/** Returns the row at which the usage of a team is looked at, after runs of it changed. */
-export function quotaSet(team: TeamId, nowMs: number): KvSet {
-  // The look at an earlier row may be over when this is stored.
-  const at = (Math.floor(nowMs / STEP_MS) + 1) * STEP_MS;
-  return workSet({ at, kind: "quota", team, name: monthOf(at) });
-}
 
 /** Returns the rows of a notice: itself, and its work until it ends. */
 export function noticeSets(notice: Notice): KvSet[] {

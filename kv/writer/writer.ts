@@ -316,10 +316,10 @@ export class GroupWriter {
 
 /** Callbacks of a signal. */
 export interface Wakes {
-  /** Called after a commit with pending marks. */
-  readonly worker?: () => void;
-  /** Called after a commit that filed work that may be due. */
-  readonly work?: () => void;
+  /** Woken after a commit with pending marks. */
+  readonly worker?: { wake(): void };
+  /** Woken after a commit that filed work that may be due. */
+  readonly work?: { wake(): void };
 }
 
 /** Signals the worker and the work loop. */
@@ -342,7 +342,7 @@ export class WorkerSignal {
     this.bell?.listen(() => {
       const rung = [...this.#rung];
       this.#rung.clear();
-      for (const name of rung) this.#wakes[name]?.();
+      for (const name of rung) this.#wakes[name]?.wake();
     });
   }
 
@@ -369,7 +369,7 @@ export class WorkerSignal {
   #wake(name: keyof Wakes): void {
     this.#rung.add(name);
     this.bell?.ring();
-    this.#wakes[name]?.();
+    this.#wakes[name]?.wake();
   }
 }
 

@@ -203,7 +203,7 @@ class Feed implements AsyncDisposable {
       listen: (...listener) => this.notifier.listen(...listener),
     };
     const log = (line: string) => void this.log.push(line);
-    this.job = new LiveJob({ changes, calls: () => 0, now: () => Date.now(), log });
+    this.job = new LiveJob({ changes, calls: { raised: 0 }, now: () => Date.now(), log });
   }
 
   /** Resolves at the next read of a page. */

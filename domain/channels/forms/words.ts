@@ -1,5 +1,5 @@
 /**
- * Messages in words, before they are escaped for the form of a channel.
+ * Messages in words, before they are escaped for the form of a channel, and the JSON body of webhooks.
  *
  * Names, errors and notes come from strangers: {@link plainText} removes what could hide or reorder
  * text, and each form escapes the rest and cuts it to its limits.
@@ -7,7 +7,7 @@
  * @module
  */
 import { cutText, printable } from "../../core/text.ts";
-import { durationOf, formatInstant } from "../../core/time.ts";
+import { durationOf, formatInstant, formatInstantOrNull } from "../../core/time.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Team } from "../../teams/team.ts";
 import type { IncidentFacts, Message, ResolvedBy } from "../message.ts";
@@ -161,4 +161,65 @@ export function minuteOf(ms: number): string {
  */
 export function incidentUrl(id: string, publicUrl: string | null): string | null {
   return publicUrl && `${publicUrl}/dashboard/alerts/incidents/${encodeURIComponent(id)}`;
+}
+
+/** Maximum bytes of a body. Its texts are cut so that none is longer. */
+export const WEBHOOK_BYTES_MAX = 20_000;
+
+/** Returns the body of a message. It is the same for all tries. */
+export function webhookBody(message: Message, context: FormContext): string {
+  const { event, at, incident, countSince } = message;
+  const { team, publicUrl } = context;
+  return JSON.stringify({
+    type: event,
+    timestamp: formatInstant(at),
+    data: {
+      incident: incident && {
+        ...incidentJson(plainFacts(incident), publicUrl),
+        error: errorOf(incident, context),
+        ...countSince === undefined ? {} : { count_since: countSince },
+      },
+      team: { id: team.id, name: plainText(team.name, TEXT_CHARS_MAX.name) },
+      test: event === "channel.test",
+    },
+  });
+}
+
+/**
+ * An incident, as sent and returned; instants are RFC 3339 texts.
+ *
+ * @internal
+ */
+export type IncidentJson = ReturnType<typeof incidentJson>;
+
+/**
+ * Returns the JSON of an incident.
+ *
+ * @param publicUrl origin of links; null for no links
+ * @internal
+ */
+export function incidentJson(facts: IncidentFacts, publicUrl: string | null) {
+  const { openedAt, resolvedAt, acknowledged } = facts;
+  return {
+    id: facts.id,
+    rule: facts.rule,
+    kind: facts.kind,
+    severity: facts.severity,
+    state: facts.state,
+    group: facts.group,
+    opened_at: formatInstant(openedAt),
+    resolved_at: formatInstantOrNull(resolvedAt),
+    resolved_by: facts.resolvedBy,
+    duration_seconds: resolvedAt === null
+      ? null
+      : Math.max(0, Math.round((resolvedAt - openedAt) / 1_000)),
+    count: facts.count,
+    value: facts.value,
+    threshold: facts.threshold,
+    message: facts.title,
+    run_ids: facts.runs,
+    silenced: facts.isSilenced,
+    acknowledged: acknowledged && { ...acknowledged, at: formatInstant(acknowledged.at) },
+    url: incidentUrl(facts.id, publicUrl),
+  };
 }

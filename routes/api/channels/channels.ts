@@ -5,13 +5,13 @@ import type {
   ChannelSettings,
   OpenedChannelSettings,
 } from "../../../domain/channels/channel.ts";
+import { NEW_HEALTH } from "../../../domain/channels/delivery.ts";
 import {
   CHANNELS,
   OVERLAP_HOURS,
   parseChannelRotation,
   rotateBody,
 } from "../../../domain/channels/channel_body.ts";
-import { NEW_HEALTH } from "../../../domain/channels/health.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";

@@ -2,14 +2,13 @@
 import { z } from "zod";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { Incident, TimelineEntry } from "../../../domain/alerts/incident.ts";
-import { type IncidentJson, incidentJson } from "../../../domain/channels/forms/webhook.ts";
+import { type IncidentJson, incidentJson } from "../../../domain/channels/forms/words.ts";
 import {
   INCIDENT_STATES,
   type IncidentGroup,
   RESOLVED_BY,
   SEVERITIES,
 } from "../../../domain/channels/message.ts";
-
 import * as shape from "../../openapi/wire.ts";
 
 const incidentState = shape.oneOfValue("IncidentState", INCIDENT_STATES);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { noteBody, parseNote } from "../../../domain/alerts/note_body.ts";
 import { INCIDENTS_PER_PAGE, type IncidentsQuery } from "../../../domain/alerts/store.ts";
-import { incidentJson } from "../../../domain/channels/forms/webhook.ts";
+import { incidentJson } from "../../../domain/channels/forms/words.ts";
 import { INCIDENT_STATES, SEVERITIES } from "../../../domain/channels/message.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import { existing, notFound, orRefuse, type Parsed } from "../../../domain/core/errors.ts";

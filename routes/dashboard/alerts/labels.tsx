@@ -1,6 +1,6 @@
 /** Words and icons of incidents: severities, states, groups. */
 import type { CheckSeverity } from "../../../domain/runs/check_result.ts";
-import { Sign } from "../components/elements.tsx";
+import { type KeyValue, Sign } from "../components/elements.tsx";
 import type {
   IncidentFacts,
   IncidentGroup,
@@ -9,7 +9,6 @@ import type {
 } from "../../../domain/channels/message.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { agentPath, queryText, RUNS_PATH } from "../layout/paths.ts";
-import type { KeyValue } from "../components/elements.tsx";
 import { capitalized, countedText, durationText } from "../components/format.ts";
 import type { IconName } from "../components/icons.tsx";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { quotaSet } from "../../../kv/teams/quota_work.ts";
+import { usageSet } from "../../../kv/summaries/team_write.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
 import { drip, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
@@ -75,7 +75,7 @@ async function reachQuota(settings: ReturnType<typeof settingsIn>): Promise<void
   await process.stop();
   await withStore(settings.RUNLEDGER_KV, async (store, team) => {
     const sums = [{ key: keys.usage(team, monthOf(Date.now())), by: 80_000n }];
-    await store.writer.commit({ sums, sets: [quotaSet(team, Date.now() - 60_000)] });
+    await store.writer.commit({ sums, sets: [usageSet(team, Date.now() - 60_000)] });
   });
 }
 

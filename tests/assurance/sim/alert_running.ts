@@ -4,7 +4,7 @@ import type { OpenedChannelSettings } from "../../../domain/channels/channel.ts"
 import type { Sender } from "../../../domain/channels/sender.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { createChannelWork } from "../../../kv/channels/channel_work.ts";
-import { createReportWork } from "../../../kv/channels/health.ts";
+import { createReportWork } from "../../../kv/channels/owner_report.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { checkAlerts, type Received, receivedOf, type Silenced } from "./alert_reads.ts";
@@ -14,7 +14,7 @@ import type { Alerts } from "./alerts.ts";
 import type { Play } from "./running.ts";
 import type { SidePlay } from "./side_play.ts";
 import type { World } from "./world.ts";
-import type { ChannelStore } from "../../../kv/channels/store.ts";
+import type { OpenChannel } from "../../../kv/channels/seal.ts";
 
 /** Milliseconds in which the clock sees what is due now. */
 const DUE_NOW_MS = 3_000;
@@ -80,7 +80,7 @@ export async function compareAlerts(play: AlertPlay, world: World): Promise<void
 export async function deliver(
   world: World,
   sender: Sender,
-  open: ChannelStore["open"],
+  open: OpenChannel,
   withinMs = Infinity,
 ): Promise<void> {
   const store = createWorkStore(world.store, Infinity);
@@ -96,9 +96,8 @@ export async function deliver(
           },
         },
         open,
-        random: () => 0,
-        now: () => world.nowMs,
-        onChanged: () => {},
+        environment: { now: () => world.nowMs, random: (bytes) => new Uint8Array(bytes) },
+        counts: { count: () => {} },
       }),
       createReportWork(world.store, null),
     ],

@@ -5,7 +5,7 @@
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
-import { ChannelSecrets, createSealer, givenKey, openSettings } from "../../../kv/channels/seal.ts";
+import { createSealer, givenKey, type OpenChannel, opening } from "../../../kv/channels/seal.ts";
 import { createChannelTester } from "../../../kv/channels/tester.ts";
 import type { Store } from "../../../kv/store.ts";
 import { parseEgress } from "../../../outbound/http.ts";
@@ -22,7 +22,6 @@ import type { Shot } from "../fuzz/shot.ts";
 import { deliver } from "../sim/alert_running.ts";
 import { World, type WorldOptions } from "../sim/world.ts";
 import type { Determined } from "./determined.ts";
-import type { ChannelStore } from "../../../kv/channels/store.ts";
 
 const SEAL_KEY = givenKey(new Uint8Array(32).fill(7));
 
@@ -77,12 +76,12 @@ export async function callWholeApi(options: WholeApi): Promise<void> {
     pagerdutyUrls: { us: pagerduty, eu: pagerduty },
   });
   const sender: typeof real = { send: (...args) => determined.run(() => real.send(...args)) };
-  let open: ChannelStore["open"] = () => Promise.resolve(null);
+  let open: OpenChannel = () => Promise.resolve(null);
   const service = (environment: Environment, store: Store) => {
     const sealer = createSealer(SEAL_KEY, environment);
-    open = ({ id }, { slug, settings }) =>
-      openSettings(new ChannelSecrets(sealer, id, slug), settings);
-    const deps = { store, sender, open, region: "eu" as const, environment, onEnded: () => {} };
+    open = opening(sealer);
+    const counts = { count: () => {} };
+    const deps = { store, sender, open, region: "eu" as const, environment, counts };
     const channelTester = createChannelTester(deps);
     return { operatorKey: OPERATOR_KEY, egress, sealKeys: SEAL_KEY, parts: { channelTester } };
   };

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
-import { quotaSet } from "../../../kv/teams/quota_work.ts";
+import { usageSet } from "../../../kv/summaries/team_write.ts";
 import { createUsageStore } from "../../../kv/teams/usage.ts";
 import { hurriedTimers, KINDS, OneFault, openFaulty } from "../../assurance/sim/faults.ts";
 
@@ -37,7 +37,7 @@ async function notifyOwner(plan: OneFault, restarts: boolean) {
   const team = { ...world.team, ownerEmail: "owner@example.org" };
   await world.store.writer.commit({
     sums: [{ key: keys.usage(team.id, MONTH), by: 80_000n }],
-    sets: [{ key: keys.team(team.id), value: team }, quotaSet(team.id, world.nowMs)],
+    sets: [{ key: keys.team(team.id), value: team }, usageSet(team.id, world.nowMs)],
   });
   plan.start();
   for (let rounds = 0, isDone = false; !isDone; rounds++) {

@@ -1,6 +1,6 @@
 /** Tests that an incident reaches its receiver, wherever kill -9 strikes, with one id. */
 import { assert, assertEquals } from "@std/assert";
-import type { StoredHealth } from "../../../domain/channels/health.ts";
+import type { StoredHealth } from "../../../domain/channels/delivery.ts";
 import { wakeRow } from "../../../kv/channels/delivery_rows.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";

@@ -5,7 +5,8 @@ import { monthOf } from "../../../domain/core/time.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
-import { noticeSets, noticeWork, quotaSet } from "../../../kv/teams/quota_work.ts";
+import { noticeSets, noticeWork } from "../../../kv/teams/quota_work.ts";
+import { usageSet } from "../../../kv/summaries/team_write.ts";
 import { workKey } from "../../../kv/work/store.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
 import { type Behaviour, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
@@ -94,7 +95,7 @@ async function finishNotice(settings: ReturnType<typeof settingsIn>): Promise<vo
 
 async function count(store: OpenStore, team: TeamId, by: number): Promise<void> {
   const sums = [{ key: keys.usage(team, monthOf(Date.now())), by: BigInt(by) }];
-  await store.writer.commit({ team, sums, sets: [quotaSet(team, Date.now() - 60_000)] });
+  await store.writer.commit({ team, sums, sets: [usageSet(team, Date.now() - 60_000)] });
 }
 
 /** Makes the leases of a killed process expire. */

@@ -1,7 +1,7 @@
 /** A process that ends anywhere between a transition and its receiver leaves nothing unsent. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { CLAIM_MS } from "../../../domain/channels/health.ts";
+import { CLAIM_MS } from "../../../domain/channels/delivery.ts";
 import { DELIVERED, DeliveriesHarness } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
@@ -29,9 +29,11 @@ async function endsAt(h: DeliveriesHarness, step: Step): Promise<AsyncDisposable
     },
     // Opened between the claim and the try.
     open: (...args) => step === "claimed" || hasStored ? hold() : h.open(...args),
-    onChanged: () => {
-      hasStored = true;
-      if (step === "stored") reached.resolve();
+    counts: {
+      count: () => {
+        hasStored = true;
+        if (step === "stored") reached.resolve();
+      },
     },
   });
   await reached.promise;

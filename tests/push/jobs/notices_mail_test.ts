@@ -11,7 +11,7 @@ import { Harness } from "../../support/harness/harness.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createUsageStore } from "../../../kv/teams/usage.ts";
-import { quotaSet } from "../../../kv/teams/quota_work.ts";
+import { usageSet } from "../../../kv/summaries/team_write.ts";
 import { MONTH, NoticesHarness } from "../../support/harness/notices.ts";
 
 NoticesHarness.test("notices: a mail server that refuses is retried with backoff, eight times in total", async (b) => {
@@ -107,7 +107,7 @@ Deno.test("notices: while a mail server is silent, calls are accepted and the wo
     const team = { ...h.team, ownerEmail: "owner@example.org" };
     await store.writer.commit({
       sums: [{ key: keys.usage(h.team.id, MONTH), by: 80_000n }],
-      sets: [{ key: keys.team(h.team.id), value: team }, quotaSet(team.id, h.nowMs - 60_000)],
+      sets: [{ key: keys.team(h.team.id), value: team }, usageSet(team.id, h.nowMs - 60_000)],
     });
     await store.close();
   });

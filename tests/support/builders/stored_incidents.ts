@@ -1,8 +1,7 @@
 /** Stores incidents with their rows and messages. */
-import { firstIncidentLookAt } from "../../../domain/alerts/deadlines.ts";
+import { firstIncidentLookAt, newInstance } from "../../../domain/alerts/instance.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
-import { newInstance } from "../../../domain/alerts/instance.ts";
-import { factsOf } from "../../../domain/alerts/notify.ts";
+import { factsOf } from "../../../domain/alerts/transition.ts";
 import type { Rule } from "../../../domain/alerts/rule.ts";
 import { DEFAULT_RULES } from "../../../domain/alerts/rules.ts";
 import { type Delivery, newDelivery } from "../../../domain/channels/delivery.ts";

@@ -1,5 +1,5 @@
 /** A process that judges runs and counts their signals, and looks at what is due. */
-import { kindLook } from "../../../domain/alerts/deadlines.ts";
+import { kindLook } from "../../../domain/alerts/group.ts";
 import { createStamps, type Incident } from "../../../domain/alerts/incident.ts";
 import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";

@@ -1,7 +1,10 @@
 /** Channels of one team on a store, with receivers that tests script and a clock that they move. */
 import type { ChannelSettings, OpenedChannelSettings } from "../../../domain/channels/channel.ts";
-import { type Delivery, newDelivery } from "../../../domain/channels/delivery.ts";
-import type { StoredHealth } from "../../../domain/channels/health.ts";
+import {
+  type Delivery,
+  newDelivery,
+  type StoredHealth,
+} from "../../../domain/channels/delivery.ts";
 import type { IncidentFacts, MessageEvent } from "../../../domain/channels/message.ts";
 import type { Envelope, Sender, SendResult } from "../../../domain/channels/sender.ts";
 import type { Channel } from "../../../domain/channels/store.ts";
@@ -12,7 +15,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { newDeliveryRows } from "../../../kv/channels/delivery_rows.ts";
 import { type ChannelTester, createChannelTester } from "../../../kv/channels/tester.ts";
 import { type ChannelWorkDeps, createChannelWork } from "../../../kv/channels/channel_work.ts";
-import { createReportWork } from "../../../kv/channels/health.ts";
+import { createReportWork } from "../../../kv/channels/owner_report.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { NOON } from "./harness.ts";
@@ -103,7 +106,12 @@ export class DeliveriesHarness implements AsyncDisposable {
     },
   };
 
-  readonly open = (_: Team, { settings }: Channel) =>
+  /** Notes what is counted. */
+  readonly counter: ChannelWorkDeps["counts"] = {
+    count: ({ channel_type: type = "", outcome: state = "" }) => this.counts.push({ type, state }),
+  };
+
+  readonly open = (_: unknown, { settings }: Channel) =>
     Promise.resolve(this.hasKey ? opened(settings) : null);
 
   tester(): ChannelTester {
@@ -116,7 +124,7 @@ export class DeliveriesHarness implements AsyncDisposable {
         now: () => this.nowMs,
         random: (n) => crypto.getRandomValues(new Uint8Array(n)),
       },
-      onEnded: ({ channelType, state }) => this.counts.push({ type: channelType, state }),
+      counts: this.counter,
     });
   }
 
@@ -136,9 +144,8 @@ export class DeliveriesHarness implements AsyncDisposable {
           store,
           sender: this.sender,
           open: this.open,
-          random: () => 0.5,
-          now: () => this.nowMs,
-          onChanged: ({ channelType, state }) => this.counts.push({ type: channelType, state }),
+          environment: { now: () => this.nowMs, random: () => new Uint8Array([0x80, 0, 0, 0]) },
+          counts: this.counter,
           ...parts,
         }),
         createReportWork(store, this.mailer),

@@ -61,10 +61,7 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
       now: this.now,
       log,
     });
-    temp.store.workerSignal.listen({
-      worker: () => this.worker.wake(),
-      work: () => this.loop.wake(),
-    });
+    temp.store.workerSignal.listen({ worker: this.worker, work: this.loop });
   }
 
   /** Starts the worker and the work on runs. */
@@ -90,7 +87,7 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
     const { failurePauseMs } = this.options;
     return new Worker({
       store,
-      calls: () => this.store.workerSignal.raised,
+      calls: this.store.workerSignal,
       now: this.now,
       log: (line) => this.log.push(line),
       ...(failurePauseMs === undefined ? {} : { failurePauseMs }),

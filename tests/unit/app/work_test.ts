@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { nightOf, type SweepReport } from "../../../domain/retention/retention.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { Notice } from "../../../domain/teams/quota.ts";
-import { quotaSet } from "../../../kv/teams/quota_work.ts";
+import { usageSet } from "../../../kv/summaries/team_write.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { hurried, Instance, type InstanceOptions } from "../../support/harness/instance.ts";
@@ -65,7 +65,7 @@ KvServer.test("work: it ends when the night is swept and the usage of a team is 
   const [earlierMs, month] = [Date.now() - 60_000, monthOf(Date.now())];
   await front.store.writer.commit({
     sums: [{ key: keys.usage(team, month), by: 80_000n }],
-    sets: [{ key: keys.sweepClock(), value }, quotaSet(team, earlierMs)],
+    sets: [{ key: keys.sweepClock(), value }, usageSet(team, earlierMs)],
   });
   // Each of the jobs takes many round trips.
   kv.knobs.delayMs = 20;

@@ -334,7 +334,11 @@ TempStore.test("work: a lane of long work rests four times as long as it takes w
     }],
     lanes: ["run"],
     // One arrives during each batch.
-    calls: () => times.length,
+    calls: {
+      get raised() {
+        return times.length;
+      },
+    },
     // The second row is due after the first was done.
     now: () => NOON + times.length,
     log: (line) => assertEquals(line, "no line"),

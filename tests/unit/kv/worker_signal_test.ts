@@ -14,21 +14,21 @@ const FINAL_MS_MAX = 5_000;
 
 TempStore.test("worker signal: a commit that changes a run wakes this process's worker immediately", async (temp) => {
   let wakes = 0;
-  temp.store.workerSignal.listen({ worker: () => void wakes++ });
+  temp.store.workerSignal.listen({ worker: { wake: () => void wakes++ } });
   await finish(runsOf(temp.store), 1);
   assertEquals([wakes, temp.store.workerSignal.raised], [1, 1]);
 });
 
 TempStore.test("worker signal: writes that change no run send no signal", async (temp) => {
   let wakes = 0;
-  temp.store.workerSignal.listen({ worker: () => void wakes++ });
+  temp.store.workerSignal.listen({ worker: { wake: () => void wakes++ } });
   await temp.store.writer.commit({ sets: [{ key: ["item"], value: 1 }] });
   assertEquals(wakes, 0);
 });
 
 TempStore.test("worker signal: a write that lost its check sends no signal", async (temp) => {
   let wakes = 0;
-  temp.store.workerSignal.listen({ worker: () => void wakes++ });
+  temp.store.workerSignal.listen({ worker: { wake: () => void wakes++ } });
   const lost = await temp.store.writer.commit({
     checks: [{ key: ["item"], versionstamp: "00000000000000000001" }],
     sets: [{ key: ["item"], value: 1 }],
@@ -42,7 +42,10 @@ Deno.test("worker signal: the bell wakes those that a commit left work for", () 
   const bell = { ring: () => {}, listen: (wake: () => void) => void (ring = wake), close() {} };
   const signal = new WorkerSignal(bell);
   const woken: string[] = [];
-  signal.listen({ worker: () => void woken.push("worker"), work: () => void woken.push("work") });
+  signal.listen({
+    worker: { wake: () => void woken.push("worker") },
+    work: { wake: () => void woken.push("work") },
+  });
   const wokenBy = (raise: () => void) => {
     raise();
     woken.length = 0;

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Deadlines } from "../../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
-import { KeyedMutex } from "../../../runtime/keyed_mutex.ts";
+import { KeyedMutex } from "../../../runtime/fair_slots.ts";
 
 /** Work that a test starts and ends manually. */
 class Job {

@@ -1,6 +1,6 @@
 /** Deadlines of groups that fire. */
 import { assertEquals } from "@std/assert";
-import { endOf, repeatDueAt } from "../../../../domain/alerts/deadlines.ts";
+import { endOf, repeatDueAt } from "../../../../domain/alerts/instance.ts";
 import type { RuleCondition } from "../../../../domain/alerts/rule.ts";
 
 const NOON = Date.UTC(2026, 10, 23, 12);

@@ -2,14 +2,13 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   incidentWithoutRuns,
-  lastBadAt,
   runsOfIncident,
   withoutCustomer,
   withoutRuns,
 } from "../../../../domain/alerts/erasure.ts";
-import { expiryOf } from "../../../../domain/alerts/deadlines.ts";
-import type { Incident } from "../../../../domain/alerts/incident.ts";
-import { factsOf } from "../../../../domain/alerts/notify.ts";
+import { type Incident, lastBadAt } from "../../../../domain/alerts/incident.ts";
+import { expiryOf } from "../../../../domain/alerts/instance.ts";
+import { factsOf } from "../../../../domain/alerts/transition.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 
 const NOON = Date.UTC(2026, 10, 23, 12);

@@ -1,6 +1,7 @@
 /** Names of looks, and periods of spend. */
 import { assertEquals } from "@std/assert";
-import { groupName, kindLook, lookOf, spendPeriodOf } from "../../../../domain/alerts/deadlines.ts";
+import { groupName, kindLook, lookOf } from "../../../../domain/alerts/group.ts";
+import { spendPeriodOf } from "../../../../domain/alerts/instance.ts";
 import { RULE_KINDS } from "../../../../domain/alerts/rule.ts";
 import { formatInstant, parseInstant } from "../../../../domain/core/time.ts";
 

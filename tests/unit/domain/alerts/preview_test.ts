@@ -1,17 +1,22 @@
 /** Previews of rules count what the instances of the real rule would do, one signal after the other. */
 import { assert, assertEquals } from "@std/assert";
-import { groupEndOf } from "../../../../domain/alerts/deadlines.ts";
-import { groupOf, matches } from "../../../../domain/alerts/group.ts";
 import {
   type AlertInstance,
+  groupEndOf,
   newInstance,
   stateOf,
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
+import {
+  type AlertSignal,
+  groupOf,
+  matches,
+  newSignal,
+  TEAM,
+} from "../../../../domain/alerts/group.ts";
 import { countOpened, unstoredRule } from "../../../../domain/alerts/preview.ts";
 import type { Rule } from "../../../../domain/alerts/rule.ts";
 import { RULES } from "../../../../domain/alerts/rule_body.ts";
-import { type AlertSignal, newSignal, TEAM } from "../../../../domain/alerts/signal.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 
 const HOUR = 3_600_000;

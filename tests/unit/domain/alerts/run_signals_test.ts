@@ -1,6 +1,7 @@
 /** Results of checks as signals for rules of the kind `check_failed`. */
 import { assertEquals } from "@std/assert";
-import { type AlertSignal, checkSignals } from "../../../../domain/alerts/signal.ts";
+import type { AlertSignal } from "../../../../domain/alerts/group.ts";
+import { checkSignals } from "../../../../domain/alerts/signal.ts";
 import {
   type AlertInstance,
   newInstance,
@@ -11,7 +12,6 @@ import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alert
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { CheckResult } from "../../../../domain/runs/check_result.ts";
 import type { RunSummary } from "../../../../domain/runs/summary.ts";
-
 import fc from "../../../packages/fast_check.ts";
 
 type CheckFailed = Extract<RuleCondition, { kind: "check_failed" }>;

@@ -17,13 +17,20 @@ import {
   stateOf,
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
-import { type AlertSignal, missedSignals } from "../../../../domain/alerts/signal.ts";
-import type { Flip, Monitor } from "../../../../domain/monitors/monitor.ts";
+import { missedSignals } from "../../../../domain/alerts/signal.ts";
+import type { AlertSignal } from "../../../../domain/alerts/group.ts";
+import type { Flip } from "../../../../domain/monitors/row.ts";
+import type { Monitor } from "../../../../domain/monitors/monitor.ts";
 import { created, HOUR, MINUTE, T0 } from "../monitors/monitors.ts";
-import { announce, type Recipients } from "../../../../domain/alerts/notify.ts";
+import {
+  acknowledged,
+  announce,
+  type Recipients,
+  resolved,
+  updateIncident,
+} from "../../../../domain/alerts/transition.ts";
 import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
 import type { Silence } from "../../../../domain/alerts/silence.ts";
-import { acknowledged, resolved, updateIncident } from "../../../../domain/alerts/transition.ts";
 
 const THREE_FAILURES: RuleCondition = {
   kind: "run_failed",

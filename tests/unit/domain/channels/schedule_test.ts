@@ -1,19 +1,17 @@
 /** The schedule of tries, and what follows from each result. */
 import { assert, assertEquals } from "@std/assert";
-import type { ChannelType } from "../../../../domain/channels/channel.ts";
-import {
-  afterTry,
-  type Delivery,
-  newDelivery,
-  type Outcome,
-  TRIES_KEPT,
-} from "../../../../domain/channels/delivery.ts";
 import {
   afterOutcome,
+  afterTry,
+  type Delivery,
   NEW_HEALTH,
+  newDelivery,
+  type Outcome,
   type StoredHealth,
+  TRIES_KEPT,
   withSuccess,
-} from "../../../../domain/channels/health.ts";
+} from "../../../../domain/channels/delivery.ts";
+import type { ChannelType } from "../../../../domain/channels/channel.ts";
 import type { SendResult } from "../../../../domain/channels/sender.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 

@@ -2,12 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RuleSettings } from "../../../../domain/alerts/rule.ts";
 import { THREE_FAILURES } from "../../../support/builders/alert_rules.ts";
-import { open, run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
+import { aCall, open, run, stagesOf, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { getValue } from "../../../../kv/store.ts";
-import { aCall } from "../../../support/builders/stored_runs.ts";
 
 const DAY_MS = 86_400_000;
 

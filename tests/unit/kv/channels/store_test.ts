@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { OpenedChannelSettings } from "../../../../domain/channels/channel.ts";
 import { keys } from "../../../../kv/base/keys.ts";
-import { createSealer, givenKey } from "../../../../kv/channels/seal.ts";
+import { createSealer, givenKey, opening } from "../../../../kv/channels/seal.ts";
 import { createChannelStore } from "../../../../kv/channels/store.ts";
 import { TeamCommit } from "../../../../kv/summaries/team_commit.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
@@ -29,15 +29,17 @@ function channelsOf(
   hasMailServer = true,
 ) {
   const environment = { random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)) };
-  return createChannelStore({
+  const sealer = createSealer(givenKey(key), environment);
+  const channels = createChannelStore({
     store: temp.store,
     changes: new TeamCommit(temp.store, null),
     region: "eu",
     environment,
-    sealer: createSealer(givenKey(key), environment),
+    sealer,
     egress: { refusal: () => null },
     hasMailServer,
   });
+  return { ...channels, open: opening(sealer) };
 }
 
 TempStore.test("channels: each change wakes the channel, so that waiting deliveries see it", async (temp) => {

@@ -4,10 +4,11 @@ import fc from "fast-check";
 import { chatBody } from "../../../../../domain/channels/forms/chat.ts";
 import { emailOf, isRecipient } from "../../../../../domain/channels/forms/email.ts";
 import { pagerdutyBody } from "../../../../../domain/channels/forms/pagerduty.ts";
-import { WEBHOOK_BYTES_MAX, webhookBody } from "../../../../../domain/channels/forms/webhook.ts";
 import {
   type FormContext,
   plainText,
+  WEBHOOK_BYTES_MAX,
+  webhookBody,
   wordsOf,
 } from "../../../../../domain/channels/forms/words.ts";
 import { durationOf } from "../../../../../domain/core/time.ts";
