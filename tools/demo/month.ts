@@ -34,7 +34,7 @@ const MONITORS = {
   "usage-report": { schedule: { cron: "0 3 * * *", tz: "UTC" }, grace_seconds: 7_200 },
   "price-watch": { schedule: { every_seconds: 21_600 }, grace_seconds: 3_600 },
   "crm-sync": { schedule: { every_seconds: 28_800 }, grace_seconds: 14_400 },
-  [CREW.lead]: { schedule: { every_seconds: 172_800 }, grace_seconds: 43_200 },
+  [CREW.main]: { schedule: { every_seconds: 172_800 }, grace_seconds: 43_200 },
 } as const;
 
 /** A good run. */
@@ -42,13 +42,13 @@ const CHECKS: Readonly<Record<string, Json>> = {
   "resolved": {
     expression: "scores.resolved == true",
     description: "Each ticket is resolved without a person",
-    agents: [CREW.lead],
+    agents: [CREW.main],
   },
   "cheap-enough": {
     expression: "cost_usd < 0.02",
     description: "A run costs less than two cents",
     severity: "warn",
-    agents: [CREW.lead, "issue-triage"],
+    agents: [CREW.main, "issue-triage"],
   },
   "no-retries": {
     expression: "usage.errors == 0",

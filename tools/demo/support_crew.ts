@@ -6,13 +6,13 @@ export type TicketEnding = "refunded" | "answered" | "broken";
 
 /** The agents of the crew; the first one starts the others. */
 export const CREW = {
-  lead: "support-crew",
+  main: "support-crew",
   research: "order-research",
   refund: "refund-agent",
   payments: "payments-writer",
 } as const;
 
-const MODELS = { lead: "anthropic/claude-sonnet-4-20250514", small: "openai/gpt-4o-mini" } as const;
+const MODELS = { main: "anthropic/claude-sonnet-4-20250514", small: "openai/gpt-4o-mini" } as const;
 
 /** Error of the ledger of payments while it is down. */
 const LEDGER_DOWN = "502 from the payments ledger: upstream connect error, reset before headers";
@@ -59,7 +59,7 @@ export function answerTicket(
     usd: random.int(2_900, 24_900) / 100,
   };
   const run = new SampleRun(context, startMs, {
-    agent: CREW.lead,
+    agent: CREW.main,
     customer_id: customer,
     feature: "support",
     goal: `Ticket ${ticket.number}: ${ticket.product} ${ticket.complaint}`,
@@ -73,7 +73,7 @@ export function answerTicket(
   run.log(`Ticket ${ticket.number} from ${customer}`);
   const [crmCall, messages] = [run.newCallId(), [SYSTEM, question]];
   const asks = toolRequest(crmCall, "find_customer", { customer, order: ticket.order });
-  run.llm({ model: MODELS.lead, more: 1_450, messages, answer: asks });
+  run.llm({ model: MODELS.main, more: 1_450, messages, answer: asks });
   const profile = { customer, since: 2_021, orders: random.int(2, 40), open_tickets: 1 };
   const found = { name: "find_customer", args: { customer, order: ticket.order } };
   run.tool({ ...found, tookMs: random.int(90, 400), result: profile }, crmCall);
@@ -90,7 +90,7 @@ export function answerTicket(
     return;
   }
   const answer = answerOf(ticket, ending);
-  run.llm({ model: MODELS.lead, more: 1_450, messages: [...known, order], answer });
+  run.llm({ model: MODELS.main, more: 1_450, messages: [...known, order], answer });
   run.tool({
     name: "send_answer",
     args: { ticket: ticket.number },

@@ -30,7 +30,7 @@ export const showAgent = ofAgent(async (c, scope) => {
   const [current, , show] = TABS.find(([part]) => part === asked) ?? TABS[0];
   return showPage(c, {
     title: name ?? agent,
-    lead: name !== null && ["Slug: ", <code>{agent}</code>],
+    subtitle: name !== null && ["Slug: ", <code>{agent}</code>],
     crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH]]} />,
     aside: pauseButton(c, scope),
     body: (

@@ -34,7 +34,7 @@ const showAgents: Handler = async (c, deps) => {
   const { text, choice } = formOf(texts, null);
   return showPage(c, {
     title: "Agents",
-    lead: <span id="board-sums">{sumsText(board)}</span>,
+    subtitle: <span id="board-sums">{sumsText(board)}</span>,
     body: (
       <>
         <FilterForm action={AGENTS_PATH}>

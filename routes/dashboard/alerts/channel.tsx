@@ -55,7 +55,7 @@ function channelView(
   const rotates = problem !== null ||
     isAdmin && settings.type === "webhook" && confirmedIn(c, "rotate") !== null;
   return objectView(c, CHANNEL_PAGES, slug, {
-    lead: TYPE_LABELS[settings.type],
+    subtitle: TYPE_LABELS[settings.type],
     buttons: <Buttons channel={channel} />,
     deletion:
       "Messages that wait for it are cancelled. Rules that name it send nothing there any more.",

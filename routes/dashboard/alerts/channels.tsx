@@ -14,7 +14,7 @@ export const showChannels = showList(CHANNEL_PAGES, async (channels, c, deps) =>
     ? "Add one, and send it a test:"
     : "A team member with the scope admin adds one.";
   return {
-    lead: "Where messages about incidents go",
+    subtitle: "Where messages about incidents go",
     rows: await loadChannels(deps, principal.team, channels),
     columns: COLUMNS,
     empty: ["No channel yet", `Without a channel incidents are only shown here. ${next}`],

@@ -48,7 +48,7 @@ export const showHistory: Handler = async (c, deps) => {
   const { text, choice } = formOf(texts, null);
   const view = listPage({
     title: "History",
-    lead: "Incidents, newest first",
+    subtitle: "Incidents, newest first",
     filters: (
       <FilterForm action={HISTORY_PATH}>
         {choice("state", "State", ["resolved", ["unresolved", "open"], "any"])}
@@ -100,7 +100,7 @@ export const showDeliveries: Handler = async (c, deps) => {
   const { choice } = formOf(texts, null);
   const view = listPage({
     title: "Deliveries",
-    lead: `Messages to channels, kept for ${DELIVERY_DAYS} days`,
+    subtitle: `Messages to channels, kept for ${DELIVERY_DAYS} days`,
     filters: (
       <FilterForm action={DELIVERIES_PATH}>
         {choice("channel", "Channel", [ANY, ...setup.channels.map(({ slug }) => slug)])}

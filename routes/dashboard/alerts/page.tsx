@@ -40,7 +40,7 @@ const showOpen: Handler = async (c, deps) => {
   return showAlerts(c, setup, "open", {
     title: id === undefined || incident === null ? "Alerts" : incident.title,
     heading: "Alerts",
-    lead: `${open || "None"} open` +
+    subtitle: `${open || "None"} open` +
       (setup.failing === 0 ? "" : `, ${countedText(setup.failing, "channel")} failing`),
     body: incident === null
       ? noIncidents(setup)

@@ -197,7 +197,7 @@ export const showRules = showList(RULE_PAGES, async (rows, c, deps) => {
   const principal = c.get("principal");
   const overflows = await deps.incidents.overflows(principal.team);
   return {
-    lead: "What opens an incident",
+    subtitle: "What opens an incident",
     rows,
     columns: columnsFor(mayAdmin(principal), overflows),
     class: "fold rules",
@@ -212,7 +212,7 @@ export const showRule = showObject(
   (rule) => {
     const { settings } = rule;
     return {
-      lead: ruleWords(settings),
+      subtitle: ruleWords(settings),
       facts: [
         ["Opens an incident", ruleWords(settings)],
         ["Severity", settings.severity],

@@ -123,7 +123,7 @@ function instantIn(text: string): number | null {
 export const showSilences = showList(SILENCE_PAGES, (rows, c, { environment }) => {
   const now = environment.now();
   return {
-    lead: "Messages are held back; incidents still open",
+    subtitle: "Messages are held back; incidents still open",
     rows,
     columns: columnsFor(mayAdmin(c.get("principal")), now),
     parts: [

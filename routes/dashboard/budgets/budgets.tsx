@@ -148,7 +148,7 @@ const BUDGET_PAGES: ObjectPages<BudgetSettings> = {
 };
 
 const showBudgets = showList(BUDGET_PAGES, async (budgets, c, deps) => ({
-  lead: "Limits that agents ask about before they start",
+  subtitle: "Limits that agents ask about before they start",
   rows: await readRows(deps, c.get("principal").team, budgets),
   columns: COLUMNS,
   empty: [
@@ -179,7 +179,7 @@ const showBudget = showObject(
       { head: "State", class: "whole", cell: (of) => stateCell(of, budget) },
     ];
     return {
-      lead: limitText(budget.settings),
+      subtitle: limitText(budget.settings),
       facts: now,
       below: groups.length > 0 &&
         tableSection(`Each ${label}, the worst first`, { columns, rows: groups }),

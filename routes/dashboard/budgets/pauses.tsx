@@ -89,7 +89,7 @@ const showPauses = showList(PAUSE_PAGES, async (pauses, c, deps) => {
   const { nowMs } = c.get("frame");
   const names = await actorNames(deps, team, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
   return {
-    lead: "Agents that ask before they start are told to wait",
+    subtitle: "Agents that ask before they start are told to wait",
     rows: pauses,
     columns: columnsFor(mayAdmin(c.get("principal")), names),
     parts: [

@@ -69,7 +69,7 @@ export const showCheck = ofObject(CHECK_PAGES, async (c, deps, check) => {
   return showPage(
     c,
     objectView(c, CHECK_PAGES, slug, {
-      lead: settings.description ?? undefined,
+      subtitle: settings.description ?? undefined,
       buttons: <a class="btn" href={checkPath(slug, "/edit")}>Edit</a>,
       deletion: "Its statistics are deleted, and it judges no further runs. Runs that it judged " +
         "keep its results.",

@@ -32,7 +32,7 @@ const showChecks = showList(CHECK_PAGES, async (checks, c, deps) => {
   const failing = rows.filter(isFailing).length;
   const target = await commandTarget(deps, c);
   return {
-    lead: rows.length === 0
+    subtitle: rows.length === 0
       ? "What a good run is"
       : `${countedText(rows.length, "check")}, ${failing === 0 ? "none" : failing} failing`,
     buttons: <a class="btn" href={FAILED_RUNS_PATH}>Runs that failed a check</a>,

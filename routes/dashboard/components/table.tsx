@@ -126,7 +126,7 @@ export function TableRow<Row>({ columns, row, class: name }: {
   );
 }
 
-interface ListPage<Row> extends Pick<View, "title" | "lead" | "aside" | "crumbs"> {
+interface ListPage<Row> extends Pick<View, "title" | "subtitle" | "aside" | "crumbs"> {
   /** Shown above the filters: a notice or an explanation. */
   readonly notice?: Child;
   /** The form that narrows the list. */

@@ -72,7 +72,7 @@ async function showProduct(
   const placeholder = `apk_${deps.region}_…`;
   return showPage(c, {
     title: "Connect",
-    lead: "A trace of OpenTelemetry is a run. Point the exporter of your agent here.",
+    subtitle: "A trace of OpenTelemetry is a run. Point the exporter of your agent here.",
     status: secret === null ? 200 : 201,
     body: (
       <>

@@ -41,7 +41,7 @@ async function readRows(deps: AppDeps, team: Team, judges: readonly Judge[]) {
 type JudgeRow = Awaited<ReturnType<typeof readRows>>[number];
 
 const showJudges = showList(JUDGE_PAGES, async (judges, c, deps) => ({
-  lead: "Models that score sampled runs, within a cap",
+  subtitle: "Models that score sampled runs, within a cap",
   rows: await readRows(deps, c.get("principal").team, judges),
   columns: COLUMNS,
   empty: [
@@ -118,7 +118,7 @@ const showJudge = showObject(
     const runs = RUNS_PATH + queryText([["min_score", `${judgeAgent(slug)}=0`]]);
     const blocked = row && blockOf(row);
     return {
-      lead: settings.description ?? `${settings.connection}/${settings.model}`,
+      subtitle: settings.description ?? `${settings.connection}/${settings.model}`,
       facts: [
         ["State", row && stateOf(row)],
         ["Cost today", row && today(row)],

@@ -31,7 +31,7 @@ export interface View {
   readonly heading?: string;
   readonly body: Child;
   /** One grey sentence next to the heading. */
-  readonly lead?: Child;
+  readonly subtitle?: Child;
   /** Shown at the right of the heading: links or buttons. */
   readonly aside?: Child;
   /** Shown above the heading: the way to this page. */
@@ -119,7 +119,7 @@ function headOf({ title, reloadSeconds }: View, scheme: string) {
 
 /** The way to the page, the title line and the body. */
 function contentOf(c: RequestContext, view: View) {
-  const { title, heading = title, lead, aside, crumbs, body, isBare } = view;
+  const { title, heading = title, subtitle, aside, crumbs, body, isBare } = view;
   if (isBare) return <>{body}</>;
   const { quota } = c.get("frame");
   // From 80 % on the overview, from 100 % everywhere (R39).
@@ -130,7 +130,7 @@ function contentOf(c: RequestContext, view: View) {
       {crumbs}
       <div class="head">
         <h1>{heading}</h1>
-        {lead !== undefined && <p class="quiet">{lead}</p>}
+        {subtitle !== undefined && <p class="quiet">{subtitle}</p>}
         {aside !== undefined && aside !== null && <div class="end">{aside}</div>}
       </div>
       {isWarned && quotaBanner(quota)}

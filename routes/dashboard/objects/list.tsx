@@ -14,7 +14,7 @@ import { frameOf, type Named, type ObjectPages, pathOf, storeOf, VariantLinks } 
 
 /** The list of a kind. */
 interface ObjectList<Row> {
-  readonly lead: Child;
+  readonly subtitle: Child;
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   /** Class of the table. */
@@ -50,7 +50,7 @@ export function showList<Settings, Sent, Row>(
       .filter(([, rows]) => rows.length > 0);
     const view = listPage({
       title,
-      lead: list.lead,
+      subtitle: list.subtitle,
       aside: rows.length > 0 && [buttons, link],
       notice: <Done c={c} />,
       table: { label: title, class: name, columns, rows },

@@ -149,7 +149,7 @@ export function formView<Settings, Sent>(
     : variants && ["Kinds", newPathOf(pages)] as const;
   return {
     title: exists ? slug : `New ${of.kind}`,
-    lead: name,
+    subtitle: name,
     crumbs: <ObjectCrumbs of={pages} below={below} />,
     body: around(
       <>
@@ -186,7 +186,7 @@ export function ofObject<Settings, Sent>(
 }
 
 interface ObjectPage {
-  readonly lead?: Child;
+  readonly subtitle?: Child;
   /** Buttons of an admin before the one that deletes. */
   readonly buttons?: Child;
   /** Consequences of a deletion, in words. */
@@ -199,7 +199,7 @@ export function objectView(
   c: RequestContext,
   pages: Named,
   slug: string,
-  { lead, buttons, deletion, body }: ObjectPage,
+  { subtitle, buttons, deletion, body }: ObjectPage,
 ): View {
   const { of: { kind } } = pages;
   const path = pathOf(pages, slug);
@@ -207,7 +207,7 @@ export function objectView(
   const confirm = c.req.query("confirm");
   return {
     title: slug,
-    lead,
+    subtitle,
     crumbs: <ObjectCrumbs of={pages} />,
     aside: isAdmin && confirm === undefined
       ? (
@@ -238,7 +238,7 @@ export function objectView(
 
 /** Contents of the page of an object. */
 interface Description {
-  readonly lead: string;
+  readonly subtitle: string;
   /** Facts for those who may not change it, and for all if it has a state. */
   readonly facts: Pairs;
   /** Shown below the facts of an object that has a state; absent for one without. */
@@ -257,7 +257,7 @@ export function showObject<Settings, Sent>(
 ): Handler {
   return ofObject(pages, async (c, deps, object) => {
     const open = await pages.open(c, deps);
-    const { lead, facts, below } = await describe(object, c, deps);
+    const { subtitle, facts, below } = await describe(object, c, deps);
     const isAdmin = mayAdmin(c.get("principal"));
     const form = isAdmin && <ObjectForm pages={pages} open={open} form={formOf(pages, object)} />;
     const state = (
@@ -272,7 +272,7 @@ export function showObject<Settings, Sent>(
     const plain = form || <KeyValues pairs={facts} />;
     const body = below === undefined ? plain : state;
     const frame = await frameOf(pages, c, deps);
-    return showPage(c, frame(objectView(c, pages, object.slug, { lead, deletion, body })));
+    return showPage(c, frame(objectView(c, pages, object.slug, { subtitle, deletion, body })));
   });
 }
 

@@ -45,7 +45,7 @@ const showOverview: Handler = async (c, deps) => {
   const data = await loadOverview(deps, team, span, openCounts(c));
   const attention = attentionOf(data, sumOf(openCounts(c)));
   // Days of sums are UTC days, unlike times on the page.
-  const lead = (
+  const subtitle = (
     <span id="overview-now">
       <time datetime={span.today}>{day.format(nowMs)}</time> UTC; a day is a UTC day
     </span>
@@ -57,7 +57,7 @@ const showOverview: Handler = async (c, deps) => {
       ...{ name: `${days} days`, to: rangePath(days), isCurrent: days === span.range },
     }));
     const aside = <Tabs class="seg" label="Days of the charts" tabs={links} />;
-    const view = { title: "Overview", lead, aside, body: bodyOf(data, attention) };
+    const view = { title: "Overview", subtitle, aside, body: bodyOf(data, attention) };
     return showPage(c, view, isPoll ? { "HX-Refresh": "true" } : {});
   }
   // No content leaves the page alone, so that selected text stays selected.
@@ -71,7 +71,7 @@ const showOverview: Handler = async (c, deps) => {
       {guideFor(await commandTarget(deps, c), last)}
     </>
   );
-  return showPage(c, { title: "Overview", lead, body, reloadSeconds: RELOAD_SECONDS });
+  return showPage(c, { title: "Overview", subtitle, body, reloadSeconds: RELOAD_SECONDS });
 };
 
 function rangePath(days: number): string {

@@ -58,7 +58,7 @@ function formView(
   const when = { placeholder: "YYYY-MM-DD", hint: "Empty: all runs." };
   return listPage({
     title: "Reprice calls",
-    lead: "Stored costs do not change until you reprice them.",
+    subtitle: "Stored costs do not change until you reprice them.",
     crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
     notice: <Done c={c} />,
     filters: (

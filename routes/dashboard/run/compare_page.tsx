@@ -67,7 +67,7 @@ function Comparing({ a, b, isBrief }: Sides & { readonly isBrief: boolean }) {
   return (
     <>
       <p class="quiet compare-lead">
-        {comparison.lead} <a href={comparePath(b.run.id, a.run.id, isBrief)}>Swap</a>
+        {comparison.subtitle} <a href={comparePath(b.run.id, a.run.id, isBrief)}>Swap</a>
       </p>
       <div class="versus">
         <SideHead run={a.run} name="A" />

@@ -36,7 +36,7 @@ export function compareRuns(a: Side, b: Side) {
     /** Rows before the first difference, and those from it on. */
     equal,
     rest: rows.slice(equal.length),
-    lead: [
+    subtitle: [
       agent === b.run.agent ? "Same agent" : "Another agent",
       feature !== null && feature === b.run.feature ? " and feature. " : ". ",
       first === null

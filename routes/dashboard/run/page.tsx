@@ -48,7 +48,7 @@ const showRun: Handler = async (c, deps) => {
   return showPage(c, {
     title: titleOf(data),
     // The failure box says why a failed run ended.
-    lead: [<RunState run={run} />, " ", isFailure(run.status) ? null : silenceOf(run)],
+    subtitle: [<RunState run={run} />, " ", isFailure(run.status) ? null : silenceOf(run)],
     crumbs: <RunCrumbs data={data} />,
     body: (
       <>

@@ -60,7 +60,7 @@ const showRuns: Handler = async (c, deps) => {
     return showPage(c, {
       title: "Runs",
       // The sums are not of a filtered list.
-      lead: query.isOnlyPreset && sumsText(data),
+      subtitle: query.isOnlyPreset && sumsText(data),
       aside: <Tools query={query} />,
       body: (
         <>

@@ -68,10 +68,10 @@ async function walk({ h }: DemoWorld, key: string, from: readonly string[]): Pro
     else assertEquals(status, 200, path);
     reached.add(`GET ${routeOf("GET", at.pathname)?.path ?? at.pathname}`);
     if (!headers.get("content-type")?.startsWith("text/html")) continue;
-    for (const [tag, name, lead = ""] of text.matchAll(LEADS)) {
-      const to = new URL(lead.replaceAll("&amp;", "&"), at);
+    for (const [tag, name, href = ""] of text.matchAll(LEADS)) {
+      const to = new URL(href.replaceAll("&amp;", "&"), at);
       if (to.hash !== "" && to.pathname + to.search === path) {
-        assert(text.includes(`id="${to.hash.slice(1)}"`), `${path}: ${lead}`);
+        assert(text.includes(`id="${to.hash.slice(1)}"`), `${path}: ${href}`);
       }
       // A button of a form that asks leads to a page or a file.
       const asks = name === "button" && routeOf("GET", to.pathname) !== undefined;
