@@ -80,7 +80,7 @@ function check(path: string): Omit<CopyMessage & { kind: "checked" }, "kind"> {
   using database = new Database(path, { readOnly: true });
   const row = database.prepare("PRAGMA integrity_check(1)").get();
   const verdict = String(Object.values(row ?? {})[0]);
-  const found = database.prepare("SELECT v FROM kv WHERE k = ?").get(FORMAT_KEY);
-  const format = found?.v instanceof Uint8Array ? deserialize(found.v) : null;
+  const formatRow = database.prepare("SELECT v FROM kv WHERE k = ?").get(FORMAT_KEY);
+  const format = formatRow?.v instanceof Uint8Array ? deserialize(formatRow.v) : null;
   return { verdict, format };
 }

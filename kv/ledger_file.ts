@@ -140,8 +140,8 @@ async function refuseLeftovers(location: string, path: string): Promise<void> {
 export function shrinkExpiryIndex(path: string): void {
   const { name, rows } = EXPIRY_INDEX;
   using database = new Database(path, { timeout: LOCK_MS_MAX });
-  const found = database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(name);
-  if (typeof found?.["sql"] !== "string" || found["sql"].endsWith(rows)) return;
+  const index = database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(name);
+  if (typeof index?.["sql"] !== "string" || index["sql"].endsWith(rows)) return;
   database.exec(
     `BEGIN; DROP INDEX ${name}; CREATE INDEX ${name} ON kv (expiration_ms) WHERE ${rows}; COMMIT`,
   );

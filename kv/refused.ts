@@ -71,12 +71,12 @@ export function otherFormat(
       `${location} is a part of a ledger, because its import did not end: import into a new one`,
     );
   }
-  const found = version === undefined
+  const contents = version === undefined
     ? `${format === null ? "no format" : `format ${format}`}, as written before version 0.1.0`
     : `format ${format}, written by version ${version}`;
   const way = version === undefined ? "start with a new one, see docs/UPGRADE.md" : advice;
   return new StoreRefused(
-    `${location} has ${found}, but version ${VERSION} reads only format ${LEDGER_FORMAT}: ${way}`,
+    `${location} has ${contents}, but version ${VERSION} reads only format ${LEDGER_FORMAT}: ${way}`,
   );
 }
 

@@ -149,10 +149,10 @@ function requestOf(
 
 /** Returns a lookup that answers with checked addresses. */
 function lookupOf(addresses: readonly string[]): NonNullable<http.RequestOptions["lookup"]> {
-  const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
-  const [first] = found;
+  const records = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  const [first] = records;
   return (_, options, done) => {
-    if (options.all) done(null, found);
+    if (options.all) done(null, records);
     else done(null, first?.address ?? "", first?.family ?? 4);
   };
 }

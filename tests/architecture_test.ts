@@ -125,7 +125,7 @@ interface Import {
 
 /** The files of a layer with what each imports. */
 function importsOf(layer: string): Map<string, Import[]> {
-  const found = new Map<string, Import[]>();
+  const imports = new Map<string, Import[]>();
   const files = layer.endsWith(".ts") ? [layer] : [...filesIn(layer)];
   for (const file of files) {
     const text = Deno.readTextFileSync(new URL(file, ROOT));
@@ -137,9 +137,9 @@ function importsOf(layer: string): Map<string, Import[]> {
       to: `package ${name}`,
       isType: false,
     }));
-    found.set(file, [...targets, ...packages]);
+    imports.set(file, [...targets, ...packages]);
   }
-  return found;
+  return imports;
 }
 
 function* filesIn(folder: string): Generator<string> {

@@ -41,10 +41,10 @@ function teamLine({ team, state, runs, events, differences }: TeamIntegrity): st
 }
 
 function printDifferences({ differences, differenceCount }: IntegrityReport, io: Io): void {
-  for (const { team, what, expected, found } of differences) {
+  for (const { team, what, expected, stored } of differences) {
     io.out(`  ${team}: ${what}`);
     io.out(`    expected: ${expected}`);
-    io.out(`    stored:   ${found}`);
+    io.out(`    stored:   ${stored}`);
   }
   const more = differenceCount - differences.length;
   if (more > 0) io.out(`  and ${countText(more, "difference")} more`);

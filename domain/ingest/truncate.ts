@@ -136,8 +136,8 @@ function byLength(names: Iterable<string>): Names {
 
 /** Returns which of the names a key is; undefined for none. */
 function nameOf(text: string, keyStart: number, keyEnd: number, names: Names): string | undefined {
-  const found = names[keyEnd - keyStart - 2]?.find((name) => text.startsWith(name, keyStart + 1));
-  if (found !== undefined || !hasEscape(text, keyStart, keyEnd)) return found;
+  const metric = names[keyEnd - keyStart - 2]?.find((name) => text.startsWith(name, keyStart + 1));
+  if (metric !== undefined || !hasEscape(text, keyStart, keyEnd)) return metric;
   const name: string = JSON.parse(text.slice(keyStart, keyEnd));
   return names[name.length]?.find((other) => other === name);
 }

@@ -41,18 +41,18 @@ export interface Observation {
 
 /** Reads a span; null if it is no AI work. */
 export function observe(span: Span): Observation | null {
-  const found = kindOf(span);
-  if (found === null) return null;
+  const ofKind = kindOf(span);
+  if (ofKind === null) return null;
   const labels = appLabelsOf(span);
   const failure = failureOf(span);
   const finishReason = finishReasonOf(span);
-  const usage = found.kind === "llm" ? usageOf(span, labels, failure !== null) : null;
-  const isCall = usage !== null && asksModel(span, found.name, usage, failure, finishReason);
-  const kind = found.kind === "llm" && !isCall ? "step" : found.kind;
+  const usage = ofKind.kind === "llm" ? usageOf(span, labels, failure !== null) : null;
+  const isCall = usage !== null && asksModel(span, ofKind.name, usage, failure, finishReason);
+  const kind = ofKind.kind === "llm" && !isCall ? "step" : ofKind.kind;
   return {
     span,
     kind,
-    kindName: found.name ?? (found.kind === kind ? null : "call"),
+    kindName: ofKind.name ?? (ofKind.kind === kind ? null : "call"),
     name: shownNameOf(span, kind),
     agent: agentNameOf(span, kind, labels.get("lc_agent_name") ?? null),
     failure,

@@ -171,8 +171,8 @@ function latestPasses(kept: readonly number[], change?: CheckChange): readonly n
   if (change === undefined) return kept;
   const all = [...kept, ...change.passed].sort((a, b) => a - b);
   for (const at of change.unpassed) {
-    const found = all.indexOf(at);
-    if (found >= 0) all.splice(found, 1);
+    const index = all.indexOf(at);
+    if (index >= 0) all.splice(index, 1);
   }
   return all.slice(-PASSES_MAX);
 }

@@ -20,7 +20,7 @@ export interface Mismatch {
   /** The recomputed fields that differ. */
   readonly expected: string;
   /** The stored fields that differ. */
-  readonly found: string;
+  readonly stored: string;
 }
 
 /** Fields of an item, to compare. */
@@ -34,28 +34,28 @@ export class Findings {
   readonly mismatches: Mismatch[] = [];
 
   /** Notes a mismatch. */
-  note(what: string, expected: string, found: string): void {
-    if (this.count++ < MISMATCHES_MAX) this.mismatches.push({ what, expected, found });
+  note(what: string, expected: string, stored: string): void {
+    if (this.count++ < MISMATCHES_MAX) this.mismatches.push({ what, expected, stored });
   }
 
   /** Notes an item that is missing, or that should not be stored. */
   presence(what: string, isExpected: boolean, isStored: boolean): void {
-    const [expected, found] = [isExpected, isStored].map((is) => is ? "stored" : NONE);
-    if (isExpected !== isStored) this.note(what, expected!, found!);
+    const [expected, stored] = [isExpected, isStored].map((is) => is ? "stored" : NONE);
+    if (isExpected !== isStored) this.note(what, expected!, stored!);
   }
 
   /** Notes the fields that differ as one mismatch. */
-  compare(what: string, expected: Fields, found: Fields): void {
-    const names = new Set([...Object.keys(expected), ...Object.keys(found)]);
-    const differ = [...names].filter((name) => textOf(expected[name]) !== textOf(found[name]));
+  compare(what: string, expected: Fields, stored: Fields): void {
+    const names = new Set([...Object.keys(expected), ...Object.keys(stored)]);
+    const differ = [...names].filter((name) => textOf(expected[name]) !== textOf(stored[name]));
     const fieldsOf = (side: Fields) =>
       differ.map((name) => `${name} ${textOf(side[name])}`).join(", ");
-    if (differ.length > 0) this.note(what, fieldsOf(expected), fieldsOf(found));
+    if (differ.length > 0) this.note(what, fieldsOf(expected), fieldsOf(stored));
   }
 
   /** Adds the findings of a part. */
   add({ count, mismatches }: Findings): void {
-    for (const { what, expected, found } of mismatches) this.note(what, expected, found);
+    for (const { what, expected, stored } of mismatches) this.note(what, expected, stored);
     this.count += count - mismatches.length;
   }
 }

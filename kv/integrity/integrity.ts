@@ -180,8 +180,8 @@ export async function verifyChunks(
   for await (const { key, value } of eachRow<StagedMark>(store, { prefix: keys.allStaged() })) {
     if (value.at >= latest.value.startedAt - DAY_MS) continue;
     const { team, run } = keyParts.chunk(key);
-    const found = `staged at ${new Date(value.at).toISOString()}`;
-    findingsOf(team)?.note(`staged chunks of ${run}`, "removed", found);
+    const staged = `staged at ${new Date(value.at).toISOString()}`;
+    findingsOf(team)?.note(`staged chunks of ${run}`, "removed", staged);
   }
 }
 

@@ -85,8 +85,8 @@ async function verifyParts(run: ReadHead, findings: Findings) {
   // A run whose projection is pending is one mismatch; roll-ups still hold its previous summary.
   if (failure?.work === "cost") {
     const state = isDead(failure) ? "dead" : "retrying";
-    const found = `${state} after ${failure.tries} tries: ${failure.error}`;
-    findings.note(`cost of ${id}`, "summarized", found);
+    const failed = `${state} after ${failure.tries} tries: ${failure.error}`;
+    findings.note(`cost of ${id}`, "summarized", failed);
     return { ...counts, summary };
   }
   const summarized = isStored(head) ? summarize({ ...head, totals }, null) : null;
@@ -100,25 +100,25 @@ async function verifyParts(run: ReadHead, findings: Findings) {
  * Takes the list position from the stored summary: without an opening, it depends on parts that
  * were removed since.
  */
-function placedAs(expected: RunSummary, found: RunSummary | null): RunSummary {
-  if (found === null || expected.times !== null) return expected;
-  return { ...expected, listed: { ...expected.listed, at: found.listed.at } };
+function placedAs(expected: RunSummary, stored: RunSummary | null): RunSummary {
+  if (stored === null || expected.times !== null) return expected;
+  return { ...expected, listed: { ...expected.listed, at: stored.listed.at } };
 }
 
 function compareSummaries(
   what: string,
   expected: RunSummary | null,
-  found: RunSummary | null,
+  actual: RunSummary | null,
   findings: Findings,
 ): void {
-  findings.presence(what, expected !== null, found !== null);
-  if (expected === null || found === null) return;
+  findings.presence(what, expected !== null, actual !== null);
+  if (expected === null || actual === null) return;
   // Only the stored summary knows when the cost became final.
-  const [wanted, stored] = [expected.seen.closing, found.finalAt !== undefined];
+  const [wanted, stored] = [expected.seen.closing, actual.finalAt !== undefined];
   findings.compare(
     what,
     { ...flat(expected), hasFinalAt: wanted },
-    { ...flat(found), hasFinalAt: stored },
+    { ...flat(actual), hasFinalAt: stored },
   );
 }
 
@@ -148,10 +148,10 @@ async function verifyPlaces(run: ReadHead, expected: RunSummary | null, findings
   const stored = await findValues(store, entries.map((entry) => ({ ...entry, blocks })));
   for (const [i, { order, at, value }] of entries.entries()) {
     const what = `index ${[...order.slice(2), at].join(" ")} for ${id}`;
-    const [found, ...others] = stored[i] ?? [];
-    if (found === undefined) findings.note(what, "stored", NONE);
+    const [first, ...others] = stored[i] ?? [];
+    if (first === undefined) findings.note(what, "stored", NONE);
     else if (others.length > 0) findings.note(what, "stored", `stored ${1 + others.length} times`);
-    else findings.compare(what, { value }, { value: found });
+    else findings.compare(what, { value }, { value: first });
   }
 }
 
@@ -168,8 +168,8 @@ async function verifyIdleClose(run: ReadHead, findings: Findings): Promise<void>
   const closedAt = Math.max(deadline, closing.receivedAt);
   const lastTs = ledger.removed > 0 ? closing.finishedAt : await lastTsOf(run);
   const { status, at, receivedAt } = idleCloseOf(opening as Opening, ledger, lastTs, closedAt);
-  const found = { status: closing.status, at: closing.finishedAt, receivedAt: closing.receivedAt };
-  findings.compare(what, { status, at, receivedAt }, found);
+  const stored = { status: closing.status, at: closing.finishedAt, receivedAt: closing.receivedAt };
+  findings.compare(what, { status, at, receivedAt }, stored);
 }
 
 /**

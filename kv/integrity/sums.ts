@@ -19,7 +19,7 @@ export interface SumFamily<Row> {
   /** Returns the fields to compare; a row without any need not be stored. */
   readonly fieldsOf: (row: Row) => Fields;
   /** Verifies of a stored row what its fields do not tell. */
-  readonly verify?: (what: string, expected: Row | undefined, found: Row) => void;
+  readonly verify?: (what: string, expected: Row | undefined, stored: Row) => void;
 }
 
 /** Sums of one family over the runs of a team. It holds its rows, and no run. */
@@ -56,11 +56,11 @@ export class Sums<Row> {
       const [what, row] = [`${kind} ${name}`, this.#rows.get(name)];
       this.#rows.delete(name);
       try {
-        const found = decode(entry);
-        const [wanted, fields] = [row === undefined ? {} : fieldsOf(row), fieldsOf(found)];
+        const stored = decode(entry);
+        const [wanted, fields] = [row === undefined ? {} : fieldsOf(row), fieldsOf(stored)];
         if (isAny(wanted) && isAny(fields)) findings.compare(what, wanted, fields);
         else findings.presence(what, isAny(wanted), isAny(fields));
-        verify?.(what, row, found);
+        verify?.(what, row, stored);
       } catch (error) {
         findings.note(what, "readable", String(error));
       }

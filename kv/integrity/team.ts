@@ -204,8 +204,8 @@ export class TeamSums implements TeamCheck {
     for await (const { key, values } of this.#orderRows(keys.teamRunsBy(team))) {
       count(indexed, keyParts.name(key), values.length);
     }
-    const [expected, found] = [this.#indexed, indexed].map((rows) => Object.fromEntries(rows));
-    findings.compare("entries of the index", expected!, found!);
+    const [expected, stored] = [this.#indexed, indexed].map((rows) => Object.fromEntries(rows));
+    findings.compare("entries of the index", expected!, stored!);
     let runs = 0;
     for await (const { values } of this.#orderRows(keys.changes(team))) {
       runs += values.filter((value) => value === true).length;
@@ -240,9 +240,9 @@ export class TeamSums implements TeamCheck {
     const archived = await slugsBelow(store, keys.archivedAgents(team));
     const counts = [keys.agentCount(team), keys.archivedAgents(team)];
     const [active, archive] = await getMany(store, counts);
-    const found = { agents: countOf(active!), archived: archive!.value ?? 0 };
+    const stored = { agents: countOf(active!), archived: archive!.value ?? 0 };
     const expected = { agents: slugs.size, archived: archived.size };
-    findings.compare("count of agents", expected, found);
+    findings.compare("count of agents", expected, stored);
     for (const slug of slugs.intersection(archived)) {
       findings.note(`agent ${slug}`, "in use or archived", "both");
     }

@@ -102,7 +102,7 @@ export function createRateCardStore(store: Store, environment: Pick<Environment,
     // Several requests share the read, so it must not end with one of them.
     const reading = outsideScope(() => turns.take(team.id, () => readInTurn(team, isWanted)));
     read = inTime(reading, store.deadlines)
-      .then((found) => found ?? loaded(team))
+      .then((card) => card ?? loaded(team))
       .then((loaded) => {
         // A read that a change has overtaken is not cached.
         if (loading.get(team.id) === read) cards.set(team.id, loaded);

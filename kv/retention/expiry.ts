@@ -251,15 +251,15 @@ export interface ExpiryContext {
 /**
  * Plans which data of a run expires now.
  *
- * @param found expiry entries under which the run was found; they are removed
+ * @param listed expiry entries under which the run was found; they are removed
  */
 export async function planExpiry(
   run: SummarizedHead,
   context: ExpiryContext,
-  found: readonly EntryToRemove[],
+  listed: readonly EntryToRemove[],
 ): Promise<{ readonly change: RunUpdate; readonly counts: SweepCounts }> {
   const { change: { rows, ...change }, counts } = await changeOf(run, context);
-  const removed = [...rows.removed ?? [], ...found];
+  const removed = [...rows.removed ?? [], ...listed];
   return { change: { ...change, rows: { ...rows, removed } }, counts };
 }
 

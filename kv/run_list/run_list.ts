@@ -185,8 +185,8 @@ async function pageOf(
   after: RunPosition | null,
   limit: number,
 ): Promise<RunListPage> {
-  const found = await filterRows(at, await readListRows(at, [...new Set(ids)]), query);
-  const rows = found.map((row) => ({ row, at: row.sortedAt, run: row.id }))
+  const matching = await filterRows(at, await readListRows(at, [...new Set(ids)]), query);
+  const rows = matching.map((row) => ({ row, at: row.sortedAt, run: row.id }))
     .filter((position) => after === null || comparePositions(position, after) < 0)
     .sort((a, b) => comparePositions(b, a));
   const last = rows.length > limit ? rows[limit - 1] : undefined;
@@ -245,16 +245,16 @@ async function filterRows(
   if (query.isRoot === true) rows = await rootsOf(at, rows);
   if (query.unusual !== undefined) rows = await unusualOf(at, rows, query.unusual, usual);
   if (!needsDetails(query)) return rows;
-  const found = new Set<RunId>();
+  const matching = new Set<RunId>();
   const ids = rows.map(({ id }) => id);
   const parts = stored === null
     ? await readHeadRows(at.store, at.team, ids)
     : new Map(ids.map((id) => [id, stored.get(id) ?? new Map()]));
   const wanted = { scores: query.scores !== undefined, texts: needsTexts(query) };
   await readManyParts(at, parts, wanted, (id, parts, addedScores) => {
-    if (matchesDetails(id, detailsOf(parts, addedScores), query)) found.add(id);
+    if (matchesDetails(id, detailsOf(parts, addedScores), query)) matching.add(id);
   });
-  return rows.filter(({ id }) => found.has(id));
+  return rows.filter(({ id }) => matching.has(id));
 }
 
 /** Returns whether goal, output or error decide. */

@@ -113,10 +113,10 @@ async function readFamilies(
     const lists = await Promise.all(
       parents.map(({ id }) => childrenOf({ ...at, id }, FAMILIES.childrenMax + 1)),
     );
-    const found = parents.flatMap(({ root }, i) =>
+    const children = parents.flatMap(({ root }, i) =>
       (lists[i] ?? []).map((id) => ({ id, root, isChild: root === parents[i]?.id }))
     );
-    const fresh = found.filter(({ id, root }) => {
+    const fresh = children.filter(({ id, root }) => {
       const name = `${root} ${id}`;
       return !visited.has(name) && visited.add(name);
     }).slice(0, left);

@@ -212,10 +212,10 @@ export function createCredentialStore(
     );
 
   async function read({ id: team }: Team, id: string) {
-    const found = await readCredential(store, team, id);
-    if (found === null) return null;
+    const stored = await readCredential(store, team, id);
+    if (stored === null) return null;
     const [lastUsedAt = null] = await lastUses.read(team, [id]);
-    return { ...publicRecord(found.value), lastUsedAt };
+    return { ...publicRecord(stored.value), lastUsedAt };
   }
 
   async function list({ id: team }: Team, { limit, after, agent }: KeysQuery) {

@@ -53,8 +53,8 @@ export async function importLines(
   lines: AsyncIterable<string>,
   onRun: () => void = () => {},
 ): Promise<Imported> {
-  const [found] = await listRows(store, { prefix: [] }, { limit: 1 });
-  if (found !== undefined) {
+  const [firstRow] = await listRows(store, { prefix: [] }, { limit: 1 });
+  if (firstRow !== undefined) {
     throw new TransferFailed("The store is not empty: import into a new one");
   }
   const format = keys.format();

@@ -91,8 +91,8 @@ Deno.test("the link to further steps opens the next page, and a filter keeps it 
   assertMatch(textOf(third), /201 events First steps/);
   assertEquals(nextOf(third), null);
   for (const filter of ["failed=1", "kind=tool", "text=GONE"]) {
-    const found = (await reader.get(`${PAGE}?${filter}`)).text;
-    assertEquals(shownOn(found), [eventId(190)], filter);
+    const html = (await reader.get(`${PAGE}?${filter}`)).text;
+    assertEquals(shownOn(html), [eventId(190)], filter);
   }
   assertMatch(textOf((await reader.get(`${PAGE}?text=nowhere`)).text), /No step matches\./);
 });

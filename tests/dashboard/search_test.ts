@@ -6,7 +6,7 @@ import { Harness, NOON } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** Returns the results of a search: the title of each group with its targets. */
-async function found(reader: Reader, q: string): Promise<Record<string, string[]>> {
+async function searchFor(reader: Reader, q: string): Promise<Record<string, string[]>> {
   const { status, text } = await reader.get(`/dashboard/search?${new URLSearchParams({ q })}`);
   assertEquals(status, 200);
   const groups = [...text.matchAll(/<section aria-label="(\w+)">(.*?)<\/section>/gs)];
@@ -33,14 +33,14 @@ async function openSome(): Promise<Harness> {
 /** Returns the runs among the results, without the link to all of them. */
 async function runsFound(reader: Reader, q: string): Promise<string[]> {
   const all = `${RUNS}?${new URLSearchParams({ text: q })}`;
-  return ((await found(reader, q)).Runs ?? []).filter((to) => to !== all);
+  return ((await searchFor(reader, q)).Runs ?? []).filter((to) => to !== all);
 }
 
 Deno.test("search: a run is found by its id or by a part of it", async () => {
   await using h = await openSome();
   const reader = await signedIn(h);
   for (const text of [runId(255), `  ${runId(255).toUpperCase()} `, "000000ff"]) {
-    assertEquals((await found(reader, text)).Runs?.[0], `${RUNS}/${runId(255)}`, text);
+    assertEquals((await searchFor(reader, text)).Runs?.[0], `${RUNS}/${runId(255)}`, text);
   }
   assertEquals(await runsFound(reader, "00000002"), [`${RUNS}/${runId(2)}`]);
   assertEquals(await runsFound(reader, "002"), [], "too short to tell runs apart");
@@ -59,22 +59,22 @@ Deno.test("search: runs are found by their goal, output and error, and shown by 
   assertEquals(await runsFound(reader, "502 FROM"), [`${RUNS}/${runId(1)}`]);
   const { text } = await reader.get("/dashboard/search?q=refund");
   assertStringIncludes(textOf(text), "Ticket 48219: where is my REFUND? researcher");
-  assert((await found(reader, "refund")).Runs?.includes(`${RUNS}?text=refund`));
+  assert((await searchFor(reader, "refund")).Runs?.includes(`${RUNS}?text=refund`));
 });
 
 Deno.test("search: agents, customers and pages are found by a part of their name", async () => {
   await using h = await openSome();
   const reader = await signedIn(h);
-  assertEquals((await found(reader, "REPORT")).Agents, ["/dashboard/agents/night%2Freport"]);
-  assertEquals((await found(reader, "acme")).Customers, [
+  assertEquals((await searchFor(reader, "REPORT")).Agents, ["/dashboard/agents/night%2Freport"]);
+  assertEquals((await searchFor(reader, "acme")).Customers, [
     `${RUNS}?customer_id=Acme+%26+Sons`,
     "/dashboard/spend?customer_id=Acme+%26+Sons",
   ]);
-  assertEquals((await found(reader, "globex")).Customers?.[0], `${RUNS}?customer_id=globex`);
-  assertEquals((await found(reader, "audit")).Pages, ["/dashboard/audit"]);
+  assertEquals((await searchFor(reader, "globex")).Customers?.[0], `${RUNS}?customer_id=globex`);
+  assertEquals((await searchFor(reader, "audit")).Pages, ["/dashboard/audit"]);
   await h.request("PATCH", "/v1/agents/triage", { body: { name: "First look" } });
-  assertEquals((await found(reader, "first l")).Agents, ["/dashboard/agents/triage"]);
-  const all = await found(reader, "");
+  assertEquals((await searchFor(reader, "first l")).Agents, ["/dashboard/agents/triage"]);
+  const all = await searchFor(reader, "");
   assertEquals(all.Agents?.length, 2);
   assertEquals([all.Runs, all.Customers], [undefined, undefined]);
   assert((all.Pages?.length ?? 0) > 8);
@@ -87,26 +87,26 @@ Deno.test("search: among many agents those are found whose slug begins with the 
   }
   await h.worker.idle();
   const reader = await signedIn(h);
-  assertEquals((await found(reader, "a1299")).Agents, ["/dashboard/agents/a1299"]);
-  const agents = (await found(reader, "a129")).Agents;
+  assertEquals((await searchFor(reader, "a1299")).Agents, ["/dashboard/agents/a1299"]);
+  const agents = (await searchFor(reader, "a129")).Agents;
   assertEquals(agents, [0, 1, 2, 3, 4].map((n) => `/dashboard/agents/a129${n}`));
-  assertEquals((await found(reader, "199")).Agents, ["/dashboard/agents/a1199"]);
+  assertEquals((await searchFor(reader, "199")).Agents, ["/dashboard/agents/a1199"]);
 });
 
 Deno.test("search: another team's runs, agents and customers are not found", async () => {
   await using h = await openSome();
   const reader = await signedIn(h);
   assertEquals(await runsFound(reader, runId(9)), []);
-  assertEquals((await found(reader, "theirs")).Agents, undefined);
-  assertEquals((await found(reader, "Acme 2")).Customers, undefined);
+  assertEquals((await searchFor(reader, "theirs")).Agents, undefined);
+  assertEquals((await searchFor(reader, "Acme 2")).Customers, undefined);
 });
 
 Deno.test("search: pages are those of the session; the operator has no runs", async () => {
   await using h = await openSome();
   const reads = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
-  assertEquals((await found(reads, "keys")).Pages, undefined);
+  assertEquals((await searchFor(reads, "keys")).Pages, undefined);
   const operator = await signedIn(h, OPERATOR_KEY);
-  assertEquals(await found(operator, "t"), {
+  assertEquals(await searchFor(operator, "t"), {
     Pages: ["/dashboard/teams", "/dashboard/audit"],
   });
 });

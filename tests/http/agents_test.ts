@@ -117,8 +117,8 @@ Harness.test("agents: any slug can be requested in percent-encoded UTF-8", async
   slugs.push("%41", "...", "a.", "__proto__", "字".repeat(128), "🦉".repeat(128), ":slug", "*");
   for (const agent of slugs) assertEquals((await h.post("/v1/heartbeats", { agent })).status, 202);
   for (const agent of slugs) {
-    const { agent: found, runs } = await agentOf(h, agent);
-    assertEquals([found, runs], [agent, 1]);
+    const { agent: record, runs } = await agentOf(h, agent);
+    assertEquals([record, runs], [agent, 1]);
   }
   assertEquals((await h.get("/v1/agents/a%2fb")).json.agent, "a/b");
   assertEquals((await h.get("/v1/agents/%61%2Fb?key=/y")).json.agent, "a/b");

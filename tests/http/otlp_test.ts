@@ -149,11 +149,11 @@ function bodiesOfOne(
   }
   const bodies: Uint8Array<ArrayBuffer>[] = [];
   const fieldsOf = (bytes: Uint8Array, field: number) => {
-    const found: Uint8Array[] = [];
+    const values: Uint8Array[] = [];
     new PbfReader(bytes).readFields((tag, _, pbf) => {
-      if (tag === field) found.push(pbf.readBytes());
+      if (tag === field) values.push(pbf.readBytes());
     }, null);
-    return found;
+    return values;
   };
   for (const ofResource of fieldsOf(body, 1)) {
     for (const ofScope of fieldsOf(ofResource, 2)) {
@@ -557,8 +557,8 @@ Deno.test("goal, output and error are read from the spans, also by lists and che
   const { goal, output, note, checks } = await read();
   assertEquals([goal, output, note], ["a table", { table: 4 }, "no table"]);
   assertEquals(checks.map(({ status }: Answer["json"]) => status), ["pass"]);
-  const found = (await h.get("/v1/runs?text=a%20table&error=no%20table")).json;
-  assertEquals(found.runs.map(({ id }: Answer["json"]) => id), [RUN]);
+  const listed = (await h.get("/v1/runs?text=a%20table&error=no%20table")).json;
+  assertEquals(listed.runs.map(({ id }: Answer["json"]) => id), [RUN]);
   h.nowMs += 100 * 24 * 3_600_000;
   await h.sweep.sweepNow();
   const later = await read();

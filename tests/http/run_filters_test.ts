@@ -4,7 +4,7 @@ import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders/reques
 import { Harness } from "../support/harness/harness.ts";
 
 /** Returns the numbers of the runs that a query finds, newest first. */
-async function found(h: Harness, query: string): Promise<number[]> {
+async function matching(h: Harness, query: string): Promise<number[]> {
   const { status, json } = await h.get(`/v1/runs?${query}`);
   assertEquals(status, 200, `${query}: ${JSON.stringify(json)}`);
   return json.runs.map(({ id }: { id: string }) => Number(`0x${id.slice(-8)}`));
@@ -27,13 +27,13 @@ Harness.test("run filters: of several values a run has one, of unwanted ones non
   await store(h, 2, { agent: "b", customer_id: "globex" }, { status: "failed" });
   await store(h, 3, { agent: "c" }, { status: "timeout" });
   await h.worker.idle();
-  assertEquals(await found(h, "agent=a&agent=c"), [1, 3]);
-  assertEquals(await found(h, "status=failed&status=timeout"), [2, 3]);
-  assertEquals(await found(h, "customer_id=acme&customer_id=(unattributed)"), [1, 3]);
-  assertEquals(await found(h, "not_agent=a&not_agent=b"), [3]);
-  assertEquals(await found(h, "not_status=success&not_customer_id=globex"), [3]);
-  assertEquals(await found(h, "not_customer_id=(unattributed)"), [1, 2]);
-  assertEquals(await found(h, "agent=a&not_agent=a"), []);
+  assertEquals(await matching(h, "agent=a&agent=c"), [1, 3]);
+  assertEquals(await matching(h, "status=failed&status=timeout"), [2, 3]);
+  assertEquals(await matching(h, "customer_id=acme&customer_id=(unattributed)"), [1, 3]);
+  assertEquals(await matching(h, "not_agent=a&not_agent=b"), [3]);
+  assertEquals(await matching(h, "not_status=success&not_customer_id=globex"), [3]);
+  assertEquals(await matching(h, "not_customer_id=(unattributed)"), [1, 2]);
+  assertEquals(await matching(h, "agent=a&not_agent=a"), []);
 });
 
 Harness.test("run filters: models, several of them or none of them", async (h) => {
@@ -41,8 +41,8 @@ Harness.test("run filters: models, several of them or none of them", async (h) =
     await h.post("/v1/heartbeats", aHeartbeat(n, { model, input_tokens: 1, started_at: at(-n) }));
   }
   await h.worker.idle();
-  assertEquals(await found(h, "model=atlas&model=ion"), [1, 3]);
-  assertEquals(await found(h, "not_model=atlas"), [2, 3]);
+  assertEquals(await matching(h, "model=atlas&model=ion"), [1, 3]);
+  assertEquals(await matching(h, "not_model=atlas"), [2, 3]);
 });
 
 Harness.test("run filters: duration, labels and scores, also those added later", async (h) => {
@@ -57,15 +57,15 @@ Harness.test("run filters: duration, labels and scores, also those added later",
     value: 0.5,
   });
   await h.worker.idle();
-  assertEquals(await found(h, "min_duration_ms=5000"), [5, 60]);
-  assertEquals(await found(h, "min_duration_ms=1000&max_duration_ms=5000"), [1, 5]);
-  assertEquals(await found(h, "metadata=env=production"), [1, 60]);
-  assertEquals(await found(h, "metadata=env%3Dproduction&metadata=env%3Dstaging"), [1, 5, 60]);
-  assertEquals(await found(h, "metadata=env=production&metadata=tries=2"), [1]);
-  assertEquals(await found(h, "not_metadata=env=production"), [5, 90]);
-  assertEquals(await found(h, "max_score=helpful=0.5"), [1, 60]);
-  assertEquals(await found(h, "min_score=helpful=0.5&max_score=helpful=0.8"), [60]);
-  assertEquals(await found(h, "min_score=safe=1"), [1]);
+  assertEquals(await matching(h, "min_duration_ms=5000"), [5, 60]);
+  assertEquals(await matching(h, "min_duration_ms=1000&max_duration_ms=5000"), [1, 5]);
+  assertEquals(await matching(h, "metadata=env=production"), [1, 60]);
+  assertEquals(await matching(h, "metadata=env%3Dproduction&metadata=env%3Dstaging"), [1, 5, 60]);
+  assertEquals(await matching(h, "metadata=env=production&metadata=tries=2"), [1]);
+  assertEquals(await matching(h, "not_metadata=env=production"), [5, 90]);
+  assertEquals(await matching(h, "max_score=helpful=0.5"), [1, 60]);
+  assertEquals(await matching(h, "min_score=helpful=0.5&max_score=helpful=0.8"), [60]);
+  assertEquals(await matching(h, "min_score=safe=1"), [1]);
 });
 
 Harness.test("run filters: texts are found in goal, output and error, whatever their case", async (h) => {
@@ -74,13 +74,13 @@ Harness.test("run filters: texts are found in goal, output and error, whatever t
   const ledger = { output: { error: { message: "502 from the ledger" } } };
   await store(h, 3, { goal: "Refund" }, { status: "failed", ...ledger });
   await h.worker.idle();
-  assertEquals(await found(h, "text=refund"), [1, 2, 3]);
-  assertEquals(await found(h, "text=REFUND&status=failed"), [3]);
-  assertEquals(await found(h, "text=%C3%A9"), [2]);
-  assertEquals(await found(h, "error=502"), [3]);
-  assertEquals(await found(h, `text=${runId(2)}`), [2]);
-  assertEquals(await found(h, `text=${runId(2)}&not_status=success`), []);
-  assertEquals(await found(h, "text=00000003"), [3]);
+  assertEquals(await matching(h, "text=refund"), [1, 2, 3]);
+  assertEquals(await matching(h, "text=REFUND&status=failed"), [3]);
+  assertEquals(await matching(h, "text=%C3%A9"), [2]);
+  assertEquals(await matching(h, "error=502"), [3]);
+  assertEquals(await matching(h, `text=${runId(2)}`), [2]);
+  assertEquals(await matching(h, `text=${runId(2)}&not_status=success`), []);
+  assertEquals(await matching(h, "text=00000003"), [3]);
 });
 
 Harness.test("run filters: root runs have no parent, or one that is not stored", async (h) => {
@@ -88,8 +88,8 @@ Harness.test("run filters: root runs have no parent, or one that is not stored",
   await store(h, 2, { parent_run_id: runId(1) });
   await store(h, 3, { parent_run_id: runId(99) });
   await h.worker.idle();
-  assertEquals(await found(h, "root=true"), [1, 3]);
-  assertEquals(await found(h, "root=false"), [1, 2, 3]);
+  assertEquals(await matching(h, "root=true"), [1, 3]);
+  assertEquals(await matching(h, "root=false"), [1, 2, 3]);
 });
 
 Harness.test("run filters: a run is unusual from twice the median of its agent's runs", async (h) => {
@@ -98,11 +98,11 @@ Harness.test("run filters: a run is unusual from twice the median of its agent's
   await store(h, 600, { agent: "seldom" });
   await h.worker.idle();
   // The median of 10, 20, 30, 40, 50 and 61 s is 40 s.
-  assertEquals(await found(h, "unusual=slow"), []);
+  assertEquals(await matching(h, "unusual=slow"), []);
   await store(h, 81, { agent: "a" });
   await h.worker.idle();
-  assertEquals(await found(h, "unusual=slow"), [81]);
-  assertEquals(await found(h, "unusual=expensive"), []);
+  assertEquals(await matching(h, "unusual=slow"), [81]);
+  assertEquals(await matching(h, "unusual=expensive"), []);
 });
 
 Harness.test("run filters: a period ends now, and a start replaces it", async (h) => {
@@ -114,9 +114,9 @@ Harness.test("run filters: a period ends now, and a start replaces it", async (h
     );
   }
   await h.worker.idle();
-  assertEquals(await found(h, "since=1h"), [1]);
-  assertEquals(await found(h, "since=24h"), [1, 3]);
-  assertEquals(await found(h, "since=1h&from=2026-01-01"), [1, 3, 31]);
+  assertEquals(await matching(h, "since=1h"), [1]);
+  assertEquals(await matching(h, "since=24h"), [1, 3]);
+  assertEquals(await matching(h, "since=1h&from=2026-01-01"), [1, 3, 31]);
 });
 
 Harness.test("run filters: pages of a search have each run once, and exports have the same runs", async (h) => {

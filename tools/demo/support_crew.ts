@@ -75,8 +75,8 @@ export function answerTicket(
   const asks = toolRequest(crmCall, "find_customer", { customer, order: ticket.order });
   run.llm({ model: MODELS.main, more: 1_450, messages, answer: asks });
   const profile = { customer, since: 2_021, orders: random.int(2, 40), open_tickets: 1 };
-  const found = { name: "find_customer", args: { customer, order: ticket.order } };
-  run.tool({ ...found, tookMs: random.int(90, 400), result: profile }, crmCall);
+  const customerCall = { name: "find_customer", args: { customer, order: ticket.order } };
+  run.tool({ ...customerCall, tookMs: random.int(90, 400), result: profile }, crmCall);
   const known = [...messages, asks, toolResult(crmCall, profile)];
   const order = researchOrder(run, ticket, customer);
   const hasRefund = ending === "answered" || refund(run, ticket, { ending, customer });

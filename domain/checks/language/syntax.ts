@@ -38,11 +38,11 @@ export function wrongSyntax(words: string, at: number, text: string): Misuse {
   const needed = /^Expected ([A-Z]+), got/.exec(words)?.[1] ?? "";
   const close = NEEDED[needed] === undefined ? "" : `Write ${NEEDED[needed]} here`;
   if (text.slice(at).trim() === "") return new Misuse("It ends too early", at, close);
-  const found = partAt(text, at);
-  const message = `"${found}" is not expected here`;
+  const unexpected = partAt(text, at);
+  const message = `"${unexpected}" is not expected here`;
   const before = /(\w+)\s+$/.exec(text.slice(0, at))?.[1]?.toLowerCase() ?? "";
-  const pair = `${text[at - 1] ?? ""}${found}`;
-  const advice = ADVICE[pair] ?? ADVICE[found.toLowerCase()] ??
+  const pair = `${text[at - 1] ?? ""}${unexpected}`;
+  const advice = ADVICE[pair] ?? ADVICE[unexpected.toLowerCase()] ??
     (before === "not" ? ADVICE["not"] : text[at - 1] === "=" ? ADVICE["="] : close);
   return new Misuse(message, at, advice);
 }

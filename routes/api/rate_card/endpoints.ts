@@ -90,15 +90,15 @@ const card = shape.objectValue<RatePage>("RateCard", {
 });
 
 /** The price of a call. */
-const match = shape.objectValue<MatchQuery & { readonly found: RateMatch | null }>("RateMatch", {
+const match = shape.objectValue<MatchQuery & { readonly rate: RateMatch | null }>("RateMatch", {
   provider: shape.textValue.orNull("provider"),
   model: shape.textValue("model"),
   at: shape.instantValue("at"),
   matched_by: shape.wire(matchStep).orNull(
-    ({ found }) => found?.match,
+    ({ rate }) => rate?.match,
     "Lookup step that matched; null for a model without a price.",
   ),
-  row: row.orNull(({ found }) => found?.row),
+  row: row.orNull(({ rate }) => rate?.row),
 });
 
 const tierRequest = tierBody.meta({ id: "RateTierRequest" });
@@ -205,8 +205,8 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     handler: async (c, { rateCards, environment }) => {
       const query = orRefuse(parseMatchQuery(queryOf(c), environment.now()));
       const { provider, model, at } = query;
-      const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
-      return answer(c, 200, match.write({ ...query, found }));
+      const rate = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
+      return answer(c, 200, match.write({ ...query, rate }));
     },
     summary: "Find the price of a call",
     description: "Returns the row that would price a call, and how its model's name was matched.",

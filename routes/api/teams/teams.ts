@@ -254,8 +254,8 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     route: "GET /v1/teams/:id",
     access: OPERATOR_ONLY,
     handler: async (c, { teams }) => {
-      const found = await teams.get(c.req.param("id") ?? "");
-      return answer(c, 200, team.write(existing(found, NO_SUCH_TEAM)));
+      const readTeam = await teams.get(c.req.param("id") ?? "");
+      return answer(c, 200, team.write(existing(readTeam, NO_SUCH_TEAM)));
     },
     summary: "Read a team",
     description: "Returns the team's settings, but none of its data.",

@@ -36,7 +36,7 @@ export async function readKnownValues(
     readAll(objects(CHECKS), team),
     readAll(objects(BUDGETS), team),
   ]);
-  const slugsOf = (found: readonly { readonly slug: string }[]) => found.map(({ slug }) => slug);
+  const slugsOf = (all: readonly { readonly slug: string }[]) => all.map(({ slug }) => slug);
   return {
     agents: known,
     customers,

@@ -145,7 +145,7 @@ export function failureGroups(
 ) {
   const known = new Set(incidents.flatMap(({ runs }) => runs));
   const ids = new Set(failures.map(({ id }) => id));
-  const found = failures.flatMap((run) => {
+  const named = failures.flatMap((run) => {
     const cause = failures.find(({ parent }) => parent === run.id);
     const isNamed = known.has(run.id) || (cause !== undefined && known.has(cause.id));
     if (isNamed || (run.parent !== null && ids.has(run.parent))) return [];
@@ -155,9 +155,9 @@ export function failureGroups(
       failure: failureOf(run, lines, failures),
     };
   });
-  const keyOf = ({ run, failure }: typeof found[number]) =>
+  const keyOf = ({ run, failure }: typeof named[number]) =>
     JSON.stringify([run.status, failure, failure?.message === null && run.agent]);
-  return [...Map.groupBy(found, keyOf).values()].flatMap((group) => {
+  return [...Map.groupBy(named, keyOf).values()].flatMap((group) => {
     const [latest] = group;
     const agents = [...new Set(group.flatMap(({ run }) => run.agent ?? []))];
     return latest === undefined ? [] : { ...latest, agents, count: group.length };

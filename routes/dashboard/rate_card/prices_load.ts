@@ -61,12 +61,12 @@ async function readUsed({ spend, rateCards, environment }: AppDeps, team: Team) 
   }
   const card = await rateCards.card(team);
   const most = [...calls.values()].sort((a, b) => b.count - a.count).slice(0, USED_SHOWN);
-  const found = most.map(({ name }) => ({
+  const used = most.map(({ name }) => ({
     name,
     row: card.find(name.provider, name.model, nowMs)?.row ?? null,
   }));
   return {
-    rows: [...new Set(found.flatMap(({ row }) => row ?? []))],
-    unpriced: found.flatMap(({ name, row }) => row === null ? [name] : []),
+    rows: [...new Set(used.flatMap(({ row }) => row ?? []))],
+    unpriced: used.flatMap(({ name, row }) => row === null ? [name] : []),
   };
 }

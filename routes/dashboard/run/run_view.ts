@@ -120,9 +120,9 @@ function leavesOf(spans: readonly Span[]): readonly Span[] {
 
 /** Returns the first of the largest spans; null for only one, which does not stand out. */
 function largest(spans: readonly Span[], sizeOf: (span: Span) => number | bigint): Span | null {
-  let found: Span | null = null;
-  for (const span of spans) if (sizeOf(span) > (found === null ? 0 : sizeOf(found))) found = span;
-  return spans.length > 1 ? found : null;
+  let top: Span | null = null;
+  for (const span of spans) if (sizeOf(span) > (top === null ? 0 : sizeOf(top))) top = span;
+  return spans.length > 1 ? top : null;
 }
 
 /** Returns whether a step has a mark. */

@@ -16,13 +16,13 @@ const showSearch: Handler = async (c, deps) => {
   const principal = c.get("principal");
   const text = (c.req.query("q") ?? "").trim().slice(0, SEARCH_CHARS_MAX);
   const { menu, nowMs } = c.get("frame");
-  const found = principal.grant.kind !== "operator" &&
+  const matches = principal.grant.kind !== "operator" &&
     await loadSearch(deps, principal.team, text, nowMs);
   const pages = menu.filter(({ name, access }) =>
     refusalOf(principal, access) === null && name.toLowerCase().includes(text.toLowerCase())
   );
   const groups = {
-    ...found && resultsOf(found, text, nowMs),
+    ...matches && resultsOf(matches, text, nowMs),
     Pages: pages.map(({ name, path }) => result(path, <Icon name="page" />, name)),
   };
   return showPage(c, {
@@ -48,8 +48,8 @@ const showSearch: Handler = async (c, deps) => {
 };
 
 /** Returns the results in the team, by kind. */
-function resultsOf(found: Awaited<ReturnType<typeof loadSearch>>, text: string, nowMs: number) {
-  const { runs, lines, searchedTo, agents, customers } = found;
+function resultsOf(matches: Awaited<ReturnType<typeof loadSearch>>, text: string, nowMs: number) {
+  const { runs, lines, searchedTo, agents, customers } = matches;
   const runResults = runs.map((run) => {
     const name = nameOr(run, lines.get(run.id)?.name);
     const note = [run.agent, " · ", <At at={run.startedAt ?? run.receivedAt} />];

@@ -51,12 +51,12 @@ async function findAgents({ agents }: AppDeps, team: Team, text: string) {
   const containing = first.filter(({ agent, name }) =>
     [agent, name ?? ""].some((name) => name.toLowerCase().includes(wanted))
   ).sort((a, b) => (b.activity?.lastSeen ?? 0) - (a.activity?.lastSeen ?? 0));
-  const found = [
+  const matching = [
     ...exact === null ? [] : [exact],
     ...beginning.filter(({ agent }) => agent.startsWith(text)),
     ...containing,
   ];
-  return [...new Map(found.map((record) => [record.agent, record])).values()].slice(0, SHOWN);
+  return [...new Map(matching.map((record) => [record.agent, record])).values()].slice(0, SHOWN);
 }
 
 /** Finds the customers of the last days whose name contains the text, and the one that has it. */
@@ -66,8 +66,8 @@ async function findCustomers({ spend, runList }: AppDeps, team: Team, text: stri
     runList.page(team, { customer: text, from: null, to: null }, null, 1),
     countValues(spend, team, "customer", days),
   ]);
-  const found = [...latest.keys()].filter((name) =>
+  const containing = [...latest.keys()].filter((name) =>
     name !== text && name.toLowerCase().includes(text.toLowerCase())
   );
-  return [...exact.rows.length > 0 ? [text] : [], ...found].slice(0, SHOWN);
+  return [...exact.rows.length > 0 ? [text] : [], ...containing].slice(0, SHOWN);
 }

@@ -166,9 +166,9 @@ function outcomesOf({ runs, monitors }: Facts, rule: Rule): [string | null, Grou
     if (opening === undefined || !applies(settings.match, labels)) return [];
     // What a child run does, the run that started it shows.
     if (labels.parent_run_id !== undefined && settings.params.runs !== "all") return [];
-    const found = outcomeOf(id, run, settings.params);
-    if (found === null || found.at <= since) return [];
-    return [[groupOf(settings, labels), found]];
+    const outcome = outcomeOf(id, run, settings.params);
+    if (outcome === null || outcome.at <= since) return [];
+    return [[groupOf(settings, labels), outcome]];
   });
 }
 

@@ -150,12 +150,12 @@ export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
     io.out(`Not compared: ${number(recorded.count)} calls are recorded`);
     return true;
   }
-  const found = differences(recorded, digest);
-  for (const each of found) io.fail(`Differs: ${each}`);
-  if (found.length > 0) {
+  const differing = differences(recorded, digest);
+  for (const each of differing) io.fail(`Differs: ${each}`);
+  if (differing.length > 0) {
     io.fail("Compare the files of --json=FILE of both versions. If all is as intended: --record");
   }
-  return found.length === 0;
+  return differing.length === 0;
 }
 
 /** Makes the calls; writes the lines to a file if there is one. */

@@ -33,7 +33,10 @@ export function numbering(): (text: string, family?: string) => string {
   const numbers = new Map<string, string>();
   const counts = new Map<string, number>();
   return (text, family = "") => {
-    const plain = DERIVED.reduce((result, [found, shown]) => result.replace(found, shown), text);
+    const plain = DERIVED.reduce(
+      (result, [derived, shown]) => result.replace(derived, shown),
+      text,
+    );
     return plain.replace(NAME, (name, ...groups: (string | undefined)[]) => {
       const kept = groups.slice(0, NAMES.length).find((group) => group !== undefined) ?? "";
       const drawn = name.slice(kept.length);

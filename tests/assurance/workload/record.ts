@@ -68,16 +68,16 @@ export class Recording {
 
 /** Returns what differs between two digests, in lines. */
 export function differences(before: Digest, after: Digest): string[] {
-  const found: string[] = [];
+  const lines: string[] = [];
   const first = after.thousands.findIndex((hash, n) => hash !== before.thousands[n]);
   if (first >= 0) {
-    found.push(`calls ${first * 1_000 + 1} to ${(first + 1) * 1_000}, maybe later ones`);
+    lines.push(`calls ${first * 1_000 + 1} to ${(first + 1) * 1_000}, maybe later ones`);
   }
   const names = new Set([...Object.keys(before.sections), ...Object.keys(after.sections)]);
   for (const name of [...names].sort()) {
     const [was, is] = [before.sections[name], after.sections[name]];
     if (was?.sha256 === is?.sha256) continue;
-    found.push(`${name}, lines before: ${number(was?.lines ?? 0)}, now: ${number(is?.lines ?? 0)}`);
+    lines.push(`${name}, lines before: ${number(was?.lines ?? 0)}, now: ${number(is?.lines ?? 0)}`);
   }
-  return found;
+  return lines;
 }

@@ -41,7 +41,7 @@ export class Load {
   readonly misanswered: string[] = [];
   /** True when all clients have stopped. */
   isOver = false;
-  #waiting: { readonly wanted: (load: Load) => boolean; readonly found: () => void }[] = [];
+  #waiting: { readonly wanted: (load: Load) => boolean; readonly resolve: () => void }[] = [];
 
   /**
    * @param first number of the first run; loads on one store must not overlap
@@ -92,7 +92,7 @@ export class Load {
   async until(wanted: (load: Load) => boolean): Promise<void> {
     if (wanted(this)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ wanted, found: resolve });
+    this.#waiting.push({ wanted, resolve });
     const never = new Error(
       `The condition ${wanted} never held, with ${this.acknowledged} acknowledged calls`,
     );
@@ -101,9 +101,9 @@ export class Load {
   }
 
   #notify(): void {
-    this.#waiting = this.#waiting.filter(({ wanted, found }) => {
+    this.#waiting = this.#waiting.filter(({ wanted, resolve }) => {
       if (!wanted(this)) return true;
-      found();
+      resolve();
       return false;
     });
   }

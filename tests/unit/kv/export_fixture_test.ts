@@ -32,12 +32,12 @@ async function record(): Promise<void> {
 }
 
 /** Checks that an answer still has all that was recorded; it may have more. */
-function assertKept(found: unknown, recorded: unknown, path: string): void {
-  if (!(recorded instanceof Object)) return assertEquals(found, recorded, path);
-  assert(found instanceof Object, path);
-  if (Array.isArray(recorded)) assertEquals((found as unknown[]).length, recorded.length, path);
+function assertKept(actual: unknown, recorded: unknown, path: string): void {
+  if (!(recorded instanceof Object)) return assertEquals(actual, recorded, path);
+  assert(actual instanceof Object, path);
+  if (Array.isArray(recorded)) assertEquals((actual as unknown[]).length, recorded.length, path);
   for (const [name, value] of Object.entries(recorded)) {
-    assertKept((found as Record<string, unknown>)[name], value, `${path} ${name}`);
+    assertKept((actual as Record<string, unknown>)[name], value, `${path} ${name}`);
   }
 }
 
@@ -57,8 +57,8 @@ Deno.test("export: the file of an earlier version is imported, and its numbers a
     assertEquals((await verifyStore(store)).differences, []);
     await store.close();
   });
-  const found = await readWorld(h, other);
+  const actual = await readWorld(h, other);
   for (const [path, answer] of Object.entries(answers)) {
-    assertKept(JSON.parse(String(found[path])), answer, path);
+    assertKept(JSON.parse(String(actual[path])), answer, path);
   }
 });

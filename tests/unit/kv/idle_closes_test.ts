@@ -28,7 +28,7 @@ const TIMEOUT_MS = 60_000, DUE_MS = 62_000;
 
 async function differences(h: Harness): Promise<string[]> {
   const { differences } = await verifyStore(h.store, { pauseMs: 0 });
-  return differences.map(({ what, expected, found }) => `${what}: ${expected}, not ${found}`);
+  return differences.map(({ what, expected, stored }) => `${what}: ${expected}, not ${stored}`);
 }
 
 Harness.test("idle closes: the integrity check finds a wrong close and a lost deadline", async (h) => {

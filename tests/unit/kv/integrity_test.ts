@@ -59,7 +59,7 @@ Harness.test("verify: a difference reports the expected and the stored values, a
     team: h.team.id,
     what: 'roll-up total 2026-11-21 ["total"]',
     expected: "runs 1",
-    found: "runs 5",
+    stored: "runs 5",
   }]);
 });
 
@@ -107,7 +107,7 @@ Harness.test("verify: a run whose cost was given up is reported once, and its ro
   const value = { work: "cost", tries: 8, at: 0, error: "TypeError: odd" };
   const { differences } = await verifyDamaged(h, { sets: [{ key, value }], deletes: marks });
   assertEquals(differences.map(({ what }) => what), [`cost of ${runId(8)}`]);
-  assertStringIncludes(differences[0]?.found ?? "", "TypeError: odd");
+  assertStringIncludes(differences[0]?.stored ?? "", "TypeError: odd");
 });
 
 Harness.test("verify: next to a service under load it only reads, and finds the ledger exact once idle", async (h) => {

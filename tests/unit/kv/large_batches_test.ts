@@ -134,8 +134,8 @@ Deno.test("large batch: whichever of its commits fails in whichever way, it is s
       const isLast = at === counter.commits;
       const isStored = fault === "lost" || fault === "commit then throw" && isLast;
       assertEquals(outcome, fault === "lost" ? ALL : null, what);
-      const found = await storedEvents(h.world.runs, h.team);
-      assertEquals(found, isStored ? ALL_NUMBERS : [], what);
+      const events = await storedEvents(h.world.runs, h.team);
+      assertEquals(events, isStored ? ALL_NUMBERS : [], what);
       // A first commit whose answer was lost leaves what it staged: no later one knows of it.
       const staged = await h.temp.keysBelow(keys.allStaged());
       assertEquals(staged.length, fault === "commit then throw" && at === 1 ? 1 : 0, what);

@@ -156,18 +156,18 @@ TempStore.test("ledger: after a commit of unknown outcome a retry counts each ev
 TempStore.test("ledger: a run that was found shows its events as of then, page by page and from the end", async (temp) => {
   const runs = runStoreOf(temp.store);
   for (let from = 0; from < 400; from += 50) await runs.append(TEAM, ID, range(from, 50), NOON);
-  const found = await runs.find(TEAM, ID);
+  const head = await runs.find(TEAM, ID);
   await runs.append(TEAM, ID, range(400, 50), NOON);
-  assert(found !== null);
+  assert(head !== null);
   const ids = (from: number, count: number) => range(from, count).map(({ id }) => id);
-  const first = await found.page(null, 300);
-  const second = await found.page(first.next, 300);
+  const first = await head.page(null, 300);
+  const second = await head.page(first.next, 300);
   assertEquals([first, second].flatMap(({ events }) => events.map(({ id }) => id)), ids(0, 400));
-  assertEquals([second.next, found.totals.events], [null, 400]);
-  const last = await found.last(60);
+  assertEquals([second.next, head.totals.events], [null, 400]);
+  const last = await head.last(60);
   assertEquals(last.events.map(({ id }) => id), ids(340, 60));
   assertEquals([last.next, last.after !== null], [null, true]);
-  assertEquals((await found.last(1_000)).after, null);
+  assertEquals((await head.last(1_000)).after, null);
   assertEquals((await (await runs.find(TEAM, ID))?.page(null, 1_000))?.events.length, 450);
   assertEquals(await runs.find(TEAM, runId(2) as RunId), null);
 });

@@ -53,15 +53,15 @@ TempStore.test("run list: a search whose time is over returns the position where
   await processAll(store);
   const { page } = createRunListStore(store);
   const query = { ...ALL, text: run(0x13).slice(-4) };
-  const found: string[] = [];
+  const ids: string[] = [];
   let pages = 0;
   for (let after: RunPosition | null = null; pages === 0 || after !== null; pages++) {
     const { rows, next, searchedTo } = await page(TEAM, query, after, 5, 0);
-    found.push(...rows.map(({ id }) => id));
+    ids.push(...rows.map(({ id }) => id));
     assertEquals(searchedTo, next?.at ?? null);
     after = next;
   }
-  assertEquals(found, [run(0x13)]);
+  assertEquals(ids, [run(0x13)]);
   assert(pages > 1, String(pages));
 });
 

@@ -171,8 +171,8 @@ Deno.test("hostile: too much work and too much text are errors, which nothing ma
     ["tools.exists(t, finds(goal, 'a+b')) || true", "too_much_text"],
   ];
   for (const [source, reason] of reasons) {
-    const { status, reason: found } = judged(source, HOSTILE);
-    assertEquals([source, status, found], [source, "error", reason]);
+    const { status, reason: actual } = judged(source, HOSTILE);
+    assertEquals([source, status, actual], [source, "error", reason]);
   }
 });
 

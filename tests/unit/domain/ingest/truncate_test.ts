@@ -16,11 +16,11 @@ Deno.test("R7: an event that is too large keeps its metrics and the beginning of
   const remainder = `"text":"${"é😀".repeat(EVENT_BYTES_MAX / 6)}","error":"${"e".repeat(20_000)}"`;
   const data = `{${metricMembers},${remainder}}`;
   const event = `{"type":"llm_call","data":${data},"unknown":${data},"id":"a"}`;
-  const found = cutEvent(event);
-  assert(found.isTruncated);
+  const result = cutEvent(event);
+  assert(result.isTruncated);
   const preview = JSON.stringify(Array.from(data).slice(0, PREVIEW_CHARS_MAX).join(""));
   assertEquals(
-    found.text,
+    result.text,
     `{"type":"llm_call","unknown":null,"id":"a","data":{"truncated":true,` +
       `"bytes":${encoder.encode(data).length},"preview":${preview},` +
       `"model":"n","usage":${usage},"error":true}}`,
@@ -93,9 +93,9 @@ Deno.test("R7: data that is too deep is truncated, data that fits is not", () =>
   const nest = (levels: number) => "[".repeat(levels - 1) + "]".repeat(levels - 1);
   for (const [levels, isTruncated] of [[64, false], [65, true], [500_000, true]] as const) {
     const event = `{"data":{"a":${nest(levels)}}}`;
-    const found = cutEvent(event);
-    assertEquals(found.isTruncated, isTruncated, String(levels));
-    if (!isTruncated) assertEquals(found.text, event);
+    const result = cutEvent(event);
+    assertEquals(result.isTruncated, isTruncated, String(levels));
+    if (!isTruncated) assertEquals(result.text, event);
   }
   // Fields that are not read count for neither size nor depth.
   const event = `{"data":{"a":1.0},"x":${nest(90)},"y":"${"y".repeat(EVENT_BYTES_MAX)}"}`;

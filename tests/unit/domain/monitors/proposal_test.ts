@@ -12,8 +12,8 @@ const every = (ms: number, count: number, late = (_: number) => 0) =>
 Deno.test("proposal: each common period is found", () => {
   const minutes = [1, 5, 10, 15, 30, 60, 120, 180, 240, 360, 480, 720, 1_440, 10_080];
   for (const each of minutes) {
-    const found = proposeSettings(every(each * MINUTE, 21), "UTC");
-    assertEquals(found, {
+    const proposal = proposeSettings(every(each * MINUTE, 21), "UTC");
+    assertEquals(proposal, {
       schedule: { everySeconds: each * 60 },
       graceSeconds: Math.max(60, each * 12),
       fromRuns: 21,
@@ -52,9 +52,9 @@ Deno.test("proposal: workdays are a cron line in the time zone", () => {
       const offset = day < Date.UTC(2026, 2, 29) ? 1 : 2;
       return day + (9 - offset) * HOUR + 30 * MINUTE + (i % 5) * MINUTE;
     });
-  const found = proposeSettings(runs, "Europe/Berlin");
-  assertEquals(found?.schedule, { cron: "30 9 * * 1-5", tz: "Europe/Berlin" });
-  assertEquals(found?.hits, 1);
+  const proposal = proposeSettings(runs, "Europe/Berlin");
+  assertEquals(proposal?.schedule, { cron: "30 9 * * 1-5", tz: "Europe/Berlin" });
+  assertEquals(proposal?.hits, 1);
   assertEquals(proposeSettings(runs, "Nowhere/City"), null);
 });
 

@@ -20,8 +20,8 @@ function call({ id, scope = "a", parent, ts = 0, data = {} }: MadeCall): StoredS
 }
 
 function twins(...calls: readonly MadeCall[]) {
-  const found = twinsOf(calls.map(call));
-  return found === null ? null : Object.fromEntries(found);
+  const pairs = twinsOf(calls.map(call));
+  return pairs === null ? null : Object.fromEntries(pairs);
 }
 
 const FIGURES = { model: "gpt-4o", input_tokens: 10, output_tokens: 5 };
@@ -80,13 +80,13 @@ Deno.test("equal figures are one call only if one lies inside the other in time"
 });
 
 Deno.test("calls of two instrumentations in parallel are paired one to one", () => {
-  const found = twins(
+  const paired = twins(
     { id: "1", scope: "a", ts: 0, data: FIGURES },
     { id: "2", scope: "a", ts: 1, data: FIGURES },
     { id: "3", scope: "b", ts: 1, data: { ...FIGURES, latency_ms: 99 } },
     { id: "4", scope: "b", ts: 2, data: { ...FIGURES, latency_ms: 99 } },
   );
-  assertEquals(found, { 3: "1", 4: "2" });
+  assertEquals(paired, { 3: "1", 4: "2" });
 });
 
 Deno.test("a stream and the record of its end are one call", () => {
@@ -121,13 +121,13 @@ Deno.test("twins are a function of the set of calls", () => {
   });
   const property = fc.property(fc.array(made, { maxLength: 12 }), fc.nat(), (calls, turn) => {
     const spans = calls.map((one, i) => call({ ...one, id: String(i) } as MadeCall));
-    const sorted = (found: ReadonlyMap<string, string> | null) => [...found ?? []].sort();
+    const sorted = (pairs: ReadonlyMap<string, string> | null) => [...pairs ?? []].sort();
     const at = spans.length === 0 ? 0 : turn % spans.length;
     const turned = [...spans.slice(at), ...spans.slice(0, at)].reverse();
-    const found = twinsOf(spans);
-    assertEquals(sorted(twinsOf(turned)), sorted(found));
-    assertEquals(sorted(twinsOf([...spans, ...spans].slice(0, spans.length))), sorted(found));
-    for (const [twin, priced] of found ?? []) assert(!found?.has(priced) && twin !== priced);
+    const pairs = twinsOf(spans);
+    assertEquals(sorted(twinsOf(turned)), sorted(pairs));
+    assertEquals(sorted(twinsOf([...spans, ...spans].slice(0, spans.length))), sorted(pairs));
+    for (const [twin, priced] of pairs ?? []) assert(!pairs?.has(priced) && twin !== priced);
   });
   fc.assert(property, { seed: SEED, numRuns: 500 });
 });

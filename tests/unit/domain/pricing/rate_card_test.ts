@@ -20,7 +20,7 @@ function ownRow(fields: Partial<RateRow> & { readonly model: string }): RateRow 
   };
 }
 
-function found(provider: string | null, model: string, ts = NOW, own: readonly RateRow[] = []) {
+function rateFor(provider: string | null, model: string, ts = NOW, own: readonly RateRow[] = []) {
   const match = (own.length === 0 ? card : createRateCard(own)).find(provider, model, ts);
   return match && [match.row.id, match.match];
 }
@@ -71,7 +71,7 @@ const EXAMPLES: readonly Example[] = [
 Deno.test.each(EXAMPLES)(
   "rate card: %s %s is found",
   (provider, model, row, step) => {
-    assertEquals(found(provider, model), [`default/${row}`, step]);
+    assertEquals(rateFor(provider, model), [`default/${row}`, step]);
   },
 );
 
@@ -94,7 +94,7 @@ Deno.test.each(["litellm", "portkey", "langchain", null] as const)(
   "rate card: a gateway as provider (%s) is as none, and a known model has its price",
   (provider) => {
     for (const [, model, row, step] of OPEN) {
-      assertEquals(found(provider, model), [`default/${row}`, step]);
+      assertEquals(rateFor(provider, model), [`default/${row}`, step]);
     }
   },
 );
@@ -114,20 +114,20 @@ const UNPRICED: readonly (readonly [provider: string | null, model: string, why:
 ];
 
 Deno.test.each(UNPRICED)("rate card: %s %s has no price: %s", (provider, model) => {
-  assertEquals(found(provider, model), null);
+  assertEquals(rateFor(provider, model), null);
 });
 
 Deno.test("rate card: the row in force at the call's instant applies, from its first millisecond", () => {
   const change = Date.parse("2025-06-10");
-  assertEquals(found("openai", "o3", change - 1), ["default/openai/o3", "exact"]);
-  assertEquals(found("openai", "o3", change), ["default/openai/o3@2025-06-10", "exact"]);
+  assertEquals(rateFor("openai", "o3", change - 1), ["default/openai/o3", "exact"]);
+  assertEquals(rateFor("openai", "o3", change), ["default/openai/o3@2025-06-10", "exact"]);
 });
 
 Deno.test("rate card: an own row takes precedence over a default row of the same step", () => {
   const own = ownRow({ model: "GPT-4o", provider: "OpenAI" });
-  assertEquals(found("openai", "gpt-4o", NOW, [own]), [own.id, "exact"]);
-  assertEquals(found(null, "gpt-4o", NOW, [own]), [own.id, "exact"]);
-  assertEquals(found("azure", "o1", NOW, [ownRow({ model: "o1", provider: "openai" })]), [
+  assertEquals(rateFor("openai", "gpt-4o", NOW, [own]), [own.id, "exact"]);
+  assertEquals(rateFor(null, "gpt-4o", NOW, [own]), [own.id, "exact"]);
+  assertEquals(rateFor("azure", "o1", NOW, [ownRow({ model: "o1", provider: "openai" })]), [
     "default/azure/o1",
     "exact",
   ]);
@@ -136,14 +136,14 @@ Deno.test("rate card: an own row takes precedence over a default row of the same
 Deno.test("rate card: a more exact default row takes precedence over an own row of a later step", () => {
   const own = ownRow({ model: "gpt-4o" });
   const dated = "gpt-4o-2024-08-06";
-  assertEquals(found("openai", dated, NOW, [own]), ["default/openai/gpt-4o", "exact"]);
-  assertEquals(found("openai", "gpt-4o-2030-01-01", NOW, [own]), [own.id, "version_suffix"]);
+  assertEquals(rateFor("openai", dated, NOW, [own]), ["default/openai/gpt-4o", "exact"]);
+  assertEquals(rateFor("openai", "gpt-4o-2030-01-01", NOW, [own]), [own.id, "version_suffix"]);
 });
 
 Deno.test("rate card: an own row without a provider prices the model for every provider", () => {
   const own = ownRow({ model: "atlas-70b" });
   for (const provider of ["openai", "in-house", null]) {
-    assertEquals(found(provider, "atlas-70b", NOW, [own]), [own.id, "exact"]);
+    assertEquals(rateFor(provider, "atlas-70b", NOW, [own]), [own.id, "exact"]);
   }
 });
 
@@ -152,20 +152,20 @@ Deno.test("rate card: an own row for the provider takes precedence over one for 
   const theirs = ownRow({ model: "atlas-70b", provider: "in_house" });
   const others = ownRow({ model: "atlas-70b", provider: "acme" });
   const own = [others, any, theirs];
-  assertEquals(found("in-house", "atlas-70b", NOW, own), [theirs.id, "exact"]);
-  assertEquals(found("acme", "atlas-70b", NOW, own), [others.id, "exact"]);
-  assertEquals(found("openai", "atlas-70b", NOW, own), [any.id, "exact"]);
-  assertEquals(found("openai", "atlas-70b", NOW, [theirs]), null);
-  assertEquals(found(null, "atlas-70b", NOW, [theirs]), [theirs.id, "exact"]);
+  assertEquals(rateFor("in-house", "atlas-70b", NOW, own), [theirs.id, "exact"]);
+  assertEquals(rateFor("acme", "atlas-70b", NOW, own), [others.id, "exact"]);
+  assertEquals(rateFor("openai", "atlas-70b", NOW, own), [any.id, "exact"]);
+  assertEquals(rateFor("openai", "atlas-70b", NOW, [theirs]), null);
+  assertEquals(rateFor(null, "atlas-70b", NOW, [theirs]), [theirs.id, "exact"]);
 });
 
 Deno.test("rate card: until an own row is in force, the older own row applies, then the default", () => {
   const later = ownRow({ model: "gpt-4o", provider: "openai", from: NOW + 1 });
   const earlier = ownRow({ model: "gpt-4o", provider: "openai", from: NOW });
   const own = [earlier, later];
-  assertEquals(found("openai", "gpt-4o", NOW - 1, own), ["default/openai/gpt-4o", "exact"]);
-  assertEquals(found("openai", "gpt-4o", NOW, own), [earlier.id, "exact"]);
-  assertEquals(found("openai", "gpt-4o", NOW + 1, own), [later.id, "exact"]);
+  assertEquals(rateFor("openai", "gpt-4o", NOW - 1, own), ["default/openai/gpt-4o", "exact"]);
+  assertEquals(rateFor("openai", "gpt-4o", NOW, own), [earlier.id, "exact"]);
+  assertEquals(rateFor("openai", "gpt-4o", NOW + 1, own), [later.id, "exact"]);
 });
 
 Deno.test("rate card: a name is found also after 5,000 other names", () => {
@@ -177,7 +177,7 @@ Deno.test("rate card: a name is found also after 5,000 other names", () => {
 });
 
 Deno.test("rate card: a provider name that is too long counts as absent", () => {
-  assertEquals(found("x".repeat(257), "gpt-4o"), ["default/openai/gpt-4o", "exact"]);
+  assertEquals(rateFor("x".repeat(257), "gpt-4o"), ["default/openai/gpt-4o", "exact"]);
 });
 
 Deno.test("default card: ids are unique and every row is found by its name and date", () => {

@@ -228,12 +228,12 @@ TempStore.test("later: verify reports work that is not due, until it is given up
   const [row] = await temp.keysBelow(["work", "run"]);
   assert(row !== undefined);
   await store.writer.commit({ deletes: [row] });
-  const found = async () => (await verifyStore(store)).differences.map(({ what }) => what);
-  assertEquals(await found(), [`work of ${run(1)}`]);
+  const differences = async () => (await verifyStore(store)).differences.map(({ what }) => what);
+  assertEquals(await differences(), [`work of ${run(1)}`]);
   const key = keys.runFailure(TEAM.id, run(1));
   const failure = { work: "checks", tries: 7, at: NOON, error: "Error: odd" };
   await store.writer.commit({ sets: [{ key, value: failure }] });
-  assertEquals(await found(), [`work of ${run(1)}`]);
+  assertEquals(await differences(), [`work of ${run(1)}`]);
   await store.writer.commit({ sets: [{ key, value: { ...failure, tries: 8 } }] });
   await assertVerified(store);
 });
