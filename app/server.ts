@@ -38,12 +38,12 @@ export function serve(
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
   const address = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX };
   const server = Deno.serve({ ...address, onListen() {}, onError }, async (request, info) => {
-    const mine = cohort;
-    mine.count++;
+    const ownCohort = cohort;
+    ownCohort.count++;
     try {
       return await fetch(request, info);
     } finally {
-      if (--mine.count === 0 && mine !== cohort) mine.done.resolve();
+      if (--ownCohort.count === 0 && ownCohort !== cohort) ownCohort.done.resolve();
     }
   });
   /** The runtime's shutdown aborts request bodies that are still arriving, so it comes last. */

@@ -97,7 +97,11 @@ export class RecentHeads {
    *
    * @param commit has just begun; its version, or null if it stores nothing
    */
-  noting(name: string, parts: NotedParts, commit: Promise<string | null>): Promise<string | null> {
+  commitAndRemember(
+    name: string,
+    parts: NotedParts,
+    commit: Promise<string | null>,
+  ): Promise<string | null> {
     if (!this.#isAlone) return commit;
     const known = this.#heads.get(name);
     const head = known ?? new RecentHead();

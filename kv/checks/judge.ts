@@ -64,7 +64,7 @@ export function createJudgeLater(deps: JudgeDeps): JudgeLater {
 }
 
 /** A run, and the checks that judge it. */
-interface Judging {
+interface JudgingRun {
   readonly run: RunToJudge;
   readonly checks: readonly CompiledCheck[];
 }
@@ -94,8 +94,8 @@ async function judgeRun(deps: JudgeDeps, row: Work): Promise<void | typeof LOST>
 async function readJudging(
   { changes }: JudgeDeps,
   { team, name }: Work,
-): Promise<Judging | null> {
-  let judging: Judging | null = null;
+): Promise<JudgingRun | null> {
+  let judging: JudgingRun | null = null;
   await changes.change(team, [name as RunId], (run, { checks }) => {
     judging = isJudgeable(run) ? { run, checks: checksOf(run, checks, placeInSample) } : null;
     return null;
@@ -118,7 +118,7 @@ function isJudgeable(run: SummarizedHead): run is RunToJudge {
 /** Judges a run by each of its checks. After each, other work gets at least the time that it took. */
 async function resultsOf(
   { now }: JudgeDeps,
-  { run: judged, checks }: Judging,
+  { run: judged, checks }: JudgingRun,
 ): Promise<readonly CheckResult[]> {
   const run = await withTexts(judged);
   const closed = closedRunOf(run);

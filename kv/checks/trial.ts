@@ -53,7 +53,7 @@ export interface TrialDeps {
 }
 
 /** A trial under way. */
-interface Trying extends TeamAt {
+interface TrialRun extends TeamAt {
   readonly check: JudgingCheck;
   readonly scope: ReadScope;
   readonly now: () => number;
@@ -85,15 +85,22 @@ export function createCheckTrialStore(
       const outer = currentScope();
       const signal = outer === null ? late.signal : AbortSignal.any([late.signal, outer.signal]);
       const scope = new ReadScope(signal, outer);
-      const trying: Trying = { store, team, check: checkOf(store, trial), scope, now, judged: [] };
+      const attempt: TrialRun = {
+        store,
+        team,
+        check: checkOf(store, trial),
+        scope,
+        now,
+        judged: [],
+      };
       let release: (() => void) | null = null;
       try {
         release = await slots.take(team, signal);
-        return await readScopes.run(scope, () => judgeAll(trying, trial));
+        return await readScopes.run(scope, () => judgeAll(attempt, trial));
       } catch (error) {
         if (!late.signal.aborted) throw error;
         if (release === null) throw new Overloaded("The trial waited too long in the queue");
-        return resultOf(trying, true);
+        return resultOf(attempt, true);
       } finally {
         release?.();
         forget();
@@ -109,30 +116,30 @@ function checkOf({ patterns }: Store, { settings, slug }: CheckTrial): JudgingCh
 }
 
 /** Judges the runs of a trial; null if the one run does not exist. */
-async function judgeAll(trying: Trying, { runs }: CheckTrial): Promise<TrialResult | null> {
-  if (!("run" in runs)) return resultOf(trying, !await judgeLatest(trying, runs));
-  const { store, team } = trying;
-  const [head] = await store.reads.run(team, () => readHeads(trying, [runs.run]));
+async function judgeAll(attempt: TrialRun, { runs }: CheckTrial): Promise<TrialResult | null> {
+  if (!("run" in runs)) return resultOf(attempt, !await judgeLatest(attempt, runs));
+  const { store, team } = attempt;
+  const [head] = await store.reads.run(team, () => readHeads(attempt, [runs.run]));
   if (head === undefined || !isStored(head.head)) return null;
-  await judgeRun(trying, head);
-  return resultOf(trying, false);
+  await judgeRun(attempt, head);
+  return resultOf(attempt, false);
 }
 
 /** Judges the latest runs; returns false if a limit of reads ended it. */
 async function judgeLatest(
-  trying: Trying,
+  attempt: TrialRun,
   { last, agent }: Exclude<CheckTrial["runs"], { readonly run: RunId }>,
 ): Promise<boolean> {
-  const { store, team, check: { settings }, scope, judged } = trying;
+  const { store, team, check: { settings }, scope, judged } = attempt;
   if (agent !== null && !appliesToAgent(settings.agents, agent)) return true;
   const query = queryOf(settings, agent);
   let after: RunPosition | null = null;
   for (let seen = 0; seen < TRIAL_READS.runsMax; seen += RUNS_PER_READ.listed) {
-    const { runs, next } = await listRuns(trying, query, after);
+    const { runs, next } = await listRuns(attempt, query, after);
     while (runs.length > 0) {
       const some = runs.splice(0, Math.min(RUNS_PER_READ.heads, last - judged.length));
-      const heads = await store.reads.run(team, () => readHeads(trying, some));
-      for (const head of heads) await judgeRun(trying, head);
+      const heads = await store.reads.run(team, () => readHeads(attempt, some));
+      for (const head of heads) await judgeRun(attempt, head);
       if (judged.length === last) return true;
       if (scope.bytes > TRIAL_READS.bytesMax) return false;
     }
@@ -143,11 +150,11 @@ async function judgeLatest(
 }
 
 /** Lists runs that the check applies to, newest first. */
-function listRuns(trying: Trying, query: RunsQuery, after: RunPosition | null) {
-  const { store, team, check } = trying;
+function listRuns(attempt: TrialRun, query: RunsQuery, after: RunPosition | null) {
+  const { store, team, check } = attempt;
   return store.reads.run(team, async () => {
     const page = await readRunListPage(store, team, query, after, RUNS_PER_READ.listed);
-    const summaries = await readSummaries(trying, page.rows.map(({ id }) => id));
+    const summaries = await readSummaries(attempt, page.rows.map(({ id }) => id));
     const applying = [...summaries].filter(([id, summary]) =>
       checksOf({ id, summary }, [check], placeInSample).length > 0
     );
@@ -179,8 +186,8 @@ export function queryOf(settings: RunChoice, agent: string | null): RunsQuery {
  * Judges a run, unless the check does not apply to it. Other work then gets at least the time that the
  * check took.
  */
-async function judgeRun(trying: Trying, read: SummarizedHead): Promise<void> {
-  const { store, team, check, now, judged } = trying;
+async function judgeRun(attempt: TrialRun, read: SummarizedHead): Promise<void> {
+  const { store, team, check, now, judged } = attempt;
   const run = { ...read, summary: summarize(read.head, read.summary) };
   if (checksOf(run, [check], placeInSample).length === 0) return;
   const closed = closedRunOf(run);
@@ -191,10 +198,10 @@ async function judgeRun(trying: Trying, read: SummarizedHead): Promise<void> {
   judged.push({ run: run.id, status, got, message });
   const tookMs = performance.now() - startMs;
   await new Promise((resolve) => setTimeout(resolve, tookMs));
-  trying.scope.signal.throwIfAborted();
+  attempt.scope.signal.throwIfAborted();
 }
 
-function resultOf({ judged }: Trying, isCut: boolean): TrialResult {
+function resultOf({ judged }: TrialRun, isCut: boolean): TrialResult {
   const [pass = 0, fail = 0, error = 0, skipped = 0] = CHECK_STATUSES.map((status) =>
     judged.filter((each) => each.status === status).length
   );

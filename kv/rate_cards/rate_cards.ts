@@ -120,7 +120,7 @@ export function createRateCardStore(store: Store, environment: Pick<Environment,
   }
 
   /** Runs a change of a card and clears the cache, so that later callers read the new card. */
-  async function changing<T>(team: Team, change: () => Promise<T>): Promise<T> {
+  async function changeCard<T>(team: Team, change: () => Promise<T>): Promise<T> {
     try {
       return await inTime(change(), store.deadlines);
     } finally {
@@ -143,10 +143,10 @@ export function createRateCardStore(store: Store, environment: Pick<Environment,
       (await store.reads.run(id, () => readRates(store, id))).rates,
     /** Stores a row and replaces the one for the same provider, model and date. Idempotent. */
     put: (team: Team, spec: RateSpec, by: string) =>
-      changing(team, () => writer.put(team.id, spec, by)),
+      changeCard(team, () => writer.put(team.id, spec, by)),
     /** Deletes an own row; null if the team has none with this id. */
     delete: (team: Team, id: string, by: string) =>
-      changing(team, () => writer.delete(team.id, id, by)),
+      changeCard(team, () => writer.delete(team.id, id, by)),
   };
 }
 

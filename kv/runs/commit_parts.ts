@@ -34,7 +34,7 @@ export function commitParts(
   const isOpen = parts.closing === undefined && parts.ledger?.trace?.closedAt === undefined;
   const lane = isOpen ? "open" : "closed";
   const commit = store.writer.commit({ ...write, team, pending: [{ lane, name }] });
-  return store.heads.noting(name, parts, commit);
+  return store.heads.commitAndRemember(name, parts, commit);
 }
 
 /**

@@ -60,7 +60,7 @@ function keyView(
 ): View {
   const { nowMs } = c.get("frame");
   const { id, grant, createdAt, replaces } = record;
-  const isMine = id === c.get("principal").credentialId;
+  const isOwn = id === c.get("principal").credentialId;
   const scopes = grant.kind === "api_key" ? grant.scopes : [];
   const older = replaces !== undefined &&
     [", replaces ", <a href={keyPath(replaces)}>an older one</a>];
@@ -71,7 +71,7 @@ function keyView(
       <>
         <KeyValues
           pairs={[
-            ["State", [keyState(record, nowMs), isMine && " · you are signed in with it"]],
+            ["State", [keyState(record, nowMs), isOwn && " · you are signed in with it"]],
             ["Allows", keyGrant(record)],
             ...scopes.map((scope) => [<code>{scope}</code>, SCOPE_LABELS[scope][1]] as const),
             ["Created", [<Ago at={createdAt} />, older]],
@@ -80,8 +80,8 @@ function keyView(
           ]}
         />
         {form === null && keyActions(record, nowMs)}
-        {form === "rotate" && rotateForm(record, isMine, hours, problem)}
-        {form === "revoke" && revokeForm(record, isMine)}
+        {form === "rotate" && rotateForm(record, isOwn, hours, problem)}
+        {form === "revoke" && revokeForm(record, isOwn)}
       </>
     ),
   };
@@ -89,12 +89,12 @@ function keyView(
 
 function rotateForm(
   { id, name }: ListedCredential,
-  isMine: boolean,
+  isOwn: boolean,
   hours: string,
   problem: Problem | null,
 ) {
   const { max } = OVERLAP_HOURS;
-  const [min, hint] = isMine
+  const [min, hint] = isOwn
     ? [1, `1 to ${max}; to end it earlier, revoke it with the new secret.`] as const
     : [0, `0 revokes it now; at most ${max}.`] as const;
   const { text } = formOf({ overlap_hours: hours }, problem);
@@ -113,12 +113,12 @@ function rotateForm(
         choose, so that nothing stops while you exchange it.
       </p>
       {text("overlap_hours", "Hours until the old secret expires", range)}
-      {isMine && ownKey("warn", "you are signed out when the old secret expires.")}
+      {isOwn && ownKey("warn", "you are signed out when the old secret expires.")}
     </ConfirmForm>
   );
 }
 
-function revokeForm({ id, name, grant }: ListedCredential, isMine: boolean) {
+function revokeForm({ id, name, grant }: ListedCredential, isOwn: boolean) {
   return (
     <ConfirmForm
       action={`${KEYS_PATH}/${id}/revoke`}
@@ -130,7 +130,7 @@ function revokeForm({ id, name, grant }: ListedCredential, isMine: boolean) {
         Calls with it are refused at once. This cannot be undone; to change it without a pause,{" "}
         <a href={keyPath(id, "rotate")}>rotate it</a>.
       </p>
-      {isMine && ownKey("bad", "revoking it signs you out.")}
+      {isOwn && ownKey("bad", "revoking it signs you out.")}
     </ConfirmForm>
   );
 }

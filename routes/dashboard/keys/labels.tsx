@@ -80,13 +80,16 @@ export function keyActions(of: CredentialRecord, nowMs: number) {
 }
 
 /** Builds the columns of an agent's credentials, or of all keys: they have the grant too. */
-export function keyColumns(nowMs: number, mine: string | null = null): Column<ListedCredential>[] {
+export function keyColumns(
+  nowMs: number,
+  ownCredentialId: string | null = null,
+): Column<ListedCredential>[] {
   return [
     nameColumn("Name", ({ id, name }) => [
       <a class="row" href={keyPath(id)}>{name}</a>,
-      id === mine && <small class="tag">you are signed in with it</small>,
+      id === ownCredentialId && <small class="tag">you are signed in with it</small>,
     ]),
-    ...mine === null ? [] : [{ head: "Allows", class: "whole", cell: keyGrant }],
+    ...ownCredentialId === null ? [] : [{ head: "Allows", class: "whole", cell: keyGrant }],
     { head: "State", cell: (of) => keyState(of, nowMs) },
     column("Last used", { before: "used" }, (of) => [
       lastUse(of),
