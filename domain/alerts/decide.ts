@@ -18,6 +18,7 @@ import {
   repeatDueAt,
   stateOf,
   thresholdsOf,
+  withResolved,
   withSignal,
 } from "./instance.ts";
 import {
@@ -367,9 +368,7 @@ class Decision {
     if (instance === null || instance.incident !== id) return;
     const rule = this.#ruleOf(incident.rule);
     if (rule === null || !isOfRule(instance, rule)) return this.#remove(instance);
-    // What is counted so far opens no other incident.
-    const resolvedCount = stateOf(instance, rule).count;
-    this.#keep(rule, { ...instance, incident: null, resolvedCount }, instance);
+    this.#keep(rule, { ...withResolved(instance, rule, at), incident: null }, instance);
   }
 
   /** Ends an instance with its incident. */
@@ -393,7 +392,7 @@ class Decision {
     const isSame = old !== null && old.isFiring === now.isFiring && old.count === now.count &&
       old.runs.every((run, n) => run === now.runs[n]) && !instance.isPending;
     if (isSame || !now.isFiring && instance.incident === null) {
-      const reset = now.isFiring ? instance : { ...instance, resolvedCount: 0, isPending: false };
+      const reset = now.isFiring ? instance : { ...instance, isPending: false };
       return this.#keep(rule, reset, before);
     }
     if (!this.#hasRoom) return this.#keep(rule, { ...instance, isPending: true }, before);

@@ -37,7 +37,10 @@ import type { TierLimits } from "../teams/plans.ts";
 
 /** The state that outcomes of a group make. */
 export interface GroupState extends Streak {
-  /** Bad outcomes since the first of those that made it fire, or are about to. */
+  /**
+   * Bad outcomes since the first of those that made it fire, or are about to, or since a user
+   * resolved them.
+   */
   readonly count: number;
   /** Runs of these, newest first, {@link INCIDENT_RUNS_MAX} at most. */
   readonly runs: readonly RunId[];
@@ -69,8 +72,6 @@ export interface AlertInstance extends Group {
   readonly knownFrom: number;
   /** Its incident; null for none. */
   readonly incident: string | null;
-  /** Number of its bad outcomes that a user resolved: they open no other incident. */
-  readonly resolvedCount: number;
   /** Time of its row in the work queue, unix milliseconds; null for none. */
   readonly dueAt: number | null;
   /** True if a commit was full, so that the clock is to change the incident. */
@@ -87,7 +88,6 @@ export function newInstance({ slug, id, version }: Rule, group: Group): AlertIns
     outcomes: { base: { ...OK, at: 0, key: "" }, kept: [] },
     knownFrom: Infinity,
     incident: null,
-    resolvedCount: 0,
     dueAt: null,
     isPending: false,
   };
@@ -148,6 +148,18 @@ export function withSignal(
   return outcomes === instance.outcomes ? instance : { ...instance, outcomes };
 }
 
+/** Returns an instance whose bad outcomes before an instant open no other incident. */
+export function withResolved(instance: AlertInstance, rule: Rule, at: number): AlertInstance {
+  const { outcomes, text } = instance;
+  const thresholds = limitsOf(text, rule.settings);
+  if (thresholds === null) {
+    return { ...instance, outcomes: { ...outcomes, base: { ...outcomes.base, count: 0 } } };
+  }
+  // Its key is behind those of runs of the same instant.
+  const outcome: Outcome = { at, key: "~", kind: "resolved", run: null, value: null, detail: null };
+  return { ...instance, outcomes: addOutcome(outcomes, outcome, stepOf(thresholds)) };
+}
+
 function outcomesWith(
   { outcomes, text }: AlertInstance,
   rule: Rule,
@@ -176,16 +188,17 @@ function withBad({ base, kept }: GroupWindow, outcome: Outcome): GroupWindow {
   const known = kept.find(({ key }) => key === outcome.key);
   const isKnownRun = outcome.run === null || kept.reduce(withRun, base.runs).includes(outcome.run);
   const isNew = known === undefined || !isKnownRun;
-  const started = { ...base, count: 0, runs: [], changedAt: outcome.at };
-  const before = kept.length === 0
-    ? started
-    : known === undefined
-    ? base
-    : { ...base, runs: withRun(base.runs, known) };
+  const started = kept.length === 0 ? { ...base, count: 0, runs: [] } : base;
+  const before = known === undefined ? started : { ...base, runs: withRun(base.runs, known) };
   const isLast = before.last === null || compareOutcomes(before.last, outcome) <= 0;
   const last = isLast ? outcome : before.last;
   return {
-    base: { ...before, count: before.count + (isNew ? 1 : 0), last },
+    base: {
+      ...before,
+      count: before.count + (isNew ? 1 : 0),
+      changedAt: before.count === 0 ? outcome.at : before.changedAt,
+      last,
+    },
     kept: [...others, outcome].sort(compareOutcomes).slice(-OUTCOMES_MAX),
   };
 }
@@ -206,12 +219,16 @@ function withGood({ base, kept }: GroupWindow, good: Outcome, isAll: boolean): G
 
 function stepOf(thresholds: Thresholds) {
   return (before: GroupState, outcome: Outcome): GroupState => {
+    if (outcome.kind === "resolved") return { ...before, count: 0, runs: [] };
     const streak = streakAfter(before, outcome, thresholds);
     const { isFiring } = streak;
-    const changedAt = before.isFiring === isFiring ? before.changedAt : outcome.at;
+    const isChanged = before.isFiring !== isFiring;
     if (outcome.kind === "good") {
+      const changedAt = isChanged ? outcome.at : before.changedAt;
       return { ...isFiring ? before : { ...OK, last: before.last }, ...streak, changedAt };
     }
+    const isFirst = isChanged || isFiring && before.count === 0;
+    const changedAt = isFirst ? outcome.at : before.changedAt;
     const runs = withRun(before.runs, outcome);
     return { ...streak, count: before.count + 1, runs, changedAt, last: outcome };
   };

@@ -48,18 +48,18 @@ export function updateIncident(
   const instance: AlertInstance = { ...before, isPending: false };
   const state = stateOf(instance, context.rule);
   if (!state.isFiring) {
-    const ended: AlertInstance = { ...instance, incident: null, resolvedCount: 0 };
+    const ended: AlertInstance = { ...instance, incident: null };
     if (incident === null) return { instance: ended, notified: null };
     const by = context.isPaused === true ? "paused" : "condition";
     const notified = resolved(incident, by, state.changedAt, context.recipients, context);
     return { instance: ended, notified };
   }
-  const count = state.count - instance.resolvedCount;
   if (incident !== null) {
-    return { instance, notified: repeated(instance, incident, state, count, context) };
+    return { instance, notified: repeated(instance, incident, state, context) };
   }
-  if (count <= 0) return { instance, notified: null };
-  const notified = opened(instance, state, count, context);
+  // A user resolved all of them.
+  if (state.count === 0) return { instance, notified: null };
+  const notified = opened(instance, state, context);
   const id = notified.incident.id;
   return { instance: { ...instance, incident: id }, notified };
 }
@@ -67,19 +67,18 @@ export function updateIncident(
 function opened(
   { group, text, rule: slug, ruleVersion }: AlertInstance,
   state: GroupState,
-  count: number,
   context: UpdateContext,
 ): Notified {
   const { nowMs, newId, rule, recipients, error = null } = context;
   const { condition, severity } = rule.settings;
-  const facts = factsFrom({ group, text }, state, count, rule);
+  const facts = factsFrom({ group, text }, state, rule);
   const incident: Incident = {
     ...{ id: newId("inc"), rule: slug, ruleVersion, kind: condition.kind, severity },
     ...{ state: "open", group, groupText: text, threshold: thresholdOf(condition) },
     ...facts,
-    openedAt: count === state.count ? state.changedAt : state.last?.at ?? nowMs,
+    openedAt: state.changedAt,
     ...{ resolvedAt: null, resolvedBy: null, acknowledged: null, error, isSilenced: false },
-    timeline: [{ at: nowMs, what: "opened", count }],
+    timeline: [{ at: nowMs, what: "opened", count: state.count }],
     ...{ deliveries: {}, notifiedAt: null, notifiedCount: 0, isHeldBack: false },
   };
   return announce(incident, rule, recipients, context);
@@ -90,10 +89,10 @@ function repeated(
   { group, text }: AlertInstance,
   incident: Incident,
   state: GroupState,
-  count: number,
   { error, nowMs, rule }: UpdateContext,
 ): Notified | null {
-  const facts = factsFrom({ group, text }, state, count, rule);
+  const facts = factsFrom({ group, text }, state, rule);
+  const { count } = facts;
   const before = new Set(incident.runs);
   const added = facts.runs.filter((run) => !before.has(run)).reverse();
   // A close that arrives again moves its run, and only then the order changes alone.
@@ -116,8 +115,7 @@ function isSameList(some: readonly string[], others: readonly string[]): boolean
 
 function factsFrom(
   group: Pick<AlertInstance, "group" | "text">,
-  { last, runs }: GroupState,
-  count: number,
+  { count, last, runs }: GroupState,
   { settings }: Rule,
 ) {
   return {

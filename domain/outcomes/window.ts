@@ -87,8 +87,11 @@ export interface Outcome {
   readonly at: number;
   /** Identity within the window; a later outcome of a key replaces the earlier one. */
   readonly key: string;
-  /** `overrun`: a run lasts too long; `missed`: no run came. Both are bad at once. */
-  readonly kind: "good" | "bad" | "overrun" | "missed";
+  /**
+   * `overrun`: a run lasts too long; `missed`: no run came. Both are bad at once. `resolved`: a user
+   * resolved the incident about those before.
+   */
+  readonly kind: "good" | "bad" | "overrun" | "missed" | "resolved";
   /** The run; null for none. */
   readonly run: RunId | null;
   /** Measured value; null for none. */

@@ -10,7 +10,7 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { Random } from "../../../tools/random.ts";
 import { THREE_FAILURES } from "../../support/builders/alert_rules.ts";
 import type { GroupOutcome } from "./alert_outcomes.ts";
-import { firingOf } from "./alerts.ts";
+import { type Act, firingOf } from "./alerts.ts";
 
 /** First arrival, and milliseconds from one to the next. */
 const START_MS = Date.UTC(2026, 10, 21, 12), STEP_MS = 1_000;
@@ -24,6 +24,9 @@ const AGENTS = ["ant", "bee"] as const;
 interface AgentOutcome extends GroupOutcome {
   readonly agent: string;
 }
+
+/** A user's action on the incident of an agent. */
+type AgentAct = Act & Pick<AgentOutcome, "agent">;
 
 /** The alerts of a team with one rule. */
 export class AlertWorld {
@@ -103,6 +106,17 @@ export class AlertWorld {
     if (looks.length > 0) this.commit({ signals: [], looks });
   }
 
+  /** Resolves the open incident of an agent by hand. */
+  resolve(agent: string): AgentAct[] {
+    const known = [...this.incidents.values()].find(({ state, group }) =>
+      state !== "resolved" && group.agent === agent
+    );
+    if (known === undefined) return [];
+    const made = { by: "key_1", at: this.nowMs };
+    this.commit({ signals: [], byHand: { id: known.id, what: "resolved", note: null, made } });
+    return [{ agent, at: this.nowMs, what: "resolve" }];
+  }
+
   /** Returns the incidents that are open, by agent: their state, runs and count. */
   open(): Record<string, unknown> {
     const open = [...this.incidents.values()].filter(({ state }) => state !== "resolved");
@@ -168,17 +182,22 @@ export function playDecisions(seed: number): void {
       () => [n + random.int(0, lateness), outcome] as const,
     );
   }).sort(([a], [b]) => a - b).map(([, outcome]) => outcome);
+  const acts: AgentAct[] = [];
   for (let at = 0; at < processed.length;) {
     const commit = processed.slice(at, at += random.int(1, 4));
     world.nowMs = Math.max(world.nowMs, ...commit.map(({ at }) => at)) + 1;
     world.commit({ signals: commit.map(signalOf) });
     if (random.chance(1 / 3)) world.recheckDue();
+    // A user resolves what is known: what comes later of the time before may open another incident.
+    const mayResolve = lateness === 0 && random.chance(1 / 4);
+    if (mayResolve) acts.push(...world.resolve(random.pick(AGENTS)));
   }
   const { nowMs } = world;
   const wanted = AGENTS.flatMap((agent) => {
     const own = outcomes.filter((outcome) => outcome.agent === agent);
     const settings = { kind: "run_failed", params: { consecutive }, resolve_after: resolveAfter };
-    const firing = firingOf({ ...settings, kind: "run_failed" }, own, [], nowMs);
+    const ofAgent = acts.filter((act) => act.agent === agent);
+    const firing = firingOf({ ...settings, kind: "run_failed" }, own, ofAgent, nowMs);
     if (firing === null) return [];
     const runs = firing.bad.map(({ run }) => run).reverse();
     return [[agent, { state: "open", count: runs.length, runs: runs.slice(0, 20) }] as const];

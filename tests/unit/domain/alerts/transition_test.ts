@@ -15,6 +15,7 @@ import {
   isStored,
   newInstance,
   stateOf,
+  withResolved,
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
 import { missedSignals } from "../../../../domain/alerts/signal.ts";
@@ -172,8 +173,8 @@ Deno.test("after it was resolved by hand, the next bad outcome opens another inc
     ...{ at: 9, what: "resolved", resolvedBy: "hand" },
     ...made,
   } as TimelineEntry);
-  story.instance = { ...story.instance, incident: null, resolvedCount: 3 };
-  assertEquals(story.signal(3, "bad"), null);
+  story.instance = { ...withResolved(story.instance, story.rule, 9), incident: null };
+  assertEquals([3, 8].map((n) => story.signal(n, "bad")), [null, null]);
   assertEquals(story.signal(10, "bad"), "opened");
   assertEquals([story.incident?.count, story.incident?.runs], [1, ["run_10" as RunId]]);
   assertEquals(story.incident?.openedAt, 10);
