@@ -6,6 +6,8 @@ import { hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { listedOn, RUNS, storeSome } from "../support/builders/dashboard_runs.ts";
 import { aRow } from "../support/builders/exports.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
+import { RUN_FILTERS } from "../../routes/api/runs/run_list.ts";
+import { FILTERS } from "../../routes/dashboard/runs/query.ts";
 import type { RunListStore } from "../../kv/run_list/run_list.ts";
 
 const DAY_MS = 86_400_000;
@@ -46,6 +48,15 @@ Deno.test("runs: each filter finds the same runs on the page as in the API", asy
     assertEquals([submitted.status, listedOn(submitted.text)], [200, listedOn(text)], query);
   }
   assert(rows > 15, String(rows));
+});
+
+Deno.test("runs: the page and the document have each filter of the API", () => {
+  const api = Deno.readTextFileSync(new URL("../../docs/API.md", import.meta.url));
+  // The page searches texts, ids and periods in fields of their own.
+  const others = ["text", "run", "since", "from", "to"];
+  const onPage = [...FILTERS.flatMap(({ name, not = name }) => [name, not]), ...others];
+  assertEquals(new Set(onPage), new Set(Object.keys(RUN_FILTERS)));
+  for (const { name } of FILTERS) assertStringIncludes(api, `\`${name}\``);
 });
 
 Deno.test("runs: a refused filter shows the API's message with its own label, and keeps the other filters", async () => {
