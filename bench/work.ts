@@ -11,7 +11,7 @@ import { Instance } from "../tests/support/harness/instance.ts";
 import { Memory } from "../runtime/memory.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { createMonitor, nextDueAt } from "../domain/monitors/monitor.ts";
-import { runOutcome, withRunOutcome } from "../domain/monitors/streak.ts";
+import { runOutcome, withRunOutcome } from "../domain/monitors/row.ts";
 import { keys } from "../kv/base/keys.ts";
 import { workSet } from "../kv/work/store.ts";
 import { type OpenStore, openStore } from "../kv/open.ts";

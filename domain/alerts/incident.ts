@@ -1,15 +1,21 @@
 /**
- * Incidents, their ids and titles: one trouble from its first sign to its end, with its runs and messages (decision 83).
+ * Incidents, their ids, titles and notes, and queries for them: one trouble from its first sign to its end, with its runs and messages (decision 83).
  *
  * @module
  */
 import { type Region, type RunId, uuid7Hex } from "../core/ids.ts";
-import type { IncidentFacts, ResolvedBy } from "../channels/message.ts";
+import type { IncidentFacts, IncidentState, ResolvedBy, Severity } from "../channels/message.ts";
 import type { Environment } from "../core/environment.ts";
 import { cutText, printable } from "../core/text.ts";
 import { type Group, shareIn } from "./group.ts";
 import type { Outcome } from "../outcomes/window.ts";
 import { OTHER_GROUP, type RuleSettings } from "./rule.ts";
+import type { PageBounds } from "../core/query.ts";
+import { z } from "zod";
+import type { Body } from "../core/body.ts";
+import type { Parsed } from "../core/errors.ts";
+import { optional, text } from "../core/fields.ts";
+import { check } from "../core/validate.ts";
 
 /** Maximum entries of a timeline: the first and the latest are kept. */
 export const TIMELINE_MAX = 200;
@@ -312,4 +318,49 @@ function secondsText(seconds: number): string {
 export function lastBadAt({ openedAt, timeline }: Pick<Incident, "openedAt" | "timeline">): number {
   const bad = timeline.filter(({ what }) => what === "opened" || what === "repeated");
   return Math.max(openedAt, ...bad.map(({ at }) => at));
+}
+
+/** A query for incidents, latest first. */
+export interface IncidentsQuery extends PageBounds<IncidentPlace> {
+  /** State; `open` includes no acknowledged one; null for all. */
+  readonly state: IncidentState | "unresolved" | null;
+  /** Slug of the rule; null for all. */
+  readonly rule: string | null;
+  /** Agent; null for all. */
+  readonly agent: string | null;
+  /** Severity; null for all. */
+  readonly severity: Severity | null;
+  /** Earliest opening, inclusive, unix milliseconds. */
+  readonly fromMs: number;
+  /** Latest opening, exclusive, unix milliseconds. */
+  readonly toMs: number;
+}
+
+/** Position of an incident in lists. */
+export interface IncidentPlace {
+  /** Opening, unix milliseconds. */
+  readonly at: number;
+  /** Identifier. */
+  readonly id: string;
+}
+
+/** Incidents per page. */
+export const INCIDENTS_PER_PAGE = { default: 100, max: 500 } as const;
+
+/** Numbers of a team's incidents that are not resolved, by severity. */
+export type OpenIncidents = Readonly<Record<Severity, number>>;
+
+/**
+ * Body of `POST /v1/incidents/{id}/ack` and `…/resolve`.
+ *
+ * @internal
+ */
+export const noteBody = z.object({
+  note: optional(text(NOTE_CHARS_MAX)).describe("Words for the timeline and the messages."),
+});
+
+/** Parses the note of a change by hand; null for none. */
+export function parseNote(body: Body): Parsed<string | null> {
+  const parsed = check(noteBody, body.value);
+  return parsed.ok ? { ok: true, value: parsed.value.note || null } : parsed;
 }

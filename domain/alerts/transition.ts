@@ -9,9 +9,8 @@ import type { MadeBy } from "../teams/team.ts";
 import { type Incident, type Stamp, titleOf, withEntry } from "./incident.ts";
 import { type AlertInstance, type GroupState, stateOf } from "./instance.ts";
 import type { Rule, RuleCondition } from "./rule.ts";
-import { wants } from "../channels/channel.ts";
+import { type Channel, wants } from "../channels/channel.ts";
 import { type Delivery, newDelivery } from "../channels/delivery.ts";
-import type { Channel } from "../channels/store.ts";
 import { isMuted, type RulesByKind } from "./group.ts";
 import type { Silence } from "./silence.ts";
 

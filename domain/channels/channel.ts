@@ -1,10 +1,13 @@
 /**
- * Channels: the places that messages about incidents go to, and the forms of their addresses.
+ * Channels: the places that messages about incidents go to, the forms of their addresses, and the
+ * contract of what seals their secrets (decision 52).
  *
  * @module
  */
 import ipaddr from "ipaddr.js";
 import type { MessageEvent } from "./message.ts";
+import type { ConfigObject } from "../config/objects.ts";
+import type { TeamId } from "../core/ids.ts";
 
 /** Types of chats: one address, a message a second, and several messages in one request. */
 const CHAT_TYPES = ["slack", "mattermost"] as const;
@@ -174,4 +177,25 @@ export function needsNetwork(address: Address): boolean {
   return BY_NETWORK_ALONE.has(address.range()) ||
     [PUBLIC_METADATA, ...PRIVATE_METADATA].some((network) => contains(network, address)) ||
     (contains(COMPATIBLE, address) && address.range() !== "loopback");
+}
+
+/** A channel as stored. */
+export type Channel = ConfigObject<ChannelSettings>;
+
+/** Place of a secret: a sealed text cannot be opened at another one. */
+export interface SecretPlace {
+  /** The team. */
+  readonly team: TeamId;
+  /** Kind and slug of the object, such as `channel/ops`. */
+  readonly object: string;
+  /** Name of the field. */
+  readonly field: string;
+}
+
+/** Seals secrets with a key that is not in the store. */
+export interface Sealer {
+  /** Seals a secret; null without a key. */
+  seal(place: SecretPlace, secret: string): Promise<SealedSecret | null>;
+  /** Opens a secret; null if it was sealed with another key or for another place. */
+  open(place: SecretPlace, secret: SealedSecret): Promise<string | null>;
 }

@@ -4,7 +4,7 @@
  * The commit of a change of an incident writes one delivery for each channel. It is sent at least
  * once, always with the same id, and after the earlier deliveries of its incident. The schedule of
  * its tries is here as well, and the state of a channel: when its next try may begin, and when it is
- * broken (decision 87).
+ * broken (decision 87). Queries for deliveries.
  *
  * @module
  */
@@ -12,6 +12,7 @@ import { type ChannelHealth, type ChannelType, isChat } from "./channel.ts";
 import type { Message } from "./message.ts";
 import { JOINED_MAX, type SendResult } from "./sender.ts";
 import type { WorkKind } from "../work/work.ts";
+import type { PageBounds } from "../core/query.ts";
 
 /** States of a delivery. */
 export const DELIVERY_STATES = [
@@ -385,3 +386,32 @@ export function withSuccess(health: StoredHealth, atMs: number): StoredHealth {
     isSlow: false,
   };
 }
+
+/** A query for deliveries, latest first. */
+export interface DeliveriesQuery extends PageBounds<DeliveryPlace> {
+  /** Slug of the channel; null for all. */
+  readonly channel: string | null;
+  /** State; null for all. */
+  readonly state: DeliveryState | null;
+  /** Identifier of the incident; null for all. */
+  readonly incident: string | null;
+  /** Earliest creation, inclusive, unix milliseconds. */
+  readonly fromMs: number;
+}
+
+/** Position of a delivery in lists. */
+export interface DeliveryPlace {
+  /** Creation, unix milliseconds. */
+  readonly at: number;
+  /** Identifier. */
+  readonly id: string;
+}
+
+/** Days for which deliveries are kept. */
+export const DELIVERY_DAYS = 30;
+
+/** Deliveries per page. */
+export const DELIVERIES_PER_PAGE = { default: 100, max: 500 } as const;
+
+/** Tests of channels per minute and team. */
+export const CHANNEL_TESTS_PER_MINUTE = 10;

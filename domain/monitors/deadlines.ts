@@ -4,9 +4,15 @@
  * @module
  */
 import { type Absence, excusedUntil, type WorkTime } from "../work/work.ts";
-import { type Flip, type Monitor, type MonitorChange, withFlip } from "./row.ts";
+import {
+  type Flip,
+  type Monitor,
+  type MonitorChange,
+  windowFrom,
+  withFlip,
+  withMissed,
+} from "./row.ts";
 import { type CronSlots, expectedAfter, isStillExpected } from "./schedule.ts";
-import { windowFrom, withMissed } from "./streak.ts";
 
 /** Milliseconds after which a deadline is looked at again that could not be judged yet. */
 const LOOK_AGAIN_MS = 2_000;

@@ -14,26 +14,24 @@ import { MONITORS } from "./body.ts";
 import { watchFrom, withDeadline } from "./deadlines.ts";
 import {
   type FlipReason,
+  missedAt,
   type Monitor,
   type MonitorChange,
   type MonitorPause,
   type MonitorSettings,
   type MonitorStreak,
-  withFlip,
-} from "./row.ts";
-import {
-  missedAt,
   runOutcome,
   streakOf,
   windowFrom,
+  withFlip,
   withMissed,
   withRunOutcome,
-} from "./streak.ts";
+} from "./row.ts";
 import { type CronSlots, expectedAfter } from "./schedule.ts";
 
 export * from "./row.ts";
 export { deadlinesOf, lookAt, nextDueAt } from "./deadlines.ts";
-export { runOutcome } from "./streak.ts";
+export { runOutcome } from "./row.ts";
 
 /** Latest arrivals of an agent's outcomes, unix milliseconds; null for none. */
 export type LastArrivals = Pick<Monitor, "lastArrivalAt" | "lastOkAt">;

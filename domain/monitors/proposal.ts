@@ -5,7 +5,7 @@
  */
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import { GRACE_SECONDS, nextSlots, type Schedule, zoneProblem } from "./schedule.ts";
-import type { MonitorProposal } from "./store.ts";
+import type { MonitorProposal } from "./row.ts";
 
 /** Gaps that a proposal looks at, and the runs that it needs. */
 const GAPS_MAX = 20, RUNS_MIN = 7;

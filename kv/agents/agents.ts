@@ -6,17 +6,19 @@
  */
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { AgentPatch, AgentRecord, AgentsQuery } from "../../domain/agents/agents.ts";
 import {
   addAgentRun,
   type AgentActivity,
+  type AgentPatch,
+  type AgentRecord,
   type AgentRun,
   agentRunOf,
+  type AgentsQuery,
   type LastRun,
   lastRunAs,
   laterRun,
   subtractAgentRun,
-} from "../../domain/agents/activity.ts";
+} from "../../domain/agents/agents.ts";
 import type { Monitor } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";

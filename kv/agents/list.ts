@@ -8,6 +8,7 @@ import type { Team } from "../../domain/teams/team.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import {
   afterLastSeen,
+  type AgentActivity,
   type AgentPage,
   agentPageOf,
   type AgentPosition,
@@ -16,7 +17,6 @@ import {
   pageByLastSeen,
   sortRefusal,
 } from "../../domain/agents/agents.ts";
-import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { countOf, getAll, getMany, listRows, type Store } from "../store.ts";
 import { recordOf, type StoredAgent } from "./rows.ts";

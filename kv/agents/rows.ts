@@ -11,6 +11,7 @@ import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Parsed, Problem } from "../../domain/core/errors.ts";
 import {
+  type AgentActivity,
   agentCapRefusal,
   type AgentPatch,
   type AgentRecord,
@@ -19,7 +20,6 @@ import {
   hasAgentCap,
   patchedTexts,
 } from "../../domain/agents/agents.ts";
-import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";

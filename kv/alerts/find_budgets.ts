@@ -34,7 +34,7 @@ import { judgeGroups } from "../budgets/groups.ts";
 import type { SpendStore } from "../spend/rollups.ts";
 import { getAll } from "../store.ts";
 import type { SpendDeps } from "./find_spend.ts";
-import { type Finding, instancesOf, NOTHING, type RuleOf, signalFor } from "./finding.ts";
+import { type Finding, instancesOf, NOTHING, type RuleOf, signalFor } from "./conditions.ts";
 import { decodeInstance } from "./rows.ts";
 
 /** Maximum marks that one look reports; the next look finds further ones. */

@@ -19,7 +19,7 @@ import type { RollupGroup, RollupKind } from "../../domain/spend/rollup.ts";
 import { daysOf, labelOf, modelOf } from "../../domain/spend/spend_query.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, type Store } from "../store.ts";
-import { type Finding, instancesOf, type RuleOf, signalFor } from "./finding.ts";
+import { type Finding, instancesOf, type RuleOf, signalFor } from "./conditions.ts";
 import { decodeInstance } from "./rows.ts";
 import { modelKey } from "../../domain/spend/spend.ts";
 import type { Team } from "../../domain/teams/team.ts";

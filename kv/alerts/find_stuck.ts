@@ -19,7 +19,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { EntryReader, type Position } from "../index/entries.ts";
 import { readSummaries } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
-import { type Finding, instancesOf, minuteAfter, type RuleOf, signalFor } from "./finding.ts";
+import { type Finding, instancesOf, minuteAfter, type RuleOf, signalFor } from "./conditions.ts";
 import { keys } from "../base/keys.ts";
 
 /** Progress through more stuck runs than one look reads. */

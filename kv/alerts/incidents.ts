@@ -3,9 +3,13 @@
  *
  * @module
  */
-import type { Incident } from "../../domain/alerts/incident.ts";
+import type {
+  Incident,
+  IncidentPlace,
+  IncidentsQuery,
+  OpenIncidents,
+} from "../../domain/alerts/incident.ts";
 import type { IncidentChange } from "../../domain/alerts/signal.ts";
-import type { IncidentPlace, IncidentsQuery, OpenIncidents } from "../../domain/alerts/store.ts";
 import type { Severity } from "../../domain/channels/message.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";

@@ -19,7 +19,7 @@ import { marksReached } from "../../domain/budgets/verdict.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
-import { MONITORS_PER_PAGE } from "../../domain/monitors/store.ts";
+import { MONITORS_PER_PAGE } from "../../domain/monitors/row.ts";
 import { picodollarsOf } from "../../domain/pricing/money.ts";
 import type { RunListRow, RunPosition } from "../../domain/runs/list.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";

@@ -20,7 +20,7 @@ import {
   type StoredHealth,
   triedAtOnce,
 } from "../../domain/channels/delivery.ts";
-import type { Channel } from "../../domain/channels/store.ts";
+import type { Channel } from "../../domain/channels/channel.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Work } from "../../domain/work/work.ts";
 import { keys } from "../base/keys.ts";

@@ -15,6 +15,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import {
   type ChannelWork,
   type Delivery,
+  DELIVERY_DAYS,
   hasEnded,
   isBlocked,
   NEW_HEALTH,
@@ -24,7 +25,6 @@ import {
   WAKE_STEP_MS,
 } from "../../domain/channels/delivery.ts";
 import type { ChannelHealth } from "../../domain/channels/channel.ts";
-import { DELIVERY_DAYS } from "../../domain/channels/store.ts";
 import { DAY_MS, formatInstantOrNull } from "../../domain/core/time.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { workSet } from "../work/store.ts";

@@ -6,20 +6,21 @@
  * @module
  */
 import type { Environment } from "../../domain/core/environment.ts";
-import type { Sealer, SecretPlace } from "../../domain/channels/secrets.ts";
-import { dirname } from "node:path";
-import { createPrivate, isThere, sealOf } from "../base/files.ts";
-import { isShared, type KvLocation } from "../location.ts";
 import type {
+  Channel,
   ChannelSettings,
   ChannelSettingsOf,
   OpenedChannelSettings,
   SealedSecret,
+  Sealer,
+  SecretPlace,
 } from "../../domain/channels/channel.ts";
+import { dirname } from "node:path";
+import { createPrivate, isThere, sealOf } from "../base/files.ts";
+import { isShared, type KvLocation } from "../location.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
 import { NO_MAIL_SERVER } from "../../domain/core/mail.ts";
-import type { Channel } from "../../domain/channels/store.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Team } from "../../domain/teams/team.ts";
 

@@ -3,12 +3,15 @@
  *
  * @module
  */
-import type { ChannelSettings, OpenedChannelSettings } from "../../domain/channels/channel.ts";
+import type {
+  Channel,
+  ChannelSettings,
+  OpenedChannelSettings,
+  Sealer,
+} from "../../domain/channels/channel.ts";
 import { NEW_HEALTH } from "../../domain/channels/delivery.ts";
 import { CHANNELS, SECRET_PREFIX } from "../../domain/channels/channel_body.ts";
-import type { Sealer } from "../../domain/channels/secrets.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
-import type { Channel } from "../../domain/channels/store.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import { NO_MAIL_SERVER } from "../../domain/core/mail.ts";
 import type { TeamId } from "../../domain/core/ids.ts";

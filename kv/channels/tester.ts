@@ -5,6 +5,7 @@
  */
 import {
   afterTry,
+  CHANNEL_TESTS_PER_MINUTE,
   CLAIM_MS,
   type Delivery,
   newDelivery,
@@ -13,7 +14,7 @@ import {
   withSuccess,
 } from "../../domain/channels/delivery.ts";
 import { SEND_MS_MAX, type Sender, type SendResult } from "../../domain/channels/sender.ts";
-import { type Channel, CHANNEL_TESTS_PER_MINUTE } from "../../domain/channels/store.ts";
+import type { Channel } from "../../domain/channels/channel.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";

@@ -8,7 +8,7 @@ import { RULES } from "../../domain/alerts/rule_body.ts";
 import { type Silence, SILENCES } from "../../domain/alerts/silence.ts";
 import { type Budget, BUDGETS, type Pause, PAUSES } from "../../domain/budgets/budget.ts";
 import { CHANNELS } from "../../domain/channels/channel_body.ts";
-import type { Channel } from "../../domain/channels/store.ts";
+import type { Channel } from "../../domain/channels/channel.ts";
 import { type Check, CHECKS } from "../../domain/checks/check.ts";
 import type { ConfigKind, ConfigObject, ObjectKind } from "../../domain/config/objects.ts";
 import type { TeamId } from "../../domain/core/ids.ts";

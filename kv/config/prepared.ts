@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { DEFAULT_RULES } from "../../domain/alerts/rules.ts";
+import { DEFAULT_RULES } from "../../domain/alerts/rule.ts";
 import type { AlertConfig } from "../../domain/alerts/transition.ts";
 import { type BudgetLabels, labelsOf } from "../../domain/budgets/verdict.ts";
 import type { Check, CompiledCheck } from "../../domain/checks/check.ts";

@@ -12,7 +12,7 @@ import {
   addAgentRun,
   type AgentActivity,
   agentRunOf,
-} from "../../domain/agents/activity.ts";
+} from "../../domain/agents/agents.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
 import type { Monitor } from "../../domain/monitors/monitor.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AgentActivity } from "../../domain/agents/activity.ts";
+import type { AgentActivity } from "../../domain/agents/agents.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Flip, Monitor } from "../../domain/monitors/monitor.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type FlipsQuery,
   type MonitorRecord,
   type MonitorsQuery,
-} from "../../domain/monitors/store.ts";
+} from "../../domain/monitors/row.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { getAll, getMany, listRows, type Store } from "../store.ts";
 import { groupsOf } from "../base/limits.ts";

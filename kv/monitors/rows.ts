@@ -6,7 +6,7 @@
  */
 import { missedSignals } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { AgentActivity } from "../../domain/agents/activity.ts";
+import type { AgentActivity } from "../../domain/agents/agents.ts";
 import type { Flip } from "../../domain/monitors/row.ts";
 import type { Monitor, MonitorChange } from "../../domain/monitors/monitor.ts";
 import { monitorRow } from "../agents/agents.ts";

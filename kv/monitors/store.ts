@@ -1,12 +1,13 @@
 /**
- * Stores monitors: changes by users, and reads.
+ * Stores monitors: changes by users, and reads. The monitor of an agent is paused when the agent is
+ * archived, and resumes when it is restored.
  *
  * @module
  */
 import { deletedSignals } from "../../domain/alerts/signal.ts";
 import { versionConflict } from "../../domain/config/objects.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
-import { uuid7Hex } from "../../domain/core/ids.ts";
+import { type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import {
   addOutcomes,
   changeSettings,
@@ -20,21 +21,21 @@ import {
   resumeMonitor,
 } from "../../domain/monitors/monitor.ts";
 import type { Outcome } from "../../domain/outcomes/window.ts";
-import type { FlipsQuery, MonitorRecord, MonitorsQuery } from "../../domain/monitors/store.ts";
+import type { FlipsQuery, MonitorRecord, MonitorsQuery } from "../../domain/monitors/row.ts";
 import { MONITORS } from "../../domain/monitors/body.ts";
 import { proposeSettings } from "../../domain/monitors/proposal.ts";
 import { type AuditEntry, type AuditValue, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import { getValue, listRows } from "../store.ts";
+import { getEntry, getValue, listRows, type Store } from "../store.ts";
 import { monitorRow } from "../agents/agents.ts";
-import { type ObjectDeps, type TeamPlan, teamSet } from "../team/rows.ts";
+import { type ObjectDeps, type TeamChanges, type TeamPlan, teamSet } from "../team/rows.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { ARCHIVED_PAUSE } from "./archive.ts";
 import {
   andThen,
   dueKeyOf,
   type MonitorRows,
+  NO_ROWS,
   readAgents,
   rowsOfChanges,
   type StoredAgentRows,
@@ -42,6 +43,8 @@ import {
 import { latestOutcomes } from "./outcomes.ts";
 import { listMonitors, readFlips, readFlipsOf, readMonitor } from "./reads.ts";
 import { formatInstantOrNull } from "../../domain/core/time.ts";
+import type { AgentPlan, CommitArchive } from "../agents/rows.ts";
+import { LOST, untilCommittedInTime } from "../base/retry.ts";
 
 /** Flips that one commit of a deletion removes. */
 const FLIPS_PER_COMMIT = 400;
@@ -271,4 +274,74 @@ function pauseFields(pause: MonitorPause | null): AuditValue {
   if (pause === null) return null;
   const { untilMs, isSticky } = pause;
   return { until: formatInstantOrNull(untilMs), sticky: isSticky };
+}
+
+/** The pause of an archived agent. */
+export const ARCHIVED_PAUSE = { untilMs: null, isSticky: false } as const;
+
+/** Creates the commit of changes that may archive or restore an agent. */
+export function createArchiveCommit(store: Store, changes: TeamChanges): CommitArchive {
+  return (team, slug, atMs, plan) => {
+    const at = { store, changes, team, slug, atMs };
+    return untilCommittedInTime("change an agent", store.deadlines, async () => {
+      const key = keys.monitor(team, slug);
+      const { versionstamp } = await getEntry(store, key);
+      if (versionstamp !== null) return await commitWithMonitor(at, plan);
+      const { result, write, onCommitted } = await plan();
+      if (write === null) return result;
+      const checks = [...write.checks ?? [], { key, versionstamp }];
+      const version = await store.writer.commit({ ...write, team, checks });
+      if (version === null) return LOST;
+      onCommitted(version);
+      return result;
+    });
+  };
+}
+
+/** An agent that is archived or restored. */
+interface Archived {
+  readonly store: Store;
+  readonly changes: TeamChanges;
+  readonly team: TeamId;
+  readonly slug: string;
+  readonly atMs: number;
+}
+
+/** Commits the change of an agent and of its monitor. */
+function commitWithMonitor(
+  { store, changes, team, slug, atMs }: Archived,
+  plan: () => Promise<AgentPlan>,
+): Promise<AgentPlan["result"]> {
+  return changes.changeInTurn(team, "call", async () => {
+    const { result, write, archived, onCommitted } = await plan();
+    if (write === null) return { result, rows: null };
+    const [agent] = await readAgents(store, team, [slug]);
+    const before = agent?.monitor ?? null;
+    const change = before && changeOf(before, archived, atMs);
+    const dueAt = change && nextDueAt(change.monitor, atMs, agent?.running ?? 0);
+    const rows = change === null ? NO_ROWS : await rowsOfChanges(store, team, [
+      { before, flips: change.flips, monitor: { ...change.monitor, dueAt } },
+    ]);
+    return {
+      result,
+      rows: {
+        ...rows,
+        checks: write.checks ?? [],
+        sets: [...rows.sets, ...write.sets ?? []],
+        deletes: [...rows.deletes, ...write.deletes ?? []],
+      },
+      onCommitted,
+    };
+  });
+}
+
+/**
+ * Returns the change of a monitor; null for none. A pause that a user made stays, unless it has an
+ * end: then the monitor of an archived agent would resume.
+ */
+function changeOf(monitor: Monitor, archived: boolean, atMs: number): MonitorChange | null {
+  const { pause } = monitor;
+  const isEndless = pause !== null && pause.untilMs === null;
+  if (archived) return isEndless ? null : pauseMonitor(monitor, ARCHIVED_PAUSE, atMs);
+  return isEndless && !pause.isSticky ? resumeMonitor(monitor, atMs) : null;
 }

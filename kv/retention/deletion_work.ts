@@ -20,11 +20,7 @@ import { auditRows } from "../teams/audit_log.ts";
 import { deleteRun, purge } from "./removal.ts";
 import { LRUCache } from "lru-cache";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
-import {
-  eraseCustomer,
-  FIRST_INCIDENT,
-  type IncidentPosition,
-} from "../alerts/customer_erasure.ts";
+import { eraseCustomer, FIRST_INCIDENT, type IncidentPosition } from "../alerts/incident_work.ts";
 import {
   ALL_ENTRIES,
   customerPart,

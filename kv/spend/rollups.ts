@@ -44,7 +44,7 @@ import {
   type AgentActivity,
   agentRunOf,
   withLastSeen,
-} from "../../domain/agents/activity.ts";
+} from "../../domain/agents/agents.ts";
 import type { RunUpdate, TeamAt } from "../runs/heads.ts";
 
 /** Rows of one read: the most that one batch of the runtime holds. */

@@ -5,7 +5,7 @@
  * @module
  */
 import type { LRUCache } from "lru-cache";
-import { agentRunOf } from "../../domain/agents/activity.ts";
+import { agentRunOf } from "../../domain/agents/agents.ts";
 import type { AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { monthOf } from "../../domain/core/time.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AgentActivity } from "../../domain/agents/activity.ts";
+import type { AgentActivity } from "../../domain/agents/agents.ts";
 import type { Incident } from "../../domain/alerts/incident.ts";
 import type { Delivery } from "../../domain/channels/delivery.ts";
 import type { EarlierKind, LineOf, RowKind } from "../../domain/core/export_format.ts";
@@ -21,8 +21,7 @@ import type { Notice } from "../../domain/teams/quota.ts";
 import type { Work } from "../../domain/work/work.ts";
 import { workSet } from "../work/store.ts";
 import type { KvSet } from "../writer/group.ts";
-import type { Monitor } from "../../domain/monitors/row.ts";
-import { runOutcome, withMissed } from "../../domain/monitors/streak.ts";
+import { type Monitor, runOutcome, withMissed } from "../../domain/monitors/row.ts";
 import type { Outcome } from "../../domain/outcomes/window.ts";
 
 /** Families of keys that an import derives again. */

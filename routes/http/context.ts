@@ -1,6 +1,6 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
-import type { OpenIncidents } from "../../domain/alerts/store.ts";
+import type { OpenIncidents } from "../../domain/alerts/incident.ts";
 import type { BudgetSettings, PauseSettings } from "../../domain/budgets/budget.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { JudgeAccount } from "../../domain/judges/account.ts";

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { AgentRecord, AgentsQuery } from "../../domain/agents/agents.ts";
 import { createMonitor } from "../../domain/monitors/monitor.ts";
 import { defaultGraceSeconds } from "../../domain/monitors/schedule.ts";
-import type { MonitorsQuery } from "../../domain/monitors/store.ts";
+import type { MonitorsQuery } from "../../domain/monitors/row.ts";
 import { agentCursor } from "../../routes/api/agents/agents.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
 import { loadBoard, parseBoardQuery } from "../../routes/dashboard/agents/board_load.ts";

@@ -1,7 +1,10 @@
 /** Deliveries over the API: list, read, send again, and the test of a channel. */
 import { assertEquals } from "@std/assert";
-import { type DeliveryTry, newDelivery } from "../../domain/channels/delivery.ts";
-import type { DeliveriesQuery } from "../../domain/channels/store.ts";
+import {
+  type DeliveriesQuery,
+  type DeliveryTry,
+  newDelivery,
+} from "../../domain/channels/delivery.ts";
 import { idOfNumber, incidentFacts } from "../support/builders/incidents.ts";
 import { at } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";

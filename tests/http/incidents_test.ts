@@ -1,7 +1,6 @@
 /** Incidents over the API: list, read, acknowledge, resolve. */
 import { assertEquals } from "@std/assert";
-import type { Incident } from "../../domain/alerts/incident.ts";
-import type { IncidentsQuery } from "../../domain/alerts/store.ts";
+import type { Incident, IncidentsQuery } from "../../domain/alerts/incident.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { anIncident, idOfNumber } from "../support/builders/incidents.ts";

@@ -13,7 +13,7 @@ import {
   parseAgentPatch,
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
-import type { MonitorProposal } from "../../../domain/monitors/store.ts";
+import type { MonitorProposal } from "../../../domain/monitors/row.ts";
 import { answer, answerTagged } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";
 import { z } from "zod";

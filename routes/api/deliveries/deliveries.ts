@@ -3,17 +3,15 @@ import { z } from "zod";
 import { isIncidentId } from "../../../domain/alerts/incident.ts";
 import { CHANNEL_TYPES } from "../../../domain/channels/channel.ts";
 import {
+  CHANNEL_TESTS_PER_MINUTE,
+  DELIVERIES_PER_PAGE,
+  type DeliveriesQuery,
   type Delivery,
+  DELIVERY_DAYS,
   DELIVERY_STATES,
   type DeliveryTry,
 } from "../../../domain/channels/delivery.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
-import {
-  CHANNEL_TESTS_PER_MINUTE,
-  DELIVERIES_PER_PAGE,
-  type DeliveriesQuery,
-  DELIVERY_DAYS,
-} from "../../../domain/channels/store.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import { existing, notFound, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";

@@ -1,8 +1,12 @@
 /** Endpoints of incidents: `/v1/incidents`. */
 import { z } from "zod";
-import type { Incident } from "../../../domain/alerts/incident.ts";
-import { noteBody, parseNote } from "../../../domain/alerts/note_body.ts";
-import { INCIDENTS_PER_PAGE, type IncidentsQuery } from "../../../domain/alerts/store.ts";
+import {
+  type Incident,
+  INCIDENTS_PER_PAGE,
+  type IncidentsQuery,
+  noteBody,
+  parseNote,
+} from "../../../domain/alerts/incident.ts";
 import { incidentJson } from "../../../domain/channels/forms/words.ts";
 import { INCIDENT_STATES, SEVERITIES } from "../../../domain/channels/message.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";

@@ -17,7 +17,7 @@ import {
   scheduleWords,
   zoneProblem,
 } from "../../../domain/monitors/schedule.ts";
-import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/store.ts";
+import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/row.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
 import type { Team } from "../../../domain/teams/team.ts";

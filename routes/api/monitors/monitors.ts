@@ -14,7 +14,7 @@ import {
   type FlipsQuery,
   MONITORS_PER_PAGE,
   type MonitorsQuery,
-} from "../../../domain/monitors/store.ts";
+} from "../../../domain/monitors/row.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
 import { answer, answerWrite } from "../../http/answer.ts";

@@ -10,7 +10,7 @@ import {
   metricsText,
   type Sample,
 } from "../../../runtime/metrics.ts";
-import { MONITORS_PER_PAGE } from "../../../domain/monitors/store.ts";
+import { MONITORS_PER_PAGE } from "../../../domain/monitors/row.ts";
 import type { MonitorStore } from "../../../kv/monitors/store.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { Overloaded } from "../../../domain/core/errors.ts";

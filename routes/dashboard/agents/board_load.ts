@@ -3,7 +3,7 @@ import { agentPosition, AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts
 import { compare } from "../../../domain/core/sums.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import type { Monitor } from "../../../domain/monitors/monitor.ts";
-import { MONITORS_PER_PAGE } from "../../../domain/monitors/store.ts";
+import { MONITORS_PER_PAGE } from "../../../domain/monitors/row.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
 import type { AppDeps } from "../../http/context.ts";

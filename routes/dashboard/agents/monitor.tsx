@@ -1,6 +1,6 @@
 /** The monitor of an agent in its tab, or a proposal, and its forms, which do what the API does. */
 import type { Child } from "hono/jsx";
-import type { MonitorProposal } from "../../../domain/monitors/store.ts";
+import type { MonitorProposal } from "../../../domain/monitors/row.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
 import { existing, orRefuse } from "../../../domain/core/errors.ts";
 import { isObject } from "../../../domain/core/raw_json.ts";

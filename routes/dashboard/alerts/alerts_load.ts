@@ -1,12 +1,8 @@
 /** Reads what the pages of alerts show; each part is bounded. */
-import type { Incident } from "../../../domain/alerts/incident.ts";
-import type { OpenIncidents } from "../../../domain/alerts/store.ts";
+import type { Incident, OpenIncidents } from "../../../domain/alerts/incident.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
-import {
-  type Channel,
-  type DeliveriesQuery,
-  DELIVERY_DAYS,
-} from "../../../domain/channels/store.ts";
+import type { Channel } from "../../../domain/channels/channel.ts";
+import { type DeliveriesQuery, DELIVERY_DAYS } from "../../../domain/channels/delivery.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";

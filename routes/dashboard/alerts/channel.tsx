@@ -1,8 +1,7 @@
 /** `/dashboard/alerts/channels/{slug}`: one channel, its test, its settings, its deliveries. */
-import { ALL_EVENTS } from "../../../domain/channels/channel.ts";
+import { ALL_EVENTS, type Channel } from "../../../domain/channels/channel.ts";
 import { OVERLAP_HOURS, parseChannelRotation } from "../../../domain/channels/channel_body.ts";
-import type { DeliveryTry } from "../../../domain/channels/delivery.ts";
-import { type Channel, CHANNEL_TESTS_PER_MINUTE } from "../../../domain/channels/store.ts";
+import { CHANNEL_TESTS_PER_MINUTE, type DeliveryTry } from "../../../domain/channels/delivery.ts";
 import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
 import type { Handler } from "../../http/admission.ts";

@@ -1,7 +1,10 @@
 /** Incidents as entries of feeds and on other pages: of their agent and their runs. */
 import type { Child } from "hono/jsx";
-import type { Incident } from "../../../domain/alerts/incident.ts";
-import { INCIDENTS_PER_PAGE, type IncidentsQuery } from "../../../domain/alerts/store.ts";
+import {
+  type Incident,
+  INCIDENTS_PER_PAGE,
+  type IncidentsQuery,
+} from "../../../domain/alerts/incident.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";

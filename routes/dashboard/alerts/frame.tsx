@@ -1,8 +1,8 @@
 /** The frame of all pages of alerts: the team's settings, and the tabs with their counts. */
 import { RULES } from "../../../domain/alerts/rule_body.ts";
 import { SILENCES } from "../../../domain/alerts/silence.ts";
-import type { OpenIncidents } from "../../../domain/alerts/store.ts";
-import type { Channel } from "../../../domain/channels/store.ts";
+import type { OpenIncidents } from "../../../domain/alerts/incident.ts";
+import type { Channel } from "../../../domain/channels/channel.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { Tabs } from "../components/elements.tsx";

@@ -1,5 +1,5 @@
 /** Submissions of an incident's forms. Each is the same as the API's call. */
-import { parseNote } from "../../../domain/alerts/note_body.ts";
+import { parseNote } from "../../../domain/alerts/incident.ts";
 import { SILENCES } from "../../../domain/alerts/silence.ts";
 import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
 import { HOUR_MS } from "../../../domain/core/time.ts";

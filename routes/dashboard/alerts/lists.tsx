@@ -1,10 +1,9 @@
 /** Lists of the area: `/dashboard/alerts/history` of incidents, and `/dashboard/alerts/deliveries`. */
 import { existing, orRefuse } from "../../../domain/core/errors.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
-import { DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
+import { DELIVERY_DAYS, DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
 import { headlineOf } from "../../../domain/channels/forms/words.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
-import { DELIVERY_DAYS } from "../../../domain/channels/store.ts";
 import { NO_SUCH_DELIVERY, parseDeliveriesQuery } from "../../api/deliveries/deliveries.ts";
 import { parseIncidentsQuery } from "../../api/incidents/incidents.ts";
 import type { Handler } from "../../http/admission.ts";

@@ -1,15 +1,20 @@
 /** `/dashboard/alerts/rules`: the rules of a team, and the form of each, which depends on its kind. */
 import type { Child } from "hono/jsx";
-import type { Rule, RuleKind, RuleOverflow, RuleSettings } from "../../../domain/alerts/rule.ts";
+import {
+  QUOTA_PERCENTS,
+  type Rule,
+  type RuleKind,
+  type RuleOverflow,
+  type RuleSettings,
+} from "../../../domain/alerts/rule.ts";
 import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
 import { orRefuse } from "../../../domain/core/errors.ts";
 import { PREVIEW, type RulePreview } from "../../../domain/alerts/preview.ts";
-import { QUOTA_PERCENTS } from "../../../domain/alerts/rules.ts";
-import type { Channel } from "../../../domain/channels/store.ts";
+import type { Channel } from "../../../domain/channels/channel.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { Ago, InlineNotice } from "../components/elements.tsx";
-import { type Option } from "../components/form_fields.tsx";
+import type { Option } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { type Column, column, nameColumn } from "../components/table.tsx";
 import { bodyIn, type FieldBuilder, type FormValues, namesIn, schemaOf } from "../objects/form.tsx";

@@ -1,5 +1,5 @@
 /** Reads the data of the overview in parallel, each part by a bounded range. */
-import type { OpenIncidents } from "../../../domain/alerts/store.ts";
+import type { OpenIncidents } from "../../../domain/alerts/incident.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";

@@ -2,8 +2,7 @@
 import { firstIncidentLookAt, newInstance } from "../../../domain/alerts/instance.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { factsOf } from "../../../domain/alerts/transition.ts";
-import type { Rule } from "../../../domain/alerts/rule.ts";
-import { DEFAULT_RULES } from "../../../domain/alerts/rules.ts";
+import { DEFAULT_RULES, type Rule } from "../../../domain/alerts/rule.ts";
 import { type Delivery, newDelivery } from "../../../domain/channels/delivery.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { incidentAtSet, incidentSet, instanceSet } from "../../../kv/alerts/rows.ts";

@@ -1,5 +1,9 @@
 /** Channels of one team on a store, with receivers that tests script and a clock that they move. */
-import type { ChannelSettings, OpenedChannelSettings } from "../../../domain/channels/channel.ts";
+import type {
+  Channel,
+  ChannelSettings,
+  OpenedChannelSettings,
+} from "../../../domain/channels/channel.ts";
 import {
   type Delivery,
   newDelivery,
@@ -7,7 +11,6 @@ import {
 } from "../../../domain/channels/delivery.ts";
 import type { IncidentFacts, MessageEvent } from "../../../domain/channels/message.ts";
 import type { Envelope, Sender, SendResult } from "../../../domain/channels/sender.ts";
-import type { Channel } from "../../../domain/channels/store.ts";
 import type { Mail, Mailer } from "../../../domain/core/mail.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";

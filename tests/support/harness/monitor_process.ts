@@ -5,9 +5,12 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { type AgentStore, createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { TIMERS } from "../../../runtime/deadlines.ts";
-import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
-import { createMonitorLooks } from "../../../kv/monitors/looks.ts";
-import { createMonitorStore, type MonitorStore } from "../../../kv/monitors/store.ts";
+import {
+  createArchiveCommit,
+  createMonitorStore,
+  type MonitorStore,
+} from "../../../kv/monitors/store.ts";
+import { createMonitorLooks } from "../../../kv/monitors/monitor_work.ts";
 import type { Store } from "../../../kv/store.ts";
 import { run, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";

@@ -6,7 +6,7 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import { type AgentStore, createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
-import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
+import { createArchiveCommit } from "../../../kv/monitors/store.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { createStore, type Store } from "../../../kv/store.ts";

@@ -1,10 +1,9 @@
 /** Deliveries whose channel changes while they wait, and those that users send again. */
 import { assertEquals } from "@std/assert";
 import { keys } from "../../../kv/base/keys.ts";
-import { createDeliveryStore } from "../../../kv/channels/deliveries.ts";
-import { serviceTroubles } from "../../../kv/alerts/find_troubles.ts";
+import { createDeliveryStore, removeDeliveries } from "../../../kv/channels/deliveries.ts";
+import { serviceTroubles } from "../../../kv/alerts/find_service.ts";
 import { wakeRow } from "../../../kv/channels/delivery_rows.ts";
-import { removeDeliveries } from "../../../kv/channels/removal.ts";
 import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { messageOf } from "../../support/builders/messages.ts";
 import { NOON } from "../../support/harness/harness.ts";

@@ -1,9 +1,12 @@
 /** Lists of deliveries, sending them again, tests of channels, and removal. */
 import { assert, assertEquals } from "@std/assert";
-import type { DeliveriesQuery, DeliveryPlace } from "../../../domain/channels/store.ts";
+import type { DeliveriesQuery, DeliveryPlace } from "../../../domain/channels/delivery.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
-import { createDeliveryStore } from "../../../kv/channels/deliveries.ts";
-import { createDeliveryHandler, removeDeliveries } from "../../../kv/channels/removal.ts";
+import {
+  createDeliveryHandler,
+  createDeliveryStore,
+  removeDeliveries,
+} from "../../../kv/channels/deliveries.ts";
 import { Findings } from "../../../kv/integrity/findings.ts";
 import { verifyDeliveries } from "../../../kv/integrity/incidents.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";

@@ -1,6 +1,6 @@
 /** Verify finds every kind of damage to the remains of expired, partly expired and deleted runs. */
 import { assert, assertEquals } from "@std/assert";
-import type { AgentActivity } from "../../../domain/agents/activity.ts";
+import type { AgentActivity } from "../../../domain/agents/agents.ts";
 import type { EventTotals } from "../../../domain/runs/event_totals.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Measures } from "../../../domain/runs/summary.ts";

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
-import { createArchiveCommit } from "../../../kv/monitors/archive.ts";
+import { createArchiveCommit } from "../../../kv/monitors/store.ts";
 import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
 import type { Store } from "../../../kv/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";

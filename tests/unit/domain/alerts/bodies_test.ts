@@ -1,6 +1,6 @@
 /** Bodies of rules and silences. */
 import { assert, assertEquals } from "@std/assert";
-import { DEFAULT_RULES } from "../../../../domain/alerts/rules.ts";
+import { DEFAULT_RULES } from "../../../../domain/alerts/rule.ts";
 import { RULES } from "../../../../domain/alerts/rule_body.ts";
 import { SILENCES } from "../../../../domain/alerts/silence.ts";
 

@@ -1,9 +1,8 @@
 /** The life of an incident, and the messages about it. */
 import { assertEquals } from "@std/assert";
-import type { Channel } from "../../../../domain/channels/store.ts";
-import type { ChannelSettings } from "../../../../domain/channels/channel.ts";
+import type { Channel, ChannelSettings } from "../../../../domain/channels/channel.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { groupOf, isMuted, OTHER } from "../../../../domain/alerts/group.ts";
+import { type AlertSignal, groupOf, isMuted, OTHER } from "../../../../domain/alerts/group.ts";
 import {
   type Incident,
   type TimelineEntry,
@@ -19,7 +18,6 @@ import {
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
 import { missedSignals } from "../../../../domain/alerts/signal.ts";
-import type { AlertSignal } from "../../../../domain/alerts/group.ts";
 import type { Flip } from "../../../../domain/monitors/row.ts";
 import type { Monitor } from "../../../../domain/monitors/monitor.ts";
 import { created, HOUR, MINUTE, T0 } from "../monitors/monitors.ts";

@@ -8,7 +8,7 @@ import {
   pauseMonitor,
 } from "../../../../domain/monitors/monitor.ts";
 import type { Outcome } from "../../../../domain/outcomes/window.ts";
-import { missedAt } from "../../../../domain/monitors/streak.ts";
+import { missedAt } from "../../../../domain/monitors/row.ts";
 import {
   created,
   HOUR,
@@ -20,7 +20,6 @@ import {
   T0,
   Watched,
 } from "./monitors.ts";
-
 import fc from "fast-check";
 
 const END = T0 + 24 * HOUR;

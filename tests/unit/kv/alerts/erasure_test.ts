@@ -1,7 +1,7 @@
 /** After an erasure no row names the customer, but those that are documented. */
 import { assert, assertEquals } from "@std/assert";
 import { unpackBlob } from "../../../../kv/base/blob.ts";
-import { eraseCustomer, FIRST_INCIDENT } from "../../../../kv/alerts/customer_erasure.ts";
+import { eraseCustomer, FIRST_INCIDENT } from "../../../../kv/alerts/incident_work.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { createDeletionWork } from "../../../../kv/retention/deletion_work.ts";
 import { ONE_STEP, workOnce } from "../../../support/harness/jobs.ts";

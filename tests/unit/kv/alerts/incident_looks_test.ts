@@ -5,7 +5,7 @@ import type { Incident } from "../../../../domain/alerts/incident.ts";
 import type { Delivery } from "../../../../domain/channels/delivery.ts";
 import type { Work } from "../../../../domain/work/work.ts";
 import type { Team } from "../../../../domain/teams/team.ts";
-import { createIncidentLooks } from "../../../../kv/alerts/incident_looks.ts";
+import { createIncidentLooks } from "../../../../kv/alerts/incident_work.ts";
 import { incidentSet, readIncident } from "../../../../kv/alerts/rows.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";

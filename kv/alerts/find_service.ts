@@ -14,7 +14,7 @@ import {
   NOTHING,
   type RuleOf,
   signalFor,
-} from "./finding.ts";
+} from "./conditions.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import type { AlertSignal } from "../../domain/alerts/group.ts";
 import type { Rule, RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";

@@ -24,8 +24,8 @@ import { eachRow, getAll } from "../store.ts";
 import { findBudgets } from "./find_budgets.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";
-import { findPriced, findQuota, findService } from "./find_troubles.ts";
-import { type Finding, isOfKind, type NextLook, NOTHING } from "./finding.ts";
+import { findPriced, findQuota, findService } from "./find_service.ts";
+import { type Finding, isOfKind, type NextLook, NOTHING } from "./conditions.ts";
 import { decodeInstance } from "./rows.ts";
 import type { RateCardStore } from "../rate_cards/rate_cards.ts";
 

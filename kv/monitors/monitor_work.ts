@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AgentActivity } from "../../domain/agents/activity.ts";
+import type { AgentActivity } from "../../domain/agents/agents.ts";
 import { judgedAt, type Work, type WorkHandler, type WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Outcome } from "../../domain/outcomes/window.ts";

@@ -1,7 +1,10 @@
 /**
- * Looks at incidents: removes what has expired, and the runs that were removed (decision 57). Looks at
- * silences that ended, were changed or deleted: what they held back and is still open is sent once
- * (decision 78).
+ * Work of incidents and silences.
+ *
+ * What has expired of an incident is removed, and the runs that were removed, and a deleted customer
+ * with the customer's incidents (decision 57). Rules and silences that name the customer belong to
+ * the team and stay. What a silence held back and is still open is sent once it ends, is changed or
+ * deleted (decision 78).
  *
  * @module
  */
@@ -9,6 +12,7 @@ import {
   incidentWithoutRuns,
   instanceWithoutRuns,
   runsOfIncident,
+  withoutCustomer,
   withoutError,
   withoutRuns,
 } from "../../domain/alerts/erasure.ts";
@@ -24,7 +28,17 @@ import { workKey, workSet } from "../work/store.ts";
 import type { ChangeDeps, PlannedRows } from "../team/rows.ts";
 import { getAll, getMany, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
-import { decodeInstance, incidentSet, instanceSet, readIncident, readIncidents } from "./rows.ts";
+import {
+  decodeIncident,
+  decodeInstance,
+  incidentSet,
+  instanceSet,
+  readIncident,
+  readIncidents,
+} from "./rows.ts";
+import { groupOf } from "../../domain/alerts/group.ts";
+import { readConfig } from "../config/objects.ts";
+import { instancesOf, isOfKind } from "./conditions.ts";
 
 /** Creates the handler of due incidents. */
 export function createIncidentLooks(deps: ChangeDeps): WorkHandler {
@@ -168,4 +182,78 @@ function sendSome(
         : { sets: [], deletes, alerts: { signals: [], looks } },
     };
   });
+}
+
+/** Incidents of one step. */
+const INCIDENTS_PER_STEP = 100;
+
+/** Progress of an erasure: the last incident that was checked. */
+export interface IncidentPosition {
+  /** Key of the incident; null for none. */
+  readonly after: Deno.KvKey | null;
+}
+
+/** The initial position. */
+export const FIRST_INCIDENT: IncidentPosition = { after: null };
+
+/**
+ * Erases a customer from some incidents of a team; the first step ends those that are open.
+ *
+ * @returns the position of the next step; null after the last one
+ */
+export async function eraseCustomer(
+  deps: ChangeDeps,
+  team: TeamId,
+  customer: string,
+  { after }: IncidentPosition,
+): Promise<IncidentPosition | null> {
+  const { store, changes } = deps;
+  if (after === null) await endGroups(deps, team, customer);
+  const range = rowsAfter(keys.incidents(team), after);
+  const rows = await listRows(store, range, { limit: INCIDENTS_PER_STEP });
+  const incidents = rows.map(({ value }) => decodeIncident(value));
+  for (const found of incidents.filter((each) => each?.group.customer === customer)) {
+    if (found === null) continue;
+    // A run of the customer may have opened it meanwhile.
+    if (found.state !== "resolved") await endGroup(deps, team, found.rule, found.groupText);
+    await changeFacts(store, team, Object.values(found.deliveries), withoutCustomer);
+    await changes.changeInTurn(team, "clock", async () => {
+      const incident = await readIncident(store, team, found.id);
+      const without = incident === null ? null : await rowsWithout(store, team, incident);
+      return { result: null, rows: without };
+    });
+  }
+  const last = rows.at(-1);
+  return last === undefined || rows.length < INCIDENTS_PER_STEP ? null : { after: last.key };
+}
+
+/** Ends the groups of a customer, each in a commit of its own: it may have many messages. */
+async function endGroups(deps: ChangeDeps, team: TeamId, customer: string): Promise<void> {
+  const { store } = deps;
+  const subject = { agent: null, customer, feature: null, model: null };
+  const { text } = groupOf("customer", subject);
+  const { rules } = await readConfig(store, team);
+  const stored = await getAll(store, rules.map(({ slug }) => keys.alert(team, slug, text)));
+  const ofBudgets = rules.filter((rule) => isOfKind(rule, "budget"));
+  const marks = await Promise.all(ofBudgets.map((rule) => instancesOf(store, team, rule)));
+  const instances = [...stored.map(({ value }) => decodeInstance(value)), ...marks.flat()];
+  for (const instance of instances) {
+    // Long names may share the text of a group.
+    if (instance?.group.customer !== customer) continue;
+    await endGroup(deps, team, instance.rule, instance.text);
+  }
+}
+
+function endGroup(
+  { changes }: ChangeDeps,
+  team: TeamId,
+  rule: string,
+  group: string,
+): Promise<void> {
+  const rows = { sets: [], deletes: [], alerts: { signals: [], ends: { rule, group } } };
+  return changes.changeInTurn(
+    team,
+    "clock",
+    () => Promise.resolve({ result: undefined, rows }),
+  );
 }
