@@ -7,8 +7,8 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { verifyRun } from "./run.ts";
-import { readDueWork, TeamSums } from "./team.ts";
+import { verifyRun } from "./verify_run.ts";
+import { readDueWork, TeamSums } from "./verify_team.ts";
 import { type Findings, type Mismatch, MISMATCHES_MAX, NONE } from "./findings.ts";
 import { decodePending, parsePendingName } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";

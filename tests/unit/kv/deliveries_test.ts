@@ -8,7 +8,7 @@ import {
   removeDeliveries,
 } from "../../../kv/channels/deliveries.ts";
 import { Findings } from "../../../kv/integrity/findings.ts";
-import { verifyDeliveries } from "../../../kv/integrity/incidents.ts";
+import { verifyDeliveries } from "../../../kv/integrity/verify_incidents.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
 import { DELIVERED, DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";

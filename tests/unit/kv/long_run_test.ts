@@ -21,7 +21,7 @@ import {
   PAGE_IDS_MAX,
 } from "../../../domain/runs/ledger.ts";
 import { Findings } from "../../../kv/integrity/findings.ts";
-import { verifyPages } from "../../../kv/integrity/run.ts";
+import { verifyPages } from "../../../kv/integrity/verify_run.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/reads.ts";
 import { ledgerOf } from "../../../kv/runs/heads.ts";

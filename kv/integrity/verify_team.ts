@@ -33,9 +33,9 @@ import { decodeRollup, rollupKey } from "../spend/rollups.ts";
 import { countOf, eachRow, getMany, namesBelow, type Store } from "../store.ts";
 import { pendingName } from "../writer/group.ts";
 import { Findings, NONE, type TeamCheck } from "./findings.ts";
-import { verifyDeliveries, verifyIncidents } from "./incidents.ts";
-import type { VerifiedRun } from "./run.ts";
-import { labelOf, Sums } from "./sums.ts";
+import { verifyDeliveries, verifyIncidents } from "./verify_incidents.ts";
+import type { VerifiedRun } from "./verify_run.ts";
+import { labelOf, Sums } from "./verify_sums.ts";
 
 /** Rows of all teams that say when there is work. */
 export interface DueWork {
