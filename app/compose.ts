@@ -12,7 +12,7 @@ import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { ALWAYS } from "../runtime/loop.ts";
 import { Worker } from "../jobs/worker.ts";
-import { createConfigStore, createObjectStores } from "../kv/config/store.ts";
+import { createConfigStore, createObjectStores } from "../kv/config/object_store.ts";
 import { createStamps } from "../domain/alerts/incident.ts";
 import { BUDGETS, PAUSES } from "../domain/budgets/budget.ts";
 import { compilingChecks } from "../domain/checks/compile.ts";

@@ -12,7 +12,7 @@ import {
   RequestMetrics,
 } from "../runtime/metrics.ts";
 import type { CallMetrics } from "../kv/judges/calls.ts";
-import { storeMetrics } from "../kv/metrics/store.ts";
+import { storeMetrics } from "../kv/metrics/store_metrics.ts";
 import type { Metrics } from "../routes/http/context.ts";
 import type { ServiceOptions } from "./service_options.ts";
 

@@ -10,7 +10,7 @@ import type { RawJson } from "../domain/core/raw_json.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { type RunEvent, storedFacts } from "../domain/runs/event.ts";
 import { type FinishStatus, HEARTBEAT_STATUSES, STATUS_OF_HEARTBEAT } from "../domain/runs/run.ts";
-import type { RunStore } from "../domain/runs/store.ts";
+import type { RunStore } from "../domain/runs/run_store.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { Memory } from "../runtime/memory.ts";
 import { openStore } from "../kv/open.ts";

@@ -14,7 +14,7 @@ import { check } from "../core/validate.ts";
 import { checkBody, parseCheck } from "./check.ts";
 import { compile } from "./compile.ts";
 import type { Patterns } from "./program.ts";
-import { type CheckTrial, TRIAL } from "./store.ts";
+import { type CheckTrial, TRIAL } from "./check_store.ts";
 
 const CHECK = 'an object with "expression"';
 const SLUG = "a slug of a check";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ConfigStore, ObjectKind } from "../../domain/config/objects.ts";
-import { createConfigStore } from "../config/store.ts";
+import { createConfigStore } from "../config/object_store.ts";
 import type { ObjectDeps } from "../team/rows.ts";
 import type { RunGuard } from "./guard.ts";
 

@@ -20,7 +20,7 @@ import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { readHealths } from "./delivery_rows.ts";
 import { type ConfigRow, isObject } from "../config/objects.ts";
-import { change, createConfigStore } from "../config/store.ts";
+import { change, createConfigStore } from "../config/object_store.ts";
 import type { ObjectDeps } from "../team/rows.ts";
 import { getAll, type Store } from "../store.ts";
 import { ChannelSecrets, noKey, opening, sealSettings } from "./seal.ts";

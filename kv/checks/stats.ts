@@ -11,7 +11,7 @@ import {
   type CheckStats,
   type CheckStatsQuery,
   FAILURES_MAX,
-} from "../../domain/checks/store.ts";
+} from "../../domain/checks/check_store.ts";
 import type { Check } from "../../domain/checks/check.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";

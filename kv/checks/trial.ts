@@ -11,7 +11,7 @@ import {
   neededFacts,
   type RunChoice,
 } from "../../domain/checks/judge.ts";
-import { type CheckTrial, TRIAL, type TrialResult } from "../../domain/checks/store.ts";
+import { type CheckTrial, TRIAL, type TrialResult } from "../../domain/checks/check_store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { appliesToAgent } from "../../domain/config/objects.ts";
 import { Overloaded } from "../../domain/core/errors.ts";

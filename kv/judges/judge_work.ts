@@ -25,7 +25,7 @@ import {
 } from "../../domain/judges/job.ts";
 import { type Judge, judgeAgent, JUDGES_MAX } from "../../domain/judges/judge.ts";
 import { afterTrial } from "../../domain/judges/trial.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
+import type { RunStore } from "../../domain/runs/run_store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import { type JobDeps, jobLine } from "../../runtime/loop.ts";

@@ -21,7 +21,7 @@ import {
 import { DELETED } from "../../domain/runs/decide.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
 import type { EventId, RunId } from "../../domain/core/ids.ts";
-import type { AppendOutcome, RunStore } from "../../domain/runs/store.ts";
+import type { AppendOutcome, RunStore } from "../../domain/runs/run_store.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";

@@ -8,7 +8,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { DAY_MS } from "../../domain/core/time.ts";
 import type { HeartbeatRequest } from "../../domain/runs/decide.ts";
 import { STATUS_OF_HEARTBEAT, statusOf } from "../../domain/runs/run.ts";
-import type { CappedOutcome, PingOutcome } from "../../domain/runs/store.ts";
+import type { CappedOutcome, PingOutcome } from "../../domain/runs/run_store.ts";
 import { BURST, KeyedMutex } from "../../runtime/fair_slots.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";

@@ -15,7 +15,7 @@ import {
   type HeartbeatRequest,
   type Outcome,
 } from "../../domain/runs/decide.ts";
-import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
+import type { CappedOutcome, RunStore } from "../../domain/runs/run_store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunParts } from "../../domain/runs/run.ts";

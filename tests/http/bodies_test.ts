@@ -1,5 +1,5 @@
 /** Bodies are counted as they arrive: announced but unsent bytes take no memory. */
-import type { RunStore } from "../../domain/runs/store.ts";
+import type { RunStore } from "../../domain/runs/run_store.ts";
 import { Memory } from "../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";

@@ -3,7 +3,7 @@
  * 42).
  */
 import { assert, assertEquals } from "@std/assert";
-import type { RunStore } from "../../domain/runs/store.ts";
+import type { RunStore } from "../../domain/runs/run_store.ts";
 import { aRun } from "../support/builders/requests.ts";
 import { enterprise, Harness } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";

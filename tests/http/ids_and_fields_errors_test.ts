@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/core/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
+import type { RunStore } from "../../domain/runs/run_store.ts";
 import { aRun, aScore, at, events, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, type HarnessOptions } from "../support/harness/harness.ts";
 

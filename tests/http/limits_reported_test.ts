@@ -2,7 +2,7 @@
 import { runStoreOf, writerOver } from "../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import * as limits from "../../domain/core/limits.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
+import type { RunStore } from "../../domain/runs/run_store.ts";
 import { BACK_ENDS } from "../../kv/base/limits.ts";
 import {
   aFinish,

@@ -1,7 +1,7 @@
 /** Refusals of `/v1/ping`: one line of text, its first word the code (section 3). */
 import { assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
+import type { RunStore } from "../../domain/runs/run_store.ts";
 import { type Answer, Harness, type HarnessOptions, KEY } from "../support/harness/harness.ts";
 import { ask, AUTH, get } from "../support/harness/raw_socket.ts";
 

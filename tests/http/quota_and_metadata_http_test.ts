@@ -1,7 +1,7 @@
 /** Methods of every route, and responses when the service is unavailable (42, 43). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
+import type { RunStore } from "../../domain/runs/run_store.ts";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { brokenCredentials } from "../support/fakes/broken_credentials.ts";

@@ -2,7 +2,7 @@
 import { runStoreOf } from "../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
+import type { RunStore } from "../../domain/runs/run_store.ts";
 import {
   aFinish,
   aHeartbeat,

@@ -11,7 +11,7 @@ import {
   FAILURES_MAX,
   TRIAL,
   type TrialResult,
-} from "../../../domain/checks/store.ts";
+} from "../../../domain/checks/check_store.ts";
 import { parseTrial, trialBody } from "../../../domain/checks/trial_body.ts";
 import { existing, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import { readQuery } from "../../../domain/core/query.ts";

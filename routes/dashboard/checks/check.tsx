@@ -5,7 +5,7 @@ import {
   CHECK_DAYS_PER_PAGE,
   type CheckCounts,
   type CheckFailure,
-} from "../../../domain/checks/store.ts";
+} from "../../../domain/checks/check_store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { mayAdmin } from "../../http/access.ts";

@@ -7,7 +7,7 @@ import type {
   CheckFailure,
   CheckStats,
   TrialResult,
-} from "../../../domain/checks/store.ts";
+} from "../../../domain/checks/check_store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { CheckSeverity, CheckStatus } from "../../../domain/runs/check_result.ts";
 import { RUN_KINDS } from "../../../domain/runs/cost.ts";

@@ -4,7 +4,7 @@ import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { NO_CALLS } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob } from "../../../domain/repricing/job.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";

@@ -1,7 +1,7 @@
 /** Random runs as data: stored by calls, and listed in memory by the rules of the contract. */
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import type { RunPosition, RunsQuery } from "../../../domain/runs/list.ts";
 import type { OneOf } from "../../../domain/runs/list_filter.ts";
 import { type RunStatus, STATUS_OF_HEARTBEAT } from "../../../domain/runs/run.ts";

@@ -8,7 +8,7 @@ import type { LlmCall } from "../../../domain/pricing/llm_call.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
 import { contributionsOf, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { processingOf as stagesOfRun, type StageProgress } from "../../../domain/runs/stages.ts";

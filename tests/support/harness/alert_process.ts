@@ -17,7 +17,7 @@ import { createIncidentLooks, createSilenceLooks } from "../../../kv/alerts/inci
 import { createRuleLooks } from "../../../kv/alerts/rule_work.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import { RULES } from "../../../domain/alerts/rule_body.ts";
-import { createConfigStore } from "../../../kv/config/store.ts";
+import { createConfigStore } from "../../../kv/config/object_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";
 import { createJudgeLater, type JudgeLater, type RunChanges } from "../../../kv/checks/judge.ts";

@@ -3,7 +3,7 @@ import { createWorkStore, workOf } from "../../../kv/work/store.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Work } from "../../../domain/work/work.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import { TeamCommit } from "../../../kv/summaries/team_commit.ts";

@@ -2,7 +2,7 @@
 import { type Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { RateCards } from "../../../domain/pricing/rate_card.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { type AgentStore, createAgentStore } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";

@@ -10,7 +10,7 @@ import {
 import { EXPRESSION_LIMITS } from "../../../domain/checks/language/parse.ts";
 import { PATTERN_SIZE_MAX } from "../../../domain/checks/language/pattern.ts";
 import { FACT_TYPES, FIELD_TYPES } from "../../../domain/checks/program.ts";
-import { FAILURES_MAX, TRIAL } from "../../../domain/checks/store.ts";
+import { FAILURES_MAX, TRIAL } from "../../../domain/checks/check_store.ts";
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import { GOT_CHARS_MAX } from "../../../domain/runs/check_result.ts";
 

@@ -6,7 +6,7 @@ import type { PutObject } from "../../../domain/config/objects.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { SILENCES } from "../../../domain/alerts/silence.ts";
 import { createIncidentStore } from "../../../kv/alerts/incidents.ts";
-import { createConfigStore } from "../../../kv/config/store.ts";
+import { createConfigStore } from "../../../kv/config/object_store.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
 import { readConfig } from "../../../kv/config/objects.ts";
 import type { Store } from "../../../kv/store.ts";

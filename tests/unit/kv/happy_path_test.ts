@@ -6,7 +6,7 @@ import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../../domain/runs/decide.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { RecentIds } from "../../../kv/runs/run_store.ts";
 import { eventId, runId } from "../../support/builders/requests.ts";

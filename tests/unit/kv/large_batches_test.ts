@@ -6,7 +6,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { PagedEvent } from "../../../domain/runs/event_page.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { STAGED_MS_MAX } from "../../../domain/retention/retention.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { keys } from "../../../kv/base/keys.ts";

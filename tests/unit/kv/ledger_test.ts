@@ -7,7 +7,7 @@ import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import type { AppendOutcome, RunStore } from "../../../domain/runs/store.ts";
+import type { AppendOutcome, RunStore } from "../../../domain/runs/run_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { eventId, runId } from "../../support/builders/requests.ts";
 import { NOON } from "../../support/harness/harness.ts";

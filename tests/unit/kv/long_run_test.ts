@@ -10,7 +10,7 @@ import {
   type EventPosition,
   type RunPage,
 } from "../../../domain/runs/event_page.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import {

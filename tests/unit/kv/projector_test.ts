@@ -10,7 +10,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { type Store } from "../../../kv/store.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";

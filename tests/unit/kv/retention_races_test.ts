@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunPage } from "../../../domain/runs/event_page.ts";
 import { Memory } from "../../../runtime/memory.ts";
-import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { openStore } from "../../../kv/open.ts";
 import { pendingName } from "../../../kv/writer/group.ts";

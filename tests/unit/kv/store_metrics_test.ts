@@ -6,7 +6,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { metricsText } from "../../../runtime/metrics.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { workSet } from "../../../kv/work/store.ts";
-import { storeMetrics } from "../../../kv/metrics/store.ts";
+import { storeMetrics } from "../../../kv/metrics/store_metrics.ts";
 import type { Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/group.ts";
 import { runId } from "../../support/builders/requests.ts";

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { BUDGETS, type BudgetSettings } from "../../../../domain/budgets/budget.ts";
 import { picodollars } from "../../../../domain/pricing/money.ts";
-import { createConfigStore } from "../../../../kv/config/store.ts";
+import { createConfigStore } from "../../../../kv/config/object_store.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import { run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";

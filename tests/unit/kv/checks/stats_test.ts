@@ -1,6 +1,6 @@
 /** Statistics of checks: pages, bounds of reads, and since when a check fails. */
 import { assert, assertEquals } from "@std/assert";
-import type { CheckStatsQuery } from "../../../../domain/checks/store.ts";
+import type { CheckStatsQuery } from "../../../../domain/checks/check_store.ts";
 import { dayOf } from "../../../../domain/core/time.ts";
 import { ReadScope } from "../../../../domain/core/read_scope.ts";
 import { keys } from "../../../../kv/base/keys.ts";

@@ -1,6 +1,6 @@
 /** Trials of checks: limited in time, in reads and in number, and fair between teams. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type CheckTrial, TRIAL } from "../../../../domain/checks/store.ts";
+import { type CheckTrial, TRIAL } from "../../../../domain/checks/check_store.ts";
 import { Deadlines } from "../../../../runtime/deadlines.ts";
 import { Overloaded } from "../../../../domain/core/errors.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
