@@ -46,9 +46,8 @@ let slabUsed = 0;
 
 /** Packs a text; calls `newName` only when the text needs further chunks. */
 export function packBlob(text: string, newName: () => string): Blob {
-  if (text.length * UTF8_BYTES_MAX < COMPRESS_BYTES_MIN) {
-    return { head: packSmall(text), chunks: [], name: "" };
-  }
+  const small = text.length < COMPRESS_BYTES_MIN ? packSmall(text) : null;
+  if (small !== null) return { head: small, chunks: [], name: "" };
   const plain = encoder.encode(text);
   const packed = compress(plain);
   const smaller = packed.length < plain.length;
@@ -100,17 +99,19 @@ function compress(plain: Uint8Array): Uint8Array {
 }
 
 /**
- * Packs a text that is neither compressed nor split. Allocating memory for each such value took
+ * Packs a text that is neither compressed nor split; null if its bytes are too many. Allocating memory for each such value took
  * longer than encoding it; a full slab is freed once its last value is stored.
  */
-function packSmall(text: string): Uint8Array {
+function packSmall(text: string): Uint8Array | null {
   if (slabUsed + HEADER_BYTES + text.length * UTF8_BYTES_MAX > SLAB_BYTES) {
     slab = new Uint8Array(SLAB_BYTES);
     slabUsed = 0;
   }
   const start = slabUsed;
-  // Both header bytes are 0 already: plain, no further chunks.
   const { written } = encoder.encodeInto(text, slab.subarray(start + HEADER_BYTES));
+  if (written >= COMPRESS_BYTES_MIN) return null;
+  // Plain, without further chunks. A longer text may have been written here before.
+  slab.fill(PLAIN, start, start + HEADER_BYTES);
   slabUsed = start + HEADER_BYTES + written;
   return slab.subarray(start, slabUsed);
 }

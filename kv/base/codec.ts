@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { rawElements, type RawJson, rawMembers, rawOf } from "../../domain/core/raw_json.ts";
+import { type RawJson, rawMembers, rawOf } from "../../domain/core/raw_json.ts";
 import { packEventIds, unpackEventIds } from "../../domain/runs/event_ids.ts";
 import type { PagedEvent } from "../../domain/runs/event_page.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
@@ -74,10 +74,30 @@ function decodeReported(text: string): Reported {
   return stored;
 }
 
+/** A batch as stored, but for its payloads: each field of its events is one list. */
+interface BatchHeader {
+  readonly received_at: number;
+  /** Packed ids in Base64. */
+  readonly ids: string;
+  readonly types: readonly (string | typeof SAME)[];
+  /** Instants as differences to the event before. */
+  readonly ts: readonly number[];
+  readonly details?: readonly EventDetails[];
+  readonly prices?: StoredPrices;
+  /**
+   * Three counts of characters a payload: those at its start and at its end that the one before has too,
+   * and those between, which follow the header.
+   */
+  readonly cuts: readonly number[];
+}
+
+/** Ends the header: JSON on one line has none. */
+const HEADER_END = "\n";
+
 /**
- * Encodes a batch of events with its arrival time and its prices. Each field of the events is one
- * list: names in each event would take more space, and a row above 1,000 bytes takes another page
- * of the file.
+ * Encodes a batch of events with its arrival time and its prices. Names in each event would take more
+ * space, as would what a payload repeats of the one before: a row above 1,000 bytes takes another page of
+ * the file, and one above 2,048 is compressed, which takes longer than all else.
  */
 export function encodeBatch(
   events: readonly RunEvent[],
@@ -86,26 +106,57 @@ export function encodeBatch(
 ): string {
   const types: (string | typeof SAME)[] = [];
   const instants: number[] = [];
-  const payloads: RawJson[] = [];
-  let [lastType, lastTs] = ["", 0];
+  const cuts: number[] = [];
+  const texts: string[] = [""];
+  let [lastType, lastTs, lastData] = ["", 0, ""];
   let hasDetails = false;
   for (const { type, ts, turn, data, flags } of events) {
     types.push(type === lastType ? SAME : type);
     instants.push(ts - lastTs);
-    payloads.push(data);
+    const { start, end } = sharedBy(lastData, data);
+    cuts.push(start, end, data.length - start - end);
+    texts.push(start + end === 0 ? data : data.slice(start, data.length - end));
     hasDetails ||= turn !== undefined || flags !== undefined;
-    lastType = type;
-    lastTs = ts;
+    [lastType, lastTs, lastData] = [type, ts, data];
   }
-  const ids = packEventIds(events.map(({ id }) => id)).toBase64();
-  const details = hasDetails ? `"details":${rawOf(events.map(detailsOf))},` : "";
-  const isPriced = prices.matches.length > 0 || prices.twins !== undefined;
-  const priced = !isPriced ? "" : `"prices":${encodePrices(prices)},`;
-  const fields = `{"received_at":${receivedAt},"ids":"${ids}","types":${rawOf(types)},` +
-    `"ts":${rawOf(instants)},${details}${priced}"data":[`;
+  const header: BatchHeader = {
+    received_at: receivedAt,
+    ids: packEventIds(events.map(({ id }) => id)).toBase64(),
+    types,
+    ts: instants,
+    ...hasDetails ? { details: events.map(detailsOf) } : {},
+    ...prices.matches.length > 0 || prices.twins !== undefined
+      ? { prices: storedPrices(prices) }
+      : {},
+    cuts,
+  };
   // Payloads stay as sent. One join copies each once.
-  payloads[0] = `${fields}${payloads[0] ?? ""}` as RawJson;
-  return `${payloads.join(",")}]}`;
+  texts[0] = rawOf(header) + HEADER_END;
+  return texts.join("");
+}
+
+/** Characters of a payload above which nothing is shared: compression finds it there. */
+const SHARED_CHARS_MAX = 1_024;
+
+/** Returns how many characters two payloads share at their start, and at their end. */
+function sharedBy(before: string, data: string): { readonly start: number; readonly end: number } {
+  const max = data.length > SHARED_CHARS_MAX ? 0 : Math.min(before.length, data.length);
+  let start = 0;
+  while (start < max && before.charCodeAt(start) === data.charCodeAt(start)) start++;
+  let end = 0;
+  const last = (text: string) => text.charCodeAt(text.length - 1 - end);
+  while (end < max - start && last(before) === last(data)) end++;
+  // Half a character has no bytes.
+  if (isHalf(data.charCodeAt(start - 1), FIRST_HALF)) start--;
+  if (isHalf(data.charCodeAt(data.length - end), SECOND_HALF)) end--;
+  return { start, end };
+}
+
+/** First code units of the halves of surrogate pairs. */
+const FIRST_HALF = 0xd800, SECOND_HALF = 0xdc00;
+
+function isHalf(code: number, from: number): boolean {
+  return code >= from && code < from + 0x400;
 }
 
 /** Stored in place of a type that equals the one before. */
@@ -118,22 +169,34 @@ function detailsOf({ turn, unreadable, ignored, flags }: RunEvent): EventDetails
   return { turn, unreadable, ignored, flags };
 }
 
-/** Encodes the prices of a batch; costs above 2^53 are strings. */
+/** Prices of a batch as stored: costs above 2^53 are texts. */
+interface StoredPrices extends Omit<BatchPrices, "costs"> {
+  readonly costs: readonly (number | string)[];
+}
+
+function storedPrices(prices: BatchPrices): StoredPrices {
+  return {
+    ...prices,
+    costs: prices.costs.map((cost) => typeof cost === "bigint" ? `${cost}` : cost),
+  };
+}
+
+function pricesOf(stored: StoredPrices): BatchPrices {
+  const costs = stored.costs.map((cost) => typeof cost === "string" ? BigInt(cost) : cost);
+  return { ...stored, costs };
+}
+
+/** Encodes the prices of a batch. */
 export function encodePrices(prices: BatchPrices): string {
-  const costs = prices.costs.map((cost) => typeof cost === "bigint" ? `${cost}` : cost);
-  return JSON.stringify({ ...prices, costs });
+  return JSON.stringify(storedPrices(prices));
 }
 
 /** Decodes the text of {@link encodePrices}. */
 export function decodePrices(text: string): BatchPrices {
-  const stored = JSON.parse(text);
-  const costs = stored.costs.map((cost: number | string) =>
-    typeof cost === "string" ? BigInt(cost) : cost
-  );
-  return { ...stored, costs };
+  return pricesOf(JSON.parse(text));
 }
 
-/** A batch as stored. */
+/** A batch with its events. */
 export interface StoredBatch {
   /** Events in the order they were sent. */
   readonly events: readonly PagedEvent[];
@@ -146,22 +209,21 @@ export interface StoredBatch {
  * @param repriced prices from a later repricing; they replace the stored ones
  */
 export function decodeBatch(text: string, repriced?: BatchPrices): StoredBatch {
-  const members = rawMembers(text);
-  const receivedAt = Number(members.get("received_at"));
-  const priced = members.get("prices");
-  const prices = repriced ?? (priced === undefined ? NO_PRICES : decodePrices(priced));
-  const ids = unpackEventIds(Uint8Array.fromBase64(JSON.parse(members.get("ids") ?? '""')));
-  const types: (string | typeof SAME)[] = listOf(members.get("types"));
-  const instants: number[] = listOf(members.get("ts"));
-  const details: EventDetails[] = listOf(members.get("details"));
-  const data = rawElements(members.get("data") ?? "[]");
-  let [type, ts] = ["", 0];
-  const events = ids.map((id, i) => {
-    const stored = types[i] ?? SAME;
+  let at = text.indexOf(HEADER_END);
+  const header: BatchHeader = JSON.parse(text.slice(0, at));
+  const prices = repriced ?? (header.prices === undefined ? NO_PRICES : pricesOf(header.prices));
+  let [type, ts, payload] = ["", 0, ""];
+  at += HEADER_END.length;
+  const events = unpackEventIds(Uint8Array.fromBase64(header.ids)).map((id, i) => {
+    const stored = header.types[i] ?? SAME;
     if (stored !== SAME) type = stored;
-    ts += instants[i] ?? 0;
-    const { turn, unreadable, ignored, flags } = details[i] ?? {};
-    const payload = data[i] ?? ("{}" as RawJson);
+    ts += header.ts[i] ?? 0;
+    const [start = 0, end = 0, chars = 0] = header.cuts.slice(3 * i, 3 * i + 3);
+    const own = text.slice(at, at += chars);
+    payload = start + end === 0
+      ? own
+      : payload.slice(0, start) + own + payload.slice(payload.length - end);
+    const { turn, unreadable, ignored, flags } = header.details?.[i] ?? {};
     return {
       id,
       type,
@@ -170,16 +232,12 @@ export function decodeBatch(text: string, repriced?: BatchPrices): StoredBatch {
       unreadable,
       ignored,
       flags,
-      data: payload,
-      receivedAt,
+      data: payload as RawJson,
+      receivedAt: header.received_at,
       ...priceAt(prices, i),
     };
   });
   return { events, prices };
-}
-
-function listOf<Item>(text: string | undefined): Item[] {
-  return text === undefined ? [] : JSON.parse(text);
 }
 
 /** Returns the cost of an event from the prices of its batch. */

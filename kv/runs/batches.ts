@@ -17,6 +17,7 @@ import { decodeBatch, decodePrices, type StoredBatch } from "../base/codec.ts";
 import { GET_MANY_KEYS_MAX, groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { getMany, getValue, listRows, readBlob } from "../store.ts";
+import { NO_PRICES } from "../../domain/pricing/price.ts";
 import type { KvSet } from "../writer/group.ts";
 import type { LedgerAt, RunAt } from "./heads.ts";
 
@@ -203,7 +204,8 @@ export async function* readBatches(
     for (const [i, { value }] of heads.entries()) {
       const text = await readBlob(store, team, id, value);
       const repriced = await readBlob(store, team, id, prices[i]?.value);
-      yield decodeBatch(text ?? "{}", repriced === null ? undefined : decodePrices(repriced));
+      if (text === null) yield { events: [], prices: NO_PRICES };
+      else yield decodeBatch(text, repriced === null ? undefined : decodePrices(repriced));
     }
   }
 }

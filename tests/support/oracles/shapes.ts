@@ -44,11 +44,20 @@ function typeOf(value: unknown): string {
 function decoded(value: unknown): unknown {
   try {
     if (typeof value === "string") return JSON.parse(value);
-    if (value instanceof Uint8Array) return JSON.parse(unpackBlob(value, []));
+    if (value instanceof Uint8Array) return parsed(unpackBlob(value, []));
   } catch {
     // Not JSON.
   }
   return value;
+}
+
+/** Parses a text, or its first line: payloads follow that of a batch. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return JSON.parse(text.split("\n", 1)[0] ?? "");
+  }
 }
 
 /** Adds the paths of all fields with their types. Names that only values have are `*`. */

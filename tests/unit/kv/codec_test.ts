@@ -20,6 +20,9 @@ const raw = fc.oneof(
     '{"output":{"data":[]},"reported":null}' as RawJson,
   ),
 );
+/** Payloads that share their starts and ends, and the first or the second half of a character. */
+const alike = fc.constantFrom("", "a", "\u{1f600}", "\u{1f601}", "\u{1fa00}", "x".repeat(1_100))
+  .map((middle) => `{"same":"🙂","middle":"${middle}","end":1}` as RawJson);
 const metadata = fc.array(fc.tuple(text, fc.oneof(text, number, fc.boolean())), { maxLength: 4 });
 const reported = fc.record({
   cost: fc.bigInt({ min: 0n, max: 10n ** 18n }),
@@ -85,7 +88,7 @@ const event = fc.record({
   type: text,
   ts: instant,
   turn: fc.option(fc.integer({ min: 1, max: 99 }), { nil: undefined }),
-  data: raw,
+  data: fc.oneof(raw, alike),
   unreadable: fc.constantFrom(undefined, ["latency_ms", "usage.prompt_tokens"]),
   ignored: fc.constantFrom(undefined, ["turns"]),
 }).map((each) => ({
@@ -100,7 +103,9 @@ Deno.test("codec: a batch round-trips event by event, in order, with its arrival
   fc.assert(fc.property(fc.array(event, { maxLength: 6 }), instant, (batch, receivedAt) => {
     const events: RunEvent[] = batch.map((each) => ({ ...each, facts: { error: false } }));
     const expected = batch.map((each) => ({ ...each, receivedAt, cost: 0n, pricedBy: null }));
-    const stored = decodeBatch(encodeBatch(events, receivedAt, NO_PRICES));
+    // Through UTF-8, which has no halves of characters.
+    const bytes = new TextEncoder().encode(encodeBatch(events, receivedAt, NO_PRICES));
+    const stored = decodeBatch(new TextDecoder().decode(bytes));
     assertEquals(stored, { events: expected, prices: NO_PRICES });
   }));
 });
