@@ -278,7 +278,8 @@ function workData(said: Observation, isOwn: boolean, keepsContent: boolean): Jso
     tool: isTool ? name : undefined,
     tool_invocation_id: isTool ? toolCallIdOf(span) ?? undefined : undefined,
     message: kind === "log" ? name : undefined,
-    name: isStep ? said.agent ?? name : undefined,
+    // A chain's span names its step; an agent's is often a method.
+    name: isStep ? (kind === "chain" ? null : said.agent) ?? name : undefined,
     kind: isStep ? said.kindName ?? kind : undefined,
     latency_ms: latencyOf(span),
     status: failure === null ? undefined : "error",

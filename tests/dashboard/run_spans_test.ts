@@ -50,11 +50,11 @@ const TREES: Readonly<Record<string, readonly string[]>> = {
   ],
   "py-oi-langgraph": [
     "run weather-bot $0.0003",
-    "· span weather-bot $0.0001",
+    "· span model $0.0001",
     "· · model gpt-4o-mini-2024-07-18 $0.0001",
-    "· span weather-bot",
+    "· span tools",
     "· · tool weather",
-    "· span weather-bot $0.0002",
+    "· span model $0.0002",
     "· · model gpt-4o-mini-2024-07-18 $0.0002",
   ],
   "py-langfuse": [
