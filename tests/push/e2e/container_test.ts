@@ -1,10 +1,11 @@
 /**
- * Tests the files of `ops/` without a container engine: the image's commands in a plain folder that
- * has only what the image copies, and each file by the program that reads it, where it is installed.
+ * Tests the files of `ops/`: the image's commands in a plain folder that has only what the image
+ * copies, the image itself where a container engine answers, and each file by the program that reads
+ * it, where it is installed.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../../app/config.ts";
-import { isInstalled } from "../../support/harness/output.ts";
+import { isInstalled, Output } from "../../support/harness/output.ts";
 import { Process } from "../../support/harness/process.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { inFolder } from "../../support/harness/temp_store.ts";
@@ -89,6 +90,51 @@ inFolder.test("container: the copied files build, serve, are healthy, and end wi
   assertEquals((await process.stop("SIGTERM")).code, 0);
   assert((await Deno.stat(`${folder}/data/ledger.kv`)).size > 0);
   assertEquals((await health()).code, 1);
+});
+
+/** Returns the container engine of this machine; null if none answers. */
+async function findEngine(): Promise<string | null> {
+  for (const program of ["docker", "podman"]) {
+    const isThere = await isInstalled(program, "--version");
+    if (isThere && (await run([program, "ps"], ROOT, {})).code === 0) return program;
+  }
+  return null;
+}
+
+const engine = await findEngine();
+
+Deno.test({
+  name: `container: the image builds, serves, is healthy, and ends with 0 on SIGTERM${
+    engine === null ? " (skipped: no container engine)" : ""
+  }`,
+  ignore: engine === null,
+  async fn() {
+    const call = async (...args: string[]) => {
+      const { code, stdout, stderr } = await new Deno.Command(engine ?? "", { args }).output();
+      const [out, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+      assertEquals(code, 0, errors);
+      return out ?? "";
+    };
+    const image = `runledger-test-${crypto.randomUUID()}`;
+    await call("build", "--file", `${ROOT}ops/Dockerfile`, "--tag", image, ROOT);
+    try {
+      // As compose.yaml starts it.
+      const limits = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL"];
+      const key = `RUNLEDGER_KEY=${KEY}`;
+      const id = await call("run", "--detach", "--name", image, ...limits, "--env", key, image);
+      const options = { args: ["logs", "--follow", id], stdout: "null", stderr: "piped" } as const;
+      const logs = new Deno.Command(engine ?? "", options).spawn();
+      const output = new Output(logs.stderr);
+      assert(await output.match(/ listens on /), output.text);
+      await call("exec", id, ...command("HEALTHCHECK"));
+      await call("stop", id);
+      assertEquals(await call("inspect", "--format", "{{.State.ExitCode}}", id), "0");
+      await Promise.all([logs.status, output.done]);
+    } finally {
+      await call("rm", "--force", "--volumes", image);
+      await call("rmi", image);
+    }
+  },
 });
 
 Deno.test("container: compose passes each setting on", () => {
