@@ -9,7 +9,7 @@ import { type Planned, planOfTeam } from "../teams/plans.ts";
 import { addCounts, compare, subtractCounts } from "../core/sums.ts";
 import { check } from "../core/validate.ts";
 import type { Body } from "../core/body.ts";
-import type { Parsed, Problem } from "../core/errors.ts";
+import type { Problem } from "../core/errors.ts";
 import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../core/limits.ts";
 import { z } from "zod";
 import { optional, text } from "../core/fields.ts";
@@ -102,7 +102,7 @@ export interface AgentPage {
 export function parseAgentsQuery(
   text: string,
   positionOf: (cursor: string, sort: AgentSort) => AgentPosition | null,
-): Parsed<AgentsQuery> {
+): AgentsQuery {
   return readQuery(text, (query) => {
     const sort = query.choice("sort", AGENT_SORTS) ?? "last_seen";
     const limit = query.integer("limit", AGENTS_PER_PAGE);
@@ -169,7 +169,7 @@ export interface AgentTexts {
 }
 
 /** Checks a `PATCH /v1/agents/{slug}`. */
-export function parseAgentPatch(body: Body): Parsed<AgentPatch> {
+export function parseAgentPatch(body: Body): AgentPatch {
   return check(agentPatchBody, body.value);
 }
 

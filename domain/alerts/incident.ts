@@ -13,7 +13,6 @@ import { OTHER_GROUP, type RuleSettings } from "./rule.ts";
 import type { PageBounds } from "../core/query.ts";
 import { z } from "zod";
 import type { Body } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
 import { optional, text } from "../core/fields.ts";
 import { check } from "../core/validate.ts";
 
@@ -360,7 +359,6 @@ export const noteBody = z.object({
 });
 
 /** Parses the note of a change by hand; null for none. */
-export function parseNote(body: Body): Parsed<string | null> {
-  const parsed = check(noteBody, body.value);
-  return parsed.ok ? { ok: true, value: parsed.value.note || null } : parsed;
+export function parseNote(body: Body): string | null {
+  return check(noteBody, body.value).note || null;
 }

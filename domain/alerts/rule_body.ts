@@ -24,7 +24,7 @@ import {
   type ObjectKind,
 } from "../config/objects.ts";
 import type { JsonFields } from "../core/body.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import { agentSlug, customer, oneOf, optional, text } from "../core/fields.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
 import { oneOfText } from "../core/text.ts";
@@ -295,13 +295,11 @@ function never(expected: string): z.ZodType<Group, unknown> {
 }
 
 /** Validates the body of `PUT /v1/rules/{slug}`. */
-function parseRule(body: JsonFields): Parsed<ConfigRequest<RuleSettings>> {
+function parseRule(body: JsonFields): ConfigRequest<RuleSettings> {
   const { kind } = body;
   const isKind = RULE_KINDS.some((known) => known === kind);
   const sent = isKind ? { ...body, params: body["params"] ?? {} } : body;
-  const parsed = check(isKind ? BODIES[kind as RuleKind] : ruleBody, sent);
-  if (!parsed.ok) return parsed;
-  const fields = parsed.value;
+  const fields = check(isKind ? BODIES[kind as RuleKind] : ruleBody, sent);
   const fitting = fields.kind === "spend"
     ? fields.group_by === null ? [] : [MATCH_OF_GROUP[fields.group_by]]
     : FITTING[fields.kind].match;
@@ -319,7 +317,7 @@ function parseRule(body: JsonFields): Parsed<ConfigRequest<RuleSettings>> {
     channels: fields.channels,
     enabled: fields.enabled,
   };
-  return { ok: true, value: { settings, version: fields.version } };
+  return { settings, version: fields.version };
 }
 
 /** Rules. The loop looks at what a changed rule leaves open. */
@@ -358,7 +356,7 @@ function paramsOf(condition: RuleCondition): ObjectFields {
 }
 
 /** Refuses names that a sum of spend does not have: each sum is of one name alone. */
-function unfitForSpend<T>(unfit: MatchName): Parsed<T> {
+function unfitForSpend(unfit: MatchName): never {
   const message =
     `Field "match.${unfit}" must be empty: a rule of the kind "spend" can only match ` +
     'what it is grouped by with "group_by"';

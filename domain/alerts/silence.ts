@@ -77,9 +77,7 @@ export const SILENCES: ObjectKind<SilenceSettings, SilencePut> = {
   cap: 100,
   schema,
   parse(body, nowMs) {
-    const parsed = check(schema, body);
-    if (!parsed.ok) return parsed;
-    const { match, from = null, until, comment, version } = parsed.value;
+    const { match, from = null, until, comment, version } = check(schema, body);
     if (from !== null && from >= until) {
       return refuse("invalid_field", 'Field "from" must be before "until"', "from");
     }
@@ -91,14 +89,11 @@ export const SILENCES: ObjectKind<SilenceSettings, SilencePut> = {
       const message = `Field "until" must be at most ${DAYS_MAX} days from now: up to ${latest}`;
       return refuse("invalid_field", message, "until");
     }
-    return {
-      ok: true,
-      value: { settings: { match, fromMs: from, untilMs: until, comment }, version },
-    };
+    return { settings: { match, fromMs: from, untilMs: until, comment }, version };
   },
   complete({ sent, before, atMs }) {
     const fromMs = sent.fromMs ?? before?.settings.fromMs ?? atMs;
-    return { ok: true, value: { settings: { ...sent, fromMs } } };
+    return { settings: { ...sent, fromMs } };
   },
   fieldsOf: ({ match, fromMs, untilMs, comment }) => ({
     match: { ...match },

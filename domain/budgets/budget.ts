@@ -165,15 +165,13 @@ export const BUDGETS: ObjectKind<BudgetSettings> = {
   cap: BUDGETS_MAX,
   schema: budgetSchema,
   parse(body) {
-    const parsed = check(budgetSchema, body);
-    if (!parsed.ok) return parsed;
-    const { version, scope, ...settings } = parsed.value;
+    const { version, scope, ...settings } = check(budgetSchema, body);
     const { label, name } = placeOf(scope);
     const isOfRuns = label === null || label === "agent" && name !== null;
     if (settings.period === "run" && !isOfRuns) {
       return refuse("invalid_field", `Field "scope" must be ${OF_RUN}`, "scope");
     }
-    return { ok: true, value: { settings: { scope: sentFields(scope), ...settings }, version } };
+    return { settings: { scope: sentFields(scope), ...settings }, version };
   },
   fieldsOf: ({ scope, limit_usd, ...settings }) => ({
     scope: scope as ObjectFields,
@@ -200,9 +198,7 @@ export const PAUSES: ObjectKind<PauseSettings> = {
   cap: 100,
   schema: pauseSchema,
   parse(body, nowMs) {
-    const parsed = check(pauseSchema, body);
-    if (!parsed.ok) return parsed;
-    const { version, reason, until, ...scope } = parsed.value;
+    const { version, reason, until, ...scope } = check(pauseSchema, body);
     const sent = sentFields(scope);
     const more = Object.keys(sent)[1];
     if (more !== undefined) {
@@ -211,7 +207,7 @@ export const PAUSES: ObjectKind<PauseSettings> = {
     if (until !== null && until <= nowMs) {
       return refuse("invalid_field", 'Field "until" must be in the future', "until");
     }
-    return { ok: true, value: { settings: { ...sent, reason, until }, version } };
+    return { settings: { ...sent, reason, until }, version };
   },
   fieldsOf: ({ reason, until, ...scope }) => ({
     ...scope as ObjectFields,

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { flag, someOf, versionField, whole } from "../config/body.ts";
 import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.ts";
 import type { Body, JsonFields } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
+import { Refused } from "../core/errors.ts";
 import { oneOf, optional } from "../core/fields.ts";
 import { formatInstantOrNull } from "../core/time.ts";
 import { check, unknownField } from "../core/validate.ts";
@@ -124,7 +124,7 @@ const BODIES = {
 } satisfies Record<ChannelType, z.ZodType>;
 
 /** Validates the body of `PUT /v1/channels/{slug}`. */
-function parseChannel(body: JsonFields): Parsed<ConfigRequest<OpenedChannelSettings>> {
+function parseChannel(body: JsonFields): ConfigRequest<OpenedChannelSettings> {
   const sent = body["type"];
   const known = CHANNEL_TYPES.find((type) => type === sent);
   const schema: z.ZodType<z.output<typeof channelBody>> = known === undefined
@@ -132,11 +132,9 @@ function parseChannel(body: JsonFields): Parsed<ConfigRequest<OpenedChannelSetti
     : BODIES[known] as never;
   // The fields of other types are unknown to this one.
   const unknown = unknownField(schema, body);
-  if (unknown !== null) return { ok: false, problem: unknown };
+  if (unknown !== null) throw new Refused(unknown);
   const parsed = check(schema, body);
-  if (!parsed.ok) return parsed;
-  const { version } = parsed.value;
-  return { ok: true, value: { settings: settingsOf(parsed.value), version } };
+  return { settings: settingsOf(parsed), version: parsed.version };
 }
 
 function settingsOf(sent: z.output<typeof channelBody>): OpenedChannelSettings {
@@ -215,10 +213,8 @@ export const rotateBody = z.object({
 });
 
 /** Parses the hours for which both secrets sign. */
-export function parseChannelRotation(body: Body): Parsed<number> {
-  const parsed = check(rotateBody, body.value);
-  if (!parsed.ok) return parsed;
-  return { ok: true, value: parsed.value.overlap_hours ?? OVERLAP_HOURS.default };
+export function parseChannelRotation(body: Body): number {
+  return check(rotateBody, body.value).overlap_hours ?? OVERLAP_HOURS.default;
 }
 
 /** Only its syntax: the rules for addresses decide whether it may be called. */

@@ -4,10 +4,16 @@
  * @module
  */
 import { z } from "zod";
-import { flag, longNames, matchNames, someOf, versionField, withDefault } from "../config/body.ts";
+import {
+  flag,
+  matchNames,
+  refuseLongNames,
+  someOf,
+  versionField,
+  withDefault,
+} from "../config/body.ts";
 import type { ConfigObject, ConfigRequest, ObjectKind } from "../config/objects.ts";
 import type { JsonFields } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
 import { agentSlug, oneOf, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import { check } from "../core/validate.ts";
@@ -99,11 +105,10 @@ export const checkBody = z.object({
  *
  * @param where prefix of the fields' names in messages
  */
-export function parseCheck(fields: JsonFields, where = ""): Parsed<ConfigRequest<CheckSettings>> {
-  const parsed = check(checkBody, fields, where);
-  if (!parsed.ok) return parsed;
-  const { version, ...settings } = parsed.value;
-  return longNames(settings, where) ?? { ok: true, value: { settings, version } };
+export function parseCheck(fields: JsonFields, where = ""): ConfigRequest<CheckSettings> {
+  const { version, ...settings } = check(checkBody, fields, where);
+  refuseLongNames(settings, where);
+  return { settings, version };
 }
 
 /** Checks; the store also refuses an expression that does not compile. */

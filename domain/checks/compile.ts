@@ -4,7 +4,7 @@
  * @module
  */
 import type { ObjectKind } from "../config/objects.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse, unlessRefused } from "../core/errors.ts";
 import { GOT_CHARS_MAX } from "../runs/check_result.ts";
 import { cutVisibly, pathsOf, showGot } from "./language/got.ts";
 import {
@@ -33,15 +33,15 @@ import { type Check, CHECKS, type CheckSettings, type CompiledCheck } from "./ch
  *
  * @param patterns compiled patterns
  * @param isStored true if it was compiled before: its patterns wait until they are used
- * @returns `invalid_field` of `expression`, which says where it is wrong and what to write instead
+ * @throws {Refused} `invalid_field` of `expression`, which says where it is wrong and what to write
  */
 export function compile(
   expression: string,
   patterns: Patterns,
   isStored = false,
-): Parsed<Program> {
+): Program {
   try {
-    return { ok: true, value: programOf(expression, patterns, isStored) };
+    return programOf(expression, patterns, isStored);
   } catch (error) {
     if (!(error instanceof Misuse)) throw error;
     const at = Array.from(expression.slice(0, error.at)).length + 1;
@@ -129,8 +129,10 @@ function patternsOf(term: Term): TermOf<"finds">[] {
  * `error` with the reason `does_not_compile`: it never stops the runs of its team.
  */
 export function compiledCheck(check: Check, patterns: Patterns): CompiledCheck {
-  const compiled = compile(check.settings.expression, patterns, true);
-  const program = compiled.ok ? compiled.value : failing(compiled.problem.message);
+  const program = unlessRefused(
+    () => compile(check.settings.expression, patterns, true),
+    ({ message }) => failing(message),
+  );
   return { ...check, id: check.id ?? "", program };
 }
 
@@ -148,8 +150,8 @@ export function compilingChecks(patterns: Patterns): ObjectKind<CheckSettings> {
   return {
     ...CHECKS,
     complete({ sent }) {
-      const compiled = compile(sent.expression, patterns);
-      return compiled.ok ? { ok: true, value: { settings: sent } } : compiled;
+      compile(sent.expression, patterns);
+      return { settings: sent };
     },
   };
 }

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { whole } from "../config/body.ts";
 import { CONFIG_SLUG } from "../config/objects.ts";
 import type { Body } from "../core/body.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import { agentSlug, optional, runId } from "../core/fields.ts";
 import { isObject } from "../core/raw_json.ts";
 import { check } from "../core/validate.ts";
@@ -50,21 +50,15 @@ const outerBody = trialBody.extend({
 export function parseTrial(
   { value }: Pick<Body, "value">,
   patterns: Patterns,
-): Parsed<CheckTrial> {
-  const outer = check(outerBody, value);
-  if (!outer.ok) return outer;
-  const { check: { slug: sentSlug, ...sent }, last, agent, run_id: run } = outer.value;
-  const slug = check(slugBody, { slug: sentSlug }, "check.");
-  if (!slug.ok) return slug;
-  const parsed = parseCheck(sent, "check.");
-  if (!parsed.ok) return parsed;
-  const { settings } = parsed.value;
-  const compiled = compile(settings.expression, patterns);
-  if (!compiled.ok) return compiled;
+): CheckTrial {
+  const { check: { slug: sentSlug, ...sent }, last, agent, run_id: run } = check(outerBody, value);
+  const { slug = null } = check(slugBody, { slug: sentSlug }, "check.");
+  const { settings } = parseCheck(sent, "check.");
+  compile(settings.expression, patterns);
   if (run !== undefined && (last !== undefined || agent !== undefined)) {
     const message = 'Field "run_id" must be absent with "last" or "agent"';
     return refuse("invalid_field", message, "run_id");
   }
   const runs = run === undefined ? { last: last ?? TRIAL.runs, agent: agent ?? null } : { run };
-  return { ok: true, value: { settings, slug: slug.value.slug ?? null, runs } };
+  return { settings, slug, runs };
 }

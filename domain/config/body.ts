@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import { charCount } from "../core/raw_json.ts";
 import { optional } from "../core/fields.ts";
 import { CONFIG_SLUG } from "./objects.ts";
@@ -119,18 +119,18 @@ export function isShort(match: Readonly<Record<string, readonly string[]>>): boo
 export const SHORT = `names of at most ${MATCH_CHARS_MAX} characters together`;
 
 /**
- * Refuses agents and features whose names are too long together; null if they are not.
+ * Refuses agents and features whose names are too long together.
  *
  * @param where prefix of the fields' names in messages
  * @internal
  */
-export function longNames(
+export function refuseLongNames(
   { agents, features }: Readonly<Record<"agents" | "features", readonly string[]>>,
   where: string,
-): Parsed<never> | null {
-  if (isShort({ agents, features })) return null;
+): void {
+  if (isShort({ agents, features })) return;
   const message = `Fields "${where}agents" and "${where}features" must be ${SHORT}`;
-  return refuse("invalid_field", message, "features");
+  refuse("invalid_field", message, "features");
 }
 
 /** Drops repeated items. */

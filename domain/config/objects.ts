@@ -7,7 +7,7 @@
  */
 import type { z } from "zod";
 import type { JsonFields } from "../core/body.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import type { TeamId } from "../core/ids.ts";
 import type { PageBounds } from "../core/query.ts";
 import type { AuditValue } from "../teams/audit_log.ts";
@@ -130,11 +130,11 @@ export interface ObjectKind<Settings, Sent = Settings> {
   /** Objects that exist without a row, until one replaces or deletes them; absent for none. */
   readonly defaults?: readonly ConfigObject<Settings>[];
   /** Validates a body, also where a field depends on another one. */
-  readonly parse: (body: JsonFields, nowMs: number) => Parsed<ConfigRequest<Sent>>;
+  readonly parse: (body: JsonFields, nowMs: number) => ConfigRequest<Sent>;
   /** Returns the settings to store; those that are sent when absent. */
   readonly complete?: (
     put: SentSettings<Settings, Sent>,
-  ) => Parsed<CompleteSettings<Settings>> | Promise<Parsed<CompleteSettings<Settings>>>;
+  ) => CompleteSettings<Settings> | Promise<CompleteSettings<Settings>>;
   /** Returns settings as their fields. */
   readonly fieldsOf: (settings: Settings) => ObjectFields;
   /** Returns the work that follows from a change; none when absent. */
@@ -167,8 +167,7 @@ export interface ConfigStore<Settings, Put = Settings> {
    * Creates or replaces an object.
    *
    * @param version the version that the caller has seen, 0 if none was stored; null for any. Another
-   * one is refused as `version_conflict`
-   * @returns `object_cap_reached` for one object too many
+   * one is refused as `version_conflict`, and one object too many as `object_cap_reached`
    */
   put(
     team: Team,
@@ -176,7 +175,7 @@ export interface ConfigStore<Settings, Put = Settings> {
     settings: Put,
     version: number | null,
     made: MadeBy,
-  ): Promise<Parsed<PutObject<Settings>>>;
+  ): Promise<PutObject<Settings>>;
   /** Reads an object; null if there is none. */
   read(team: Team, slug: string): Promise<ConfigObject<Settings> | null>;
   /** Returns a page of objects. */
@@ -186,7 +185,7 @@ export interface ConfigStore<Settings, Put = Settings> {
 }
 
 /** Refuses a change of another version than the current one; 0 if there is none, which `none` says. */
-export function versionConflict<T>(version: number, current: number, none: string): Parsed<T> {
+export function versionConflict(version: number, current: number, none: string): never {
   return refuse(
     "version_conflict",
     current === 0

@@ -4,7 +4,6 @@
  * @module
  */
 import { Losses } from "./losses.ts";
-import type { Parsed } from "./errors.ts";
 
 /** Request body that is a JSON object, as text and as value. */
 export interface Body {
@@ -27,8 +26,8 @@ export interface CheckedRequest<T> {
 }
 
 /** Wraps a validated request with its losses. */
-export function checkedRequest<T>(request: T, losses: Losses): Parsed<CheckedRequest<T>> {
-  return { ok: true, value: { request, losses: losses.isEmpty ? null : losses } };
+export function checkedRequest<T>(request: T, losses: Losses): CheckedRequest<T> {
+  return { request, losses: losses.isEmpty ? null : losses };
 }
 
 /** JSON object with arbitrary content from the user. */

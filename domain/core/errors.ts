@@ -50,16 +50,6 @@ export interface Problem {
   readonly field?: string;
 }
 
-/** Result of a parser: the value, or the first problem found. */
-export type Parsed<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problem: Problem };
-
-/** Wraps a refusal as the result of a parser. */
-export function refuse<T>(code: ErrorCode, message: string, field?: string): Parsed<T> {
-  return { ok: false, problem: { code, message, ...(field === undefined ? {} : { field }) } };
-}
-
 /** Ends a call that is refused: the call is answered with the problem. */
 export class Refused extends Error {
   /** The refusal. */
@@ -72,10 +62,28 @@ export class Refused extends Error {
   }
 }
 
-/** Returns the value of a parser; throws {@link Refused} if there is none. */
-export function orRefuse<T>(parsed: Parsed<T>): T {
-  if (parsed.ok) return parsed.value;
-  throw new Refused(parsed.problem);
+/** Refuses a call: throws {@link Refused}. */
+export function refuse(code: ErrorCode, message: string, field?: string): never {
+  throw new Refused({ code, message, ...(field === undefined ? {} : { field }) });
+}
+
+/** Returns the result of `work`; if it refuses, that of `otherwise`. */
+export function unlessRefused<T, Other>(
+  work: () => T,
+  otherwise: (problem: Problem) => Other,
+): T | Other {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refused) return otherwise(error.problem);
+    throw error;
+  }
+}
+
+/** Returns null for a refusal; throws any other error again. */
+export function nullIfRefused(error: unknown): null {
+  if (error instanceof Refused) return null;
+  throw error;
 }
 
 /** Returns a value that exists; throws {@link Refused} if there is none. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Parsed, type Problem, refuse, Refused } from "./errors.ts";
+import { type Problem, refuse } from "./errors.ts";
 import { ADMIN_PER_PAGE } from "./limits.ts";
 import { oneOfText, printable, show } from "./text.ts";
 import { parseInstant } from "./time.ts";
@@ -20,19 +20,19 @@ export const FIELD_CHARS_MAX = 64;
 export function parseQuery(
   query: string,
   keepsEmpty: (name: string) => boolean = () => false,
-): Parsed<Map<string, string>> {
-  const pairs = parsePairs(query, keepsEmpty);
-  if (!pairs.ok) return pairs;
+): Map<string, string> {
   const values = new Map<string, string>();
-  for (const [name, value] of pairs.value) if (!values.has(name)) values.set(name, value);
-  return { ok: true, value: values };
+  for (const [name, value] of parsePairs(query, keepsEmpty)) {
+    if (!values.has(name)) values.set(name, value);
+  }
+  return values;
 }
 
 /** Parses a query string to pairs, in their order. */
 function parsePairs(
   query: string,
   keepsEmpty: (name: string) => boolean = () => false,
-): Parsed<Pairs> {
+): Pairs {
   const pairs: [string, string][] = [];
   for (const pair of query.split("&")) {
     const [rawName = "", ...rest] = pair.split("=");
@@ -44,7 +44,7 @@ function parsePairs(
     }
     if (value !== "" || keepsEmpty(name)) pairs.push([name, value]);
   }
-  return { ok: true, value: pairs };
+  return pairs;
 }
 
 /** Decodes a name or value of a query; returns null for invalid percent-encoding. */
@@ -80,33 +80,21 @@ export interface PageBounds<Place> {
   readonly after: Place | null;
 }
 
-/** Refuses a query: throws, inside {@link readQuery}. */
-export function refuseQuery(problem: Problem): never {
-  throw new Refused(problem);
-}
-
-/** Refuses the value of a parameter: throws, inside {@link readQuery}. */
+/** Refuses the value of a parameter. */
 export function refuseParameter(name: string, message: string): never {
-  return refuseQuery({ code: "invalid_field", message, field: name });
+  return refuse("invalid_field", message, name);
 }
 
 /**
- * Reads a query; its first invalid parameter becomes the refusal.
+ * Reads a query; its first invalid parameter is refused.
  *
  * @param text the query without its question mark
  */
-export function readQuery<T>(text: string, read: (query: Query) => T): Parsed<T> {
-  const pairs = parsePairs(text);
-  if (!pairs.ok) return pairs;
-  try {
-    return { ok: true, value: read(new Query(pairs.value)) };
-  } catch (error) {
-    if (error instanceof Refused) return { ok: false, problem: error.problem };
-    throw error;
-  }
+export function readQuery<T>(text: string, read: (query: Query) => T): T {
+  return read(new Query(parsePairs(text)));
 }
 
-/** Typed parameters of a query. An invalid value ends {@link readQuery}. */
+/** Typed parameters of a query. An invalid value is refused. */
 export class Query {
   readonly #pairs: Pairs;
 
@@ -203,7 +191,7 @@ export class Query {
 export function parsePage<Place>(
   text: string,
   placeOf: (cursor: string) => Place | null,
-): Parsed<PageBounds<Place>> {
+): PageBounds<Place> {
   return readQuery(text, (query) => query.page(placeOf));
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Parsed, type Problem, refuse } from "./errors.ts";
+import { type Problem, refuse, Refused } from "./errors.ts";
 import { type IdPrefix, judgeId } from "./ids.ts";
 import { unknownName } from "./query.ts";
 import { isObject } from "./raw_json.ts";
@@ -11,7 +11,7 @@ import { show } from "./text.ts";
 import { z } from "zod";
 
 /**
- * Checks a value against a schema; the first issue becomes the refusal.
+ * Checks a value against a schema; the first issue is refused.
  *
  * @param where prefix of the field's name in messages, such as `events[7].`
  */
@@ -19,13 +19,13 @@ export function check<T>(
   schema: Schema<T>,
   value: Readonly<Record<string, unknown>>,
   where = "",
-): Parsed<T> {
+): T {
   const result = schema.safeParse(value);
-  if (result.success) return { ok: true, value: result.data };
+  if (result.success) return result.data;
   const [issue] = result.error.issues;
   // A failed parse always has an issue; the fallback only satisfies the type.
   if (issue === undefined) return refuse("invalid_json", "The body does not fit this call");
-  return { ok: false, problem: problemOf(issue, value, where) };
+  throw new Refused(problemOf(issue, value, where));
 }
 
 /**

@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import type { JsonFields } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
 import { id, name, optional } from "../core/fields.ts";
 import { type EventId, judgeId } from "../core/ids.ts";
 import { EVENT_TYPE_CHARS_MAX } from "../core/limits.ts";
@@ -69,13 +68,13 @@ export const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody)
  *
  * @internal
  */
-export function readEvent(item: JsonFields, index: number, losses: Losses): Parsed<EventFields> {
+export function readEvent(item: JsonFields, index: number, losses: Losses): EventFields {
   const accepted = fastEvent(item);
-  if (accepted !== null) return { ok: true, value: accepted };
+  if (accepted !== null) return accepted;
   const plain = eventBody.safeParse(
     item.external_id === undefined ? item : { ...item, id: idOf(item) },
   );
-  if (plain.success) return { ok: true, value: plain.data };
+  if (plain.success) return plain.data;
   return check(eventBody, mendEvent(item, losses), `events[${index}].`);
 }
 

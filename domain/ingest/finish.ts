@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
 import { optional } from "../core/fields.ts";
 import { SCORE_NAME_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
@@ -45,11 +44,9 @@ const read = readerOf(mendFinish, finishBody);
 export function parseFinish(
   body: Body,
   context: ParseContext,
-): Parsed<CheckedRequest<FinishRequest>> {
+): CheckedRequest<FinishRequest> {
   const losses = new Losses();
-  const parsed = read(withStatus(body, context, "error", "failed"), losses);
-  if (!parsed.ok) return parsed;
-  const fields = parsed.value;
+  const fields = read(withStatus(body, context, "error", "failed"), losses);
   const request: FinishRequest = {
     status: fields.status,
     finishedAt: fields.finished_at,

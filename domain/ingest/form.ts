@@ -8,7 +8,6 @@
  */
 import { z } from "zod";
 import type { Body, JsonFields, JsonObject } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
 import { anyJson, customer, instant, oneOf, optional, text } from "../core/fields.ts";
 import { LABEL_CHARS_MAX, WHOLE_BODY_BYTES_MAX } from "../core/limits.ts";
 import type { Losses } from "../core/losses.ts";
@@ -117,14 +116,14 @@ export function readerOf<T>(
   mend: Mend,
   schema: Schema<T>,
   fast: (body: JsonFields) => T | null = () => null,
-): (body: Body, losses: Losses) => Parsed<T> {
+): (body: Body, losses: Losses) => T {
   const fields = fieldsOf(schema);
   return (body, losses) => {
     losses.ignoreUnknown(body.value, fields);
     const accepted = fast(body.value);
-    if (accepted !== null) return { ok: true, value: accepted };
+    if (accepted !== null) return accepted;
     const plain = schema.safeParse(body.value);
-    if (plain.success) return { ok: true, value: plain.data };
+    if (plain.success) return plain.data;
     const supported = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
     mend(supported, body.text, losses);
     return check(schema, supported);

@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
 import { agentSlug, instant, oneOf, optional, runId } from "../core/fields.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { COST_USD_MAX } from "../core/limits.ts";
@@ -85,10 +84,8 @@ export function parseHeartbeat(
   body: Body,
   context: ParseContext,
   losses: Losses,
-): Parsed<CheckedRequest<HeartbeatBody>> {
-  const parsed = read(withStatus(body, context, "failed", "fail"), losses);
-  if (!parsed.ok) return parsed;
-  const fields = parsed.value;
+): CheckedRequest<HeartbeatBody> {
+  const fields = read(withStatus(body, context, "failed", "fail"), losses);
   const trace = traceOf(context, losses);
   const request: HeartbeatBody = {
     id: fields.id,

@@ -8,7 +8,7 @@
  * @module
  */
 import type { Body, JsonFields } from "../core/body.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import { BATCH_STRUCTURE_MAX, JSON_DEPTH_MAX, WHOLE_BODY_BYTES_MAX } from "../core/limits.ts";
 import {
   afterSpace,
@@ -68,10 +68,12 @@ const ESCAPES = tableOf('"\\/bfnrtu'), HEX = tableOf("0123456789abcdefABCDEF");
 /** Decoders of a body, which may begin with a byte order mark, and of a part, which may not. */
 const utf8 = new TextDecoder(), utf8Part = new TextDecoder("utf-8", { ignoreBOM: true });
 
-const NOT_JSON = refuse<never>(
-  "invalid_json",
-  "The body is not valid JSON: send it complete, with its texts escaped",
-);
+function notJson(): never {
+  return refuse(
+    "invalid_json",
+    "The body is not valid JSON: send it complete, with its texts escaped",
+  );
+}
 
 /**
  * Parses a body of any size and depth.
@@ -85,13 +87,13 @@ export async function parseLarge(
   text: string,
   shape: LargeShape,
   pause: Pause,
-): Promise<Parsed<Body>> {
+): Promise<Body> {
   if (text[afterSpace(text, 0)] !== "{") {
     return refuse("invalid_json", "The body must be a JSON object, such as {}");
   }
   await pause();
   const outline = await outlineOf(bytes, pause);
-  if (outline === null) return NOT_JSON;
+  if (outline === null) return notJson();
   const isBounded = shape === "events" && bytes.length > WHOLE_BODY_BYTES_MAX;
   if (isBounded && outline.structure > BATCH_STRUCTURE_MAX) {
     const message = `The batch has more than ${BATCH_STRUCTURE_MAX} of the characters "{", "[" ` +
@@ -100,12 +102,12 @@ export async function parseLarge(
   }
   for (const part of partsOf(outline)) {
     await pause();
-    if (!isJson(part)) return NOT_JSON;
+    if (!isJson(part)) return notJson();
   }
   await pause();
   const value = shape === "events" ? readBatch(text) : readFields(text);
   await pause();
-  return { ok: true, value };
+  return value;
 }
 
 /**

@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
 import { agentSlug, idMeta, optional, runId, text } from "../core/fields.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { GOAL_CHARS_MAX, IDLE_TIMEOUT_SECONDS } from "../core/limits.ts";
@@ -57,11 +56,9 @@ export const openBody = z.object({
 const read = readerOf(mendOpen, openBody);
 
 /** Parses a `POST /v1/runs`. Its fields are stored in this order. */
-export function parseOpen(body: Body, context: ParseContext): Parsed<CheckedRequest<OpenRequest>> {
+export function parseOpen(body: Body, context: ParseContext): CheckedRequest<OpenRequest> {
   const losses = new Losses();
-  const parsed = read(body, losses);
-  if (!parsed.ok) return parsed;
-  const fields = parsed.value;
+  const fields = read(body, losses);
   const trace = traceOf(context, losses);
   const request: OpenRequest = {
     id: fields.id,

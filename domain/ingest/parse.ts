@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse, Refused } from "../core/errors.ts";
 import { idProblem } from "../core/validate.ts";
 import { judgeId, type RunId } from "../core/ids.ts";
 import { isObject, nestsDeeperThan } from "../core/raw_json.ts";
@@ -12,7 +12,7 @@ import type { Body } from "../core/body.ts";
 import { ownText, printable } from "../core/text.ts";
 
 /** Parses a body of the control API: an object of at most 64 levels (decision 7). */
-export function parseBody(text: string): Parsed<Body> {
+export function parseBody(text: string): Body {
   if (nestsDeeperThan(text, JSON_DEPTH_MAX)) {
     return refuse(
       "payload_too_large",
@@ -23,7 +23,7 @@ export function parseBody(text: string): Parsed<Body> {
 }
 
 /** Parses a body whose nesting is bounded. */
-export function parseJson(text: string): Parsed<Body> {
+export function parseJson(text: string): Body {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -31,14 +31,14 @@ export function parseJson(text: string): Parsed<Body> {
     const detail = error instanceof SyntaxError ? printable(error.message) : "";
     return refuse("invalid_json", `The body is not valid JSON: ${detail}`);
   }
-  if (isObject(value)) return { ok: true, value: { text, value } };
+  if (isObject(value)) return { text, value };
   return refuse("invalid_json", "The body must be a JSON object, such as {}");
 }
 
 /** Parses the id of a path (decision 5). */
-export function parseRunId(text: string): Parsed<RunId> {
+export function parseRunId(text: string): RunId {
   const verdict = judgeId("run", text);
   // A copy, because caches keep ids, and a slice would retain a URL that may be long.
-  if (verdict === "valid") return { ok: true, value: ownText(text as RunId) };
-  return { ok: false, problem: idProblem(verdict, "run", "id", text) };
+  if (verdict === "valid") return ownText(text as RunId);
+  throw new Refused(idProblem(verdict, "run", "id", text));
 }

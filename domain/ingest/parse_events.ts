@@ -4,7 +4,7 @@
  * @module
  */
 import { missing } from "../core/validate.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse, Refused } from "../core/errors.ts";
 import { type EventFlag, factsOf, type RunEvent } from "../runs/event.ts";
 import { type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
 import type { Score } from "../runs/run.ts";
@@ -34,10 +34,10 @@ import { ownText } from "../core/text.ts";
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
 
 /** Parses a `POST /v1/runs/{id}/events`: one invalid event refuses the batch (decision 20). */
-export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
+export function parseEvents(body: Body): CheckedRequest<RunEvent[]> {
   const { events } = body.value;
   if (events === undefined || events === null) {
-    return { ok: false, problem: missing("events", "events", "an array of events") };
+    throw new Refused(missing("events", "events", "an array of events"));
   }
   if (!Array.isArray(events)) {
     return refuse("invalid_field", 'Field "events" must be an array of events', "events");
@@ -50,11 +50,11 @@ export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
   const ignored = losses.ignoreUnknown(body.value, BATCH_FIELDS);
   for (let index = 0; index < events.length; index++) {
     const large = oversized?.get(index);
-    const event = large === undefined
-      ? parseEvent(events[index], payloads[index] ?? null, index, losses)
-      : parseCutEvent(cutEvent(large), index, losses);
-    if (!event.ok) return event;
-    checked.push(event.value);
+    checked.push(
+      large === undefined
+        ? parseEvent(events[index], payloads[index] ?? null, index, losses)
+        : parseCutEvent(cutEvent(large), index, losses),
+    );
   }
   return checkedRequest(withIgnored(checked, ignored), losses);
 }
@@ -70,7 +70,7 @@ export async function parseLargeEvents(
   body: Body,
   events: readonly string[],
   pause: Pause,
-): Promise<Parsed<CheckedRequest<RunEvent[]>>> {
+): Promise<CheckedRequest<RunEvent[]>> {
   if (events.length > EVENTS_PER_BATCH_MAX) return tooMany(events.length);
   const checked: RunEvent[] = [];
   const losses = new Losses();
@@ -79,15 +79,13 @@ export async function parseLargeEvents(
     const fits = !exceedsBytes(text, EVENT_BYTES_MAX) && !nestsDeeperThan(text, JSON_DEPTH_MAX);
     // A copy, because a slice would retain the batch for as long as the event is in memory.
     const cut = fits ? { text: ownText(text) as RawJson, isTruncated: false } : cutEvent(text);
-    const event = parseCutEvent(cut, index, losses);
-    if (!event.ok) return event;
-    checked.push(event.value);
+    checked.push(parseCutEvent(cut, index, losses));
     await pause();
   }
   return checkedRequest(withIgnored(checked, ignored), losses);
 }
 
-function tooMany(count: number): Parsed<never> {
+function tooMany(count: number): never {
   const message = `The batch has ${count} events and the maximum is ${EVENTS_PER_BATCH_MAX}: ` +
     "send several batches";
   return refuse("batch_too_large", message, "events");
@@ -113,14 +111,13 @@ function parseCutEvent(
   { text, isTruncated }: CutEvent,
   index: number,
   losses: Losses,
-): Parsed<RunEvent> {
+): RunEvent {
   const item: unknown = JSON.parse(text);
   const payload = isObject(item) ? rawMembers(text).get("data") ?? null : null;
   const event = parseEvent(item, payload, index, losses);
-  if (!event.ok || !isTruncated) return event;
+  if (!isTruncated) return event;
   losses.drop("data");
-  const flags: readonly EventFlag[] = [...event.value.flags ?? [], "truncated"];
-  return { ok: true, value: { ...event.value, flags } };
+  return { ...event, flags: [...event.flags ?? [], "truncated"] };
 }
 
 /**
@@ -178,18 +175,16 @@ function parseEvent(
   payload: RawJson | null,
   index: number,
   losses: Losses,
-): Parsed<RunEvent> {
+): RunEvent {
   if (!isObject(item)) {
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
   const ignored = losses.ignoreUnknown(item, EVENT_FIELDS);
-  const parsed = readEvent(item, index, losses);
-  if (!parsed.ok) return parsed;
-  const { id, type, ts, turn, data } = parsed.value;
+  const { id, type, ts, turn, data } = readEvent(item, index, losses);
   const raw = payload === null || isEmptyArray(item.data) ? rawOf(data) : payload;
   const score = type === "score" ? scoreOf(data) : undefined;
   const event = withFacts({ id, type, ts, turn, data: raw, score }, data);
-  return { ok: true, value: ignored === undefined ? event : ignoring(event, ignored) };
+  return ignored === undefined ? event : ignoring(event, ignored);
 }
 
 /**

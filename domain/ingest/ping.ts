@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse, unlessRefused } from "../core/errors.ts";
 import { Losses } from "../core/losses.ts";
 import { NOTE_CHARS_MAX, RID_CHARS_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
@@ -74,7 +74,7 @@ const OUTCOME = ["exit_code", "status"];
  * empty `exit_code`, to be refused: it comes from a variable that is not set, and a job that failed must
  * not count as a success (R24).
  */
-export function parsePingQuery(query: string): Parsed<Map<string, string>> {
+export function parsePingQuery(query: string): Map<string, string> {
   const names = query.split("&").map((pair) => decodeQueryPart(pair.split("=")[0] ?? ""));
   const repeated = OUTCOME.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
   if (repeated !== undefined) {
@@ -95,7 +95,7 @@ export function readPing(
   tokenAgent: string | null,
   keepsNotes: boolean,
   parseMonitor: typeof parsePingMonitor = parsePingMonitor,
-): Parsed<Ping> {
+): Ping {
   const value: Record<string, unknown> = {};
   for (const name of TEXTS) value[name] = query.get(name);
   for (const name of INSTANTS) value[name] = query.get(name)?.replace(BARE_OFFSET, "+$1");
@@ -137,7 +137,7 @@ export function readPing(
   else if (note !== sent) losses.cut("metadata");
   const monitor = readPingMonitor(query, losses, parseMonitor);
   const body = { text: JSON.stringify(value), value };
-  return { ok: true, value: { body, rid, note, monitor, losses } };
+  return { body, rid, note, monitor, losses };
 }
 
 /** Says which parameters were ignored, such as "ignored exitcode, did you mean exit_code?". */
@@ -212,10 +212,10 @@ export function parsePingMonitor(sent: string): PingMonitor {
   if (every !== undefined && cron !== undefined) return wrong("send either every or cron");
   if (cron === undefined && tz !== undefined) return wrong("tz needs cron");
   if (every === undefined && cron === undefined) return wrong("grace needs every or cron");
-  const parsed = parseMonitorTexts({ every, cron, tz, grace });
-  return parsed.ok
-    ? { settings: parsed.value.settings, problem: null }
-    : wrong(parsed.problem.message.replace(FIELD, inParameters));
+  return unlessRefused(
+    () => ({ settings: parseMonitorTexts({ every, cron, tz, grace }).settings, problem: null }),
+    ({ message }) => wrong(message.replace(FIELD, inParameters)),
+  );
 }
 
 function wrong(problem: string): PingMonitor {

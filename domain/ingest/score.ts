@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import { type Body, type CheckedRequest, checkedRequest } from "../core/body.ts";
-import type { Parsed } from "../core/errors.ts";
 import { id, name, optional } from "../core/fields.ts";
 import type { ScoreId } from "../core/ids.ts";
 import { SCORE_NAME_CHARS_MAX, SCORE_SOURCE_CHARS_MAX } from "../core/limits.ts";
@@ -45,11 +44,10 @@ export const scoreBody = z.object({
 const FIELDS = fieldsOf(scoreBody);
 
 /** Parses a `POST /v1/runs/{id}/scores`. */
-export function parseScore(body: Body): Parsed<CheckedRequest<ScoreRequest>> {
+export function parseScore(body: Body): CheckedRequest<ScoreRequest> {
   const losses = new Losses();
   losses.ignoreUnknown(body.value, FIELDS);
   const parsed = check(scoreBody, body.value);
-  if (!parsed.ok) return parsed;
-  const { source = DEFAULT_SCORE_SOURCE } = parsed.value;
-  return checkedRequest({ ...parsed.value, source }, losses);
+  const { source = DEFAULT_SCORE_SOURCE } = parsed;
+  return checkedRequest({ ...parsed, source }, losses);
 }

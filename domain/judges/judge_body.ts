@@ -5,10 +5,10 @@
  */
 import { z } from "zod";
 import { DESCRIPTION_CHARS_MAX, runFields, sample } from "../checks/check.ts";
-import { flag, longNames, versionField, whole, withDefault } from "../config/body.ts";
+import { flag, refuseLongNames, versionField, whole, withDefault } from "../config/body.ts";
 import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.ts";
 import type { JsonFields } from "../core/body.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import { name, text } from "../core/fields.ts";
 import type { TeamId } from "../core/ids.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
@@ -85,25 +85,26 @@ export const judgeBody = z.object({
  *
  * @param where prefix of the fields' names in messages
  */
-export function parseJudge(fields: JsonFields, where = ""): Parsed<ConfigRequest<JudgeSettings>> {
-  const parsed = check(judgeBody, fields, where);
-  if (!parsed.ok) return parsed;
-  const { version, pass_at, daily_usd, max_output_tokens, ...same } = parsed.value;
+export function parseJudge(fields: JsonFields, where = ""): ConfigRequest<JudgeSettings> {
+  const { version, pass_at, daily_usd, max_output_tokens, ...same } = check(
+    judgeBody,
+    fields,
+    where,
+  );
   const { rubric, result, agents, features } = same;
   const read = readRubric(rubric);
   if (!read.ok) return invalid(`Field "${where}rubric" cannot be used: ${read.reason}`, "rubric");
   if (result.type === "score" && result.min >= result.max) {
     return invalid(`Field "${where}result.min" must be below "max"`, "result");
   }
-  const refused = longNames({ agents, features }, where);
-  if (refused !== null) return refused;
+  refuseLongNames({ agents, features }, where);
   const settings: JudgeSettings = {
     ...same,
     passAt: pass_at,
     dailyUsd: daily_usd,
     maxOutputTokens: max_output_tokens,
   };
-  return { ok: true, value: { settings, version } };
+  return { settings, version };
 }
 
 /**
@@ -116,7 +117,7 @@ export function completeJudge(
   connections: readonly Connection[],
   card: RateCard,
   nowMs: number,
-): Parsed<JudgeSettings> {
+): JudgeSettings {
   const { connection, model } = settings;
   if (!connections.some(({ name }) => name === connection)) {
     const names = connections.map(({ name }) => `"${name}"`).join(", ");
@@ -130,7 +131,7 @@ export function completeJudge(
       `"${connection}"; put one first, 0 for a model that costs nothing`;
     return invalid(message, "model");
   }
-  return { ok: true, value: settings };
+  return settings;
 }
 
 /** Returns a judge's settings under the field names of requests, responses and the audit log. */
@@ -145,7 +146,7 @@ export function judgeFields(settings: JudgeSettings): ObjectFields {
   };
 }
 
-function invalid<T>(message: string, field: string): Parsed<T> {
+function invalid(message: string, field: string): never {
   return refuse("invalid_field", message, field);
 }
 
@@ -157,8 +158,7 @@ export function pricedJudges(
   return {
     ...JUDGES,
     async complete({ team, sent, atMs }) {
-      const completed = completeJudge(sent, connections, await cardOf(team), atMs);
-      return completed.ok ? { ok: true, value: { settings: completed.value } } : completed;
+      return { settings: completeJudge(sent, connections, await cardOf(team), atMs) };
     },
   };
 }

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { whole } from "../config/body.ts";
 import { CONFIG_SLUG } from "../config/objects.ts";
 import type { Body } from "../core/body.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import { optional, runId } from "../core/fields.ts";
 import type { RunId } from "../core/ids.ts";
 import { isObject } from "../core/raw_json.ts";
@@ -101,21 +101,18 @@ const outerBody = judgeTrialBody.extend({
 });
 
 /** Validates the body of `POST /v1/judges/try`; connection and price are checked apart. */
-export function parseJudgeTrial({ value }: Pick<Body, "value">): Parsed<JudgeTrial> {
-  const outer = check(outerBody, value);
-  if (!outer.ok) return outer;
-  const { judge: { slug: sentSlug, ...sent }, last, run_ids: ids, estimate } = outer.value;
-  const named = check(slugBody, { slug: sentSlug }, "judge.");
-  if (!named.ok) return named;
-  const parsed = parseJudge(sent, "judge.");
-  if (!parsed.ok) return parsed;
+export function parseJudgeTrial({ value }: Pick<Body, "value">): JudgeTrial {
+  const { judge: { slug: sentSlug, ...sent }, last, run_ids: ids, estimate } = check(
+    outerBody,
+    value,
+  );
+  const { slug = UNNAMED } = check(slugBody, { slug: sentSlug }, "judge.");
+  const { settings } = parseJudge(sent, "judge.");
   if (ids !== undefined && last !== undefined) {
     return refuse("invalid_field", 'Field "run_ids" must be absent with "last"', "run_ids");
   }
   const runs = ids === undefined ? { last: last ?? JUDGE_TRIAL.runsMax } : [...new Set(ids)];
-  const { settings } = parsed.value;
-  const slug = named.value.slug ?? UNNAMED;
-  return { ok: true, value: { settings, slug, runs, isEstimate: estimate ?? false } };
+  return { settings, slug, runs, isEstimate: estimate ?? false };
 }
 
 /** Claims a try of a trial; see {@link claimTry}. */

@@ -17,7 +17,7 @@ import {
   TZ_CHARS_MAX,
 } from "./schedule.ts";
 import type { Body } from "../core/body.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import { instant, optional } from "../core/fields.ts";
 import { show } from "../core/text.ts";
 import { flag, whole, withDefault } from "../config/body.ts";
@@ -86,9 +86,7 @@ export const MONITORS: Pick<
   prefix: "mon",
   schema: monitorBody,
   parse(body) {
-    const parsed = check(monitorBody, body);
-    if (!parsed.ok) return parsed;
-    const { schedule, version, ...sent } = parsed.value;
+    const { schedule, version, ...sent } = check(monitorBody, body);
     const settings: MonitorSettings = {
       schedule,
       graceSeconds: sent.grace_seconds ?? defaultGraceSeconds(schedule),
@@ -97,7 +95,7 @@ export const MONITORS: Pick<
       recoveryThreshold: sent.recovery_threshold,
       enabled: sent.enabled,
     };
-    return { ok: true, value: { settings, version } };
+    return { settings, version };
   },
   fieldsOf: ({ schedule, ...settings }) => ({
     schedule: scheduleFieldsOf(schedule),
@@ -124,7 +122,7 @@ export type MonitorTexts = Readonly<
 /** Validates settings in texts as {@link MONITORS} does. */
 export function parseMonitorTexts(
   { every, cron, tz, grace }: MonitorTexts,
-): Parsed<ConfigRequest<MonitorSettings>> {
+): ConfigRequest<MonitorSettings> {
   const seconds: Record<string, number> = {};
   for (const [name, text] of Object.entries({ every, grace })) {
     if (text === undefined) continue;
@@ -152,12 +150,10 @@ export const pauseBody = z.object({
 });
 
 /** Parses a pause. */
-export function parsePause(body: Body, nowMs: number): Parsed<MonitorPause> {
-  const parsed = check(pauseBody, body.value);
-  if (!parsed.ok) return parsed;
-  const { until, sticky = false } = parsed.value;
+export function parsePause(body: Body, nowMs: number): MonitorPause {
+  const { until, sticky = false } = check(pauseBody, body.value);
   if (until !== undefined && until <= nowMs) {
     return refuse("invalid_field", 'Field "until" must be in the future', "until");
   }
-  return { ok: true, value: { untilMs: until ?? null, isSticky: sticky } };
+  return { untilMs: until ?? null, isSticky: sticky };
 }

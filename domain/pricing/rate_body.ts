@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { check } from "../core/validate.ts";
-import { type Parsed, type Problem, refuse } from "../core/errors.ts";
+import { type Problem, refuse } from "../core/errors.ts";
 import {
   LABEL_CHARS_MAX,
   RATE_NOTE_CHARS_MAX,
@@ -86,19 +86,16 @@ export const rateBody = z.object({
 });
 
 /** Validates the body of `PUT /v1/rate-card`. */
-export function parseRate(body: Body): Parsed<RateSpec> {
-  const parsed = check(rateBody, body.value);
-  if (!parsed.ok) return parsed;
-  const fields = parsed.value;
+export function parseRate(body: Body): RateSpec {
+  const fields = check(rateBody, body.value);
   const tiers = parseTiers(fields.tiers ?? []);
-  if (!tiers.ok) return tiers;
   const { batch_percent: percent } = fields;
   const spec: RateSpec = {
     provider: fields.provider ?? null,
     model: fields.model,
     from: fields.effective_from ?? null,
     rates: ratesOf(fields),
-    tiers: tiers.value,
+    tiers,
     ...percent === undefined ? {} : { batchPercent: percent },
     note: fields.note,
   };
@@ -108,7 +105,7 @@ export function parseRate(body: Body): Parsed<RateSpec> {
       `rate: got ${percent}`;
     return refuse("invalid_field", message, field);
   }
-  return { ok: true, value: spec };
+  return spec;
 }
 
 /**
@@ -180,22 +177,21 @@ function contentOf({ provider, model, from, rates, tiers, batchPercent, note }: 
 
 function parseTiers(
   elements: readonly Readonly<Record<string, unknown>>[],
-): Parsed<RateTier[]> {
+): RateTier[] {
   const tiers: RateTier[] = [];
   for (const [index, fields] of elements.entries()) {
     const where = `tiers[${index}].`;
     const tier = check(tierBody, fields, where);
-    if (!tier.ok) return tier;
-    const aboveInputTokens = tier.value.above_input_tokens;
+    const aboveInputTokens = tier.above_input_tokens;
     if (aboveInputTokens <= (tiers.at(-1)?.aboveInputTokens ?? 0)) {
       const field = "above_input_tokens";
       const message = `Field "${where}${field}" must be greater than in the previous tier: ` +
         `got ${aboveInputTokens}`;
       return refuse("invalid_field", message, field);
     }
-    tiers.push({ aboveInputTokens, rates: ratesOf(tier.value) });
+    tiers.push({ aboveInputTokens, rates: ratesOf(tier) });
   }
-  return { ok: true, value: tiers };
+  return tiers;
 }
 
 function ratesOf(fields: z.output<z.ZodObject<typeof rateFields>>): Rates {

@@ -9,7 +9,7 @@ import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
 import { addCounts } from "../core/sums.ts";
 import { z } from "zod";
 import { check } from "../core/validate.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
 import { instant, optional } from "../core/fields.ts";
@@ -238,12 +238,13 @@ export const repriceBody = z.object({
 });
 
 /** Validates the body. */
-export function parseReprice(body: Body): Parsed<RepriceRequest> {
-  const parsed = check(repriceBody, body.value);
-  if (!parsed.ok) return parsed;
-  const { model, provider = null, from = null, to = null, dry_run: dryRun = false } = parsed.value;
+export function parseReprice(body: Body): RepriceRequest {
+  const { model, provider = null, from = null, to = null, dry_run: dryRun = false } = check(
+    repriceBody,
+    body.value,
+  );
   if (from !== null && to !== null && from >= to) {
     return refuse("invalid_field", 'Field "to" must be later than "from"', "to");
   }
-  return { ok: true, value: { spec: { model, provider, from, to }, dryRun } };
+  return { spec: { model, provider, from, to }, dryRun };
 }

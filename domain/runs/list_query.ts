@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Parsed } from "../core/errors.ts";
 import { type PageBounds, type Query, readQuery, refuseParameter } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
@@ -64,7 +63,7 @@ export function parseRunsQuery(
   text: string,
   nowMs: number,
   cursorOf: (cursor: string) => RunsCursor | null,
-): Parsed<RunsRequest> {
+): RunsRequest {
   return readQuery(text, (parameters) => {
     const filters = readRunFilters(parameters);
     const range = readRange(parameters, nowMs);

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Parsed } from "../core/errors.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { dayGroup, type ReadRows, type Spend, type SpendGroup, spendOf } from "./spend.ts";
 import { daysOf, type Grouping, type SpendQuery } from "./spend_query.ts";
@@ -39,10 +38,12 @@ export interface DailySpend extends Spend {
 export async function dailySpendOf(
   query: SpendQuery,
   read: ReadRows,
-): Promise<Parsed<DailySpend>> {
-  const spend = await spendOf({ ...query, groupBy: seriesOf(query.groupBy) }, read, true);
-  if (!spend.ok) return spend;
-  const { totals, groups, byDay } = spend.value;
+): Promise<DailySpend> {
+  const { totals, groups, byDay } = await spendOf(
+    { ...query, groupBy: seriesOf(query.groupBy) },
+    read,
+    true,
+  );
   const days = daysOf(query);
   const dayTotals = days.map((day) => byDay?.get(day)?.cost ?? 0n);
   const split = groups.map(({ costs, ...group }) => ({ group, costs }));
@@ -60,5 +61,5 @@ export async function dailySpendOf(
   const shown = query.groupBy === "day"
     ? days.map((key) => dayGroup(key, byDay?.get(key)))
     : split.map(({ group }) => group);
-  return { ok: true, value: { totals, groups: shown, days, dayTotals, daily } };
+  return { totals, groups: shown, days, dayTotals, daily };
 }

@@ -5,7 +5,7 @@
  */
 import { addCounts, addTo, compare, isZero, subtractCounts, type Sums } from "../core/sums.ts";
 import { EMPTY_MEASURES, type Measures } from "../runs/summary.ts";
-import type { Parsed, Problem } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { firstOf } from "./first_of.ts";
 import { countsOf, NO_RUNS, type RollupKind, type RollupRow } from "./rollup.ts";
@@ -92,27 +92,23 @@ export async function spendOf(
   query: SpendQuery,
   read: ReadRows,
   isByDay = false,
-): Promise<Parsed<Spend>> {
+): Promise<Spend> {
   const { groupBy, filters } = query;
   const sums = sumsReader(read, filters, isByDay);
   const plan = spendPlanOf(query);
   if (plan.whole !== null) return await spendByModel(sums, plan.groups, plan.whole);
   const spend = await sums(plan.groups, groupBy);
-  if (spend === null) return TOO_MANY_ROWS;
+  if (spend === null) return tooManyRows();
   const groups = groupBy === "day" ? withAllDays(spend.groups, query) : bySize(spend.groups);
-  return { ok: true, value: { ...spend, groups } };
+  return { ...spend, groups };
 }
 
-/** Refusal of a query that would occupy the store for too long. */
-export const TOO_MANY_ROWS = {
-  ok: false,
-  problem: {
-    code: "invalid_field",
-    message: `This query reads more than ${SPEND_ROWS_MAX} roll-up rows, or takes more than ` +
-      `${SPEND_BYTES_MAX} bytes for its groups: request fewer days`,
-    field: "from",
-  } satisfies Problem,
-} as const;
+/** Refuses a query that would occupy the store for too long. */
+export function tooManyRows(): never {
+  const message = `This query reads more than ${SPEND_ROWS_MAX} roll-up rows, or takes more than ` +
+    `${SPEND_BYTES_MAX} bytes for its groups: request fewer days`;
+  return refuse("invalid_field", message, "from");
+}
 
 /**
  * Computes spend by model, and usage of no model: the totals of the runs minus their models.
@@ -125,14 +121,14 @@ async function spendByModel(
   sums: ReadSums,
   kind: RollupKind,
   whole: RollupKind,
-): Promise<Parsed<Spend>> {
+): Promise<Spend> {
   let before = await sums(whole, null);
   for (let reading = 1;; reading++) {
     const models = await sums(kind, "model");
     const after = await sums(whole, null);
-    if (before === null || models === null || after === null) return TOO_MANY_ROWS;
+    if (before === null || models === null || after === null) return tooManyRows();
     if (reading === READINGS_MAX || isZero(subtractCounts(after.totals, before.totals))) {
-      return { ok: true, value: withUnattributed(models, after) };
+      return withUnattributed(models, after);
     }
     before = after;
   }

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Parsed } from "../core/errors.ts";
 import { type Query, readQuery, refuseParameter } from "../core/query.ts";
 import type { ModelName } from "../runs/model_usage.ts";
 import type { RollupGroup, RollupKind, RollupRow } from "./rollup.ts";
@@ -49,7 +48,7 @@ const LABELS: readonly Label[] = ["agent", "customer", "feature", "status"];
  * @param text the query without its question mark
  * @param nowMs unix milliseconds; a query without an end ends today
  */
-export function parseSpendQuery(text: string, nowMs: number): Parsed<SpendQuery> {
+export function parseSpendQuery(text: string, nowMs: number): SpendQuery {
   return readQuery(text, (query) => {
     const range = readRange(query, nowMs);
     const groupBy = query.choice("group_by", GROUPINGS) ?? "day";
@@ -58,7 +57,7 @@ export function parseSpendQuery(text: string, nowMs: number): Parsed<SpendQuery>
 }
 
 /** Parses a query for models without a price; it has fewer filters. */
-export function parseUnpricedQuery(text: string, nowMs: number): Parsed<SpendQuery> {
+export function parseUnpricedQuery(text: string, nowMs: number): SpendQuery {
   const ofModels = FILTERS.filter(({ filter }) => filter === "model" || filter === "provider");
   return readQuery(text, (query) => {
     const range = readRange(query, nowMs);

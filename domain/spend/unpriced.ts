@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Parsed } from "../core/errors.ts";
 import { addCounts } from "../core/sums.ts";
 import type { Measures } from "../runs/summary.ts";
 import { type ModelName, type ModelUsage, OTHER_MODELS } from "../runs/model_usage.ts";
@@ -18,7 +17,7 @@ import {
   type ReadRows,
   SPEND_BYTES_MAX,
   SPEND_ROWS_MAX,
-  TOO_MANY_ROWS,
+  tooManyRows,
 } from "./spend.ts";
 import { matches, modelOf, type SpendQuery } from "./spend_query.ts";
 
@@ -66,9 +65,9 @@ export async function unpricedOf(
   query: SpendQuery,
   read: ReadRows,
   nearest: (name: ModelName) => RateRow | null,
-): Promise<Parsed<Unpriced>> {
+): Promise<Unpriced> {
   const all = await readUnpriced(query, read);
-  if (all === null) return TOO_MANY_ROWS;
+  if (all === null) return tooManyRows();
   const listed = firstOf(all, UNPRICED_MODELS_MAX, byTokens);
   const models: EstimatedModel[] = [];
   for (const model of listed) {
@@ -78,7 +77,7 @@ export async function unpricedOf(
     models.push({ ...model, estimate: row && { cost: estimateOf(model, row), row } });
   }
   const estimateTotal = models.reduce((sum, { estimate }) => sum + (estimate?.cost ?? 0n), 0n);
-  return { ok: true, value: { models, leftOut: all.length - models.length, estimateTotal } };
+  return { models, leftOut: all.length - models.length, estimateTotal };
 }
 
 /** Returns all models with unpriced calls; null if there are too many rows. */

@@ -6,7 +6,6 @@
  */
 import { OPERATOR } from "./credentials.ts";
 import type { TeamId } from "../core/ids.ts";
-import type { Parsed } from "../core/errors.ts";
 import { type PageBounds, readQuery } from "../core/query.ts";
 
 /** Logged actions, as `object.verb`. */
@@ -140,6 +139,6 @@ export function differenceOf(
 export function parseAuditQuery(
   text: string,
   placeOf: (cursor: string) => AuditPlace | null,
-): Parsed<AuditQuery> {
+): AuditQuery {
   return readQuery(text, (query) => ({ ...query.page(placeOf), ...query.range() }));
 }

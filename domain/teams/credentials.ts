@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Parsed, type Problem, refuse } from "../core/errors.ts";
+import { type Problem, refuse, Refused } from "../core/errors.ts";
 import { isRegion, type Region, type TeamId } from "../core/ids.ts";
 import { show } from "../core/text.ts";
 import type { Team } from "./team.ts";
@@ -96,11 +96,11 @@ export const INVALID_CREDENTIAL: Problem = {
 };
 
 /** Checks the format and region of a credential without reading the store (decision 1). */
-export function parseSecret(text: string | null, endpoint: Region): Parsed<string> {
+export function parseSecret(text: string | null, endpoint: Region): string {
   const match = text === null ? null : SECRET.exec(text);
-  if (text === null || match === null) return { ok: false, problem: INVALID_CREDENTIAL };
+  if (text === null || match === null) throw new Refused(INVALID_CREDENTIAL);
   const region = match[1];
-  if (region === endpoint) return { ok: true, value: text };
+  if (region === endpoint) return text;
   const message = `This credential belongs to region "${region}" and this endpoint to ` +
     `"${endpoint}": ` +
     (isRegion(region) ? `send it to the ${region} endpoint` : "use a key of this region");

@@ -10,7 +10,7 @@ import { type PageBounds, readQuery } from "../core/query.ts";
 import { z } from "zod";
 import { agentSlug, name, oneOf, optional } from "../core/fields.ts";
 import { oneOfText } from "../core/text.ts";
-import { type Parsed, type Problem, refuse } from "../core/errors.ts";
+import { type Problem, refuse, Refused } from "../core/errors.ts";
 import { check } from "../core/validate.ts";
 import type { Body } from "../core/body.ts";
 import { HOUR_MS } from "../core/time.ts";
@@ -31,7 +31,7 @@ export interface ListedCredential extends CredentialRecord {
 export function parseKeysQuery(
   text: string,
   placeOf: (cursor: string) => string | null,
-): Parsed<KeysQuery> {
+): KeysQuery {
   return readQuery(text, (query) => {
     const page = query.page(placeOf);
     const isSlug = (text: string) => isName(text, AGENT_CHARS_MAX);
@@ -60,14 +60,12 @@ export const keyBody = z.discriminatedUnion("kind", [
 ], { error: oneOfText(["api_key", "ping_token"]) });
 
 /** Validates the body of `POST /v1/keys`. */
-export function parseKey(body: Body): Parsed<CredentialSpec> {
-  const parsed = check(keyBody, body.value);
-  if (!parsed.ok) return parsed;
-  const key = parsed.value;
+export function parseKey(body: Body): CredentialSpec {
+  const key = check(keyBody, body.value);
   const grant = key.kind === "api_key"
     ? { kind: key.kind, scopes: [...new Set(key.scopes ?? ["ingest" as const])] }
     : { kind: key.kind, agent: key.agent };
-  return { ok: true, value: { name: key.name, grant } };
+  return { name: key.name, grant };
 }
 
 const HOURS = `a whole number of hours from 0 to ${OVERLAP_HOURS.max}`;
@@ -85,14 +83,12 @@ export const rotateBody = z.object({
 });
 
 /** Validates a rotation and returns the overlap in milliseconds. */
-export function parseRotation(body: Body): Parsed<number> {
-  const parsed = check(rotateBody, body.value);
-  if (!parsed.ok) return parsed;
-  return { ok: true, value: (parsed.value.overlap_hours ?? OVERLAP_HOURS.default) * HOUR_MS };
+export function parseRotation(body: Body): number {
+  return (check(rotateBody, body.value).overlap_hours ?? OVERLAP_HOURS.default) * HOUR_MS;
 }
 
 /**
- * Returns the replaced credential, or the refusal.
+ * Returns the replaced credential, or refuses the rotation.
  *
  * A credential is replaced once, by one other. A retry after a lost response is refused with the id of
  * that other credential, so retries never leave more than two valid secrets.
@@ -108,15 +104,15 @@ export function rotatedCredentials(
   overlapMs: number,
   nowMs: number,
   caller: string,
-): Parsed<CredentialRecord> {
+): CredentialRecord {
   if (record.replacedBy !== undefined) {
     const message = `This credential was replaced by "${record.replacedBy}": rotate that one, ` +
       "with overlap_hours 0 if its secret never arrived, or revoke it";
     return refuse("credential_ended", message);
   }
-  if (!isLive(record, nowMs)) return { ok: false, problem: REVOKED };
-  if (overlapMs === 0 && caller === record.id) return { ok: false, problem: SELF_ENDED };
-  return { ok: true, value: { ...record, endsAt: nowMs + overlapMs, replacedBy: by } };
+  if (!isLive(record, nowMs)) throw new Refused(REVOKED);
+  if (overlapMs === 0 && caller === record.id) throw new Refused(SELF_ENDED);
+  return { ...record, endsAt: nowMs + overlapMs, replacedBy: by };
 }
 
 const SELF_ENDED: Problem = {

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Parsed } from "../core/errors.ts";
 import { readQuery, refuseParameter } from "../core/query.ts";
 import { printable, show } from "../core/text.ts";
 import { formatInstant, monthOf, parseInstant } from "../core/time.ts";
@@ -65,7 +64,7 @@ export function projectedUse(used: number, month: string, nowMs: number): number
  * @param text the query string without the question mark
  * @param nowMs current time in unix milliseconds; the default is the current month
  */
-export function parseUsageQuery(text: string, nowMs: number): Parsed<string> {
+export function parseUsageQuery(text: string, nowMs: number): string {
   return readQuery(text, (query) => {
     const present = monthOf(nowMs);
     const month = query.text("month") ?? present;

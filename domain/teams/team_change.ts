@@ -7,7 +7,7 @@ import { name, oneOf, optional } from "../core/fields.ts";
 import { type OwnLimits, TIER_NAMES, TIER_OF_OWN_LIMITS } from "./plans.ts";
 import type { Team } from "./team.ts";
 import type { TeamId } from "../core/ids.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import {
   EMAIL_CHARS_MAX,
   OWN_LIMIT_MAX,
@@ -116,17 +116,17 @@ function upTo(max: number) {
 }
 
 /** Validates the body of `POST /v1/teams`. */
-export function parseNewTeam(body: Body): Parsed<TeamSpec> {
+export function parseNewTeam(body: Body): TeamSpec {
   return check(newTeamBody, body.value);
 }
 
 /** Validates the body of `PATCH /v1/teams/{id}`. */
-export function parseTeamChange(body: Body): Parsed<TeamChange> {
+export function parseTeamChange(body: Body): TeamChange {
   return check(teamChangeBody, body.value);
 }
 
-/** Returns the team after a change, or the refusal. */
-export function changedTeam(team: Team, change: TeamChange, nowMs: number): Parsed<Team> {
+/** Returns the team after a change, or refuses the change. */
+export function changedTeam(team: Team, change: TeamChange, nowMs: number): Team {
   const tier = change.tier ?? team.tier;
   const isOwn = tier === TIER_OF_OWN_LIMITS;
   if (change.limits && !isOwn) {
@@ -152,19 +152,16 @@ export function changedTeam(team: Team, change: TeamChange, nowMs: number): Pars
     ? team.suspendedAt ?? nowMs
     : undefined;
   const { id, createdAt } = team;
-  return {
-    ok: true,
-    value: withoutAbsent({
-      id,
-      name: change.name ?? team.name,
-      tier,
-      ownerEmail,
-      rate,
-      limits,
-      createdAt,
-      suspendedAt,
-    }),
-  };
+  return withoutAbsent({
+    id,
+    name: change.name ?? team.name,
+    tier,
+    ownerEmail,
+    rate,
+    limits,
+    createdAt,
+    suspendedAt,
+  });
 }
 
 /** Returns a field after a change: `undefined` leaves it unchanged, null removes it. */

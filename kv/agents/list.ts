@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { Team } from "../../domain/teams/team.ts";
-import type { Parsed } from "../../domain/core/errors.ts";
+import { Refused } from "../../domain/core/errors.ts";
 import {
   afterLastSeen,
   type AgentActivity,
@@ -24,30 +24,27 @@ import { recordOf, type StoredAgent } from "./rows.ts";
 /** Prefix of active agents' keys. */
 const USED = "agent";
 
-/** Lists a page of a team's agents, or returns why this order is refused. */
+/** Lists a page of a team's agents, or refuses the order. */
 export async function listAgents(
   store: Store,
   team: Team,
   query: AgentsQuery,
-): Promise<Parsed<AgentPage>> {
+): Promise<AgentPage> {
   const read = <T>(work: () => Promise<T>) => store.reads.run(team.id, work);
   if (query.sort === "agent") {
-    return { ok: true, value: await read(() => listBySlug(store, team, query)) };
+    return await read(() => listBySlug(store, team, query));
   }
   const countKeys = [keys.agentCount(team.id), keys.archivedAgents(team.id)];
   const counts = await read(() => getMany(store, countKeys));
   const used = counts[0] === undefined ? 0 : countOf(counts[0]);
   const archived = Number(counts[1]?.value ?? 0);
   const problem = sortRefusal(used + (query.archived ? archived : 0));
-  if (problem !== null) return { ok: false, problem };
+  if (problem !== null) throw new Refused(problem);
   const shortPage = isShort(query, used, archived)
     ? await read(() => listLatest(store, team, query))
     : null;
-  if (shortPage !== null) return { ok: true, value: shortPage };
-  return {
-    ok: true,
-    value: pageByLastSeen(await read(() => readAgents(store, team, query)), query),
-  };
+  if (shortPage !== null) return shortPage;
+  return pageByLastSeen(await read(() => readAgents(store, team, query)), query);
 }
 
 async function listBySlug(

@@ -9,7 +9,7 @@
  */
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { Parsed, Problem } from "../../domain/core/errors.ts";
+import { type Problem, Refused } from "../../domain/core/errors.ts";
 import {
   type AgentActivity,
   agentCapRefusal,
@@ -127,7 +127,7 @@ function archiveAgent({ counts, entries }: AgentRows, agent: StoredAgent): Write
 
 /** Planned change of an agent. */
 export interface AgentPlan {
-  readonly result: Parsed<AgentRecord> | null;
+  readonly result: AgentRecord | null;
   /** Rows to commit; null if nothing changes. */
   readonly write: Write | null;
   /** True if the agent is archived after the change, false if not. */
@@ -186,9 +186,9 @@ async function planChange(
   const after = { created_at: before.created_at, ...patchedTexts(before, patch) };
   const record = recordOf(slug, after, entries.at(-1)?.value, archived);
   const details = differenceOf(fieldsOf(slug, before, isArchived), fieldsOf(slug, after, archived));
-  if (details === null) return { ...unchanged, result: { ok: true, value: record } };
+  if (details === null) return { ...unchanged, result: record };
   const write = writeOf(team, rows, after, archived);
-  if ("code" in write) return { ...unchanged, result: { ok: false, problem: write } };
+  if ("code" in write) throw new Refused(write);
   const logged = auditRows({
     at: actor.at,
     team: team.id,
@@ -198,7 +198,7 @@ async function planChange(
     details,
   });
   return {
-    result: { ok: true, value: record },
+    result: record,
     write: { ...write, sets: [...write.sets ?? [], ...logged] },
     archived,
     onCommitted(version) {

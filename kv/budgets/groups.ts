@@ -14,6 +14,7 @@ import {
   type Spent,
   spentIn,
 } from "../../domain/budgets/verdict.ts";
+import { nullIfRefused } from "../../domain/core/errors.ts";
 import { SPEND_ROWS_MAX } from "../../domain/spend/spend.ts";
 import { labelOf } from "../../domain/spend/spend_query.ts";
 import type { Team } from "../../domain/teams/team.ts";
@@ -33,8 +34,7 @@ export function createBudgetGroups(spend: SpendStore, now: () => number) {
     max: number,
   ): Promise<BudgetGroups | null> => {
     const judge = () => judgeGroups(spend, team, budgets, now(), max);
-    const judged = await spend.ask(team, async () => ({ ok: true, value: await judge() }));
-    return judged.ok ? judged.value : null;
+    return await spend.ask(team, judge).catch(nullIfRefused);
   };
 }
 

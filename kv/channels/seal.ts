@@ -19,7 +19,7 @@ import { dirname } from "node:path";
 import { createPrivate, isThere, sealOf } from "../base/files.ts";
 import { isShared, type KvLocation } from "../location.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
-import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
+import { refuse } from "../../domain/core/errors.ts";
 import { NO_MAIL_SERVER } from "../../domain/core/mail.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Team } from "../../domain/teams/team.ts";
@@ -182,27 +182,23 @@ export class ChannelSecrets {
     field: SecretField,
     sent: string,
     stored: SealedSecret | null,
-  ): Promise<Parsed<SealedSecret>> {
+  ): Promise<SealedSecret> {
     if (sent === "") {
-      if (stored !== null) return { ok: true, value: stored };
+      if (stored !== null) return stored;
       return refuse("missing_field", `Field "${field}" is required: it was never set`, field);
     }
     if (stored !== null && await this.open(field, stored) === sent) {
-      return { ok: true, value: stored };
+      return stored;
     }
     const sealed = await this.#sealer.seal({ ...this.#place, field }, sent);
-    return sealed === null ? { ok: false, problem: noKey(field) } : { ok: true, value: sealed };
+    return sealed ?? refuseWithoutKey(field);
   }
 }
 
-/** Returns the refusal of a secret that cannot be sealed. */
-export function noKey(field: string): Problem {
-  return {
-    code: "invalid_field",
-    message: `Field "${field}" cannot be stored: secrets are sealed with a key that this service ` +
-      "does not have; its operator must set RUNLEDGER_SEAL_KEY",
-    field,
-  };
+function refuseWithoutKey(field: string): never {
+  const message = `Field "${field}" cannot be stored: secrets are sealed with a key that this ` +
+    "service does not have; its operator must set RUNLEDGER_SEAL_KEY";
+  return refuse("invalid_field", message, field);
 }
 
 /** Settings to seal, and what they replace. */
@@ -218,34 +214,30 @@ export interface Sealing {
 }
 
 /** Seals the secrets of settings. Those that are not sent stay, if the type does. */
-export async function sealSettings(sealing: Sealing): Promise<Parsed<ChannelSettings>> {
+export async function sealSettings(sealing: Sealing): Promise<ChannelSettings> {
   const { secrets, hasMailServer, sent, before, spare } = sealing;
   switch (sent.type) {
     case "email":
       return hasMailServer
-        ? { ok: true, value: sent }
+        ? sent
         : refuse("invalid_field", `Field "type" cannot be email: ${NO_MAIL_SERVER}`, "type");
     case "pagerduty": {
       const stored = before?.type === sent.type ? before.routingKey : null;
       const routingKey = await secrets.seal("routing_key", sent.routingKey, stored);
-      return routingKey.ok
-        ? { ok: true, value: { ...sent, routingKey: routingKey.value } }
-        : routingKey;
+      return { ...sent, routingKey };
     }
     case "webhook": {
       const stored = before?.type === sent.type ? before : null;
       const address = await sealUrl(sealing, sent, stored);
-      if (!address.ok) return address;
       const toSeal = sent.secret === "" && stored === null ? spare : sent.secret;
       const secret = await secrets.seal("secret", toSeal, stored?.secret ?? null);
-      if (!secret.ok) return secret;
       // Another secret that is sent replaces the stored one at once.
-      const previous = stored?.secret === secret.value ? stored.previous : null;
-      return { ok: true, value: { ...sent, ...address.value, secret: secret.value, previous } };
+      const previous = stored?.secret === secret ? stored.previous : null;
+      return { ...sent, ...address, secret, previous };
     }
     default: {
       const address = await sealUrl(sealing, sent, before?.type === sent.type ? before : null);
-      return address.ok ? { ok: true, value: { ...sent, ...address.value } } : address;
+      return { ...sent, ...address };
     }
   }
 }
@@ -260,14 +252,13 @@ async function sealUrl(
   { secrets, egress }: Sealing,
   { url, host }: { readonly url: string; readonly host: string },
   before: SealedAddress | null,
-): Promise<Parsed<SealedAddress>> {
+): Promise<SealedAddress> {
   const refusal = url === "" ? null : egress.refusal(url);
   if (refusal !== null) {
     return refuse("egress_denied", `Field "url" is not allowed: ${refusal}`, "url");
   }
   const sealed = await secrets.seal("url", url, before?.url ?? null);
-  if (!sealed.ok) return sealed;
-  return { ok: true, value: { url: sealed.value, host: url === "" ? before?.host ?? "" : host } };
+  return { url: sealed, host: url === "" ? before?.host ?? "" : host };
 }
 
 /** Opens the secrets of a channel, to send; null if a key is missing. */

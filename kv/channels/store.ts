@@ -12,7 +12,6 @@ import type {
 import { NEW_HEALTH } from "../../domain/channels/delivery.ts";
 import { CHANNELS, SECRET_PREFIX } from "../../domain/channels/channel_body.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
-import type { Parsed } from "../../domain/core/errors.ts";
 import { NO_MAIL_SERVER } from "../../domain/core/mail.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
@@ -23,7 +22,7 @@ import { type ConfigRow, isObject } from "../config/objects.ts";
 import { change, createConfigStore } from "../config/object_store.ts";
 import type { ObjectDeps } from "../team/rows.ts";
 import { getAll, type Store } from "../store.ts";
-import { ChannelSecrets, noKey, opening, sealSettings } from "./seal.ts";
+import { ChannelSecrets, opening, sealSettings } from "./seal.ts";
 import { HOUR_MS } from "../../domain/core/time.ts";
 
 /** Dependencies of the store. */
@@ -54,14 +53,12 @@ export function createChannelStore(deps: ChannelStoreDeps) {
       const spare = mint();
       const stored = before?.settings ?? null;
       const secrets = secretsOf(team, slug);
-      const sealed = await sealSettings({
+      const settings = await sealSettings({
         ...{ secrets, egress, hasMailServer, sent, spare, before: stored },
       });
-      if (!sealed.ok) return sealed;
       const isSpareUsed = sent.type === "webhook" && sent.secret === "" &&
         stored?.type !== "webhook";
-      const settings = sealed.value;
-      return { ok: true, value: isSpareUsed ? { settings, secret: spare } : { settings } };
+      return isSpareUsed ? { settings, secret: spare } : { settings };
     },
   });
   const open = opening(sealer);
@@ -109,7 +106,7 @@ interface Rotation {
   readonly secret: string;
 }
 
-type Rotated = Parsed<{ readonly channel: Channel; readonly secret: string }> | null;
+type Rotated = { readonly channel: Channel; readonly secret: string } | null;
 
 function rotate(
   deps: ChannelStoreDeps,
@@ -120,7 +117,6 @@ function rotate(
     if (row === null || !isObject(row) || row.settings.type !== "webhook") return { result: null };
     const { settings } = row;
     const sealed = await secrets.seal("secret", secret, null);
-    if (!sealed.ok) return { result: { ok: false, problem: noKey("secret") } };
     const untilMs = made.at + overlapHours * HOUR_MS;
     // A secret that cannot be opened cannot sign.
     const overlaps = overlapHours > 0 && await secrets.open("secret", settings.secret) !== null;
@@ -129,7 +125,7 @@ function rotate(
       version: row.version + 1,
       settings: {
         ...settings,
-        secret: sealed.value,
+        secret: sealed,
         previous: overlaps ? { secret: settings.secret, untilMs } : null,
       },
       updatedAt: made.at,
@@ -137,7 +133,7 @@ function rotate(
     };
     const changes = differenceOf(CHANNELS.fieldsOf(settings), CHANNELS.fieldsOf(after.settings));
     return {
-      result: { ok: true, value: { channel: after, secret } },
+      result: { channel: after, secret },
       row: after,
       before: row,
       action: "channel.rotated",

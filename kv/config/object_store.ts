@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "../../domain/core/errors.ts";
+import { refuse } from "../../domain/core/errors.ts";
 import { type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import {
   type ConfigKind,
@@ -40,29 +40,27 @@ export function createConfigStore<Settings, Sent = Settings>(
   const defaultOf = (slug: string) => defaults.find((object) => object.slug === slug) ?? null;
   return {
     put: (team, slug, sent, version, made) =>
-      change<Settings, Parsed<PutObject<Settings>>>(deps, of, team, slug, made, async (row) => {
+      change<Settings, PutObject<Settings>>(deps, of, team, slug, made, async (row) => {
         const before = objectOf(row, defaultOf(slug));
         const current = before?.version ?? 0;
         if (version !== null && version !== current) {
-          return { result: versionConflict(version, current, `no such ${kind} is stored`) };
+          versionConflict(version, current, `no such ${kind} is stored`);
         }
         const put = { team: team.id, slug, sent, before, atMs: made.at };
         // Without `complete` the settings are stored as sent.
-        const completed = await of.complete?.(put) ??
-          { ok: true, value: { settings: sent as unknown as Settings } };
-        if (!completed.ok) return { result: completed };
-        const { settings, ...generated } = completed.value;
+        const { settings, ...generated } = await of.complete?.(put) ??
+          { settings: sent as unknown as Settings };
         if (before !== null && isSame(before.settings, settings)) {
-          return { result: { ok: true, value: { kind: "replayed", object: before } } };
+          return { result: { kind: "replayed", object: before } };
         }
         const isNew = row === null || !isObject(row);
-        if (isNew && await isFull(store, team.id, of)) return { result: capReached(kind, cap) };
+        if (isNew && await isFull(store, team.id, of)) capReached(kind, cap);
         const after = nextVersion(deps, of, slug, row, settings, made);
         const details = before === null
           ? { before: null, after: fieldsOf(after.settings) }
           : differenceOf(fieldsOf(before.settings), fieldsOf(after.settings)) ?? {};
         return {
-          result: { ok: true, value: { kind: "stored", object: after, ...generated } },
+          result: { kind: "stored", object: after, ...generated },
           row: after,
           before,
           action: `${kind}.put`,
@@ -220,7 +218,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function capReached<T>(kind: ConfigKind, cap: number): Parsed<T> {
+function capReached(kind: ConfigKind, cap: number): never {
   return refuse(
     "object_cap_reached",
     `Cannot create a ${kind}: the team has the maximum of ${cap} ${kind}s; ` +

@@ -5,7 +5,6 @@
  */
 import { choosesRun } from "../../domain/checks/judge.ts";
 import { isJudgeAgent } from "../../domain/config/objects.ts";
-import type { Parsed } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { heldAmount } from "../../domain/judges/account.ts";
@@ -62,21 +61,19 @@ export function createJudgeTrials(deps: JudgeTrialDeps) {
   const { store, stopping, msMax = JUDGE_TRIAL.msMax } = deps;
   return {
     /** Judges runs; null if one of them does not exist. */
-    async try({ id: team }: Team, trial: JudgeTrial): Promise<Parsed<JudgeTrialResult> | null> {
+    async try({ id: team }: Team, trial: JudgeTrial): Promise<JudgeTrialResult | null> {
       const card = await deps.cards.card({ id: team });
-      const complete = completeJudge(trial.settings, deps.models.connections, card, deps.now());
-      if (!complete.ok) return complete;
+      completeJudge(trial.settings, deps.models.connections, card, deps.now());
       const late = new AbortController();
       const forget = store.deadlines.after(msMax, () => late.abort());
       // The caller may leave: what a call costs is stored nevertheless.
       const scope = new ReadScope(new AbortController().signal, currentScope());
       const signal = AbortSignal.any([late.signal, stopping]);
       try {
-        const value = await readScopes.run(
+        return await readScopes.run(
           scope,
           () => new Trial(deps, team, trial, signal).result(),
         );
-        return value && { ok: true, value };
       } finally {
         forget();
       }

@@ -6,7 +6,6 @@
  */
 import { deletedSignals } from "../../domain/alerts/signal.ts";
 import { versionConflict } from "../../domain/config/objects.ts";
-import type { Parsed } from "../../domain/core/errors.ts";
 import { type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import {
   addOutcomes,
@@ -81,22 +80,19 @@ export function createMonitorStore(deps: ObjectDeps) {
       version: number | null,
       made: MadeBy,
     ) =>
-      change<Parsed<PutMonitor>>(deps, team, agent, made, async (rows) => {
+      change<PutMonitor>(deps, team, agent, made, async (rows) => {
         const { monitor, running } = rows;
         const current = monitor?.version ?? 0;
         if (version !== null && version !== current) {
           return versionConflict(version, current, "the agent has no monitor");
         }
-        const stored = (record: MonitorRecord): Parsed<PutMonitor> => ({
-          ok: true,
-          value: { kind: "stored", record },
-        });
+        const stored = (record: MonitorRecord): PutMonitor => ({ kind: "stored", record });
         if (monitor === null) {
           return creation(await created(deps, team, rows, settings, made), stored);
         }
         const changed = changeSettings(monitor, settings, made);
         const replayed = { kind: "replayed", record: { monitor, running } } as const;
-        if (changed === null) return { ok: true, value: replayed };
+        if (changed === null) return replayed;
         const [before, after] = [monitor.settings, settings].map(MONITORS.fieldsOf);
         const details = differenceOf(before!, after!) ?? {};
         return { change: changed, result: stored, action: "monitor.put", details };

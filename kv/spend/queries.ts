@@ -5,7 +5,7 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Deadlines } from "../../runtime/deadlines.ts";
-import type { Parsed, Problem } from "../../domain/core/errors.ts";
+import { type Problem, Refused } from "../../domain/core/errors.ts";
 import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
 import { SPEND_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
@@ -30,7 +30,7 @@ const TOO_SLOW: Problem = {
 export function createQueries(
   deadlines: Deadlines,
   deadlineMs: number = SPEND_DEADLINE_MS,
-): <T>(team: TeamId, work: () => Promise<Parsed<T>>) => Promise<Parsed<T>> {
+): <T>(team: TeamId, work: () => Promise<T>) => Promise<T> {
   const slots = new FairSlots(QUERIES);
   return async (team, work) => {
     const late = new AbortController();
@@ -45,7 +45,7 @@ export function createQueries(
         release();
       }
     } catch (error) {
-      if (late.signal.aborted) return { ok: false, problem: TOO_SLOW };
+      if (late.signal.aborted) throw new Refused(TOO_SLOW);
       throw error;
     } finally {
       forget();

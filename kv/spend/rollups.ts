@@ -17,7 +17,6 @@ import {
   type RollupRow,
 } from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
-import type { Parsed } from "../../domain/core/errors.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec.ts";
 import { throwIfEnded } from "../base/reads.ts";
@@ -167,9 +166,9 @@ export function createSpendStore(store: Store) {
      * Answers a query that reads many rows: queued, and within a deadline. The work must not call
      * `ask` again. Rejects with `Overloaded` when too many queries are queued.
      *
-     * @returns the answer, or the refusal of a query that takes too long
+     * @throws {Refused} when the query takes too long
      */
-    ask: <T>(team: Team, work: () => Promise<Parsed<T>>) => ask(team.id, work),
+    ask: <T>(team: Team, work: () => Promise<T>) => ask(team.id, work),
     /**
      * Reads the rows of the given groups and days, in no particular order. Use it for few groups
      * among many.

@@ -11,7 +11,6 @@ import {
   type Principal,
 } from "../../domain/teams/credentials.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import type { Parsed } from "../../domain/core/errors.ts";
 import { type KeysQuery, rotatedCredentials } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
@@ -185,7 +184,7 @@ export function createCredentialStore(
     });
 
   const rotate = (team: Team, id: string, overlapMs: number, by: string) =>
-    untilCommittedInTime<Parsed<NewCredential> | null>(
+    untilCommittedInTime<NewCredential | null>(
       "rotate a key",
       store.deadlines,
       async () => {
@@ -195,7 +194,6 @@ export function createCredentialStore(
         const { record, secret } = newCredential(stored, region, environment);
         const nowMs = record.createdAt;
         const old = rotatedCredentials(stored, record.id, overlapMs, nowMs, by);
-        if (!old.ok) return old;
         const successor = { record: { ...record, replaces: id }, secret };
         const { checks, sets } = insertion(team.id, successor);
         const details = { replaced_by: record.id, ends_at: formatInstant(nowMs + overlapMs) };
@@ -203,11 +201,11 @@ export function createCredentialStore(
         const committed = await store.writer.commit({
           team: team.id,
           checks: [read, ...checks],
-          sets: [{ key, value: { ...stored, ...old.value } }, ...sets, ...logged],
+          sets: [{ key, value: { ...stored, ...old } }, ...sets, ...logged],
         });
         if (committed === null) return LOST;
         forgetOne(id);
-        return { ok: true, value: successor };
+        return successor;
       },
     );
 

@@ -5,7 +5,7 @@
  */
 import { type CredentialSpec, OPERATOR, SCOPES } from "../../domain/teams/credentials.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import type { Parsed } from "../../domain/core/errors.ts";
+import { nullIfRefused } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region, TeamId } from "../../domain/core/ids.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
@@ -60,9 +60,9 @@ export function createTeamStore(
     return { team, ...credential };
   }
 
-  async function change(id: string, patch: TeamChange): Promise<Parsed<Team> | null> {
+  async function change(id: string, patch: TeamChange): Promise<Team | null> {
     const outcome = await changeTeam(store, id, patch, by, environment.now());
-    if (outcome?.ok === true) changed();
+    if (outcome !== null) changed();
     return outcome;
   }
 
@@ -72,7 +72,7 @@ export function createTeamStore(
     get: async (id: string) =>
       (await inTime(readTeamEntry(store, id), store.deadlines))?.value ?? null,
     page: (query: PageBounds<string>) => inTime(readPage(store, query), store.deadlines),
-    /** Changes a team or returns the refusal; null if there is no such team. */
+    /** Changes a team, or refuses the change; null if there is no such team. */
     change: (id: string, patch: TeamChange) => inTime(change(id, patch), store.deadlines),
   };
 }
@@ -99,21 +99,20 @@ function changeTeam(
   change: TeamChange,
   by: string,
   nowMs: number,
-): Promise<Parsed<Team> | null> {
+): Promise<Team | null> {
   return untilCommittedInTime("change a team", store.deadlines, async () => {
     const entry = await readTeamEntry(store, id);
     if (entry === null) return null;
     const team = entry.value;
     const changed = changedTeam(team, change, nowMs);
-    if (!changed.ok) return changed;
-    const details = differenceOf(teamFields(team), teamFields(changed.value));
+    const details = differenceOf(teamFields(team), teamFields(changed));
     if (details === null) return changed;
-    const action = actionOf(team, changed.value);
+    const action = actionOf(team, changed);
     const logged: AuditEntry = { at: nowMs, team: team.id, actor: by, action, target: id, details };
     const committed = await store.writer.commit({
       team: team.id,
       checks: [entry],
-      sets: [{ key: entry.key, value: changed.value }, ...auditRows(logged)],
+      sets: [{ key: entry.key, value: changed }, ...auditRows(logged)],
     });
     return committed === null ? LOST : changed;
   });
@@ -234,8 +233,9 @@ async function withOptions(
     owner_email: ownerEmail ?? undefined,
     suspended: undefined,
   };
-  const changed = await changeTeam(store, id, change, SETTINGS_ACTOR, environment.now());
-  return changed?.ok === true ? changed.value : await readTeam(store, id);
+  const changed = await changeTeam(store, id, change, SETTINGS_ACTOR, environment.now())
+    .catch(nullIfRefused);
+  return changed ?? await readTeam(store, id);
 }
 
 /** Creates the team `default`, unless another process has created it first. */

@@ -12,14 +12,7 @@ import {
   type ObjectFields,
   type ObjectKind,
 } from "../../domain/config/objects.ts";
-import {
-  type ErrorCode,
-  existing,
-  notFound,
-  orRefuse,
-  type Parsed,
-  type Problem,
-} from "../../domain/core/errors.ts";
+import { type ErrorCode, existing, notFound, type Problem } from "../../domain/core/errors.ts";
 import { type PageBounds, readQuery } from "../../domain/core/query.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import type { Team } from "../../domain/teams/team.ts";
@@ -86,7 +79,7 @@ export function slugInPath(c: RequestContext, none: Problem): string {
 }
 
 /** Parses the query of a list of objects. */
-export function parseObjectsQuery(text: string): Parsed<PageBounds<string>> {
+export function parseObjectsQuery(text: string): PageBounds<string> {
   return readQuery(text, (query) =>
     query.page((cursor) => {
       const slug = decodeCursor(cursor);
@@ -173,10 +166,8 @@ function exampleAnswer<Settings, Sent, More>(
   { of, example: { slug, sent, more } }: ObjectApi<Settings, Sent, More>,
   value: shape.Wire<ShownObject<Settings, More>>,
 ): object {
-  const parsed = of.parse(sent, EXAMPLE_AT);
-  if (!parsed.ok) throw new Error(parsed.problem.message);
   // The request has all that is stored.
-  const settings = parsed.value.settings as unknown as Settings;
+  const settings = of.parse(sent, EXAMPLE_AT).settings as unknown as Settings;
   const object = {
     slug,
     id: `${of.prefix}_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005`,
@@ -235,12 +226,11 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       handler: async (c, deps) => {
         const slug = slugInPath(c, INVALID_SLUG);
         const made = madeBy(c, deps);
-        const { settings, version } = orRefuse(parse(c.get("body").value, made.at));
+        const { settings, version } = parse(c.get("body").value, made.at);
         const { team } = c.get("principal");
         const put = await deps.objects(of).put(team, slug, settings, version, made);
-        const { kind, object, secret } = orRefuse(put);
-        const json = await write(deps, team, object, secret);
-        const response = answerWrite(c, kind, json, null);
+        const json = await write(deps, team, put.object, put.secret);
+        const response = answerWrite(c, put.kind, json, null);
         if (api.showSecret !== undefined) response.headers.set("Cache-Control", "no-store");
         return response;
       },
@@ -259,7 +249,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       route: `GET ${path}`,
       access: teamKey("read"),
       handler: async (c, deps) => {
-        const query = orRefuse(parseObjectsQuery(queryOf(c)));
+        const query = parseObjectsQuery(queryOf(c));
         const { team } = c.get("principal");
         const { objects, next } = await deps.objects(of).list(team, query);
         const items = await rowsOf(deps, team, objects);

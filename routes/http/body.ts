@@ -2,7 +2,7 @@
 import { createGunzip, createInflate } from "node:zlib";
 import type { Principal } from "../../domain/teams/credentials.ts";
 import type { Deadlines } from "../../runtime/deadlines.ts";
-import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
+import { type Problem, refuse } from "../../domain/core/errors.ts";
 import {
   BODY_BYTES_MAX,
   EVENTS_BODY_BYTES_MAX,
@@ -73,15 +73,12 @@ export function readJsonBody(
   { shape, mayLackBody = false, mayBeList = false }: JsonBody,
   onRead: OnRead = () => {},
 ): Guard {
-  function take(c: RequestContext, parsed: Parsed<Body>): Response | null {
-    if (!parsed.ok) return fail(c, parsed.problem);
-    c.set("body", parsed.value);
+  function take(c: RequestContext, body: Body): null {
+    c.set("body", body);
     return null;
   }
   return readBody(deadlines, admission, { bytesMax: BYTES_MAX[shape], onRead }, (c, bytes) => {
-    const decodedText = decoded(bytes);
-    if (!decodedText.ok) return take(c, decodedText);
-    const sent = decodedText.value;
+    const sent = decoded(bytes);
     const isEmpty = mayLackBody && sent === "" || mayBeList && /^\s*\[\s*\]\s*$/.test(sent);
     const text = isEmpty ? "{}" : sent;
     if (shape === "whole") return take(c, parseBody(text));
@@ -89,7 +86,7 @@ export function readJsonBody(
       return take(c, parseJson(text));
     }
     const clock = new TurnClock();
-    return parseLarge(bytes, text, shape, () => clock.pause()).then((parsed) => take(c, parsed));
+    return parseLarge(bytes, text, shape, () => clock.pause()).then((body) => take(c, body));
   });
 }
 
@@ -100,9 +97,7 @@ export function readForm(deadlines: Deadlines, admission: Admission): Guard {
     admission,
     { bytesMax: FORM_BYTES_MAX, onRead: () => {} },
     (c, bytes) => {
-      const text = decoded(bytes);
-      if (!text.ok) return fail(c, text.problem);
-      c.set("form", new URLSearchParams(text.value));
+      c.set("form", new URLSearchParams(decoded(bytes)));
       return null;
     },
   );
@@ -154,36 +149,38 @@ function readBody(
   { bytesMax, onRead, codings = ["gzip"] }: ReadOptions,
   take: (c: RequestContext, bytes: Uint8Array) => Response | null | Promise<Response | null>,
 ): Guard {
-  const late = () =>
-    refuse<Uint8Array>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
+  const late = (): Problem => ({
+    code: "body_timeout",
+    message: `The body took over ${deadlines.ms} ms: send it again`,
+  });
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
     const arrival = new Arrival(c.req.raw, admission, principal?.team.id ?? NO_TEAM, bytesMax);
     const read = arrival.bytes(codings, (bytes) => onRead(c, bytes));
-    const body = await deadlines.within(read, late);
+    const body = await deadlines.within<Uint8Array | Problem>(read, late);
     arrival.leave();
     const { flight } = arrival;
-    if (!body.ok) {
+    if (!(body instanceof Uint8Array)) {
       flight?.giveUp();
       // The rest may still arrive. While a body is being read, the runtime closes the connection itself.
-      const isOpen = body.problem.code === "body_timeout" && flight !== null;
-      return fail(c, body.problem, isOpen ? { "Connection": "close" } : {});
+      const isOpen = body.code === "body_timeout" && flight !== null;
+      return fail(c, body, isOpen ? { "Connection": "close" } : {});
     }
-    if (flight === null) return take(c, body.value);
+    if (flight === null) return take(c, body);
     // The text and the values parsed from it are held until the request is answered.
     flight.keep();
     const lease = new DisposableStack();
     lease.use(flight);
     c.set("bodyLease", lease);
-    if (body.value.length <= LARGE_BYTES_MIN) return take(c, body.value);
+    if (body.length <= LARGE_BYTES_MIN) return take(c, body);
     const slot = await slotInTime((late) => admission.largeBodies.take(arrival.team, late));
     if (slot === null) return fail(c, OVERLOADED);
     lease.defer(slot);
-    const cutBytes = body.value.length > WHOLE_BODY_BYTES_MAX
-      ? Math.min(CUT_FACTOR * body.value.length, admission.bodies.largestBytes)
+    const cutBytes = body.length > WHOLE_BODY_BYTES_MAX
+      ? Math.min(CUT_FACTOR * body.length, admission.bodies.largestBytes)
       : 0;
     if (!flight.take(Math.max(0, cutBytes - flight.bytes))) return fail(c, OVERLOADED);
-    return take(c, body.value);
+    return take(c, body);
   };
 }
 
@@ -212,35 +209,35 @@ class Arrival {
     this.#bytesMax = bytesMax;
   }
 
-  /** Reads the body to its end, and inflates it. */
+  /** Reads the body to its end, and inflates it; returns a problem for a refused one. */
   async bytes(
     codings: readonly Coding[],
     onRead: (bytes: number) => void,
-  ): Promise<Parsed<Uint8Array>> {
+  ): Promise<Uint8Array | Problem> {
     const { headers } = this.#request;
     const sent = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
     // RFC 9110 has recipients treat x-gzip as gzip.
     const coding = codings.find((name) => name === sent || `x-${name}` === sent);
     if (sent !== "identity" && coding === undefined) {
       const message = `Send the body uncompressed or with Content-Encoding: ${codings.join(", ")}`;
-      return refuse("unsupported_encoding", message);
+      return { code: "unsupported_encoding", message };
     }
     const announced = headers.get("content-length");
     // Refuses a too large Content-Length before a byte is read.
     if (Number(announced) > this.#bytesMax) return tooLarge(this.#bytesMax);
-    if (announced === null && !await this.#mayReadChunks()) return BODY_REFUSED;
+    if (announced === null && !await this.#mayReadChunks()) return OVERLOADED;
     const isSmall = announced !== null && Number(announced) <= SMALL_BYTES_MAX;
-    let body: Parsed<Uint8Array>;
+    let body: Uint8Array | Problem;
     try {
-      body = isSmall
-        ? { ok: true, value: await this.#request.bytes() }
-        : await this.#gather(this.#chunks());
+      body = isSmall ? await this.#request.bytes() : await this.#gather(this.#chunks());
     } catch {
       // A broken chunk, or a connection that closed early: usually the client has disconnected.
-      return refuse("invalid_json", "The body ended early: send it again");
+      return { code: "invalid_json", message: "The body ended early: send it again" };
     }
-    if (body.ok && coding !== undefined) body = await this.#inflate(body.value, coding);
-    onRead(body.ok ? body.value.length : this.#gathered);
+    if (body instanceof Uint8Array && coding !== undefined) {
+      body = await this.#inflate(body, coding);
+    }
+    onRead(body instanceof Uint8Array ? body.length : this.#gathered);
     return body;
   }
 
@@ -272,13 +269,14 @@ class Arrival {
   }
 
   /** Inflates under the same limit, as a defense against compression bombs. */
-  async #inflate(bytes: Uint8Array, coding: Coding): Promise<Parsed<Uint8Array>> {
+  async #inflate(bytes: Uint8Array, coding: Coding): Promise<Uint8Array | Problem> {
     const inflater = INFLATERS[coding]();
     inflater.end(bytes);
     try {
       return await this.#gather(inflater, new TurnClock());
     } catch {
-      return refuse("invalid_json", `The body is not valid ${coding}: check Content-Encoding`);
+      const message = `The body is not valid ${coding}: check Content-Encoding`;
+      return { code: "invalid_json", message };
     }
   }
 
@@ -286,7 +284,7 @@ class Arrival {
   async #gather(
     chunks: AsyncIterable<Uint8Array>,
     clock: TurnClock | null = null,
-  ): Promise<Parsed<Uint8Array>> {
+  ): Promise<Uint8Array | Problem> {
     let buffer = new Uint8Array();
     let length = 0;
     let count = 0;
@@ -300,7 +298,7 @@ class Arrival {
       }
       if (needed > buffer.length) {
         const bytes = Math.min(Math.max(needed, 2 * buffer.length, BUFFER_BYTES), this.#bytesMax);
-        if (!this.#take(bytes - buffer.length)) return BODY_REFUSED;
+        if (!this.#take(bytes - buffer.length)) return OVERLOADED;
         const larger = new Uint8Array(bytes);
         larger.set(buffer.subarray(0, length));
         buffer = larger;
@@ -311,8 +309,8 @@ class Arrival {
       const pause = clock?.pause() ?? null;
       if (pause !== null) await pause;
     }
-    if (this.flight?.isGivenUp === true) return BODY_REFUSED;
-    return { ok: true, value: buffer.subarray(0, length) };
+    if (this.flight?.isGivenUp === true) return OVERLOADED;
+    return buffer.subarray(0, length);
   }
 
   #take(bytes: number): boolean {
@@ -324,25 +322,20 @@ class Arrival {
   }
 }
 
-const TOO_MANY_CHUNKS = refuse<never>(
-  "invalid_json",
-  `The body came in chunks of less than ${CHUNKS.bytes} bytes: send larger ones`,
-);
-
-const BODY_REFUSED: { readonly ok: false; readonly problem: Problem } = {
-  ok: false,
-  problem: OVERLOADED,
+const TOO_MANY_CHUNKS: Problem = {
+  code: "invalid_json",
+  message: `The body came in chunks of less than ${CHUNKS.bytes} bytes: send larger ones`,
 };
 
-function decoded(bytes: Uint8Array): Parsed<string> {
+function decoded(bytes: Uint8Array): string {
   try {
-    return { ok: true, value: utf8.decode(bytes) };
+    return utf8.decode(bytes);
   } catch {
     return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");
   }
 }
 
-function tooLarge(bytesMax: number): Parsed<never> {
+function tooLarge(bytesMax: number): Problem {
   const message = `The body is larger than ${bytesMax} bytes: send less per request`;
-  return refuse("payload_too_large", message);
+  return { code: "payload_too_large", message };
 }

@@ -1,7 +1,7 @@
 /** Credentials and dashboard sessions of requests (decisions 1 to 3). */
 import { parseSecret, type Principal, suspensionOf } from "../../domain/teams/credentials.ts";
 import { keyInQuery } from "../../domain/ingest/ping.ts";
-import { fail, PING_PATH } from "./answer.ts";
+import { PING_PATH } from "./answer.ts";
 import type { Authenticate } from "./access.ts";
 import { addressOf, type AppDeps, type RequestContext } from "./context.ts";
 import { queryOf } from "./query.ts";
@@ -20,8 +20,7 @@ export function credentialAuth(
 ): Authenticate {
   return (c) => {
     const secret = parseSecret(readSecret(c), region);
-    if (!secret.ok) return fail(c, secret.problem);
-    const principal = credentials.find(secret.value, () => clientOf(c, secret.value));
+    const principal = credentials.find(secret, () => clientOf(c, secret));
     return principal !== null && !(principal instanceof Promise)
       ? principal
       : atFixedTime(principal);
@@ -35,8 +34,7 @@ export function isStillLive(
 ): () => Promise<boolean> {
   const secret = parseSecret(secretOf(c), region);
   return async () => {
-    if (!secret.ok) return false;
-    const principal = await credentials.find(secret.value, () => clientOf(c, secret.value));
+    const principal = await credentials.find(secret, () => clientOf(c, secret));
     return principal !== null && suspensionOf(principal) === null;
   };
 }

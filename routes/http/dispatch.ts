@@ -117,7 +117,7 @@ function teamOf(c: RequestContext): TeamId | undefined {
   return principal?.team.id;
 }
 
-/** Answers for a handler that threw: its refusal, or the logged error, 503 for the store, 500 for anything else. */
+/** Answers for a guard or handler that threw: its refusal, or the logged error, 503 for the store, 500 for anything else. */
 function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
   if (error instanceof Refused) return fail(c, error.problem);
   // The client disconnected and its reads were cancelled: not a failure, and the response is not read.

@@ -1,6 +1,6 @@
 /** Records refused calls, and ignored parameters of accepted ones, so that their team finds them (R13). */
 import { OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
-import type { Problem } from "../../domain/core/errors.ts";
+import { type Problem, unlessRefused } from "../../domain/core/errors.ts";
 import { IGNORED_PARAMETER, type RefusalCode } from "../../domain/refusals/refusals.ts";
 import { parseQuery } from "../../domain/core/query.ts";
 import { isAgent } from "../../domain/core/rules.ts";
@@ -55,8 +55,7 @@ function agentOf(c: RequestContext, { grant }: Principal): string | null {
 }
 
 function agentOfPing(c: RequestContext): string | undefined {
-  const query = parseQuery(queryOf(c));
-  return query.ok ? query.value.get("agent") : undefined;
+  return unlessRefused(() => parseQuery(queryOf(c)).get("agent"), () => undefined);
 }
 
 function userAgentOf(c: RequestContext): string | null {

@@ -1,7 +1,7 @@
 /**
  * Traces of OpenTelemetry over HTTP, in protobuf and JSON: a trace is a run (`docs/CONNECT.md`).
  */
-import { type Parsed, type Problem, refuse } from "../../domain/core/errors.ts";
+import { type Problem, refuse, unlessRefused } from "../../domain/core/errors.ts";
 import type { Steps } from "../../domain/core/steps.ts";
 import { parseSecret } from "../../domain/teams/credentials.ts";
 import { mapSpans, type RunSpans } from "../../domain/otlp/map.ts";
@@ -148,7 +148,7 @@ function secretOfBasic(value: string): string | null {
 }
 
 function isSecret(secret: string, region: string): boolean {
-  return parseSecret(secret, region as "eu" | "us").ok;
+  return unlessRefused(() => parseSecret(secret, region as "eu" | "us"), () => null) !== null;
 }
 
 async function storeTraces(c: RequestContext, deps: HandlerDeps): Promise<Response> {
@@ -156,9 +156,8 @@ async function storeTraces(c: RequestContext, deps: HandlerDeps): Promise<Respon
   const { headers } = c.req.raw;
   const keepsContent = headers.get("x-runledger-content")?.trim().toLowerCase() !== "drop";
   const clock = new TurnClock();
-  const read = await inTurns(readSpans(c.get("bytes"), encoding, keepsContent), clock);
-  if (!read.ok) return fail(c, read.problem);
-  const { spans, rejected } = read.value;
+  const read = readSpans(c.get("bytes"), encoding, keepsContent);
+  const { spans, rejected } = await inTurns(read, clock);
   const agent = cutText(printable(headers.get("x-runledger-agent") ?? "").trim(), AGENT_CHARS_MAX);
   const options = { region: deps.region, agent: agent === "" ? null : agent, keepsContent };
   const { runs, dropped } = await inTurns(mapSpans(spans, options), clock);
@@ -189,7 +188,7 @@ function* readSpans(
   bytes: Uint8Array,
   encoding: Encoding,
   keepsContent: boolean,
-): Steps<Parsed<CheckedSpans>> {
+): Steps<CheckedSpans> {
   let sent: readonly ResourceSpans[];
   try {
     const filter = attributeFilter(keepsContent);
@@ -211,7 +210,7 @@ function* readSpans(
     const message = "No span has valid ids: these look like logs, which are not stored";
     return refuse("invalid_field", message);
   }
-  return { ok: true, value };
+  return value;
 }
 
 /**

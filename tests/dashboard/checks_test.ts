@@ -12,6 +12,7 @@ import {
 import { aHeartbeat, aRun } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 import { PATTERNS } from "../support/builders/patterns.ts";
+import { problemOf } from "../support/oracles/problems.ts";
 
 const CHECKS = "/dashboard/checks";
 const NEW = `${CHECKS}/new/check`;
@@ -68,8 +69,7 @@ Deno.test("checks: each example of the language next to the form is an expressio
   const examples = Array.from(words.matchAll(/<code>(.*?)<\/code>/g), ([code]) => textOf(code));
   assertEquals(examples.length > 5, true);
   for (const example of examples) {
-    const compiled = compile(example, PATTERNS);
-    assert(compiled.ok, `${example}: ${JSON.stringify(compiled)}`);
+    assertEquals(problemOf(() => compile(example, PATTERNS)), null, example);
   }
 });
 

@@ -123,10 +123,9 @@ Deno.test("previews: one that takes too long is cut and says so", async () => {
   await h.worker.idle();
   const { store } = h;
   const parsed = RULES.parse({ kind: "run_failed", params: {} }, NOON);
-  if (!parsed.ok) throw new Error(parsed.problem.message);
   const previewAt = (msMax: number) =>
     createRulePreviews({ store, spend: createSpendStore(store), now: () => h.nowMs, msMax })
-      .preview(h.team, parsed.value.settings);
+      .preview(h.team, parsed.settings);
   const cut = await previewAt(0);
   assertEquals([cut?.opened, cut?.isCut], [1, true]);
   const whole = await previewAt(PREVIEW.msMax * 100);

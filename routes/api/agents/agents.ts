@@ -1,6 +1,6 @@
 /** `GET /v1/agents`, and one agent: `GET` and `PATCH /v1/agents/{slug}`. */
 import { teamKey } from "../../http/access.ts";
-import { existing, notFound, orRefuse } from "../../../domain/core/errors.ts";
+import { existing, notFound } from "../../../domain/core/errors.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import {
@@ -116,9 +116,9 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     route: "GET /v1/agents",
     access: teamKey("read"),
     handler: async (c, { agents }) => {
-      const query = orRefuse(parseAgentsQuery(queryOf(c), parseAgentCursor));
+      const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
       const page = await agents.list(c.get("principal").team, query);
-      const { agents: items, next } = orRefuse(page);
+      const { agents: items, next } = page;
       const cursor = next === null ? null : agentCursor(next, query.sort);
       return answer(c, 200, agentPage.write({ items, cursor }));
     },
@@ -147,7 +147,7 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     access: teamKey("read"),
     handler: async (c, deps) => {
       const { agents, monitors } = deps;
-      const tz = orRefuse(parseZone(queryOf(c)));
+      const tz = parseZone(queryOf(c));
       const slug = nameInPath(c);
       const { team } = c.get("principal");
       // Any other text is no slug, and may exceed the store's key length.
@@ -179,14 +179,14 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     route: "PATCH /v1/agents/:slug",
     access: teamKey("admin"),
     handler: async (c, { agents, environment }) => {
-      const patch = orRefuse(parseAgentPatch(c.get("body")));
+      const patch = parseAgentPatch(c.get("body"));
       const slug = nameInPath(c);
       const { team, credentialId } = c.get("principal");
       const author = { by: credentialId, at: environment.now() };
       const changed = isName(slug, AGENT_CHARS_MAX)
         ? await agents.change(team, slug, patch, author)
         : null;
-      return answer(c, 200, agent.write(orRefuse(existing(changed, NO_SUCH_AGENT))));
+      return answer(c, 200, agent.write(existing(changed, NO_SUCH_AGENT)));
     },
     summary: "Change an agent",
     description:

@@ -1,5 +1,4 @@
 /** `GET /v1/audit`: the audit log of a team. */
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import {
   AUDIT_ACTIONS,
@@ -52,7 +51,7 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
     route: "GET /v1/audit",
     access: teamKeyOrOperator("admin"),
     handler: async (c, { auditLog }) => {
-      const query = orRefuse(parseAuditQuery(queryOf(c), parseAuditCursor));
+      const query = parseAuditQuery(queryOf(c), parseAuditCursor);
       const { entries, next } = await auditLog.page(c.get("principal").team.id, query);
       const cursor = next === null ? null : auditCursor(next);
       return answer(c, 200, auditPage.write({ items: entries, cursor }));

@@ -1,5 +1,5 @@
 /** Endpoints of channels, and their JSON. Secrets are never returned, except a new one. */
-import { existing, orRefuse } from "../../../domain/core/errors.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import type {
   ChannelHealth,
   ChannelSettings,
@@ -153,11 +153,11 @@ export const CHANNEL_ENDPOINTS = [
       access: teamKey("admin"),
       mayLackBody: true,
       handler: async (c, deps) => {
-        const overlap = orRefuse(parseChannelRotation(c.get("body")));
+        const overlap = parseChannelRotation(c.get("body"));
         const slug = slugInPath(c, noSuch("channel"));
         const { team } = c.get("principal");
         const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
-        const { channel, secret } = orRefuse(existing(rotated, noSuch("channel")));
+        const { channel, secret } = existing(rotated, noSuch("channel"));
         const json = await write(deps, team, channel, secret);
         return answer(c, 200, json, { "Cache-Control": "no-store" });
       },

@@ -13,7 +13,7 @@ import {
   type TrialResult,
 } from "../../../domain/checks/check_store.ts";
 import { parseTrial, trialBody } from "../../../domain/checks/trial_body.ts";
-import { existing, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { readRange } from "../../../domain/spend/spend_query.ts";
 import { teamKey } from "../../http/access.ts";
@@ -117,7 +117,7 @@ const OBJECTS = objectEndpoints({
 });
 
 /** Parses the query of a check's statistics. */
-function parseStatsQuery(text: string, nowMs: number): Parsed<CheckStatsQuery> {
+function parseStatsQuery(text: string, nowMs: number): CheckStatsQuery {
   return readQuery(text, (query) => {
     const { from: fromDay, to: toDay } = readRange(query, nowMs);
     const page = query.page((cursor) => {
@@ -136,7 +136,7 @@ export const CHECK_ENDPOINTS = [
       route: "POST /v1/checks/try",
       access: teamKey("read"),
       handler: async (c, { checkTrial, patterns }) => {
-        const trial = orRefuse(parseTrial(c.get("body"), patterns));
+        const trial = parseTrial(c.get("body"), patterns);
         const result = await checkTrial.try(c.get("principal").team, trial);
         return answer(c, 200, trialValue.write(existing(result, NO_SUCH_RUN)));
       },
@@ -171,7 +171,7 @@ export const CHECK_ENDPOINTS = [
       route: "GET /v1/checks/:slug/stats",
       access: teamKey("read"),
       handler: async (c, { objects, checkStats, environment }) => {
-        const query = orRefuse(parseStatsQuery(queryOf(c), environment.now()));
+        const query = parseStatsQuery(queryOf(c), environment.now());
         const { team } = c.get("principal");
         const slug = slugInPath(c, noSuch("check"));
         const check = existing(await objects(CHECKS).read(team, slug), noSuch("check"));

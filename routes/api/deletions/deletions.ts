@@ -1,7 +1,7 @@
 /** `DELETE /v1/runs/{id}`, `DELETE /v1/customers/{customer_id}`, and `GET /v1/deletions/{id}`. */
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
-import { existing, notFound, orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import { existing, notFound, type Problem } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -30,7 +30,7 @@ export async function deleteNamedRun(
   { deletions }: Pick<AppDeps, "deletions">,
   c: RequestContext,
 ) {
-  const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
+  const id = parseRunId(c.req.param("id") ?? "");
   const { team, credentialId } = c.get("principal");
   return existing(await deletions.deleteRun(team, id, credentialId), NO_SUCH_RUN);
 }

@@ -13,7 +13,7 @@ import {
 } from "../../../domain/channels/delivery.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
-import { existing, notFound, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
+import { existing, notFound } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -41,7 +41,7 @@ const TESTS_LIMITED = {
 } as const;
 
 /** Parses the query of a list of deliveries. */
-export function parseDeliveriesQuery(text: string): Parsed<DeliveriesQuery> {
+export function parseDeliveriesQuery(text: string): DeliveriesQuery {
   return readQuery(text, (query) => {
     const page = query.page(
       (cursor) => parseTimeCursor(cursor, "whd"),
@@ -184,7 +184,7 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     route: "GET /v1/deliveries",
     access: teamKey("read"),
     handler: async (c, { deliveries }) => {
-      const query = orRefuse(parseDeliveriesQuery(queryOf(c)));
+      const query = parseDeliveriesQuery(queryOf(c));
       const principal = c.get("principal");
       const page = await deliveries.list(principal.team, query);
       const showsAnswers = mayAdmin(principal);

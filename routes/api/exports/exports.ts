@@ -2,7 +2,6 @@
  * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. Each page is read when the
  * client has received the previous one, so an export of any length keeps one page in memory.
  */
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import { csvLine, textCell } from "../../../domain/core/csv.ts";
 import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
@@ -126,7 +125,7 @@ export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive
   return (c, deps) => {
     const { environment, runList } = deps;
     const nowMs = environment.now();
-    const request = orRefuse(parseRunsQuery(queryOf(c), nowMs, parseRunsCursor));
+    const request = parseRunsQuery(queryOf(c), nowMs, parseRunsCursor);
     const { team } = c.get("principal");
     const { query, isWindowDefault, after } = request;
     // A list without a range is limited to one day; an export searches everything.

@@ -1,10 +1,10 @@
 /** `GET /v1/changes`: every run at its latest change, in change order. */
 import { z } from "zod";
 import type { Handler } from "../../http/admission.ts";
-import { existing, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
+import { readQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
 import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
@@ -21,7 +21,7 @@ interface ChangesQuery {
 }
 
 export const listChanges: Handler = async (c, { changes, admission }) => {
-  const { after, limit, waitSeconds } = orRefuse(parseChangesQuery(queryOf(c)));
+  const { after, limit, waitSeconds } = parseChangesQuery(queryOf(c));
   const team = c.get("principal").team.id;
 
   const read = () => changes.page(team, after, limit);
@@ -59,14 +59,14 @@ export function parseChangeCursor(text: string): number | null {
   return number === undefined ? null : Number(number);
 }
 
-function parseChangesQuery(text: string): Parsed<ChangesQuery> {
+function parseChangesQuery(text: string): ChangesQuery {
   return readQuery(text, (query) => {
     const limit = query.integer("limit", CHANGES_PER_PAGE);
     const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
     const waitSeconds = query.integer("wait", bounds);
     const cursor = query.text("after");
     const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
-    return { after: after ?? refuseQuery(UNKNOWN_CURSOR), limit, waitSeconds };
+    return { after: existing(after, UNKNOWN_CURSOR), limit, waitSeconds };
   });
 }
 

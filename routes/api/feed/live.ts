@@ -1,6 +1,6 @@
 /** `GET /v1/live`: changes of a team's runs as server-sent events; and the endpoints of the feed. */
 import { z } from "zod";
-import { orRefuse, type Parsed } from "../../../domain/core/errors.ts";
+import { Refused } from "../../../domain/core/errors.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import {
   CHANGES_PER_PAGE,
@@ -10,7 +10,7 @@ import {
   LIVE_CHANGES_LAG_MAX,
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
-import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
+import { readQuery } from "../../../domain/core/query.ts";
 import {
   type ChangePage,
   LIVE_EVENTS,
@@ -73,15 +73,14 @@ async function begin(
   return true;
 }
 
-function parseLiveQuery(c: RequestContext): Parsed<LiveQuery> {
+function parseLiveQuery(c: RequestContext): LiveQuery {
   return readQuery(queryOf(c), (query) => {
     const filters = readLiveFilters(query);
     // A client that reconnects sends the header with its original URL, so the header is newer.
     const cursor = c.req.raw.headers.get("last-event-id") || query.text("after");
     const after = cursor === undefined ? null : parseChangeCursor(cursor);
-    return cursor !== undefined && after === null
-      ? refuseQuery(UNKNOWN_CURSOR)
-      : { filters, after };
+    if (cursor !== undefined && after === null) throw new Refused(UNKNOWN_CURSOR);
+    return { filters, after };
   });
 }
 
@@ -127,7 +126,7 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
     access: teamKey("read"),
     handler: async (c, deps) => {
       const { admission } = deps;
-      const query = orRefuse(parseLiveQuery(c));
+      const query = parseLiveQuery(c);
       if (c.req.method === "HEAD") {
         return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
       }

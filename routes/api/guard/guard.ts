@@ -3,7 +3,7 @@ import { z } from "zod";
 import { blockersOf, blockText, decisionOf } from "../../../domain/budgets/verdict.ts";
 import { guardCheckBody, type GuardSubject } from "../../../domain/budgets/budget.ts";
 import type { Body } from "../../../domain/core/body.ts";
-import { orRefuse, StorageUnavailable } from "../../../domain/core/errors.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { uuid7Hex } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { readQuery } from "../../../domain/core/query.ts";
@@ -94,7 +94,7 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     servesUnderOverload: true,
     handler: async (c, deps) => {
       const { value }: Body = c.get("body");
-      const sent = orRefuse(check(guardCheckBody, value));
+      const sent = check(guardCheckBody, value);
       const { agent = null, customer_ref = null, function: feature = null } = sent;
       const guard = await judge(deps, c, { agent, customer: customer_ref, feature });
       if (decisionOf(guard) !== "block") return answerCheck(c, { guard, id: null });
@@ -132,14 +132,14 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     servesUnderOverload: true,
     handler: async (c, deps) => {
       const principal = c.get("principal");
-      const query = orRefuse(readQuery(queryOf(c), (query) => ({
+      const query = readQuery(queryOf(c), (query) => ({
         agent: query.text("agent"),
         customer_ref: query.text("customer_ref"),
         function: query.text("function"),
-      })));
+      }));
       const refused = agentRefusalOf(principal, query.agent);
       if (refused !== null) return fail(c, refused);
-      const parsed = orRefuse(check(guardCheckBody, query));
+      const parsed = check(guardCheckBody, query);
       const { grant } = principal;
       const own = grant.kind === "ping_token" ? grant.agent : null;
       const { agent = own, customer_ref = null, function: feature = null } = parsed;

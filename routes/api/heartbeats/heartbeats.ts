@@ -1,6 +1,6 @@
 /** `POST /v1/heartbeats`, and `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
 import { z } from "zod";
-import { isOfStore, orRefuse } from "../../../domain/core/errors.ts";
+import { isOfStore } from "../../../domain/core/errors.ts";
 import { Losses } from "../../../domain/core/losses.ts";
 import {
   heartbeatBody,
@@ -98,18 +98,21 @@ export const pingQuery = {
 const ping: Handler = async (c, deps) => {
   const principal = c.get("principal");
   const { grant } = principal;
-  const query = orRefuse(parsePingQuery(queryOf(c)));
+  const query = parsePingQuery(queryOf(c));
   const refused = agentRefusalOf(principal, query.get("agent"));
   if (refused !== null) return fail(c, refused);
   const context = parseContext(c);
   const tokenAgent = grant.kind === "ping_token" ? grant.agent : null;
   const keepsNotes = context.metadataKeysMax > 0;
-  const { body, rid, note, monitor, losses } = orRefuse(
-    readPing(query, tokenAgent, keepsNotes, deps.parsePingMonitor),
+  const { body, rid, note, monitor, losses } = readPing(
+    query,
+    tokenAgent,
+    keepsNotes,
+    deps.parsePingMonitor,
   );
-  const parsed = orRefuse(parseHeartbeat(body, context, losses));
+  const parsed = parseHeartbeat(body, context, losses);
   const request = { ...parsed.request, note };
-  const outcome = orRefuse(await writeHeartbeat(deps, c, request, losses, { rid }));
+  const outcome = await writeHeartbeat(deps, c, request, losses, { rid });
 
   const { id, kind } = outcome;
   const noMonitor = monitor.settings === null
@@ -250,8 +253,8 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
       const refused = agentRefusalOf(principal, body.value.agent);
       if (refused !== null) return fail(c, refused);
       const losses = new Losses();
-      const parsed = orRefuse(parseHeartbeat(body, parseContext(c), losses));
-      const outcome = orRefuse(await writeHeartbeat(deps, c, parsed.request, losses));
+      const parsed = parseHeartbeat(body, parseContext(c), losses);
+      const outcome = await writeHeartbeat(deps, c, parsed.request, losses);
       const json = heartbeat.write(outcome);
       const lost = losses.isEmpty ? null : losses;
       return answerWrite(c, outcome.kind, json, lost, verdictOf(deps, c, outcome));

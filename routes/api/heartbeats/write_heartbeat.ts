@@ -1,6 +1,6 @@
 /** Stores heartbeats and pings. */
 import type { Environment } from "../../../domain/core/environment.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
+import { Refused } from "../../../domain/core/errors.ts";
 import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
 import type { Losses } from "../../../domain/core/losses.ts";
 import type { HeartbeatBody } from "../../../domain/ingest/heartbeat.ts";
@@ -37,7 +37,7 @@ export async function writeHeartbeat(
   body: HeartbeatBody,
   losses: Losses,
   ping?: { readonly rid: string | undefined },
-): Promise<Parsed<HeartbeatResult>> {
+): Promise<HeartbeatResult> {
   const { team } = c.get("principal");
   const receivedAt = environment.now();
   const request = { ...body, id: body.id ?? mintRunId(region, environment, receivedAt) };
@@ -46,9 +46,9 @@ export async function writeHeartbeat(
     : await runs.ping(team, request, ping.rid, receivedAt);
   switch (outcome.kind) {
     case "refused":
-      return { ok: false, problem: outcome.problem };
+      throw new Refused(outcome.problem);
     case "conflict":
-      return { ok: false, problem: conflictProblem(id, outcome) };
+      throw new Refused(conflictProblem(id, outcome));
     case "stored":
     case "replayed": {
       const { kind, parts } = outcome;
@@ -61,7 +61,7 @@ export async function writeHeartbeat(
         const run = closing === null ? null : await runs.find(team, id);
         cost = run === null ? 0n : costOfRun(run).amount;
       }
-      return { ok: true, value: { kind, id, opening, parts, cost } };
+      return { kind, id, opening, parts, cost };
     }
     default:
       return outcome satisfies never;

@@ -10,7 +10,7 @@ import {
 import { incidentJson } from "../../../domain/channels/forms/words.ts";
 import { INCIDENT_STATES, SEVERITIES } from "../../../domain/channels/message.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
-import { existing, notFound, orRefuse, type Parsed } from "../../../domain/core/errors.ts";
+import { existing, notFound } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
@@ -32,7 +32,7 @@ export const NO_SUCH_INCIDENT = notFound("No such incident: list the incidents f
 const STATE_CHOICES = [...INCIDENT_STATES, "unresolved"] as const;
 
 /** Parses the query of a list of incidents. */
-export function parseIncidentsQuery(text: string): Parsed<IncidentsQuery> {
+export function parseIncidentsQuery(text: string): IncidentsQuery {
   return readQuery(text, (query) => {
     const page = query.page((cursor) => parseTimeCursor(cursor, "inc"), INCIDENTS_PER_PAGE);
     const { from: fromMs, to: toMs } = query.range();
@@ -117,7 +117,7 @@ function answerIncident(
 /** Creates the handler of a change by hand. */
 function byHand(change: "acknowledge" | "resolve"): Handler {
   return async (c, deps) => {
-    const note = orRefuse(parseNote(c.get("body")));
+    const note = parseNote(c.get("body"));
     const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
     const { team } = c.get("principal");
     const incident = await deps.incidents[change](team, id, note, madeBy(c, deps));
@@ -131,7 +131,7 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     route: "GET /v1/incidents",
     access: teamKey("read"),
     handler: async (c, { incidents, publicUrl }) => {
-      const query = orRefuse(parseIncidentsQuery(queryOf(c)));
+      const query = parseIncidentsQuery(queryOf(c));
       const page = await incidents.list(c.get("principal").team, query);
       const items = page.incidents.map((incident) => incidentJson(incident, publicUrl));
       const cursor = page.next === null ? null : timeCursor(page.next);

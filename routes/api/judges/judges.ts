@@ -1,5 +1,6 @@
 /** Endpoints of judges. */
 import { z } from "zod";
+import { existing } from "../../../domain/core/errors.ts";
 import { heldAmount, type JudgeAccount } from "../../../domain/judges/account.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { isBlockedJudge } from "../../../domain/judges/job.ts";
@@ -14,7 +15,7 @@ import {
 } from "../../../domain/judges/trial.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer, fail } from "../../http/answer.ts";
+import { answer } from "../../http/answer.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { JUDGE_RESULT } from "../runs/run_json.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
@@ -120,11 +121,8 @@ export const JUDGE_ENDPOINTS = [
       access: teamKey("admin"),
       handler: async (c, { judgeTrials }) => {
         const trial = parseJudgeTrial(c.get("body"));
-        if (!trial.ok) return fail(c, trial.problem);
-        const result = await judgeTrials.try(c.get("principal").team, trial.value);
-        if (result === null) return fail(c, NO_SUCH_RUN);
-        if (!result.ok) return fail(c, result.problem);
-        return answer(c, 200, trialValue.write(result.value));
+        const result = await judgeTrials.try(c.get("principal").team, trial);
+        return answer(c, 200, trialValue.write(existing(result, NO_SUCH_RUN)));
       },
       summary: "Try a judge",
       description: "Judges stored runs and stores no result on them. The calls are paid from the " +

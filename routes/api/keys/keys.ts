@@ -7,7 +7,7 @@ import {
   type Principal,
   SCOPES,
 } from "../../../domain/teams/credentials.ts";
-import { existing, notFound, orRefuse } from "../../../domain/core/errors.ts";
+import { existing, notFound } from "../../../domain/core/errors.ts";
 import { judgeId, type Region, REGIONS } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import {
@@ -34,7 +34,7 @@ export async function answerNewKey(
   c: RequestContext,
   team: Pick<Principal["team"], "id">,
 ): Promise<Response> {
-  const spec = orRefuse(parseKey(c.get("body")));
+  const spec = parseKey(c.get("body"));
   const { credentialId } = c.get("principal");
   const { record, secret } = await credentials.create(team, spec, credentialId);
   return answerSecret(c, newKey.write({ ...record, secret }));
@@ -199,7 +199,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     route: "GET /v1/keys",
     access: teamKey("admin"),
     handler: async (c, { credentials }) => {
-      const query = orRefuse(parseKeysQuery(queryOf(c), keyIdOf));
+      const query = parseKeysQuery(queryOf(c), keyIdOf);
       const { records, next } = await credentials.list(c.get("principal").team, query);
       const cursor = next === null ? null : encodeCursor(next);
       return answer(c, 200, keyPage.write({ items: records, cursor }));
@@ -225,11 +225,11 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     access: teamKey("admin"),
     mayLackBody: true,
     handler: async (c, { credentials }) => {
-      const overlap = orRefuse(parseRotation(c.get("body")));
+      const overlap = parseRotation(c.get("body"));
       const { team, credentialId } = c.get("principal");
       const id = c.req.param("id") ?? "";
       const rotated = await credentials.rotate(team, id, overlap, credentialId);
-      const { record, secret } = orRefuse(existing(rotated, NO_SUCH_KEY));
+      const { record, secret } = existing(rotated, NO_SUCH_KEY);
       return answerSecret(c, newKey.write({ ...record, secret }));
     },
     summary: "Rotate a credential",

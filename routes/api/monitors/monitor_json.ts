@@ -18,7 +18,6 @@ import {
   zoneProblem,
 } from "../../../domain/monitors/schedule.ts";
 import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/row.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
 import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
@@ -32,7 +31,7 @@ export const zone = z.string().default("UTC")
   .describe("IANA time zone of a proposed cron expression.");
 
 /** Parses the time zone of a proposal; UTC when absent. */
-export function parseZone(text: string): Parsed<string> {
+export function parseZone(text: string): string {
   return readQuery(text, (query) => {
     const tz = query.text("tz") ?? "UTC";
     const problem = zoneProblem(tz);

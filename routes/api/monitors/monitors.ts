@@ -1,11 +1,5 @@
 /** Endpoints of monitors: `/v1/monitors`, and the monitor and the flips of an agent. */
-import {
-  existing,
-  notFound,
-  orRefuse,
-  type Parsed,
-  type Problem,
-} from "../../../domain/core/errors.ts";
+import { existing, notFound, type Problem } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import { instantText } from "../../../domain/core/fields.ts";
 import { monitorBody, MONITORS, parsePause, pauseBody } from "../../../domain/monitors/body.ts";
@@ -51,7 +45,7 @@ function agentInPath(c: RequestContext, none: Problem): string {
 }
 
 /** Parses the query of a list of monitors. */
-function parseMonitorsQuery(text: string): Parsed<MonitorsQuery> {
+function parseMonitorsQuery(text: string): MonitorsQuery {
   return readQuery(text, (query) => ({
     state: query.choice("state", MONITOR_STATES) ?? null,
     ...query.page((cursor) => {
@@ -62,7 +56,7 @@ function parseMonitorsQuery(text: string): Parsed<MonitorsQuery> {
 }
 
 /** Parses the query of a list of flips. */
-function parseFlipsQuery(text: string): Parsed<FlipsQuery> {
+function parseFlipsQuery(text: string): FlipsQuery {
   return readQuery(text, (query) => {
     const page = query.page((cursor) => {
       const at = decodeCursor(cursor) ?? "";
@@ -83,7 +77,7 @@ const SENT = { schedule: { every_seconds: 86_400 }, grace_seconds: 3_600 };
 const EXAMPLE = createMonitor(
   AGENT,
   "mon_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0004",
-  orRefuse(MONITORS.parse(SENT, AT)).settings,
+  MONITORS.parse(SENT, AT).settings,
   { at: AT, by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003" },
   { lastArrivalAt: AT, lastOkAt: AT },
 );
@@ -111,7 +105,7 @@ const pathFields = {
 };
 
 const getMonitor: Handler = async (c, deps) => {
-  const tz = orRefuse(parseZone(queryOf(c)));
+  const tz = parseZone(queryOf(c));
   const { monitors, environment } = deps;
   const { team } = c.get("principal");
   const agent = agentInPath(c, NO_SUCH_MONITOR);
@@ -133,11 +127,11 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "PUT /v1/agents/:slug/monitor",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const { settings, version } = orRefuse(MONITORS.parse(c.get("body").value, 0));
+      const { settings, version } = MONITORS.parse(c.get("body").value, 0);
       const agent = agentInPath(c, NO_SUCH_AGENT);
       const { team } = c.get("principal");
       const stored = await deps.monitors.put(team, agent, settings, version, madeBy(c, deps));
-      const put = orRefuse(existing(stored, NO_SUCH_AGENT));
+      const put = existing(stored, NO_SUCH_AGENT);
       return answerWrite(c, put.kind, await monitorJson(deps, team, put.record), null);
     },
     summary: "Set the monitor of an agent",
@@ -202,7 +196,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     mayLackBody: true,
     handler: async (c, deps) => {
       const made = madeBy(c, deps);
-      const pause = orRefuse(parsePause(c.get("body"), made.at));
+      const pause = parsePause(c.get("body"), made.at);
       const { team } = c.get("principal");
       const record = await deps.monitors.pause(team, agentInPath(c, NO_SUCH_MONITOR), pause, made);
       return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
@@ -249,7 +243,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "GET /v1/monitors",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const query = orRefuse(parseMonitorsQuery(queryOf(c)));
+      const query = parseMonitorsQuery(queryOf(c));
       const { team } = c.get("principal");
       const page = await deps.monitors.list(team, query);
       const cursor = page.next === null ? null : encodeCursor(page.next);
@@ -275,7 +269,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "GET /v1/agents/:slug/flips",
     access: teamKey("read"),
     handler: async (c, { monitors }) => {
-      const query = orRefuse(parseFlipsQuery(queryOf(c)));
+      const query = parseFlipsQuery(queryOf(c));
       const { team } = c.get("principal");
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       existing(await monitors.read(team, agent), NO_SUCH_MONITOR);

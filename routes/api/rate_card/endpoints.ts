@@ -1,5 +1,5 @@
 /** Endpoints of `/v1/rate-card`. */
-import { existing, orRefuse } from "../../../domain/core/errors.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import { instantText } from "../../../domain/core/fields.ts";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
@@ -142,7 +142,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     route: "GET /v1/rate-card",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const query = orRefuse(parseListQuery(queryOf(c)));
+      const query = parseListQuery(queryOf(c));
       return answerTagged(
         c,
         card.write(await ratePage(deps, c.get("principal").team, query)),
@@ -173,7 +173,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     route: "PUT /v1/rate-card",
     access: teamKey("admin"),
     handler: async (c, { rateCards }) => {
-      const spec = orRefuse(parseRate(c.get("body")));
+      const spec = parseRate(c.get("body"));
       const { team, credentialId } = c.get("principal");
       const outcome = await rateCards.put(team, spec, credentialId);
       if (outcome.kind === "refused") return fail(c, outcome.problem);
@@ -203,7 +203,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     route: "GET /v1/rate-card/match",
     access: teamKey("admin"),
     handler: async (c, { rateCards, environment }) => {
-      const query = orRefuse(parseMatchQuery(queryOf(c), environment.now()));
+      const query = parseMatchQuery(queryOf(c), environment.now());
       const { provider, model, at } = query;
       const rate = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
       return answer(c, 200, match.write({ ...query, rate }));

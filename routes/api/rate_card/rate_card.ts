@@ -1,7 +1,7 @@
 /** `/v1/rate-card`: prices of model calls, and the own rows that override the default ones. */
-import { notFound, type Parsed } from "../../../domain/core/errors.ts";
+import { notFound, Refused } from "../../../domain/core/errors.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
-import { readQuery, refuseQuery } from "../../../domain/core/query.ts";
+import { readQuery } from "../../../domain/core/query.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { missing } from "../../../domain/core/validate.ts";
 import { DEFAULT_RATES, findProvider } from "../../../domain/pricing/default_rates.ts";
@@ -48,7 +48,7 @@ export interface RateListQuery {
 }
 
 /** Parses the query of a list. */
-export function parseListQuery(text: string): Parsed<RateListQuery> {
+export function parseListQuery(text: string): RateListQuery {
   return readQuery(text, (query) => {
     const source = query.choice("source", ["own", "default"]);
     const { limit, after } = query.page(decodeCursor, RATES_PER_PAGE);
@@ -79,7 +79,7 @@ export interface MatchQuery {
 }
 
 /** Parses the query of a match. */
-export function parseMatchQuery(text: string, nowMs: number): Parsed<MatchQuery> {
+export function parseMatchQuery(text: string, nowMs: number): MatchQuery {
   return readQuery(text, (query) => {
     const nameIn = (field: string) =>
       query.valid(
@@ -88,7 +88,7 @@ export function parseMatchQuery(text: string, nowMs: number): Parsed<MatchQuery>
         `well-formed text of at most ${LABEL_CHARS_MAX} characters`,
       );
     const isGiven = query.text("model") !== undefined;
-    if (!isGiven) return refuseQuery(missing("model", "model", "a model"));
+    if (!isGiven) throw new Refused(missing("model", "model", "a model"));
     const [provider, model] = [nameIn("provider"), nameIn("model") ?? ""];
     return { provider, model, at: query.instant("at") ?? nowMs };
   });

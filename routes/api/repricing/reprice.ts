@@ -2,7 +2,7 @@
 import type { AppDeps } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
-import { existing, notFound, orRefuse } from "../../../domain/core/errors.ts";
+import { existing, notFound } from "../../../domain/core/errors.ts";
 import {
   isJobId,
   parseReprice,
@@ -93,7 +93,7 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     route: "POST /v1/rate-card/reprice",
     access: teamKey("admin"),
     handler: async (c, deps) => {
-      const request = orRefuse(parseReprice(c.get("body")));
+      const request = parseReprice(c.get("body"));
       const outcome = await beginReprice(deps, c.get("principal"), request);
       if (outcome.kind === "refused") return fail(c, outcome.problem);
       return answerWrite(c, outcome.kind, repriceJob.write(outcome.job), null);

@@ -1,6 +1,5 @@
 /** `GET /v1/runs/{id}`, immediately or when the run is final, and `GET /v1/runs/{id}/cost`. */
 import { z } from "zod";
-import { orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { readQuery } from "../../../domain/core/query.ts";
@@ -138,7 +137,7 @@ interface Wait {
 }
 
 /** Parses the wait for a run; null to answer immediately. */
-function parseWait(text: string): Parsed<Wait | null> {
+function parseWait(text: string): Wait | null {
   return readQuery(text, (query) => {
     const wait = query.choice("wait", WAITS);
     const seconds = query.integer("timeout", { min: 0, ...FINAL_WAIT_SECONDS });
@@ -204,18 +203,18 @@ export const RUN_READS = endpoints("Runs", {
     route: "GET /v1/runs/:id",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const wait = orRefuse(parseWait(queryOf(c)));
+      const wait = parseWait(queryOf(c));
+      if (wait === null) return await answerRun(c, deps);
       const id = parseRunId(c.req.param("id") ?? "");
       // An invalid request is refused without waiting.
-      const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
-      if (wait === null || isRefused) return await answerRun(c, deps);
+      parseEventsPage(queryOf(c));
       const { team } = c.get("principal");
       const { state, seconds } = wait;
-      const isDone = () => isReached(deps, team, id.value, state);
+      const isDone = () => isReached(deps, team, id, state);
       if (await isDone()) return await answerRun(c, deps);
       return await deps.admission.park(c, seconds * 1_000, async (signal) => {
         const withJudges = state === "judged";
-        const waited = { team: team.id, run: id.value, withJudges };
+        const waited = { team: team.id, run: id, withJudges };
         await waitForChange(deps.changes, waited, signal, isDone);
         return await answerRun(c, deps);
       });

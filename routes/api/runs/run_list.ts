@@ -1,5 +1,4 @@
 /** `GET /v1/runs`: the runs of a team, newest first, a page at a time. */
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -136,8 +135,10 @@ export const RUN_LISTS = endpoints("Runs", {
     route: "GET /v1/runs",
     access: teamKey("read"),
     handler: async (c, { runList, environment }) => {
-      const { query, isWindowDefault, after, limit } = orRefuse(
-        parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor),
+      const { query, isWindowDefault, after, limit } = parseRunsQuery(
+        queryOf(c),
+        environment.now(),
+        parseRunsCursor,
       );
       const page = await runList.page(c.get("principal").team, query, after, limit);
       const windowStart = isWindowDefault ? query.from : null;

@@ -3,13 +3,7 @@ import type { Handler } from "../../http/admission.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Conflict, OpenRequest } from "../../../domain/runs/decide.ts";
-import {
-  existing,
-  notFound,
-  orRefuse,
-  type Parsed,
-  type Problem,
-} from "../../../domain/core/errors.ts";
+import { existing, notFound, type Problem } from "../../../domain/core/errors.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen } from "../../../domain/ingest/open.ts";
@@ -28,7 +22,7 @@ import { idValue, instantValue, objectValue, textValue, wire } from "../../opena
 import { parseCursor, runAnswer } from "./run_json.ts";
 
 export const openRun: Handler = async (c, { guard, runs, environment }) => {
-  const { request, losses } = orRefuse(parseOpen(c.get("body"), parseContext(c)));
+  const { request, losses } = parseOpen(c.get("body"), parseContext(c));
   const outcome = await runs.open(c.get("principal").team, request, environment.now());
   if (outcome.kind === "refused") return fail(c, outcome.problem);
   if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
@@ -85,8 +79,8 @@ export function answerPage(
   json: (id: RunId, run: RunPage, page: RunView, deps: AppDeps) => RawJson | Promise<RawJson>,
 ) {
   return async (c: RequestContext, deps: AppDeps): Promise<Response> => {
-    const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
-    const { after, limit } = orRefuse(parseEventsPage(queryOf(c)));
+    const id = parseRunId(c.req.param("id") ?? "");
+    const { after, limit } = parseEventsPage(queryOf(c));
     const { team } = c.get("principal");
     const run = existing(await deps.runs.find(team, id), NO_SUCH_RUN);
     const events = await run.page(after, limit);
@@ -101,7 +95,7 @@ export function answerPage(
 export const NO_SUCH_RUN = notFound("No such run: check its id");
 
 /** Parses the requested page of events. */
-export function parseEventsPage(text: string): Parsed<PageBounds<EventPosition>> {
+export function parseEventsPage(text: string): PageBounds<EventPosition> {
   return readQuery(text, (query) => ({
     limit: query.integer("events_limit", EVENTS_PER_PAGE),
     after: query.place("events_cursor", parseCursor),

@@ -1,6 +1,6 @@
 /** Calls that write a run: opening, events, finish and scores. */
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { z } from "zod";
+import { unlessRefused } from "../../../domain/core/errors.ts";
 import { anyJson } from "../../../domain/core/fields.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../../domain/core/limits.ts";
@@ -140,14 +140,12 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     access: teamKey("ingest"),
     bodyShape: "events",
     handler: async (c, { guard, runs, environment }) => {
-      const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
+      const id = parseRunId(c.req.param("id") ?? "");
       const body = c.get("body");
       const clock = new TurnClock();
-      const { request, losses } = orRefuse(
-        body.events === undefined
-          ? parseEvents(body)
-          : await parseLargeEvents(body, body.events, () => clock.pause()),
-      );
+      const { request, losses } = body.events === undefined
+        ? parseEvents(body)
+        : await parseLargeEvents(body, body.events, () => clock.pause());
       const { team } = c.get("principal");
       const outcome = await runs.append(team, id, request, environment.now());
       if (outcome.kind === "conflict") return fail(c, conflictProblem(id, outcome));
@@ -191,13 +189,16 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     route: "POST /v1/runs/:id/finish",
     access: teamKey("ingest"),
     handler: async (c, { guard, runs, environment }) => {
-      const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
+      const id = parseRunId(c.req.param("id") ?? "");
       const { team } = c.get("principal");
       const verdictOf = (parts: RunParts) =>
         guard.headerOf(c.get("principal"), id, () => ({ parts, spent: null }));
       const recordOf = (closing: Closing) => finishRecord.write({ ...closing, id });
-      const parsed = parseFinish(c.get("body"), parseContext(c));
-      if (!parsed.ok) {
+      const parsed = unlessRefused(
+        () => parseFinish(c.get("body"), parseContext(c)),
+        (problem) => ({ problem }),
+      );
+      if ("problem" in parsed) {
         // A first finish is never read before it is written; a further one may say anything (R35).
         const parts = (await runs.find(team, id))?.parts;
         const stored = parts?.closing ?? null;
@@ -205,7 +206,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
           ? fail(c, parsed.problem)
           : answerWrite(c, "replayed", recordOf(stored), null, verdictOf(parts));
       }
-      const { request, losses } = parsed.value;
+      const { request, losses } = parsed;
       const outcome = await runs.finish(team, id, request, environment.now());
       if (outcome.kind === "conflict") return fail(c, conflictProblem(id, outcome));
       const { closing } = outcome.parts;
@@ -247,8 +248,8 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     route: "POST /v1/runs/:id/scores",
     access: teamKey("ingest"),
     handler: async (c, { scores, environment }) => {
-      const id = orRefuse(parseRunId(c.req.param("id") ?? ""));
-      const parsed = orRefuse(parseScore(c.get("body")));
+      const id = parseRunId(c.req.param("id") ?? "");
+      const parsed = parseScore(c.get("body"));
       const { team } = c.get("principal");
       const outcome = await scores.add(team, id, parsed.request, environment.now());
       switch (outcome.kind) {

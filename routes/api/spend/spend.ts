@@ -1,7 +1,6 @@
 /** `GET /v1/spend` and `GET /v1/spend/unpriced`, and the endpoint of `GET /v1/usage`. */
 import type { AppDeps } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { orRefuse, type Parsed } from "../../../domain/core/errors.ts";
 import {
   costPerSuccess,
   type ReadRows,
@@ -168,7 +167,7 @@ export async function unpricedModels(
   { spend, rateCards }: Pick<AppDeps, "spend" | "rateCards">,
   team: Team,
   query: SpendQuery,
-): Promise<Parsed<Unpriced>> {
+): Promise<Unpriced> {
   const models = await rateCards.models(team);
   const read = rowsOf(spend, team, query);
   return await spend.ask(
@@ -225,8 +224,8 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     route: "GET /v1/spend",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const query = orRefuse(parseSpendQuery(queryOf(c), deps.environment.now()));
-      const sums = orRefuse(await askSpend(deps, c.get("principal").team, query));
+      const query = parseSpendQuery(queryOf(c), deps.environment.now());
+      const sums = await askSpend(deps, c.get("principal").team, query);
       return answer(c, 200, spendAnswer.write({ query, ...sums }));
     },
     summary: "Aggregate spend",
@@ -261,8 +260,8 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     route: "GET /v1/spend/unpriced",
     access: teamKey("read"),
     handler: async (c, deps) => {
-      const query = orRefuse(parseUnpricedQuery(queryOf(c), deps.environment.now()));
-      const models = orRefuse(await unpricedModels(deps, c.get("principal").team, query));
+      const query = parseUnpricedQuery(queryOf(c), deps.environment.now());
+      const models = await unpricedModels(deps, c.get("principal").team, query);
       return answer(c, 200, unpricedAnswer.write({ ...query, ...models }));
     },
     summary: "List models whose calls cost 0",

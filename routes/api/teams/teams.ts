@@ -2,7 +2,7 @@
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { existing, notFound, orRefuse } from "../../../domain/core/errors.ts";
+import { existing, notFound } from "../../../domain/core/errors.ts";
 import { rawOf, writeObject } from "../../../domain/core/raw_json.ts";
 import { parsePage } from "../../../domain/core/query.ts";
 import {
@@ -74,7 +74,7 @@ export async function readUsage(
 
 export const getUsage: Handler = async (c, { usage, environment }) => {
   const nowMs = environment.now();
-  const query = orRefuse(parseUsageQuery(queryOf(c), nowMs));
+  const query = parseUsageQuery(queryOf(c), nowMs);
   const view = await readUsage(usage, c.get("principal").team, query, nowMs);
   return answerTagged(c, usageAnswer.write(view));
 };
@@ -199,7 +199,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     route: "POST /v1/teams",
     access: OPERATOR_ONLY,
     handler: async (c, { teams }) => {
-      const spec = orRefuse(parseNewTeam(c.get("body")));
+      const spec = parseNewTeam(c.get("body"));
       return answerSecret(c, newTeam.write(await teams.create(spec)));
     },
     summary: "Create a team",
@@ -239,7 +239,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     route: "GET /v1/teams",
     access: OPERATOR_ONLY,
     handler: async (c, { teams }) => {
-      const query = orRefuse(parsePage(queryOf(c), teamIdOf));
+      const query = parsePage(queryOf(c), teamIdOf);
       const { teams: items, next } = await teams.page(query);
       const cursor = next === null ? null : encodeCursor(next);
       return answer(c, 200, teamPage.write({ items, cursor }));
@@ -268,9 +268,9 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     route: "PATCH /v1/teams/:id",
     access: OPERATOR_ONLY,
     handler: async (c, { teams }) => {
-      const change = orRefuse(parseTeamChange(c.get("body")));
+      const change = parseTeamChange(c.get("body"));
       const changed = await teams.change(c.req.param("id") ?? "", change);
-      return answer(c, 200, team.write(orRefuse(existing(changed, NO_SUCH_TEAM))));
+      return answer(c, 200, team.write(existing(changed, NO_SUCH_TEAM)));
     },
     summary: "Change a team",
     description:

@@ -1,6 +1,6 @@
 /** `/dashboard/agents/{slug}`: one agent, in tabs: overview, latest runs, monitor, settings. */
 import type { Child } from "hono/jsx";
-import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { type AgentRecord, parseAgentPatch } from "../../../domain/agents/agents.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
@@ -223,7 +223,7 @@ export const submitAgentChange = ofAgent(async (c, { deps, team, agent, record, 
     crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH], [agent, paths.agentPath(agent)]]} />,
     body: agentForm(agent, typed, problem),
   }));
-  const patch = orRefuse(parseAgentPatch(bodyOf(typed)));
-  orRefuse(existing(await deps.agents.change(team, agent, patch, made), NO_SUCH_AGENT));
+  const patch = parseAgentPatch(bodyOf(typed));
+  existing(await deps.agents.change(team, agent, patch, made), NO_SUCH_AGENT);
   return seeOther(`${paths.agentPath(agent)}?tab=settings&done=saved`);
 });

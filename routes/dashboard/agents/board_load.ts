@@ -1,4 +1,5 @@
 /** Reads the board of agents: agents with their monitors, those in trouble first. */
+import { nullIfRefused } from "../../../domain/core/errors.ts";
 import { agentPosition, AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
 import { compare } from "../../../domain/core/sums.ts";
 import { readQuery } from "../../../domain/core/query.ts";
@@ -48,7 +49,7 @@ export function parseBoardQuery(text: string) {
 }
 
 /** The part of the board that a URL names. */
-export type BoardQuery = Extract<ReturnType<typeof parseBoardQuery>, { ok: true }>["value"];
+export type BoardQuery = ReturnType<typeof parseBoardQuery>;
 
 /** Returns the path of a page of the board; by default of the first one. */
 export function boardPath(query: BoardQuery, after: BoardQuery["after"] = null): string {
@@ -73,14 +74,15 @@ export async function loadBoard(deps: AppDeps, team: Team, query: BoardQuery, ti
   const from = isBySlug ? after : null;
   const sort = isBySlug ? "agent" : "last_seen";
   const [listed, monitors, open, latest] = await Promise.all([
-    deps.agents.list(team, { sort, archived, limit: SORTED_MAX, after: from }),
+    deps.agents.list(team, { sort, archived, limit: SORTED_MAX, after: from })
+      .catch(nullIfRefused),
     readMonitors(deps, team, from?.agent ?? null),
     readOpenIncidents(deps, team),
     deps.runList.page(team, { from: null, to: null }, null, RUNS_READ),
   ]);
   // A team with too many agents to be sorted has those in trouble here, and all by slug.
-  const { agents, next } = listed.ok ? listed.value : { agents: [], next: null };
-  const hasMore = !isBySlug && (!listed.ok || next !== null);
+  const { agents, next } = listed ?? { agents: [], next: null };
+  const hasMore = !isBySlug && (listed === null || next !== null);
   const known = new Set(agents.map(({ agent }) => agent));
   const unlisted = [...monitors.byAgent.values()].filter((monitor) =>
     hasMore && isLateOrDown(monitor) && !known.has(monitor.agent)

@@ -2,7 +2,7 @@
 import type { Child } from "hono/jsx";
 import type { MonitorProposal } from "../../../domain/monitors/row.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
-import { existing, orRefuse } from "../../../domain/core/errors.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import { isObject } from "../../../domain/core/raw_json.ts";
 import { DAY_MS, HOUR_MS } from "../../../domain/core/time.ts";
 import { scheduleWords } from "../../../domain/monitors/schedule.ts";
@@ -238,9 +238,9 @@ export const submitMonitor = ofAgent(async (c, { deps, team, agent, record, made
     body: <ObjectForm pages={pagesOf(agent)} open={FIELDS} form={form} problem={problem} />,
   }));
   checkDurations(form);
-  const { settings, version } = orRefuse(MONITORS.parse(bodyOf(form), made.at));
+  const { settings, version } = MONITORS.parse(bodyOf(form), made.at);
   const put = await deps.monitors.put(team, agent, settings, version, made);
-  orRefuse(existing(put, NO_SUCH_AGENT));
+  existing(put, NO_SUCH_AGENT);
   return seeOther(`${monitorTabPath(agent)}&done=saved`);
 });
 

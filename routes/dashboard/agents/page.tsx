@@ -1,5 +1,4 @@
 /** `/dashboard/agents`: the board of a team's agents, those in trouble first. */
-import { orRefuse } from "../../../domain/core/errors.ts";
 import type { Handler } from "../../http/admission.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
@@ -21,7 +20,7 @@ import { submitAgentPause, submitAgentResume } from "./pause.tsx";
 import { MONITOR_ACTIONS, proposalOf, submitMonitor, submitMonitorAction } from "./monitor.tsx";
 
 const showAgents: Handler = async (c, deps) => {
-  const query = orRefuse(parseBoardQuery(queryOf(c)));
+  const query = parseBoardQuery(queryOf(c));
   const time = { nowMs: deps.environment.now(), zone: shownZone(readPreferences(c)) };
   const principal = c.get("principal");
   const board = await loadBoard(deps, principal.team, query, time);

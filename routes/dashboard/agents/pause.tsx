@@ -2,7 +2,7 @@
 import type { Child } from "hono/jsx";
 import { includes, isPaused, PAUSES } from "../../../domain/budgets/budget.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
-import { orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { endAfter, LASTS_HINT, pausedBy, REASON } from "../budgets/pauses.tsx";
 import { At, Crumbs, InlineNotice } from "../components/elements.tsx";
@@ -86,12 +86,12 @@ export const submitAgentPause = ofAgent(async (c, { deps, team, agent, made }) =
   const until = endAfter(texts.lasts ?? "", made.at);
   const reason = texts.reason || undefined;
   const body = { agent, reason, ...until !== undefined && { until } };
-  const { settings } = orRefuse(PAUSES.parse(body, made.at));
+  const { settings } = PAUSES.parse(body, made.at);
   const slug = isConfigSlug(agent) ? agent : `agent-${await hashOf(agent)}`;
   const store = deps.objects(PAUSES);
   // A pause of something else keeps its name.
   const isOwn = (await store.read(team, slug))?.settings.agent === agent;
-  orRefuse(await store.put(team, slug, settings, isOwn ? null : 0, made));
+  await store.put(team, slug, settings, isOwn ? null : 0, made);
   return seeOther(agentPath(agent));
 });
 

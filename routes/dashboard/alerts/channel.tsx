@@ -2,7 +2,7 @@
 import { ALL_EVENTS, type Channel } from "../../../domain/channels/channel.ts";
 import { OVERLAP_HOURS, parseChannelRotation } from "../../../domain/channels/channel_body.ts";
 import { CHANNEL_TESTS_PER_MINUTE, type DeliveryTry } from "../../../domain/channels/delivery.ts";
-import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
 import type { Handler } from "../../http/admission.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
@@ -202,10 +202,10 @@ export const submitRotation = ofObject(CHANNEL_PAGES, async (c, deps, channel) =
     (problem) => withTabs(c, setup, "channels", channelView(c, content, { problem })),
   );
   const hours = readInteger(c.get("form").get("overlap_hours") ?? "");
-  const overlap = orRefuse(parseChannelRotation(bodyOf({ overlap_hours: hours })));
+  const overlap = parseChannelRotation(bodyOf({ overlap_hours: hours }));
   const { team } = c.get("principal");
   const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
-  const { secret } = orRefuse(existing(rotated, noSuch("channel")));
+  const { secret } = existing(rotated, noSuch("channel"));
   return showSecret(c, setup, slug, secret, "Secret rotated");
 });
 

@@ -1,7 +1,7 @@
 /** Submissions of an incident's forms. Each is the same as the API's call. */
 import { parseNote } from "../../../domain/alerts/incident.ts";
 import { SILENCES } from "../../../domain/alerts/silence.ts";
-import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { HOUR_MS } from "../../../domain/core/time.ts";
 import { expectedAfter } from "../../../domain/monitors/schedule.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
@@ -27,7 +27,7 @@ export const submitChange: Handler = async (c, deps) => {
   const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
   const form = c.get("form");
   const change = existing(CHANGES.find((name) => name === form.get("change")) ?? null, NO_CHANGE);
-  const note = orRefuse(parseNote(bodyOf({ note: (form.get("note") ?? "").trim() })));
+  const note = parseNote(bodyOf({ note: (form.get("note") ?? "").trim() }));
   const { team } = c.get("principal");
   existing(await deps.incidents[change](team, id, note, madeBy(c, deps)), NO_SUCH_INCIDENT);
   return seeOther(incidentPath(id));
@@ -68,6 +68,6 @@ export const submitIncidentSilence: Handler = async (c, deps) => {
   };
   // One name for each incident: silencing it again prolongs its silence.
   const slug = `incident-${incident.id.slice(-12).toLowerCase()}`;
-  orRefuse(await deps.objects(SILENCES).put(team, slug, settings, null, made));
+  await deps.objects(SILENCES).put(team, slug, settings, null, made);
   return seeOther(incidentPath(id));
 };

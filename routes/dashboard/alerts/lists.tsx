@@ -1,5 +1,5 @@
 /** Lists of the area: `/dashboard/alerts/history` of incidents, and `/dashboard/alerts/deliveries`. */
-import { existing, orRefuse } from "../../../domain/core/errors.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { DELIVERY_DAYS, DELIVERY_STATES } from "../../../domain/channels/delivery.ts";
 import { headlineOf } from "../../../domain/channels/forms/words.ts";
@@ -38,7 +38,7 @@ export const showHistory: Handler = async (c, deps) => {
   const texts = { ...filters, state: filters.state || "resolved" };
   const state = texts.state === "any" ? null : texts.state;
   const { team } = c.get("principal");
-  const listed = orRefuse(parseIncidentsQuery(pageQuery({ ...texts, cursor, state })));
+  const listed = parseIncidentsQuery(pageQuery({ ...texts, cursor, state }));
   const [setup, { incidents, next }, agents] = await Promise.all([
     readSetup(c, deps),
     deps.incidents.list(team, listed),
@@ -90,7 +90,7 @@ export const showDeliveries: Handler = async (c, deps) => {
   const query = new URLSearchParams(queryOf(c));
   const texts = readTexts(query, ["channel", "state", "incident", "cursor"]);
   const { team } = c.get("principal");
-  const listed = orRefuse(parseDeliveriesQuery(pageQuery(texts)));
+  const listed = parseDeliveriesQuery(pageQuery(texts));
   const { deliveries, next } = await deps.deliveries.list(team, listed);
   const setup = await readSetup(c, deps);
   const { cursor: _, ...filters } = texts;

@@ -8,7 +8,6 @@ import {
   type RuleSettings,
 } from "../../../domain/alerts/rule.ts";
 import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { PREVIEW, type RulePreview } from "../../../domain/alerts/preview.ts";
 import type { Channel } from "../../../domain/channels/channel.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
@@ -185,7 +184,7 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
     label: "Show what it would have done",
     run: async (c, deps, form) => {
       const body = bodyIn(schemaOf(RULES, form), form);
-      const { settings } = orRefuse(RULES.parse(body, deps.environment.now()));
+      const { settings } = RULES.parse(body, deps.environment.now());
       const preview = await deps.rulePreviews.preview(c.get("principal").team, settings);
       return preview === null
         ? (

@@ -6,7 +6,7 @@ import {
   SILENCES,
   type SilenceSettings,
 } from "../../../domain/alerts/silence.ts";
-import { orRefuse, Refused } from "../../../domain/core/errors.ts";
+import { Refused } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import { mayAdmin } from "../../http/access.ts";
@@ -146,6 +146,6 @@ export const submitSilenceEnd = ofObject(SILENCE_PAGES, async (c, deps, silence)
   if (!isCurrent(settings, made.at)) return seeOther(SILENCES_PATH);
   const ended = { ...settings, untilMs: made.at };
   const { team } = c.get("principal");
-  orRefuse(await deps.objects(SILENCES).put(team, slug, ended, version, made));
+  await deps.objects(SILENCES).put(team, slug, ended, version, made);
   return seeOther(SILENCES_PATH);
 });

@@ -1,6 +1,5 @@
 /** The form of a check, next to its language, and the API's calls that it makes. */
 import type { Child } from "hono/jsx";
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { CHECKS, type CheckSettings } from "../../../domain/checks/check.ts";
 import { CHECK_TEMPLATES } from "../../../domain/checks/templates.ts";
 import { parseTrial } from "../../../domain/checks/trial_body.ts";
@@ -110,7 +109,7 @@ async function tryCheck(c: RequestContext, deps: AppDeps, form: FormValues): Pro
   const slug = form.get("slug");
   const settings = bodyIn(CHECKS.schema, form);
   const check = isConfigSlug(slug) ? { ...settings, slug } : settings;
-  const trial = orRefuse(parseTrial(bodyOf({ check, last: TRIED_RUNS }), deps.patterns));
+  const trial = parseTrial(bodyOf({ check, last: TRIED_RUNS }), deps.patterns);
   const { team } = c.get("principal");
   const result = await deps.checkTrial.try(team, trial);
   const runs = await readRecords(deps, team, result?.examples.map(({ run }) => run) ?? []);

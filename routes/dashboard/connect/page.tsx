@@ -28,9 +28,8 @@ const submitKey: Handler = async (c, deps) => {
   if (product === undefined) return fail(c, NO_SUCH_PRODUCT);
   const name = product.name.slice(0, KEY_NAME_CHARS_MAX);
   const spec = parseKey(bodyOf({ kind: "api_key", name, scopes: ["ingest"] }));
-  if (!spec.ok) return fail(c, spec.problem);
   const { team, credentialId } = c.get("principal");
-  const { secret } = await deps.credentials.create(team, spec.value, credentialId);
+  const { secret } = await deps.credentials.create(team, spec, credentialId);
   return showProduct(c, deps, slug, secret);
 };
 

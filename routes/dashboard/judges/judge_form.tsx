@@ -2,7 +2,7 @@
 import type { Child } from "hono/jsx";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
-import { existing, orRefuse } from "../../../domain/core/errors.ts";
+import { existing } from "../../../domain/core/errors.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import type { JudgeSettings } from "../../../domain/judges/judge.ts";
 import { JUDGE_TRIAL, parseJudgeTrial, type TriedRun } from "../../../domain/judges/trial.ts";
@@ -108,9 +108,9 @@ async function tryJudge(c: RequestContext, deps: AppDeps, form: FormValues): Pro
   const slug = form.get("slug");
   const judge = isConfigSlug(slug) ? { ...settings, slug } : settings;
   const estimate = form.get("paid") !== "true";
-  const trial = orRefuse(parseJudgeTrial({ value: { judge, estimate } }));
+  const trial = parseJudgeTrial({ value: { judge, estimate } });
   const { team } = c.get("principal");
-  const { runs, left } = orRefuse(existing(await deps.judgeTrials.try(team, trial), NO_SUCH_RUN));
+  const { runs, left } = existing(await deps.judgeTrials.try(team, trial), NO_SUCH_RUN);
   const records = await readRecords(deps, team, runs.map(({ run }) => run));
   const byId = new Map(records.map((run) => [run.id, run]));
   const callable = runs.filter(({ costMax }) => costMax !== null);

@@ -1,7 +1,7 @@
 /** One credential: its page, the forms that rotate and revoke it, and the page that shows a secret once. */
 import type { Child } from "hono/jsx";
 import { isLive } from "../../../domain/teams/credentials.ts";
-import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import { type ListedCredential, parseRotation } from "../../../domain/teams/key_list.ts";
 import type { Handler } from "../../http/admission.ts";
@@ -30,10 +30,10 @@ export const submitRotateKey: Handler = async (c, { credentials, environment }) 
   const record = existing(await credentials.read(team, c.req.param("id") ?? ""), NO_SUCH_KEY);
   const hours = c.get("form").get("overlap_hours") ?? "";
   showFormOnProblem(c, (problem) => keyView(c, record, "rotate", hours, problem));
-  const overlap = orRefuse(parseRotation(bodyOf({ overlap_hours: readInteger(hours) })));
+  const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
   const rotated = await credentials.rotate(team, record.id, overlap, credentialId);
   const old = await credentials.read(team, record.id);
-  return showSecret(c, orRefuse(existing(rotated, NO_SUCH_KEY)), {
+  return showSecret(c, existing(rotated, NO_SUCH_KEY), {
     title: `${kindLabel(record)} rotated`,
     notice: old !== null && (
       <InlineNotice kind="good">The old secret {keyState(old, environment.now())}.</InlineNotice>

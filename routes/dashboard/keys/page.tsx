@@ -1,5 +1,5 @@
 /** `/dashboard/keys`: the credentials of a team, and the form for a new one. */
-import { orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { parseKey, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
@@ -25,7 +25,7 @@ import { backToKey, showKey, showSecret, submitRevokeKey, submitRotateKey } from
 /** Shows a page of the list, or with `id` one credential. */
 const showKeys: Handler = async (c, deps) => {
   if (c.req.query("id") !== undefined) return showKey(c, deps);
-  const query = orRefuse(parseKeysQuery(queryOf(c), keyIdOf));
+  const query = parseKeysQuery(queryOf(c), keyIdOf);
   const { team, credentialId } = c.get("principal");
   const { records, next } = await deps.credentials.list(team, query);
   const { agent } = query;
@@ -84,7 +84,7 @@ const submitNewKey: Handler = async (c, deps) => {
   const { team, credentialId } = c.get("principal");
   const agents = await readKnownAgents(deps, team);
   showFormOnProblem(c, (problem) => newKeyView(agents, kind, texts, scopes, problem));
-  const spec = orRefuse(parseKey(bodyOf({ kind, ...texts, scopes })));
+  const spec = parseKey(bodyOf({ kind, ...texts, scopes }));
   const created = await deps.credentials.create(team, spec, credentialId);
   return showSecret(c, created, { title: `${kindLabel(created.record)} created` });
 };

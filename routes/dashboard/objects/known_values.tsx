@@ -1,5 +1,6 @@
 /** Fields that narrow an object to agents, customers or features, with suggestions of known ones. */
 import type { Child } from "hono/jsx";
+import { nullIfRefused } from "../../../domain/core/errors.ts";
 import { AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
 import { BUDGETS } from "../../../domain/budgets/budget.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
@@ -57,8 +58,8 @@ export async function readAll<Settings, Sent>(
 /** Reads the first agents by slug. */
 export async function readKnownAgents({ agents }: Pick<AppDeps, "agents">, team: Team) {
   const query = { sort: "agent", archived: false, limit: AGENTS_PER_PAGE.default } as const;
-  const page = await agents.list(team, { ...query, after: null });
-  return page.ok ? page.value.agents.map(({ agent }) => agent) : [];
+  const page = await agents.list(team, { ...query, after: null }).catch(nullIfRefused);
+  return page?.agents.map(({ agent }) => agent) ?? [];
 }
 
 /** The lists that fields name by `list`, such as `known-agents`. */

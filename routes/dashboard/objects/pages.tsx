@@ -13,7 +13,7 @@ import type {
   PutObject,
 } from "../../../domain/config/objects.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
-import { existing, orRefuse, Refused } from "../../../domain/core/errors.ts";
+import { existing, Refused } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import type { Handler, HandlerDeps } from "../../http/admission.ts";
@@ -288,8 +288,8 @@ async function put<Settings, Sent>(
 ): Promise<PutObject<Settings>> {
   const made = madeBy(c, deps);
   const { team } = c.get("principal");
-  const { settings, version } = orRefuse(pages.of.parse(body, made.at));
-  return orRefuse(await storeOf(pages, deps).put(team, slug, settings, version, made));
+  const { settings, version } = pages.of.parse(body, made.at);
+  return await storeOf(pages, deps).put(team, slug, settings, version, made);
 }
 
 /** Returns the route that enables or disables an object; {@link enableColumn} has its buttons. */

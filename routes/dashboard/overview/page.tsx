@@ -1,5 +1,4 @@
 /** `/dashboard`: today, compared with the days before. */
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { readQuery } from "../../../domain/core/query.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
@@ -37,9 +36,7 @@ const showOverview: Handler = async (c, deps) => {
   const { team, grant } = c.get("principal");
   // The operator has no runs.
   if (grant.kind === "operator") return seeOther(TEAMS_PATH);
-  const range = orRefuse(
-    readQuery(queryOf(c), (query) => query.choice("days", RANGES.map(String))),
-  );
+  const range = readQuery(queryOf(c), (query) => query.choice("days", RANGES.map(String)));
   const nowMs = deps.environment.now();
   const span = spanAt(nowMs, Number(range ?? RANGE_DEFAULT));
   const data = await loadOverview(deps, team, span, openCounts(c));

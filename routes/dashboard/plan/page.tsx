@@ -1,5 +1,4 @@
 /** `/dashboard/plan`: the team, its plan, and the usage of a month. */
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../domain/teams/quota.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
@@ -17,7 +16,7 @@ import { teamDetails, teamPlan } from "./team.tsx";
 /** Shows a month; the current one unless the query names another. */
 const showPlan: Handler = async (c, { usage, environment, region }) => {
   const nowMs = environment.now();
-  const query = orRefuse(parseUsageQuery(queryOf(c), nowMs));
+  const query = parseUsageQuery(queryOf(c), nowMs);
   const principal = c.get("principal");
   const { team, credentialId } = principal;
   const id = <code>{credentialId}</code>;

@@ -1,5 +1,4 @@
 /** `/dashboard/rate-card`: the prices of models. */
-import { orRefuse } from "../../../domain/core/errors.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
@@ -46,8 +45,8 @@ const showRateCard: Handler = async (c, deps) => {
   const filters = { model, provider, source, at };
   const isFiltered = Object.values(filters).join(cursor) !== "";
   // The first of repeated parameters wins.
-  const list = orRefuse(parseListQuery(`${queryOf(c)}&limit=${ROWS_DEFAULT}`));
-  const call = model === "" ? null : orRefuse(parseMatchQuery(queryOf(c), deps.environment.now()));
+  const list = parseListQuery(`${queryOf(c)}&limit=${ROWS_DEFAULT}`);
+  const call = model === "" ? null : parseMatchQuery(queryOf(c), deps.environment.now());
   const { team } = c.get("principal");
   const prices = await loadPrices(deps, team, list, call, isFiltered);
   const { own, unshown, used, defaults } = prices;

@@ -1,5 +1,5 @@
 /** `/dashboard/rate-card/new`: the form for a price, its submission, and the deletion. */
-import { existing, orRefuse, type Problem, Refused } from "../../../domain/core/errors.ts";
+import { existing, type Problem, Refused, unlessRefused } from "../../../domain/core/errors.ts";
 import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
@@ -61,17 +61,18 @@ export const submitRate: Handler = async (c, deps) => {
   const { model, provider } = c.req.query();
   const target = model ? { model, provider: provider || null } : null;
   showFormOnProblem(c, (problem) => formView(c, { ...texts, target }, problem));
-  const spec = orRefuse(parseRate(bodyOf({
+  const spec = parseRate(bodyOf({
     ...valuesIn(texts.row, valueOf),
     tiers: texts.tiers.map((tier) => valuesIn(tier, valueOf)),
-  })));
+  }));
   const principal = c.get("principal");
   const outcome = await deps.rateCards.put(principal.team, spec, principal.credentialId);
   if (outcome.kind === "refused") throw new Refused(outcome.problem);
   const calls = target ?? { model: spec.model, provider: null };
-  const request = parseReprice(bodyOf({ ...calls, dry_run: true }));
-  if (c.get("form").get("then") === "dry-run" && request.ok) {
-    const started = await beginReprice(deps, principal, request.value);
+  const dryRun = bodyOf({ ...calls, dry_run: true });
+  const request = unlessRefused(() => parseReprice(dryRun), () => null);
+  if (c.get("form").get("then") === "dry-run" && request !== null) {
+    const started = await beginReprice(deps, principal, request);
     if (started.kind !== "refused") return seeOther(jobPath(started.job.id) + SAVED);
   }
   // The price is stored anyway; submitting the repricing form shows a problem of the job.

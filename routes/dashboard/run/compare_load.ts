@@ -1,4 +1,5 @@
 /** Reads the two runs of a comparison, with the steps of the runs that they started. */
+import { unlessRefused } from "../../../domain/core/errors.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { totalsOf } from "../../../domain/runs/list.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
@@ -37,8 +38,9 @@ export type Side = NonNullable<Awaited<ReturnType<typeof loadSide>>>;
 export async function loadSides(deps: AppDeps, team: Team, id: RunId, wanted: string | null) {
   const a = await loadSide(deps, team, id);
   if (a === null) return null;
-  const other = wanted === null ? null : parseRunId(wanted.trim());
-  const otherId = other === null ? await lastSuccess(deps, team, a.run) : other.ok && other.value;
+  const otherId = wanted === null
+    ? await lastSuccess(deps, team, a.run)
+    : unlessRefused(() => parseRunId(wanted.trim()), () => null);
   return { a, b: otherId ? await loadSide(deps, team, otherId) : null };
 }
 

@@ -1,6 +1,7 @@
 /** `/dashboard/runs/:id/compare`: two runs side by side, with their first difference. */
 import type { Child } from "hono/jsx";
 import type { Handler } from "../../http/admission.ts";
+import { unlessRefused } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { fail } from "../../http/answer.ts";
 import { NO_SUCH_RUN } from "../../api/runs/runs.ts";
@@ -30,8 +31,8 @@ interface Sides {
 export const showComparison: Handler = async (c, deps) => {
   c.set("renderProblem", renderRunNotFound);
   const { with: wanted = null, only } = c.req.query();
-  const id = parseRunId(c.req.param("id") ?? "");
-  const sides = id.ok ? await loadSides(deps, c.get("principal").team, id.value, wanted) : null;
+  const id = unlessRefused(() => parseRunId(c.req.param("id") ?? ""), () => null);
+  const sides = id && await loadSides(deps, c.get("principal").team, id, wanted);
   if (sides === null) return fail(c, NO_SUCH_RUN);
   const { a, b } = sides;
   const missing = wanted === null

@@ -1,5 +1,6 @@
 /** `/dashboard/runs/:id`: one run as a trace, its result and its cost. */
 import type { Handler } from "../../http/admission.ts";
+import { unlessRefused } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
@@ -34,12 +35,10 @@ const TEXT_CHARS = 100;
 
 const showRun: Handler = async (c, deps) => {
   c.set("renderProblem", renderRunNotFound);
-  const events = parseEventsPage(queryOf(c));
-  const id = parseRunId(c.req.param("id") ?? "");
-  if (!id.ok) return fail(c, NO_SUCH_RUN);
-  if (!events.ok) return fail(c, events.problem);
-  const view = readView(c, events.value.after);
-  const data = await loadRun(deps, c.get("principal"), id.value, view);
+  const id = unlessRefused(() => parseRunId(c.req.param("id") ?? ""), () => null);
+  if (id === null) return fail(c, NO_SUCH_RUN);
+  const view = readView(c, parseEventsPage(queryOf(c)).after);
+  const data = await loadRun(deps, c.get("principal"), id, view);
   if (data === null) return fail(c, NO_SUCH_RUN);
   const { run, isAdmin, isLive } = data;
   const confirms = isAdmin && confirmedIn(c, "delete") !== null;

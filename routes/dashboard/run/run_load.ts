@@ -28,7 +28,7 @@ import {
   UNFOLDED_STEPS_MAX,
 } from "./paths.ts";
 import { isFailure, lineOf } from "./texts.ts";
-import { Overloaded } from "../../../domain/core/errors.ts";
+import { Overloaded, unlessRefused } from "../../../domain/core/errors.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { runsCursorText } from "../../api/runs/run_list.ts";
 import { capitalized, formatCount } from "../components/format.ts";
@@ -237,9 +237,9 @@ async function findNeighbours(
   list: string | null,
 ) {
   if (list === null) return null;
-  const request = parseListQuery(list, environment.now());
-  if (!request.ok) return null;
-  const { query, after, limit, isWindowDefault } = request.value;
+  const request = unlessRefused(() => parseListQuery(list, environment.now()), () => null);
+  if (request === null) return null;
+  const { query, after, limit, isWindowDefault } = request;
   const { rows, next } = await runList.page(team, query, after, limit).catch(noPage);
   const at = rows.findIndex((row) => row.id === id);
   const pathOf = (row: { readonly id: RunId } | undefined, list: string) =>

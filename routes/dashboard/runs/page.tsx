@@ -1,5 +1,6 @@
 /** `/dashboard/runs`: the runs of a team, newest first, with the filters of `GET /v1/runs`. */
 import { useContext } from "hono/jsx";
+import { Refused, unlessRefused } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { isRunId } from "../../../domain/core/ids.ts";
 import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
@@ -38,8 +39,8 @@ const showRuns: Handler = async (c, deps) => {
   const { admission, changes, environment } = deps;
   const { id } = c.get("principal").team;
   const query = new ListQuery(queryOf(c));
-  const request = parseListQuery(queryOf(c), environment.now());
-  if (!request.ok) {
+  const readRequest = () => parseListQuery(queryOf(c), environment.now());
+  const request = unlessRefused(readRequest, (problem) => {
     showFormOnProblem(c, (problem) => ({
       title: "Runs",
       body: (
@@ -52,11 +53,11 @@ const showRuns: Handler = async (c, deps) => {
         </>
       ),
     }));
-    return fail(c, request.problem);
-  }
+    throw new Refused(problem);
+  });
   const shown = query.isLive ? parseChangeCursor(query.get("seen") ?? "") : null;
   const show = async () => {
-    const data = await loadRuns(deps, c, query, request.value);
+    const data = await loadRuns(deps, c, query, request);
     return showPage(c, {
       title: "Runs",
       // The sums are not of a filtered list.

@@ -2,7 +2,7 @@
  * The query of the run list: the parameters of `GET /v1/runs`, as a URL that is a saved view, and the
  * links that change one filter of it.
  */
-import type { Parsed, Problem } from "../../../domain/core/errors.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
@@ -192,12 +192,9 @@ export class ListQuery extends URLSearchParams {
 const ROWS_MAX = 200;
 
 /** Parses the query of a list: without filters it has root runs only. */
-export function parseListQuery(text: string, nowMs: number): Parsed<RunsRequest> {
-  const request = parseRunsQuery(text, nowMs, parseRunsCursor);
-  if (!request.ok) return request;
-  const { query, limit, ...page } = request.value;
+export function parseListQuery(text: string, nowMs: number): RunsRequest {
+  const { query, limit, ...page } = parseRunsQuery(text, nowMs, parseRunsCursor);
   // Without a filter, none could be for child runs.
   const root = new ListQuery(text).isFiltered ? {} : { isRoot: true as const };
-  const value = { ...page, query: { ...query, ...root }, limit: Math.min(limit, ROWS_MAX) };
-  return { ok: true, value };
+  return { ...page, query: { ...query, ...root }, limit: Math.min(limit, ROWS_MAX) };
 }

@@ -1,4 +1,5 @@
 /** Finds runs, agents and customers by a text. Each part reads a bounded number of rows. */
+import { nullIfRefused } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
@@ -39,8 +40,8 @@ export async function loadSearch(deps: AppDeps, team: Team, text: string, nowMs:
  */
 async function findAgents({ agents }: AppDeps, team: Team, text: string) {
   const list = async (limit: number, after: AgentPosition | null) => {
-    const page = await agents.list(team, { limit, after, archived: false, sort: "agent" });
-    return page.ok ? page.value.agents : [];
+    const query = { limit, after, archived: false, sort: "agent" } as const;
+    return (await agents.list(team, query).catch(nullIfRefused))?.agents ?? [];
   };
   const [exact, beginning, first] = await Promise.all([
     isName(text, AGENT_CHARS_MAX) ? agents.read(team, text) : null,

@@ -1,5 +1,5 @@
 /** `/dashboard/sign-in` and `/dashboard/sign-out`. */
-import { orRefuse, type Parsed, type Problem } from "../../../domain/core/errors.ts";
+import { type Problem, Refused, unlessRefused } from "../../../domain/core/errors.ts";
 import { INVALID_CREDENTIAL, parseSecret } from "../../../domain/teams/credentials.ts";
 import type { Handler } from "../../http/admission.ts";
 import { addressOf, type AppDeps, type RequestContext } from "../../http/context.ts";
@@ -27,7 +27,7 @@ const showSignIn: Handler = async (c, deps) => {
   if (code !== undefined) {
     const secret = secretOfLink(deps, c, code);
     if (secret === null) return showPage(c, viewOf(next, OLD_LINK));
-    return await signInWith(deps, c, { ok: true, value: secret }, next);
+    return await signInWith(deps, c, () => secret, next);
   }
   if (kept === undefined) return showPage(c, viewOf(next, null));
   return tokenOf(c) === null ? showPage(c, viewOf(next, NO_COOKIE)) : seeOther(next);
@@ -36,10 +36,15 @@ const showSignIn: Handler = async (c, deps) => {
 /** Signs in with the submitted key. */
 const signIn: Handler = (c, deps) => {
   const form = c.get("form");
-  const secret = parseSecret((form.get("key") ?? "").trim(), deps.region);
-  const isWrong = !secret.ok && secret.problem === INVALID_CREDENTIAL;
-  const problem = { ...INVALID_CREDENTIAL, message: WRONG_FORM };
-  return signInWith(deps, c, isWrong ? { ok: false, problem } : secret, ownPage(form.get("next")));
+  const readKey = () =>
+    unlessRefused(
+      () => parseSecret((form.get("key") ?? "").trim(), deps.region),
+      (problem) => {
+        const isWrong = problem === INVALID_CREDENTIAL;
+        throw new Refused(isWrong ? { ...problem, message: WRONG_FORM } : problem);
+      },
+    );
+  return signInWith(deps, c, readKey, ownPage(form.get("next")));
 };
 
 /** Ends the session on the server and in the browser. */
@@ -54,16 +59,21 @@ const signOut: Handler = async (c, { sessions }) => {
  * Signs in with a secret, counted as one request of its team. Sets the cookie, and redirects to a
  * check that the browser kept it.
  */
-async function signInWith(deps: AppDeps, c: RequestContext, secret: Parsed<string>, next: string) {
+async function signInWith(
+  deps: AppDeps,
+  c: RequestContext,
+  readSecret: () => string,
+  next: string,
+) {
   showFormOnProblem(c, (problem) => viewOf(next, problem));
-  const value = orRefuse(secret);
-  const lookup = deps.credentials.find(value, () => clientOf(c, value));
+  const secret = readSecret();
+  const lookup = deps.credentials.find(secret, () => clientOf(c, secret));
   const authenticate = () => atFixedTime(Promise.resolve(lookup));
   const limits = [limitRate(deps, "control", { reserve: true })];
   const refused = await authorize(teamKeyOrOperator("read"), authenticate, limits)(c);
   if (refused !== null) return refused;
   const response = seeOther(`${SIGN_IN}?${new URLSearchParams({ kept: "", next })}`);
-  setToken(response, await deps.sessions.start(value, c.get("principal").team.id));
+  setToken(response, await deps.sessions.start(secret, c.get("principal").team.id));
   return response;
 }
 

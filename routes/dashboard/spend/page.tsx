@@ -1,6 +1,6 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day, and its export as CSV. */
 import { csvLine, textCell } from "../../../domain/core/csv.ts";
-import { orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import { FILTERS } from "../../../domain/runs/filters.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
@@ -51,7 +51,7 @@ const showSpend: Handler = async (c, deps) => {
       ),
     });
   showFormOnProblem(c, (problem) => viewOf(null, problem));
-  const data = await loadSpend(deps, c, orRefuse(queryIn(c, nowMs)));
+  const data = await loadSpend(deps, c, queryIn(c, nowMs));
   return showPage(c, viewOf(data, null));
 };
 
@@ -179,8 +179,8 @@ function NoRuns({ target, query }: NoRunsProps) {
 
 /** Responds with the groups of the page as CSV. */
 const sendSpendCsv: Handler = async (c, deps) => {
-  const query = orRefuse(queryIn(c, deps.environment.now()));
-  const sums = orRefuse(await askSpend(deps, c.get("principal").team, query));
+  const query = queryIn(c, deps.environment.now());
+  const sums = await askSpend(deps, c.get("principal").team, query);
   const { from, to, groupBy } = query;
   const isModel = groupBy === "model";
   const names = isModel ? ["provider", "model"] : [groupBy];

@@ -1,5 +1,5 @@
 /** Reads the answer of a spend page. */
-import { orRefuse } from "../../../domain/core/errors.ts";
+import { nullIfRefused, unlessRefused } from "../../../domain/core/errors.ts";
 import { dailySpendOf } from "../../../domain/spend/daily.ts";
 import { parseUnpricedQuery, type SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
@@ -18,20 +18,24 @@ export type SpendData = Awaited<ReturnType<typeof loadSpend>>;
 export async function loadSpend(deps: AppDeps, c: RequestContext, query: SpendQuery) {
   const { team } = c.get("principal");
   const read = rowsOf(deps.spend, team, query);
-  const spend = orRefuse(await deps.spend.ask(team, () => dailySpendOf(query, read)));
+  const spend = await deps.spend.ask(team, () => dailySpendOf(query, read));
   const firstMs = Date.parse(query.from);
   const from = dayOf(2 * firstMs - Date.parse(query.to) - DAY_MS);
   const to = dayOf(firstMs - DAY_MS);
-  const before = await askSpend(deps, team, { ...query, groupBy: "day", from, to });
+  const before = await askSpend(deps, team, { ...query, groupBy: "day", from, to })
+    .catch(nullIfRefused);
   const { runs, unpricedCalls, uncountedCalls } = spend.totals;
-  const unpriced = parseUnpricedQuery(queryOf(c), deps.environment.now());
-  const models = unpriced.ok && unpricedCalls + uncountedCalls > 0
-    ? await unpricedModels(deps, team, unpriced.value)
+  const unpriced = unlessRefused(
+    () => parseUnpricedQuery(queryOf(c), deps.environment.now()),
+    () => null,
+  );
+  const models = unpriced !== null && unpricedCalls + uncountedCalls > 0
+    ? await unpricedModels(deps, team, unpriced).catch(nullIfRefused)
     : null;
   return {
     ...{ query, spend },
-    before: before.ok ? before.value.totals.cost : null,
-    unpriced: models?.ok ? models.value : null,
+    before: before?.totals.cost ?? null,
+    unpriced: models,
     target: runs === 0 ? await commandTarget(deps, c) : null,
   };
 }

@@ -1,6 +1,6 @@
 /** `/dashboard/teams`: all teams, for the operator, and the form for a new one. */
 import { parsePage } from "../../../domain/core/query.ts";
-import { existing, orRefuse, type Problem } from "../../../domain/core/errors.ts";
+import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { TIER_NAMES, TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { parseNewTeam, parseTeamChange, teamFields } from "../../../domain/teams/team_change.ts";
@@ -47,7 +47,7 @@ import type { RequestContext } from "../../http/context.ts";
 import { scopeBoxes } from "../keys/labels.tsx";
 
 const showTeams: Handler = async (c, { teams }) => {
-  const query = orRefuse(parsePage(queryOf(c), teamIdOf));
+  const query = parsePage(queryOf(c), teamIdOf);
   const page = await teams.page(query);
   const limit = c.req.query("limit") ?? null;
   const view = listPage({
@@ -79,7 +79,7 @@ const showNewTeam: Handler = (c) => showPage(c, newTeamView({ tier: TIER_NAMES[0
 const submitNewTeam: Handler = async (c, { teams }) => {
   const texts = readTexts(c.get("form"), NEW_TEAM_FIELDS);
   showFormOnProblem(c, (problem) => newTeamView(texts, problem));
-  const spec = orRefuse(parseNewTeam(bodyOf({ ...texts, owner_email: texts.owner_email || null })));
+  const spec = parseNewTeam(bodyOf({ ...texts, owner_email: texts.owner_email || null }));
   const { team, ...created } = await teams.create(spec);
   return showSecret(c, created, {
     title: `Team created: ${team.name}`,
@@ -124,8 +124,8 @@ const submitTeamChange: Handler = async (c, { teams }) => {
   const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
   const texts = readTexts(c.get("form"), TEAM_FIELDS);
   showFormOnProblem(c, (problem) => teamView(c, team, { texts, problem }));
-  const change = orRefuse(parseTeamChange(bodyOf(changeBody(team, texts))));
-  orRefuse(existing(await teams.change(team.id, change), NO_SUCH_TEAM));
+  const change = parseTeamChange(bodyOf(changeBody(team, texts)));
+  existing(await teams.change(team.id, change), NO_SUCH_TEAM);
   return seeOther(teamPath(team.id) + SAVED);
 };
 
@@ -134,7 +134,7 @@ function submitSuspension(suspended: boolean): Handler {
   return async (c, { teams }) => {
     const change = { name: undefined, tier: undefined, suspended };
     const changed = await teams.change(c.req.param("id") ?? "", change);
-    return seeOther(teamPath(orRefuse(existing(changed, NO_SUCH_TEAM)).id));
+    return seeOther(teamPath(existing(changed, NO_SUCH_TEAM).id));
   };
 }
 
@@ -144,7 +144,7 @@ const submitTeamKey: Handler = async (c, { teams, credentials }) => {
   const form = c.get("form");
   const [name, scopes] = [form.get("key_name") ?? "", form.getAll("scopes")];
   showFormOnProblem(c, (problem) => teamView(c, team, { name, scopes, keyProblem: problem }));
-  const spec = orRefuse(parseKey(bodyOf({ kind: "api_key", name, scopes })));
+  const spec = parseKey(bodyOf({ kind: "api_key", name, scopes }));
   const created = await credentials.create(team, spec, c.get("principal").credentialId);
   return showSecret(c, created, {
     title: `Key created for ${team.name}`,

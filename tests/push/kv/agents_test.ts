@@ -167,8 +167,7 @@ TempStore.test("agents: runs of many agents, aggregated in several commits by tw
   await processingStoreOf(store).project(team.id, ids);
   const query = { sort: "agent", limit: 1_000, after: null, archived: false } as const;
   const page = await agentStoreOf(store).list(team, query);
-  assert(page.ok);
-  const counts = page.value.agents.map(({ activity }) => [activity?.runs, activity?.succeeded]);
+  const counts = page.agents.map(({ activity }) => [activity?.runs, activity?.succeeded]);
   assertEquals(counts, Array.from({ length: 60 }, () => [2, 2]));
   assertEquals((await verifyStore(store)).differences, []);
 });

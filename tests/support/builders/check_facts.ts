@@ -1,6 +1,7 @@
 import { compile } from "../../../domain/checks/compile.ts";
 import type { AllFacts, Program, Verdict } from "../../../domain/checks/program.ts";
 import { PATTERNS } from "./patterns.ts";
+import { problemOf } from "../oracles/problems.ts";
 
 /** Facts of a small run that went well. */
 export const FACTS: AllFacts = {
@@ -43,16 +44,14 @@ export const FACTS: AllFacts = {
 
 /** Compiles an expression that must be right. */
 export function compiled(expression: string): Program {
-  const parsed = compile(expression, PATTERNS);
-  if (!parsed.ok) throw new Error(`${expression}: ${parsed.problem.message}`);
-  return parsed.value;
+  return compile(expression, PATTERNS);
 }
 
 /** Returns why an expression is refused. */
 export function refusalOf(expression: string): string {
-  const parsed = compile(expression, PATTERNS);
-  if (parsed.ok) throw new Error(`${expression} is accepted`);
-  return parsed.problem.message;
+  const problem = problemOf(() => compile(expression, PATTERNS));
+  if (problem === null) throw new Error(`${expression} is accepted`);
+  return problem.message;
 }
 
 /** Judges {@link FACTS}, some of them replaced. */

@@ -55,8 +55,8 @@ export class MonitorProcess extends StoreProcess {
   /** Puts a monitor at a time. */
   async put(settings: MonitorSettings = HOURLY, atMs = NOON, agent = "a", team: Team = TEAM) {
     const stored = await this.monitors.put(team, agent, settings, null, { by: "key_1", at: atMs });
-    if (!stored?.ok) throw new Error(`Not stored: ${stored?.problem.message}`);
-    return stored.value;
+    if (stored === null) throw new Error(`There is no agent ${agent}`);
+    return stored;
   }
 
   /** Opens and finishes a run at a time; it is not processed yet. */

@@ -1,10 +1,9 @@
 /** Spend queries: limited concurrency, fair turns, and ended by deadline or disconnect. */
 import { EMPTY_MEASURES } from "../../../domain/runs/summary.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { type Spend, spendOf } from "../../../domain/spend/spend.ts";
@@ -13,6 +12,7 @@ import { createQueries } from "../../../kv/spend/queries.ts";
 import { readScopes } from "../../../kv/base/reads.ts";
 import type { Store } from "../../../kv/store.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { problemOfAsync } from "../../support/oracles/problems.ts";
 
 const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
 const DAY = "2026-11-21";
@@ -34,7 +34,7 @@ async function fill(store: Store, count: number): Promise<void> {
 }
 
 /** Queries spend by customer, recording each batch of rows. */
-function querySpend(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend>> {
+function querySpend(store: Store, onRows: (rows: number) => void): Promise<Spend> {
   const spend = createSpendStore(store);
   return spend.ask(TEAM, () =>
     spendOf(QUERY, async function* (kind) {
@@ -53,8 +53,7 @@ TempStore.test("a spend query is charged row by row, and ends when its client di
     complete,
     () => querySpend(temp.store, (rows) => read += rows),
   );
-  assert(answer.ok);
-  assertEquals([answer.value.totals.runs, read, complete.rows], [3_000, 3_000, 3_000]);
+  assertEquals([answer.totals.runs, read, complete.rows], [3_000, 3_000, 3_000]);
   assert(complete.bytes > 3_000 * 50);
   const client = new AbortController();
   const scope = new ReadScope(client.signal);
@@ -80,18 +79,18 @@ TempStore.test("a spend query that takes too long is refused with advice, and re
       // The deadline has passed when the next batch is requested.
       await new Promise((resolve) => setTimeout(resolve));
     }
-    return { ok: true, value: read } as const;
+    return read;
   };
   let reading: Promise<unknown> | undefined;
-  const answer = await ask(TEAM.id, () => {
+  const problem = await problemOfAsync(ask(TEAM.id, () => {
     const result = readAll();
     reading = result;
     return result;
-  });
+  }));
   // A batch may still be under way.
   await reading?.catch(() => {});
-  assert(!answer.ok && answer.problem.code === "overloaded");
-  assert(/fewer days/.test(answer.problem.message));
+  assertEquals(problem?.code, "overloaded");
+  assertMatch(problem?.message ?? "", /fewer days/);
   assert(read <= 500, `${read} rows`);
 });
 
@@ -109,7 +108,7 @@ Deno.test("one query per team and two in total run concurrently; teams take turn
       assert(running.length <= 2 && new Set(teams).size === teams.length, `${running}`);
       await new Promise((resolve) => setTimeout(resolve));
       running.splice(running.indexOf(name), 1);
-      return { ok: true, value: name };
+      return name;
     });
   });
   await Promise.all(requests);

@@ -58,8 +58,7 @@ Deno.test("previews: random signals open as many incidents as the instances of t
   ];
   for (const body of bodies) {
     const parsed = RULES.parse(body, 0);
-    assert(parsed.ok);
-    const rule = unstoredRule(parsed.value.settings);
+    const rule = unstoredRule(parsed.settings);
     const { kind } = rule.settings.condition;
     const isOfThings = kind === "missed" || kind === "stuck";
     let at = 0;

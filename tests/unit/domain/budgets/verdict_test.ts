@@ -18,6 +18,7 @@ import {
   spentIn,
 } from "../../../../domain/budgets/verdict.ts";
 import { picodollarsOf } from "../../../../domain/pricing/money.ts";
+import { problemOf } from "../../../support/oracles/problems.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const STORED = { version: 1, createdAt: NOW, updatedAt: NOW, updatedBy: "key" };
@@ -169,23 +170,18 @@ Deno.test("pauses hold until their end, for their label", () => {
 Deno.test("bodies: one scope, amounts by their digits, defaults, and what is refused", () => {
   const least = { scope: { agent: "a" }, period: "run", limit_usd: 0.5 };
   assertEquals(BUDGETS.parse(least, NOW), {
-    ok: true,
-    value: {
-      settings: {
-        scope: { agent: "a" },
-        period: "run",
-        limit_usd: "0.5",
-        mode: "observe",
-        warn_at: [0.8],
-        enabled: true,
-      },
-      version: null,
+    settings: {
+      scope: { agent: "a" },
+      period: "run",
+      limit_usd: "0.5",
+      mode: "observe",
+      warn_at: [0.8],
+      enabled: true,
     },
+    version: null,
   });
-  const refused = (fields: Record<string, unknown>) => {
-    const parsed = BUDGETS.parse({ ...least, ...fields }, NOW);
-    return parsed.ok ? null : parsed.problem.field;
-  };
+  const refused = (fields: Record<string, unknown>) =>
+    problemOf(() => BUDGETS.parse({ ...least, ...fields }, NOW))?.field ?? null;
   assertEquals(refused({ scope: { agent: "a", feature: "f" } }), "scope");
   assertEquals(refused({ scope: { each: "agent" } }), "scope");
   assertEquals(refused({ scope: { customer_id: "c" } }), "scope");
@@ -193,5 +189,5 @@ Deno.test("bodies: one scope, amounts by their digits, defaults, and what is ref
   assertEquals(refused({ warn_at: [0.9, 0.5, 0.5] }), null);
   assertEquals(refused({ limit_usd: "1e3" }), "limit_usd");
   const parsed = PAUSES.parse({ agent: "a", reason: "r", until: null }, NOW);
-  assertEquals(parsed.ok && parsed.value.settings, { agent: "a", reason: "r", until: null });
+  assertEquals(parsed.settings, { agent: "a", reason: "r", until: null });
 });

@@ -6,6 +6,7 @@ import { FACTS, judged } from "../../../support/builders/check_facts.ts";
 import { measure } from "../../../../domain/checks/language/sizes.ts";
 import { PATTERNS } from "../../../support/builders/patterns.ts";
 import { cpuMsOf } from "../../../support/oracles/durations.ts";
+import { problemOf } from "../../../support/oracles/problems.ts";
 
 /** Milliseconds of the processor that a definition may take; 5 times the bound, for a slow one. */
 const CPU_MS_MAX = 5 * 50;
@@ -137,14 +138,17 @@ const { expression } = fc.letrec<{ expression: string; test: string; value: stri
 Deno.test("hostile: no definition holds the event loop, throws, or is decided in two ways", () => {
   let [compiling, judging, longest, accepted] = [0, 0, "", 0];
   const check = (source: string) => {
-    let parsed = compile("true", PATTERNS);
-    compiling = Math.max(compiling, cpuMsOf(() => parsed = compile(source, PATTERNS)));
-    if (!parsed.ok) {
-      assertEquals(parsed.problem.field, "expression");
+    let program = compile("true", PATTERNS);
+    let field: string | undefined;
+    compiling = Math.max(
+      compiling,
+      cpuMsOf(() => field = problemOf(() => program = compile(source, PATTERNS))?.field),
+    );
+    if (field !== undefined) {
+      assertEquals<string>(field, "expression");
       return;
     }
     accepted++;
-    const program = parsed.value;
     let verdict = program.judge(FACTS);
     const ms = cpuMsOf(() => verdict = program.judge(HOSTILE));
     if (ms > judging) [judging, longest] = [ms, source];

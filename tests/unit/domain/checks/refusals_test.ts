@@ -4,6 +4,7 @@ import { RE2JS } from "re2js";
 import { compile } from "../../../../domain/checks/compile.ts";
 import { compiled, refusalOf } from "../../../support/builders/check_facts.ts";
 import { PATTERNS } from "../../../support/builders/patterns.ts";
+import { problemOf } from "../../../support/oracles/problems.ts";
 
 const REFUSED: readonly (readonly [expression: string, at: number, words: string])[] = [
   ["", 1, "It is empty"],
@@ -106,8 +107,7 @@ Deno.test("refusals: none names a token of the parser", () => {
   for (const a of parts) {
     for (const b of parts) {
       for (const c of parts) {
-        const parsed = compile(`${a} ${b} ${c}`, PATTERNS);
-        const message = parsed.ok ? "" : parsed.problem.message;
+        const message = problemOf(() => compile(`${a} ${b} ${c}`, PATTERNS))?.message ?? "";
         assertEquals(/[A-Z]{3}|token|undefined/.exec(message)?.[0], undefined, message);
       }
     }
@@ -115,11 +115,8 @@ Deno.test("refusals: none names a token of the parser", () => {
 });
 
 Deno.test("refusals: the field and the code are those of other bodies", () => {
-  const parsed = compile("stats == 1", PATTERNS);
-  assertEquals(parsed.ok ? null : [parsed.problem.code, parsed.problem.field], [
-    "invalid_field",
-    "expression",
-  ]);
+  const problem = problemOf(() => compile("stats == 1", PATTERNS));
+  assertEquals([problem?.code, problem?.field], ["invalid_field", "expression"]);
 });
 
 Deno.test("refusals: the bounds of an expression", () => {

@@ -3,30 +3,25 @@ import { Losses } from "../../../../domain/core/losses.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { printable } from "../../../../domain/core/text.ts";
-import type { Parsed, Problem } from "../../../../domain/core/errors.ts";
+import type { Problem } from "../../../../domain/core/errors.ts";
 import { parseBody, parseRunId } from "../../../../domain/ingest/parse.ts";
 import { parseFinish } from "../../../../domain/ingest/finish.ts";
 import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
 import { parseOpen } from "../../../../domain/ingest/open.ts";
 import { parseEvents } from "../../../../domain/ingest/parse_events.ts";
 import { aFinish, aHeartbeat, anEvent, aRun } from "../../../support/builders/requests.ts";
+import { problemOf } from "../../../support/oracles/problems.ts";
 
 const context = { metadataKeysMax: 10, sdkWords: false };
 
 type Parser = (body: unknown) => Problem | null;
 
-function problemOf<T>(parsed: Parsed<T>): Problem | null {
-  return parsed.ok ? null : parsed.problem;
-}
-
-function parser<T>(parse: (body: ReturnType<typeof bodyOf>) => Parsed<T>): Parser {
-  return (sent) => problemOf(parse(bodyOf(sent)));
+function parser<T>(parse: (body: ReturnType<typeof bodyOf>) => T): Parser {
+  return (sent) => problemOf(() => parse(bodyOf(sent)));
 }
 
 function bodyOf(sent: unknown) {
-  const parsed = parseBody(JSON.stringify(sent));
-  assert(parsed.ok);
-  return parsed.value;
+  return parseBody(JSON.stringify(sent));
 }
 
 const openProblem = parser((body) => parseOpen(body, context));
@@ -61,11 +56,11 @@ Deno.test("a message is one short printable line, whatever the input", () => {
   const junk = fc.oneof(fc.string({ unit: "binary", maxLength: 500 }), fc.json());
   fc.assert(fc.property(junk, (text) => {
     const problems = [
-      problemOf(parseBody(text)),
+      problemOf(() => parseBody(text)),
       openProblem(aRun(1, { started_at: text })),
       openProblem({ ...aRun(1), id: text }),
       finishProblem(aFinish({ status: text })),
-      problemOf(parseRunId(text)),
+      problemOf(() => parseRunId(text)),
     ];
     for (const message of problems.flatMap((problem) => problem?.message ?? [])) {
       assert(message.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(message), message);

@@ -10,6 +10,7 @@ import {
 import { readQuery } from "../../../../domain/core/query.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../../domain/runs/list.ts";
+import { unlessRefused } from "../../../../domain/core/errors.ts";
 
 const LISTED = { kind: "run", at: 0, has: [] } as const;
 const SHOWN = {
@@ -87,8 +88,11 @@ Deno.test("events: a reader at a given change receives every later event once", 
 
 Deno.test("filters: a run matches when every filter matches", () => {
   const follows = (query: Record<string, string>) => {
-    const filters = readQuery(new URLSearchParams(query).toString(), readLiveFilters);
-    return filters.ok ? isFollowed(ROW, filters.value) : filters.problem.field;
+    const text = new URLSearchParams(query).toString();
+    return unlessRefused(
+      () => isFollowed(ROW, readQuery(text, readLiveFilters)),
+      ({ field }) => field,
+    );
   };
   assertEquals(follows({}), true);
   assertEquals(follows({ agent: "a", status: "success", kind: "run", feature: "f" }), true);

@@ -19,26 +19,20 @@ import {
   WHOLE_BODY_BYTES_MAX,
 } from "../../../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun } from "../../../support/builders/requests.ts";
+import { problemOf, problemOfAsync } from "../../../support/oracles/problems.ts";
 
 const encoder = new TextEncoder();
 
 const CONTEXT = { metadataKeysMax: 10, sdkWords: false };
 
-function parse(text: string, shape: LargeShape) {
+/** Reads a body as a large one. */
+function read(text: string, shape: LargeShape) {
   return parseLarge(encoder.encode(text), text, shape, () => null);
 }
 
 /** Returns why a text is refused; null if it is an object. */
 async function refusal(text: string, shape: LargeShape = "fields") {
-  const parsed = await parse(text, shape);
-  return parsed.ok ? null : parsed.problem.code;
-}
-
-/** Reads a valid body as a large one. */
-async function read(text: string, shape: LargeShape) {
-  const parsed = await parse(text, shape);
-  assert(parsed.ok, JSON.stringify(parsed));
-  return parsed.value;
+  return (await problemOfAsync(read(text, shape)))?.code ?? null;
 }
 
 /** Returns an object as text, with one more member written by hand. */
@@ -104,11 +98,11 @@ Deno.test("R10: a large batch has a bound on its structure, and a smaller one ha
 Deno.test("R10: a long list is parsed in several steps", async () => {
   let steps = 0;
   const text = `{"output":[${"0,".repeat(3 * WHOLE_BODY_BYTES_MAX)}0]}`;
-  const parsed = await parseLarge(encoder.encode(text), text, "fields", () => {
+  await parseLarge(encoder.encode(text), text, "fields", () => {
     steps++;
     return Promise.resolve();
   });
-  assert(parsed.ok && steps > 6, `${steps} steps`);
+  assert(steps > 6, `${steps} steps`);
 });
 
 Deno.test("R10: nesting does not use the stack", async () => {
@@ -141,8 +135,7 @@ Deno.test("R10: a field that is too large or too deep is dropped and reported", 
   const deep = "[".repeat(65) + "]".repeat(65);
   const opened = async (member: string) => {
     const parsed = parseOpen(await read(withMember(aRun(1), member), "fields"), CONTEXT);
-    assert(parsed.ok, JSON.stringify(parsed));
-    return [parsed.value.losses?.dropped, parsed.value.losses?.stored.flags];
+    return [parsed.losses?.dropped, parsed.losses?.stored.flags];
   };
   for (const value of [`{"a":${large}}`, large, deep, `{"a":${deep}}`]) {
     assertEquals(await opened(`"goal":${value}`), ["goal=1", ["dropped_fields"]]);
@@ -157,8 +150,7 @@ Deno.test("R6, R10: of scores that are too large or too deep only the bad ones a
   const of = async (scores: string) => {
     const body = await read(withMember(aFinish(), `"scores":${scores}`), "fields");
     const parsed = parseFinish(body, CONTEXT);
-    assert(parsed.ok, JSON.stringify(parsed));
-    return [parsed.value.request.scores, parsed.value.losses?.dropped];
+    return [parsed.request.scores, parsed.losses?.dropped];
   };
   const deep = "[".repeat(65) + "]".repeat(65);
   const long = `"${"x".repeat(EVENT_BYTES_MAX)}"`;
@@ -188,12 +180,11 @@ Deno.test("R1, R10: an empty list stays empty, and no other list becomes empty",
       CONTEXT,
       new Losses(),
     );
-    assert(parsed.ok, JSON.stringify(parsed));
-    const { metadata, output } = parsed.value.request;
-    assertEquals([metadata, output, parsed.value.losses], [[], "{}", null]);
+    const { metadata, output } = parsed.request;
+    assertEquals([metadata, output, parsed.losses], [[], "{}", null]);
   }
-  const wrong = parseOpen(await read(withMember(aRun(1), '"metadata":[ 1]'), "fields"), CONTEXT);
-  assertEquals(wrong.ok ? null : wrong.problem.field, "metadata");
+  const wrong = await read(withMember(aRun(1), '"metadata":[ 1]'), "fields");
+  assertEquals(problemOf(() => parseOpen(wrong, CONTEXT))?.field, "metadata");
 });
 
 Deno.test("R10: names of unknown fields are kept for the report, up to a limit", async () => {
@@ -225,8 +216,8 @@ Deno.test("R10: a batch is read as the texts of its events", async () => {
   const codeOf = async (count: number) => {
     const all = Array.from({ length: count }, (_, n) => JSON.stringify(anEvent(n)));
     const body = await read(`{"events":[${all}]}`, "events");
-    const parsed = await parseLargeEvents(body, body.events ?? [], () => null);
-    return parsed.ok ? parsed.value.request.length : parsed.problem.code;
+    const parsed = parseLargeEvents(body, body.events ?? [], () => null);
+    return (await problemOfAsync(parsed))?.code ?? (await parsed).request.length;
   };
   assertEquals(await codeOf(EVENTS_PER_BATCH_MAX), EVENTS_PER_BATCH_MAX);
   assertEquals(await codeOf(EVENTS_PER_BATCH_MAX + 1), "batch_too_large");
@@ -238,9 +229,9 @@ Deno.test("R10: the events of a large batch are parsed one after the other", asy
     "events",
   );
   let pauses = 0;
-  const parsed = await parseLargeEvents(body, body.events ?? [], () => {
+  const { request } = await parseLargeEvents(body, body.events ?? [], () => {
     pauses++;
     return Promise.resolve();
   });
-  assertEquals([parsed.ok, pauses], [true, 2]);
+  assertEquals([request.length, pauses], [2, 2]);
 });

@@ -9,6 +9,7 @@ import { placeInSample } from "../../../../kv/checks/judge.ts";
 import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
 import { aJudge, storedJudge } from "../../../support/builders/judges.ts";
 import { runId } from "../../../support/builders/requests.ts";
+import { problemOf } from "../../../support/oracles/problems.ts";
 
 const BODY = {
   connection: "local",
@@ -19,8 +20,7 @@ const BODY = {
 
 Deno.test("judges: a short body has defaults, and its fields read back as sent", () => {
   const parsed = parseJudge(BODY);
-  assert(parsed.ok);
-  const { settings, version } = parsed.value;
+  const { settings, version } = parsed;
   assertEquals(version, null);
   assertEquals(judgeFields(settings), {
     ...BODY,
@@ -36,8 +36,7 @@ Deno.test("judges: a short body has defaults, and its fields read back as sent",
     description: null,
   });
   const again = parseJudge(judgeFields(settings));
-  assert(again.ok);
-  assertEquals(again.value.settings, settings);
+  assertEquals(again.settings, settings);
 });
 
 Deno.test("judges: each wrong field is named", () => {
@@ -55,31 +54,27 @@ Deno.test("judges: each wrong field is named", () => {
     enabled: "yes",
   };
   for (const [field, value] of Object.entries(wrong)) {
-    const parsed = parseJudge({ ...BODY, [field]: value });
-    assertEquals(parsed.ok ? null : parsed.problem.field, field);
-    assertEquals(parsed.ok ? null : parsed.problem.code, "invalid_field");
+    const problem = problemOf(() => parseJudge({ ...BODY, [field]: value }));
+    assertEquals([problem?.field, problem?.code], [field, "invalid_field"]);
   }
   for (const result of [{ type: "category" }, { type: "score", min: 1 }, "score", null]) {
-    assertEquals(parseJudge({ ...BODY, result }).ok, false);
+    assert(problemOf(() => parseJudge({ ...BODY, result })) !== null);
   }
   for (const field of Object.keys(BODY)) {
-    const parsed = parseJudge({ ...BODY, [field]: undefined });
-    assertEquals(parsed.ok ? null : parsed.problem.field, field);
+    assertEquals(problemOf(() => parseJudge({ ...BODY, [field]: undefined }))?.field, field);
   }
 });
 
 Deno.test("judges: an unknown connection and a model without a price are refused", () => {
   const connections = parseConnections("local=http://127.0.0.1:1/v1 b=http://127.0.0.1:2") ?? [];
   const card = cardOf(rateRow("m", 0, 0));
-  const problemOf = (...[settings, known, prices]: [object, typeof connections, typeof card]) => {
-    const completed = completeJudge(aJudge(settings), known, prices, 0);
-    return completed.ok ? null : completed.problem;
-  };
-  assertEquals(problemOf({}, connections, card), null);
-  assertEquals(problemOf({}, [], card)?.field, "connection");
-  assertMatch(problemOf({}, [], card)?.message ?? "", /set none/);
-  assertMatch(problemOf({ connection: "c" }, connections, card)?.message ?? "", /"local", "b"/);
-  assertEquals(problemOf({}, connections, NO_CARD)?.field, "model");
+  const refusal = (...[settings, known, prices]: [object, typeof connections, typeof card]) =>
+    problemOf(() => completeJudge(aJudge(settings), known, prices, 0));
+  assertEquals(refusal({}, connections, card), null);
+  assertEquals(refusal({}, [], card)?.field, "connection");
+  assertMatch(refusal({}, [], card)?.message ?? "", /set none/);
+  assertMatch(refusal({ connection: "c" }, connections, card)?.message ?? "", /"local", "b"/);
+  assertEquals(refusal({}, connections, NO_CARD)?.field, "model");
 });
 
 const CLOSED_AT = 10_000_000;

@@ -2,33 +2,28 @@
 import { assertEquals } from "@std/assert";
 import { MONITORS } from "../../../../domain/monitors/body.ts";
 import { durationWord, parseDuration } from "../../../../domain/monitors/schedule.ts";
+import { problemOf } from "../../../support/oracles/problems.ts";
 
 const parse = (value: Record<string, unknown>) => MONITORS.parse(value, 0);
 
-function problemOf(value: Record<string, unknown>) {
-  const parsed = parse(value);
-  return parsed.ok ? null : parsed.problem;
-}
+const refusal = (value: Record<string, unknown>) => problemOf(() => parse(value));
 
 const EVERY = { schedule: { every_seconds: 3_600 } };
 
 Deno.test("monitor body: only the schedule is required", () => {
   assertEquals(parse(EVERY), {
-    ok: true,
-    value: {
-      settings: {
-        schedule: { everySeconds: 3_600 },
-        graceSeconds: 720,
-        maxRuntimeSeconds: null,
-        failureThreshold: 1,
-        recoveryThreshold: 1,
-        enabled: true,
-      },
-      version: null,
+    settings: {
+      schedule: { everySeconds: 3_600 },
+      graceSeconds: 720,
+      maxRuntimeSeconds: null,
+      failureThreshold: 1,
+      recoveryThreshold: 1,
+      enabled: true,
     },
+    version: null,
   });
-  assertEquals(problemOf({})?.code, "missing_field");
-  assertEquals(problemOf({ schedule: null })?.field, "schedule");
+  assertEquals(refusal({})?.code, "missing_field");
+  assertEquals(refusal({ schedule: null })?.field, "schedule");
 });
 
 Deno.test("monitor body: all fields", () => {
@@ -37,7 +32,7 @@ Deno.test("monitor body: all fields", () => {
     ...{ schedule, grace_seconds: 0, max_runtime_seconds: 60, failure_threshold: 32 },
     ...{ recovery_threshold: 2, enabled: false, version: 3 },
   });
-  assertEquals(parsed.ok && parsed.value, {
+  assertEquals(parsed, {
     settings: {
       schedule: { cron: "0 2 * * *", tz: "Europe/Berlin" },
       graceSeconds: 0,
@@ -49,7 +44,7 @@ Deno.test("monitor body: all fields", () => {
     version: 3,
   });
   const noZone = parse({ schedule: { cron: "@daily" }, grace_seconds: null });
-  assertEquals(noZone.ok && noZone.value.settings.schedule, { cron: "@daily", tz: "UTC" });
+  assertEquals(noZone.settings.schedule, { cron: "@daily", tz: "UTC" });
 });
 
 Deno.test("monitor body: a schedule is a period or a cron line", () => {
@@ -60,10 +55,10 @@ Deno.test("monitor body: a schedule is a period or a cron line", () => {
     ...[{ cron: "* * * * * *" }, { cron: "@daily", tz: "" }, { cron: "", tz: "UTC" }],
   ];
   for (const schedule of invalid) {
-    const problem = problemOf({ schedule });
+    const problem = refusal({ schedule });
     assertEquals([problem?.code, problem?.field], ["invalid_field", "schedule"], `${schedule}`);
   }
-  const { message } = problemOf({ schedule: { cron: "@daily", tz: "Nowhere/City" } }) ?? {};
+  const { message } = refusal({ schedule: { cron: "@daily", tz: "Nowhere/City" } }) ?? {};
   assertEquals(
     message,
     'Field "schedule.tz" must be an IANA time zone such as Europe/Berlin: got "Nowhere/City"',

@@ -10,26 +10,19 @@ import {
   type RateSpec,
   usdPerMillion,
 } from "../../../../domain/pricing/rate_body.ts";
+import { problemOf } from "../../../support/oracles/problems.ts";
 
 const LEAST = { model: "gpt-4o", input_usd_per_million: 2.5, output_usd_per_million: 10 };
 const TIER = { above_input_tokens: 200_000, input_usd_per_million: 5, output_usd_per_million: 15 };
 
-function parse(body: unknown) {
-  const read = parseBody(typeof body === "string" ? body : JSON.stringify(body));
-  assert(read.ok);
-  return parseRate(read.value);
-}
-
 function specOf(body: unknown): RateSpec {
-  const parsed = parse(body);
-  assert(parsed.ok, JSON.stringify(parsed));
-  return parsed.value;
+  return parseRate(parseBody(typeof body === "string" ? body : JSON.stringify(body)));
 }
 
 function refusalOf(body: unknown): [string, string | undefined, string] {
-  const parsed = parse(body);
-  assert(!parsed.ok, `${JSON.stringify(body)} was accepted`);
-  const { code, field, message } = parsed.problem;
+  const problem = problemOf(() => specOf(body));
+  assert(problem !== null, `${JSON.stringify(body)} was accepted`);
+  const { code, field, message } = problem;
   return [code, field, message];
 }
 

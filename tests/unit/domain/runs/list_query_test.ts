@@ -1,8 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { isSearch } from "../../../../domain/runs/list_filter.ts";
 import { parseRunsQuery, type RunsCursor } from "../../../../domain/runs/list_query.ts";
 import { runId } from "../../../support/builders/requests.ts";
+import { problemOf } from "../../../support/oracles/problems.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;
@@ -10,16 +11,10 @@ const AFTER = { at: NOW - 5, run: runId(1) as RunId };
 const MIDNIGHT = Date.UTC(2026, 0, 31);
 
 /** Parses a query whose cursors are plain JSON. */
-function parse(text: string) {
+function valueOf(text: string) {
   const cursorOf = (cursor: string): RunsCursor | null =>
     cursor === "old" ? { after: AFTER, from: NOW - 3 * DAY_MS } : null;
   return parseRunsQuery(text, NOW, cursorOf);
-}
-
-function valueOf(text: string) {
-  const parsed = parse(text);
-  assert(parsed.ok, text);
-  return parsed.value;
 }
 
 Deno.test("runs query: no parameters select every run, 50 per page", () => {
@@ -67,8 +62,8 @@ Deno.test("runs query: costs are exact to the picodollar, and 0 does not filter"
 
 Deno.test("runs query: the first invalid parameter is named", () => {
   const fieldOf = (text: string) => {
-    const parsed = parse(text);
-    return parsed.ok ? null : [parsed.problem.code, parsed.problem.field];
+    const problem = problemOf(() => valueOf(text));
+    return problem && [problem.code, problem.field];
   };
   const fields = "status kind has min_cost_usd from to limit cursor".split(" ");
   for (const field of fields) {

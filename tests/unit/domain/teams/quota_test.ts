@@ -15,6 +15,7 @@ import {
   quotaState,
 } from "../../../../domain/teams/quota.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
+import { unlessRefused } from "../../../../domain/core/errors.ts";
 
 const NOVEMBER = Date.UTC(2026, 10, 21, 12);
 
@@ -70,10 +71,8 @@ Deno.test("quota: a month is projected from its elapsed share", () => {
 });
 
 Deno.test("quota: a query is about the current month or an earlier one", () => {
-  const month = (text: string) => {
-    const parsed = parseUsageQuery(text, NOVEMBER);
-    return parsed.ok ? parsed.value : parsed.problem.field;
-  };
+  const month = (text: string) =>
+    unlessRefused(() => parseUsageQuery(text, NOVEMBER), ({ field }) => field);
   assertEquals([month(""), month("month=")], ["2026-11", "2026-11"]);
   assertEquals(month("month=2026-11"), "2026-11");
   assertEquals(month("month=1970-01"), "1970-01");

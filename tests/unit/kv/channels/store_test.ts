@@ -8,6 +8,7 @@ import { TeamCommit } from "../../../../kv/summaries/team_commit.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
+import { problemOfAsync } from "../../../support/oracles/problems.ts";
 
 const KEY = new Uint8Array(32).fill(1);
 const HOOK: OpenedChannelSettings = {
@@ -46,9 +47,9 @@ TempStore.test("channels: each change wakes the channel, so that waiting deliver
   const channels = channelsOf(temp, KEY);
   const made = (minutes: number) => ({ by: "key_1", at: NOON + minutes * 60_000 });
   const woken = async () => (await temp.keysBelow(keys.work("send"))).length;
-  assert((await channels.put(TEAM, "ops", HOOK, null, made(1))).ok);
+  await channels.put(TEAM, "ops", HOOK, null, made(1));
   assertEquals(await woken(), 1);
-  assert((await channels.put(TEAM, "ops", HOOK, null, made(2))).ok);
+  await channels.put(TEAM, "ops", HOOK, null, made(2));
   assertEquals(await woken(), 1, "nothing differs");
   assert(await channels.rotate(TEAM, "ops", 1, made(3)) !== null);
   assertEquals(await woken(), 2);
@@ -60,32 +61,36 @@ TempStore.test("channels: opened settings have both secrets of a rotation", asyn
   const channels = channelsOf(temp, KEY);
   const made = { by: "key_1", at: NOON };
   const put = await channels.put(TEAM, "ops", HOOK, null, made);
-  assert(put.ok && put.value.secret !== undefined);
+  assert(put.secret !== undefined);
   const rotated = await channels.rotate(TEAM, "ops", 2, made);
-  assert(rotated?.ok);
-  const { channel, secret } = rotated.value;
+  assert(rotated !== null);
+  const { channel, secret } = rotated;
   assertEquals(await channels.open(TEAM, channel), {
     ...HOOK,
     secret,
-    previous: { secret: put.value.secret, untilMs: NOON + 7_200_000 },
+    previous: { secret: put.secret, untilMs: NOON + 7_200_000 },
   });
   const at0 = await channels.rotate(TEAM, "ops", 0, made);
-  const opened = at0?.ok ? await channels.open(TEAM, at0.value.channel) : null;
+  const opened = at0 && await channels.open(TEAM, at0.channel);
   assertEquals(opened?.type === "webhook" && opened.previous, null);
 });
 
 TempStore.test("channels: without a key secrets are refused by the setting's name, and e-mail works", async (temp) => {
   const made = { by: "key_1", at: NOON };
   const withKey = channelsOf(temp, KEY);
-  assert((await withKey.put(TEAM, "ops", HOOK, null, made)).ok);
+  await withKey.put(TEAM, "ops", HOOK, null, made);
   const without = channelsOf(temp, null);
-  const refused = await without.put(TEAM, "new", HOOK, null, made);
-  assert(!refused.ok && refused.problem.message.includes("RUNLEDGER_SEAL_KEY"));
-  const rotated = await without.rotate(TEAM, "ops", 1, made);
-  assert(rotated !== null && !rotated.ok);
+  for (
+    const change of [
+      without.put(TEAM, "new", HOOK, null, made),
+      without.rotate(TEAM, "ops", 1, made),
+    ]
+  ) {
+    assertStringIncludes((await problemOfAsync(change))?.message ?? "", "RUNLEDGER_SEAL_KEY");
+  }
   const { isDefault, includeError, enabled } = HOOK;
   const email = { type: "email", to: ["a@example.org"], isDefault, includeError, enabled } as const;
-  assert((await without.put(TEAM, "mail", email, null, made)).ok);
+  await without.put(TEAM, "mail", email, null, made);
   const health = await without.health(TEAM, ["ops", "mail"]);
   assertEquals([health.get("ops")?.state, health.get("mail")?.state], ["needs_secret", "ok"]);
   const channel = await without.read(TEAM, "ops");
@@ -96,13 +101,13 @@ TempStore.test("R28: a mail channel without a mail server is refused, and an exi
   const made = { by: "key_1", at: NOON };
   const { isDefault, includeError, enabled } = HOOK;
   const email = { type: "email", to: ["a@example.org"], isDefault, includeError, enabled } as const;
-  assert((await channelsOf(temp, KEY).put(TEAM, "mail", email, null, made)).ok);
+  await channelsOf(temp, KEY).put(TEAM, "mail", email, null, made);
   const without = channelsOf(temp, KEY, false);
   for (const slug of ["mail", "new"]) {
-    const put = await without.put(TEAM, slug, { ...email, to: ["b@example.org"] }, null, made);
-    assert(!put.ok);
-    assertEquals([put.problem.code, put.problem.field], ["invalid_field", "type"]);
-    assertStringIncludes(put.problem.message, "RUNLEDGER_SMTP_URL");
+    const put = without.put(TEAM, slug, { ...email, to: ["b@example.org"] }, null, made);
+    const problem = await problemOfAsync(put);
+    assertEquals([problem?.code, problem?.field], ["invalid_field", "type"]);
+    assertStringIncludes(problem?.message ?? "", "RUNLEDGER_SMTP_URL");
   }
   const health = (await without.health(TEAM, ["mail"])).get("mail");
   assertEquals(health?.state, "failing");
