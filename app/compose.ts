@@ -23,7 +23,7 @@ import { pricedJudges } from "../domain/judges/judge_body.ts";
 import { createCallMetrics, createCallSlots, type ModelCalls } from "../kv/judges/calls.ts";
 import { createJudgeWork } from "../kv/judges/judge_work.ts";
 import { createJudgeTrials } from "../kv/judges/trials.ts";
-import { readAccounts } from "../kv/judges/rows.ts";
+import { readAccounts } from "../kv/judges/judge_rows.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
 import { createJudgeLater } from "../kv/checks/judge.ts";
 import { createCheckTrialStore } from "../kv/checks/trial.ts";

@@ -8,7 +8,7 @@
  */
 import { errorCodeIn, readAnswer } from "../domain/judges/answer.ts";
 import type { Connection } from "../domain/judges/connection.ts";
-import { type CallOutcome, RETRY_AFTER_MS_MAX } from "../domain/judges/job.ts";
+import { type CallOutcome, RETRY_AFTER_MS_MAX } from "../domain/judges/judge_job.ts";
 import type { JudgeSettings } from "../domain/judges/judge.ts";
 import { createPost, type Egress, type PostDeps, type PostOutcome } from "./http.ts";
 

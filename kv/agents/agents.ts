@@ -36,7 +36,7 @@ import {
   type TeamRows,
   type TeamSet,
   teamSet,
-} from "../team/rows.ts";
+} from "../team/team_rows.ts";
 
 /** Bytes in memory of an activity, of a monitor without its outcomes, and of an outcome. */
 const ACTIVITY_BYTES = 300, MONITOR_BYTES = 1_000, OUTCOME_BYTES = 280;

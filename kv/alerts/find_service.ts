@@ -20,14 +20,14 @@ import type { AlertSignal } from "../../domain/alerts/group.ts";
 import type { Rule, RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
 import { type Delivery, isBlocked } from "../../domain/channels/delivery.ts";
 import { capShareOf, type JudgeAccount } from "../../domain/judges/account.ts";
-import { isBlockedJudge } from "../../domain/judges/job.ts";
+import { isBlockedJudge } from "../../domain/judges/judge_job.ts";
 import type { Judge } from "../../domain/judges/judge.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import type { Notice } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
 import { readHealths } from "../channels/delivery_rows.ts";
 import { readConfig } from "../config/objects.ts";
-import { readAccounts } from "../judges/rows.ts";
+import { readAccounts } from "../judges/judge_rows.ts";
 import { readDead } from "../runs/run_work.ts";
 
 /** Finds the shares of the plan that the month's events have reached, until the month ends. */

@@ -25,7 +25,7 @@ import type { Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { changeFacts } from "../channels/delivery_rows.ts";
 import { workKey, workSet } from "../work/store.ts";
-import type { ChangeDeps, PlannedRows } from "../team/rows.ts";
+import type { ChangeDeps, PlannedRows } from "../team/team_rows.ts";
 import { getAll, getMany, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
 import {

@@ -14,7 +14,7 @@ import type { Severity } from "../../domain/channels/message.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import type { ChangeDeps, TeamPlan } from "../team/rows.ts";
+import type { ChangeDeps, TeamPlan } from "../team/team_rows.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { type IncidentLabels, readIncident, readIncidents, readOverflows } from "./rows.ts";

@@ -29,7 +29,7 @@ import {
   type TeamRows,
   type TeamSet,
   teamSet,
-} from "../team/rows.ts";
+} from "../team/team_rows.ts";
 import { workKey, workSet } from "../work/store.ts";
 import type { KvSet } from "../writer/group.ts";
 import type { AlertWork } from "../../domain/alerts/signal.ts";

@@ -19,7 +19,7 @@ import { groupsOf } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
-import type { PlannedRows, TeamChanges } from "../team/rows.ts";
+import type { PlannedRows, TeamChanges } from "../team/team_rows.ts";
 import { eachRow, getAll } from "../store.ts";
 import { findBudgets } from "./find_budgets.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";

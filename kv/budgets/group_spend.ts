@@ -19,7 +19,7 @@ import type { TeamConfig } from "../config/objects.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { keyPart } from "../index/entries.ts";
 import { getAll, listRows, type Store } from "../store.ts";
-import type { TeamSet } from "../team/rows.ts";
+import type { TeamSet } from "../team/team_rows.ts";
 
 /** Spend of one group on some days. */
 export interface GroupSpend {

@@ -5,7 +5,7 @@
  */
 import type { ConfigStore, ObjectKind } from "../../domain/config/objects.ts";
 import { createConfigStore } from "../config/object_store.ts";
-import type { ObjectDeps } from "../team/rows.ts";
+import type { ObjectDeps } from "../team/team_rows.ts";
 import type { RunGuard } from "./guard.ts";
 
 /** Creates the store of a kind that the guard judges by: it learns of a change before the answer. */

@@ -20,7 +20,7 @@ import { keys } from "../base/keys.ts";
 import { readHealths } from "./delivery_rows.ts";
 import { type ConfigRow, isObject } from "../config/objects.ts";
 import { change, createConfigStore } from "../config/object_store.ts";
-import type { ObjectDeps } from "../team/rows.ts";
+import type { ObjectDeps } from "../team/team_rows.ts";
 import { getAll, type Store } from "../store.ts";
 import { ChannelSecrets, opening, sealSettings } from "./seal.ts";
 import { HOUR_MS } from "../../domain/core/time.ts";

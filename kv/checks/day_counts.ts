@@ -14,7 +14,7 @@ import {
   type TeamRows,
   type TeamSet,
   teamSet,
-} from "../team/rows.ts";
+} from "../team/team_rows.ts";
 
 /** Counts of the results of a check: passes, failures, errors and skipped ones. */
 export type CountsRow = readonly [pass: number, fail: number, error: number, skipped: number];

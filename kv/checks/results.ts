@@ -19,7 +19,7 @@ import { keys } from "../base/keys.ts";
 import type { RunAt, RunUpdate } from "../runs/heads.ts";
 import { getAll, getValue, type Store } from "../store.ts";
 import { keyText, type KvSet } from "../writer/group.ts";
-import type { TeamRows, TeamSet } from "../team/rows.ts";
+import type { TeamRows, TeamSet } from "../team/team_rows.ts";
 import { DayDifference, placeOf, type ResultsPlace } from "./day_counts.ts";
 
 /** Results within a commit. */

@@ -21,7 +21,7 @@ import {
 import { type AuditAction, type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
-import type { ObjectDeps, TeamPlan } from "../team/rows.ts";
+import type { ObjectDeps, TeamPlan } from "../team/team_rows.ts";
 import { getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { workKey, workSet } from "../work/store.ts";

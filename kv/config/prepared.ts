@@ -13,7 +13,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import { keys } from "../base/keys.ts";
 import type { Store } from "../store.ts";
-import { type RowFamily, teamKey, type TeamRows } from "../team/rows.ts";
+import { type RowFamily, teamKey, type TeamRows } from "../team/team_rows.ts";
 import { readConfig, type TeamConfig } from "./objects.ts";
 
 /** Bytes of an object besides its texts. */

@@ -19,7 +19,7 @@ import {
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/reads.ts";
 import { readSummaries, type RunUpdate, type TeamAt, tombstoneRow } from "../runs/heads.ts";
-import { lastChangeOf } from "../team/rows.ts";
+import { lastChangeOf } from "../team/team_rows.ts";
 import { getAll, getValue, listRows, type Store } from "../store.ts";
 import { EventEmitter } from "node:events";
 import { type ChangeNumbers, numbersAfter } from "../../domain/runs/summary.ts";

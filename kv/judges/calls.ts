@@ -10,7 +10,7 @@ import { utf8Bytes } from "../../domain/core/raw_json.ts";
 import { type Hold, worstCase } from "../../domain/judges/account.ts";
 import { ANSWER_PROBLEMS } from "../../domain/judges/answer.ts";
 import type { Connection } from "../../domain/judges/connection.ts";
-import type { afterCall, CallOutcome, JobChange, JudgeJob } from "../../domain/judges/job.ts";
+import type { afterCall, CallOutcome, JobChange, JudgeJob } from "../../domain/judges/judge_job.ts";
 import type { JudgeSettings } from "../../domain/judges/judge.ts";
 import { type Prompt, requestBody } from "../../domain/judges/prompt.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
@@ -20,7 +20,7 @@ import { FairSlots } from "../../runtime/fair_slots.ts";
 import { FAILURE_PAUSE_MS } from "../../runtime/loop.ts";
 import { LabeledCounter } from "../../runtime/metrics.ts";
 import { newRowName, type Store } from "../store.ts";
-import { type JudgeRow, readJob, writeJob } from "./rows.ts";
+import { type JudgeRow, readJob, writeJob } from "./judge_rows.ts";
 
 /** Calls models; see `outbound/models.ts`. */
 export interface ModelCalls {

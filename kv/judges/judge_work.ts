@@ -22,9 +22,9 @@ import {
   type JudgeJob,
   ledgerName,
   nextStep,
-} from "../../domain/judges/job.ts";
+} from "../../domain/judges/judge_job.ts";
 import { type Judge, judgeAgent, JUDGES_MAX } from "../../domain/judges/judge.ts";
-import { afterTrial } from "../../domain/judges/trial.ts";
+import { afterTrial } from "../../domain/judges/judge_trial.ts";
 import type { RunStore } from "../../domain/runs/run_store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
@@ -33,7 +33,7 @@ import { keys } from "../base/keys.ts";
 import type { ScoreStore } from "../runs/scores.ts";
 import { getValue } from "../store.ts";
 import { type CallDeps, planCall, storeOutcome } from "./calls.ts";
-import { readJob, type StoredJob, writeJob } from "./rows.ts";
+import { readJob, type StoredJob, writeJob } from "./judge_rows.ts";
 import { JUDGE_SOURCE, readSubject, type Subject } from "./subject.ts";
 
 /** Dependencies of the work. */

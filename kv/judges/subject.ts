@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { scoresFact } from "../../domain/checks/facts.ts";
 import type { FactName } from "../../domain/checks/program.ts";
 import { JUDGE_AGENT_PREFIX } from "../../domain/config/objects.ts";
-import { ended, type JudgeJob, newJob, type SkipReason } from "../../domain/judges/job.ts";
+import { ended, type JudgeJob, newJob, type SkipReason } from "../../domain/judges/judge_job.ts";
 import type { Judge } from "../../domain/judges/judge.ts";
 import {
   canonicalBody,
@@ -26,7 +26,7 @@ import { isStored, type ReadHead, readHead } from "../runs/heads.ts";
 import { readScores } from "../runs/scores.ts";
 import { withTexts } from "../runs/texts.ts";
 import type { Store } from "../store.ts";
-import type { JobName } from "./rows.ts";
+import type { JobName } from "./judge_rows.ts";
 
 /** Source of the scores of judges. */
 export const JUDGE_SOURCE = "judge";

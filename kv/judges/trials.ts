@@ -14,7 +14,7 @@ import {
   type JudgeJob,
   judgeResult,
   LIMIT_IGNORED,
-} from "../../domain/judges/job.ts";
+} from "../../domain/judges/judge_job.ts";
 import { completeJudge } from "../../domain/judges/judge_body.ts";
 import type { Judge } from "../../domain/judges/judge.ts";
 import {
@@ -25,7 +25,7 @@ import {
   type JudgeTrialResult,
   TRIAL_ENDED,
   type TriedRun,
-} from "../../domain/judges/trial.ts";
+} from "../../domain/judges/judge_trial.ts";
 import type { Prompt } from "../../domain/judges/prompt.ts";
 import { type Picodollars, picodollars } from "../../domain/pricing/money.ts";
 import type { RunPosition } from "../../domain/runs/list.ts";
@@ -39,7 +39,7 @@ import { readRunListPage } from "../run_list/run_list.ts";
 import { readSummaries } from "../runs/heads.ts";
 import { getValue, newRowName } from "../store.ts";
 import { type CallDeps, planCall, type PlannedCall, storeOutcome } from "./calls.ts";
-import { type JudgeRow, judgeRow, readAccounts, readJob, writeJob } from "./rows.ts";
+import { type JudgeRow, judgeRow, readAccounts, readJob, writeJob } from "./judge_rows.ts";
 import { readSubject, type Subject } from "./subject.ts";
 
 /** Dependencies of {@link createJudgeTrials}. */

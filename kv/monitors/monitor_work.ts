@@ -28,7 +28,7 @@ import {
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";
-import type { ChangeDeps } from "../team/rows.ts";
+import type { ChangeDeps } from "../team/team_rows.ts";
 
 /** Monitors of one commit: it holds them even if each keeps 32 outcomes and opens an incident. */
 const MONITORS_PER_COMMIT = 50;

@@ -14,7 +14,7 @@ import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";
 import { getAll, type Store } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
-import { type PlannedRows, type TeamSet, teamSet } from "../team/rows.ts";
+import { type PlannedRows, type TeamSet, teamSet } from "../team/team_rows.ts";
 
 /** Rows of changed monitors, for one commit. */
 export type MonitorRows = PlannedRows & { readonly rows: readonly TeamSet[] };

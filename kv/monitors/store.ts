@@ -28,7 +28,7 @@ import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { getEntry, getValue, listRows, type Store } from "../store.ts";
 import { monitorRow } from "../agents/agents.ts";
-import { type ObjectDeps, type TeamChanges, type TeamPlan, teamSet } from "../team/rows.ts";
+import { type ObjectDeps, type TeamChanges, type TeamPlan, teamSet } from "../team/team_rows.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import {
   andThen,

@@ -45,7 +45,7 @@ import { addToMonth, type BatchEntry } from "../../domain/runs/ledger.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { BatchIndex, numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import type { EntryToRemove } from "../index/entries.ts";
-import { jobsWithoutReasoning } from "../judges/rows.ts";
+import { jobsWithoutReasoning } from "../judges/judge_rows.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 

@@ -26,7 +26,7 @@ import {
   type SummarizedHead,
   tombstoneOf,
 } from "../runs/heads.ts";
-import { judgeWork } from "../judges/rows.ts";
+import { judgeWork } from "../judges/judge_rows.ts";
 import { moveWork, workSet } from "../work/store.ts";
 import { getMany, getValue, listRows, type Store } from "../store.ts";
 import type { KvSet, Write } from "../writer/group.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../domain/runs/event_page.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
 import { BatchIndex, readBatches, startOf } from "./batches.ts";
-import { type JudgeJob, judgeResult } from "../../domain/judges/job.ts";
+import { type JudgeJob, judgeResult } from "../../domain/judges/judge_job.ts";
 import type { JudgeResult } from "../../domain/runs/record.ts";
 import { keys } from "../base/keys.ts";
 import { getAll } from "../store.ts";

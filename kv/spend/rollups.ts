@@ -28,7 +28,7 @@ import {
   type TeamRows,
   type TeamSet,
   teamSet,
-} from "../team/rows.ts";
+} from "../team/team_rows.ts";
 import { createQueries } from "./queries.ts";
 import { keyPart } from "../index/entries.ts";
 import {

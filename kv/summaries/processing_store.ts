@@ -16,7 +16,7 @@ import {
 import type { PreparedConfig } from "../config/prepared.ts";
 import { type Judge, judgesOf, namesScores } from "../../domain/judges/judge.ts";
 import { judgeAtOnce, type Judgement, placeInSample } from "../checks/judge.ts";
-import { judgeWork } from "../judges/rows.ts";
+import { judgeWork } from "../judges/judge_rows.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import type { EntryToAdd } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";

@@ -23,7 +23,7 @@ import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/changes.ts";
 import { readHeads, recallHeads, type RunUpdate, type SummarizedHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
-import { type TeamChanges, type TeamPlan, TeamRowCache, type TeamRows } from "../team/rows.ts";
+import { type TeamChanges, type TeamPlan, TeamRowCache, type TeamRows } from "../team/team_rows.ts";
 import { pendingName, sizeOf } from "../writer/group.ts";
 import { buildTeamWrite, type Summaries, type TeamCaches, type TeamWrite } from "./team_write.ts";
 

@@ -33,7 +33,12 @@ import { indexChange, type Orders } from "../run_list/run_index.ts";
 import type { RunRows, RunUpdate } from "../runs/heads.ts";
 import { changeRemovedRuns, changeRollups } from "../spend/rollups.ts";
 import type { Store } from "../store.ts";
-import { type PlannedRows, storedRows, type TeamRowCache, type TeamRows } from "../team/rows.ts";
+import {
+  type PlannedRows,
+  storedRows,
+  type TeamRowCache,
+  type TeamRows,
+} from "../team/team_rows.ts";
 import { workSet } from "../work/store.ts";
 import { keyText, type KvSet, type Write } from "../writer/group.ts";
 

@@ -13,7 +13,7 @@ import type { EventId, RunId, TeamId } from "../../domain/core/ids.ts";
 import { VERSION } from "../../domain/core/version.ts";
 import { keys } from "../base/keys.ts";
 import { eachRow, getMany, listRows, namesBelow, readBlob, type Store } from "../store.ts";
-import { rowLine, toJson, UNLISTED } from "./rows.ts";
+import { rowLine, toJson, UNLISTED } from "./export_rows.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import type { PagedEvent } from "../../domain/runs/event_page.ts";
 import {

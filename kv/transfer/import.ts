@@ -23,7 +23,7 @@ import { TeamCommit } from "../summaries/team_commit.ts";
 import { listRows, type Store } from "../store.ts";
 import { type KvSet, pendingName, sizeOf } from "../writer/group.ts";
 import { TransferFailed } from "./export.ts";
-import { rowsOf } from "./rows.ts";
+import { rowsOf } from "./export_rows.ts";
 import { importedUpdate, RunRowsBuilder } from "./stored_run.ts";
 
 /** Maximum rows and bytes of one commit. */

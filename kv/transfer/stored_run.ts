@@ -28,7 +28,7 @@ import { addToRow, type DirectoryRow } from "../runs/batches.ts";
 import type { RunUpdate } from "../runs/heads.ts";
 import { blobWrite } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
-import { fromJson } from "./rows.ts";
+import { fromJson } from "./export_rows.ts";
 
 /** An export holds each event once. */
 const NO_IDS = { isEmpty: true, has: () => false };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { existing } from "../../../domain/core/errors.ts";
 import { heldAmount, type JudgeAccount } from "../../../domain/judges/account.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
-import { isBlockedJudge } from "../../../domain/judges/job.ts";
+import { isBlockedJudge } from "../../../domain/judges/judge_job.ts";
 import type { JudgeSettings } from "../../../domain/judges/judge.ts";
 import {
   JUDGE_TRIAL,
@@ -12,7 +12,7 @@ import {
   parseJudgeTrial,
   TRIAL_ENDED,
   type TriedRun,
-} from "../../../domain/judges/trial.ts";
+} from "../../../domain/judges/judge_trial.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer } from "../../http/answer.ts";

@@ -5,7 +5,7 @@ import { isConfigSlug } from "../../../domain/config/body.ts";
 import { existing } from "../../../domain/core/errors.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import type { JudgeSettings } from "../../../domain/judges/judge.ts";
-import { JUDGE_TRIAL, parseJudgeTrial, type TriedRun } from "../../../domain/judges/trial.ts";
+import { JUDGE_TRIAL, parseJudgeTrial, type TriedRun } from "../../../domain/judges/judge_trial.ts";
 import { NO_SUCH_RUN } from "../../api/runs/runs.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { STATUS_LABELS } from "../agents/metrics.tsx";

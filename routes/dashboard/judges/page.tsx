@@ -1,7 +1,7 @@
 /** Judges: what they cost today, which share of the runs passed, and why one is blocked. */
 import { heldAmount } from "../../../domain/judges/account.ts";
 import { type Judge, judgeAgent } from "../../../domain/judges/judge.ts";
-import { versionName } from "../../../domain/judges/job.ts";
+import { versionName } from "../../../domain/judges/judge_job.ts";
 import { picodollars } from "../../../domain/pricing/money.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";

@@ -3,7 +3,7 @@
  * any call, time-outs, lost answers, and a server that bills by its own book.
  */
 import { assert, assertEquals } from "@std/assert";
-import type { CallOutcome, JudgeJob } from "../../../domain/judges/job.ts";
+import type { CallOutcome, JudgeJob } from "../../../domain/judges/judge_job.ts";
 import { picodollars } from "../../../domain/pricing/money.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import type { ModelCalls } from "../../../kv/judges/calls.ts";

@@ -3,7 +3,7 @@ import { chunksOf, unpackBlob } from "../../../kv/base/blob.ts";
 import { isBlock, unpackBlock } from "../../../kv/index/entries.ts";
 import type { Store } from "../../../kv/store.ts";
 import { decodeLedger } from "../../../kv/base/codec_sums.ts";
-import { toJson } from "../../../kv/transfer/rows.ts";
+import { toJson } from "../../../kv/transfer/export_rows.ts";
 
 type Row = Deno.KvEntry<unknown>;
 

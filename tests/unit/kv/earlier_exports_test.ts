@@ -4,7 +4,7 @@ import { newDelivery } from "../../../domain/channels/delivery.ts";
 import { newNotice } from "../../../domain/teams/quota.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { rowsOf } from "../../../kv/transfer/rows.ts";
+import { rowsOf } from "../../../kv/transfer/export_rows.ts";
 import { NOON } from "../../support/harness/harness.ts";
 
 const TEAM = "team" as TeamId;

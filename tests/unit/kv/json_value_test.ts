@@ -1,6 +1,6 @@
 /** Stored values as JSON, in exports. */
 import { assertEquals } from "@std/assert";
-import { fromJson, toJson } from "../../../kv/transfer/rows.ts";
+import { fromJson, toJson } from "../../../kv/transfer/export_rows.ts";
 
 import fc from "fast-check";
 

@@ -18,7 +18,7 @@ import {
 import type { Store } from "../../../kv/store.ts";
 import { changeActivity } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
-import { TeamRowCache } from "../../../kv/team/rows.ts";
+import { TeamRowCache } from "../../../kv/team/team_rows.ts";
 import { CREDENTIAL_USES, LastUses } from "../../../kv/teams/last_uses.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { runId } from "../../support/builders/requests.ts";

@@ -10,7 +10,7 @@ import {
   encodeRollup,
   rollupKey,
 } from "../../../kv/spend/rollups.ts";
-import { storedRows, TeamRowCache } from "../../../kv/team/rows.ts";
+import { storedRows, TeamRowCache } from "../../../kv/team/team_rows.ts";
 import type { Store } from "../../../kv/store.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";

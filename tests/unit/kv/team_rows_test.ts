@@ -11,7 +11,7 @@ import {
   type TeamRows,
   type TeamSet,
   teamSet,
-} from "../../../kv/team/rows.ts";
+} from "../../../kv/team/team_rows.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import fc from "fast-check";

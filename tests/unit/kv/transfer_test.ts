@@ -8,7 +8,7 @@ import { StoreRefused } from "../../../kv/refused.ts";
 import type { Store } from "../../../kv/store.ts";
 import { exportLines, TransferFailed } from "../../../kv/transfer/export.ts";
 import { importLines } from "../../../kv/transfer/import.ts";
-import { UNLISTED } from "../../../kv/transfer/rows.ts";
+import { UNLISTED } from "../../../kv/transfer/export_rows.ts";
 import { runExport } from "../../../tools/export.ts";
 import { runImport } from "../../../tools/import.ts";
 import { fillWorld, openWorld, readWorld } from "../../support/builders/whole_world.ts";

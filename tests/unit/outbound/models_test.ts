@@ -1,7 +1,7 @@
 /** Calls of models: what was sent, what it may have cost, and where the key goes. */
 import { assert, assertEquals } from "@std/assert";
 import { type Connection, parseConnections } from "../../../domain/judges/connection.ts";
-import type { CallOutcome } from "../../../domain/judges/job.ts";
+import type { CallOutcome } from "../../../domain/judges/judge_job.ts";
 import { createModels } from "../../../outbound/models.ts";
 import { aJudge, completion } from "../../support/builders/judges.ts";
 import { answer, Receiver, SILENT } from "../../support/fakes/receiver.ts";

@@ -23,7 +23,7 @@ import {
   ledgerName,
   newJob,
   nextStep,
-} from "../../../../domain/judges/job.ts";
+} from "../../../../domain/judges/judge_job.ts";
 import { dayOf } from "../../../../domain/core/time.ts";
 import { picodollars } from "../../../../domain/pricing/money.ts";
 import type { RateRow } from "../../../../domain/pricing/rates.ts";

@@ -11,7 +11,7 @@ import { RunGuard } from "../../../../kv/budgets/guard.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { changeRollups } from "../../../../kv/spend/rollups.ts";
 import type { Store } from "../../../../kv/store.ts";
-import { storedRows, TeamRowCache } from "../../../../kv/team/rows.ts";
+import { storedRows, TeamRowCache } from "../../../../kv/team/team_rows.ts";
 import { runId } from "../../../support/builders/requests.ts";
 import { insertTeam } from "../../../support/builders/teams.ts";
 import { NOON } from "../../../support/harness/harness.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { ConfigCache } from "../../../../kv/config/prepared.ts";
 import type { Store } from "../../../../kv/store.ts";
-import { TeamRowCache } from "../../../../kv/team/rows.ts";
+import { TeamRowCache } from "../../../../kv/team/team_rows.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import { TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";

@@ -26,7 +26,7 @@ import {
   type JobChange,
   type JudgeJob,
   LIMIT_IGNORED,
-} from "./job.ts";
+} from "./judge_job.ts";
 import { judgeBody, parseJudge } from "./judge_body.ts";
 import type { JudgeSettings } from "./judge.ts";
 

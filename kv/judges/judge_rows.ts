@@ -10,7 +10,7 @@ import {
   type JudgeAccount,
   newsAt,
 } from "../../domain/judges/account.ts";
-import { type JudgeJob, withoutReasoning } from "../../domain/judges/job.ts";
+import { type JudgeJob, withoutReasoning } from "../../domain/judges/judge_job.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Work } from "../../domain/work/work.ts";
 import { keys } from "../base/keys.ts";
