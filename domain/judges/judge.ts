@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { choosesRun, type PlaceInSample, type RunChoice } from "../checks/judge.ts";
+import { choosesRun, type PlaceInSample, type RunChoice } from "../checks/apply_checks.ts";
 import { type ConfigObject, isJudgeAgent, JUDGE_AGENT_PREFIX } from "../config/objects.ts";
 import type { RunId } from "../core/ids.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";

@@ -20,7 +20,7 @@ import {
 import type { TeamId } from "../../domain/core/ids.ts";
 import { errorOf } from "../../domain/runs/run.ts";
 import { closeArrivalOf } from "../../domain/runs/summary.ts";
-import { closedRunOf, readFacts, type RunToJudge } from "../checks/facts.ts";
+import { closedRunOf, readFacts, type RunToJudge } from "../checks/read_facts.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { isStored, type ReadHead, readHead } from "../runs/heads.ts";
 import { readScores } from "../runs/scores.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { choosesRun } from "../../domain/checks/judge.ts";
+import { choosesRun } from "../../domain/checks/apply_checks.ts";
 import { isJudgeAgent } from "../../domain/config/objects.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
@@ -33,8 +33,8 @@ import type { Team } from "../../domain/teams/team.ts";
 import { currentScope, readScopes } from "../base/reads.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
-import { placeInSample } from "../checks/judge.ts";
-import { queryOf, TRIAL_READS } from "../checks/trial.ts";
+import { placeInSample } from "../checks/check_runs.ts";
+import { queryOf, TRIAL_READS } from "../checks/check_trial.ts";
 import { readRunListPage } from "../run_list/run_list.ts";
 import { readSummaries } from "../runs/heads.ts";
 import { getValue, newRowName } from "../store.ts";

@@ -9,7 +9,7 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { JOB_NAMES_MAX, tooManyNames } from "../../domain/core/jobs.ts";
-import { isSameJob, newJob, type RepriceJob } from "../../domain/repricing/job.ts";
+import { isSameJob, newJob, type RepriceJob } from "../../domain/repricing/reprice_job.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
@@ -17,7 +17,7 @@ import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { keys, newRowName } from "../base/keys.ts";
 import { createTeamJobs, type JobStep, type TeamJobDeps } from "../runs/team_jobs.ts";
-import { countNames, gatherRuns, indexSpanOf } from "./index.ts";
+import { countNames, gatherRuns, indexSpanOf } from "./runs_by_model.ts";
 import {
   addStep,
   type Draft,
@@ -26,7 +26,7 @@ import {
   type RepriceStep,
   repriceStep,
   type RepriceTarget,
-} from "./run.ts";
+} from "./reprice_run.ts";
 import { listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import type { RateCardStore } from "../rate_cards/rate_cards.ts";

@@ -15,7 +15,7 @@ import {
 } from "../../domain/retention/retention.ts";
 import type { PreparedConfig } from "../config/prepared.ts";
 import { type Judge, judgesOf, namesScores } from "../../domain/judges/judge.ts";
-import { judgeAtOnce, type Judgement, placeInSample } from "../checks/judge.ts";
+import { judgeAtOnce, type Judgement, placeInSample } from "../checks/check_runs.ts";
 import { judgeWork } from "../judges/judge_rows.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import type { EntryToAdd } from "../index/entries.ts";

@@ -31,7 +31,7 @@ import type { CheckStatsStore } from "../../kv/checks/stats.ts";
 import type { RulePreviews } from "../../kv/alerts/preview.ts";
 import type { ObjectStores } from "../../kv/config/object_store.ts";
 import type { JudgeTrials } from "../../kv/judges/trials.ts";
-import type { CheckTrialStore } from "../../kv/checks/trial.ts";
+import type { CheckTrialStore } from "../../kv/checks/check_trial.ts";
 import type { MonitorStore } from "../../kv/monitors/store.ts";
 import type { LastUses } from "../../kv/teams/last_uses.ts";
 import type { RefusalStore } from "../../kv/refusals/refusal_store.ts";

@@ -5,7 +5,7 @@ import { existing, notFound, type Problem } from "../../../domain/core/errors.ts
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { isJobId } from "../../../domain/repricing/job.ts";
+import { isJobId } from "../../../domain/repricing/reprice_job.ts";
 import {
   type CustomerDeletion,
   type RunDeletion,

@@ -9,7 +9,7 @@ import {
   repriceBody,
   type RepriceJob,
   type RepriceRequest,
-} from "../../../domain/repricing/job.ts";
+} from "../../../domain/repricing/reprice_job.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";

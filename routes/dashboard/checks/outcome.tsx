@@ -1,6 +1,6 @@
 /** Checks in words: what they judge, their outcomes, and the runs that they judged. */
 import { InlineNotice, Sign } from "../components/elements.tsx";
-import type { RunChoice } from "../../../domain/checks/judge.ts";
+import type { RunChoice } from "../../../domain/checks/apply_checks.ts";
 import type {
   CheckCounts,
   CheckDay,

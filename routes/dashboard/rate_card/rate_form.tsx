@@ -5,7 +5,7 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import { parseRate, rowFields } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
-import { parseReprice } from "../../../domain/repricing/job.ts";
+import { parseReprice } from "../../../domain/repricing/reprice_job.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import type { Handler } from "../../http/admission.ts";

@@ -2,7 +2,7 @@
 import type { Child } from "hono/jsx";
 import { existing, type Problem, Refused } from "../../../domain/core/errors.ts";
 import type { JobState } from "../../../domain/core/jobs.ts";
-import { isJobId, parseReprice, type RepriceJob } from "../../../domain/repricing/job.ts";
+import { isJobId, parseReprice, type RepriceJob } from "../../../domain/repricing/reprice_job.ts";
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import type { Handler } from "../../http/admission.ts";

@@ -1,7 +1,7 @@
 /** `/v1/rate-card/reprice`: jobs, their ownership, and repeated requests. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../../domain/core/jobs.ts";
-import { newJob } from "../../../domain/repricing/job.ts";
+import { newJob } from "../../../domain/repricing/reprice_job.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";

@@ -6,7 +6,7 @@ import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { NO_CALLS } from "../../../domain/repricing/reprice.ts";
-import type { RepriceJob } from "../../../domain/repricing/job.ts";
+import type { RepriceJob } from "../../../domain/repricing/reprice_job.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import { keys } from "../../../kv/base/keys.ts";

@@ -19,8 +19,12 @@ import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import { RULES } from "../../../domain/alerts/rule_body.ts";
 import { createConfigStore } from "../../../kv/config/object_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { readFacts, type RunToJudge } from "../../../kv/checks/facts.ts";
-import { createJudgeLater, type JudgeLater, type RunChanges } from "../../../kv/checks/judge.ts";
+import { readFacts, type RunToJudge } from "../../../kv/checks/read_facts.ts";
+import {
+  createJudgeLater,
+  type JudgeLater,
+  type RunChanges,
+} from "../../../kv/checks/check_runs.ts";
 import { workSet } from "../../../kv/work/store.ts";
 import { createRateCardStore, type RateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { readHead } from "../../../kv/runs/heads.ts";

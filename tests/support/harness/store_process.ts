@@ -7,7 +7,7 @@ import type { RunStore } from "../../../domain/runs/run_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import { TeamCommit } from "../../../kv/summaries/team_commit.ts";
-import { createJudgeLater, type JudgeLater } from "../../../kv/checks/judge.ts";
+import { createJudgeLater, type JudgeLater } from "../../../kv/checks/check_runs.ts";
 import { createRunWork } from "../../../kv/runs/run_work.ts";
 import { processAll, runsOf } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";

@@ -5,7 +5,7 @@ import { processingOf as stagesOfRun } from "../../../domain/runs/stages.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { WorkLoop } from "../../../jobs/work_loop.ts";
 import { Worker } from "../../../jobs/worker.ts";
-import { createJudgeLater } from "../../../kv/checks/judge.ts";
+import { createJudgeLater } from "../../../kv/checks/check_runs.ts";
 import { createRunWork } from "../../../kv/runs/run_work.ts";
 import { createWorkStore, type WorkStore } from "../../../kv/work/store.ts";
 import { decodeSums } from "../../../kv/base/codec_sums.ts";

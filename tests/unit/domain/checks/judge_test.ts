@@ -9,9 +9,9 @@ import {
   judge,
   type JudgingCheck,
   neededFacts,
-} from "../../../../domain/checks/judge.ts";
+} from "../../../../domain/checks/apply_checks.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { placeInSample } from "../../../../kv/checks/judge.ts";
+import { placeInSample } from "../../../../kv/checks/check_runs.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import { runId } from "../../../support/builders/requests.ts";
 import { PATTERNS } from "../../../support/builders/patterns.ts";

@@ -5,7 +5,7 @@ import { parseConnections } from "../../../../domain/judges/connection.ts";
 import { judgesOf } from "../../../../domain/judges/judge.ts";
 import { completeJudge, judgeFields, parseJudge } from "../../../../domain/judges/judge_body.ts";
 import type { RunSummary } from "../../../../domain/runs/summary.ts";
-import { placeInSample } from "../../../../kv/checks/judge.ts";
+import { placeInSample } from "../../../../kv/checks/check_runs.ts";
 import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
 import { aJudge, storedJudge } from "../../../support/builders/judges.ts";
 import { runId } from "../../../support/builders/requests.ts";

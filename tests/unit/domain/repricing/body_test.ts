@@ -1,7 +1,7 @@
 /** The body of `POST /v1/rate-card/reprice`. */
 import { assertEquals } from "@std/assert";
 import { rawOf } from "../../../../domain/core/raw_json.ts";
-import { parseReprice } from "../../../../domain/repricing/job.ts";
+import { parseReprice } from "../../../../domain/repricing/reprice_job.ts";
 
 function parse(value: Record<string, unknown>) {
   return parseReprice({ value, text: rawOf(value) } as Parameters<typeof parseReprice>[0]);

@@ -8,7 +8,7 @@ import {
   BREAKDOWN_DAYS_MAX,
   EMPTY_BREAKDOWN,
   type RepriceBreakdown,
-} from "../../../../domain/repricing/job.ts";
+} from "../../../../domain/repricing/reprice_job.ts";
 
 const DAY_MS = 86_400_000;
 const dayOf = (n: number) => new Date(n * DAY_MS).toISOString().slice(0, 10);

@@ -7,7 +7,7 @@ import { importLines } from "../../../../kv/transfer/import.ts";
 import { createSweepStore } from "../../../../kv/retention/sweep_store.ts";
 import { createScoreStore } from "../../../../kv/runs/scores.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
-import type { RunChanges } from "../../../../kv/checks/judge.ts";
+import type { RunChanges } from "../../../../kv/checks/check_runs.ts";
 import { aCheck, assertVerified, outcomesOf, resultsOf } from "../../../support/builders/checks.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { aScore, aTool } from "../../../support/builders/judged_events.ts";

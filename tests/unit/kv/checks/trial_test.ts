@@ -7,7 +7,7 @@ import type { TeamId } from "../../../../domain/core/ids.ts";
 import { ReadScope } from "../../../../domain/core/read_scope.ts";
 import type { Team } from "../../../../domain/teams/team.ts";
 import { readScopes } from "../../../../kv/base/reads.ts";
-import { createCheckTrialStore } from "../../../../kv/checks/trial.ts";
+import { createCheckTrialStore } from "../../../../kv/checks/check_trial.ts";
 import type { Store } from "../../../../kv/store.ts";
 import { aCheck } from "../../../support/builders/checks.ts";
 import {

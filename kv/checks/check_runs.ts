@@ -10,7 +10,7 @@ import {
   type MissingFacts,
   neededFacts,
   type PlaceInSample,
-} from "../../domain/checks/judge.ts";
+} from "../../domain/checks/apply_checks.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { Work } from "../../domain/work/work.ts";
@@ -20,7 +20,7 @@ import { LOST, untilCommitted } from "../base/retry.ts";
 import { workKey } from "../work/store.ts";
 import { hasSpanTexts, readParts, type RunUpdate, type SummarizedHead } from "../runs/heads.ts";
 import { withTexts } from "../runs/texts.ts";
-import { closedRunOf, readFacts, type RunToJudge } from "./facts.ts";
+import { closedRunOf, readFacts, type RunToJudge } from "./read_facts.ts";
 import { factsAtOnce } from "../../domain/checks/facts.ts";
 import { measure } from "../../domain/checks/language/sizes.ts";
 import type { FactName } from "../../domain/checks/program.ts";

@@ -11,7 +11,7 @@ import {
   scoresFact,
   usd,
 } from "../../domain/checks/facts.ts";
-import type { ClosedRun, MissingFacts } from "../../domain/checks/judge.ts";
+import type { ClosedRun, MissingFacts } from "../../domain/checks/apply_checks.ts";
 import {
   EVENT_BYTES_MAX,
   EVENT_FACTS,

@@ -10,7 +10,11 @@
 import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/cost.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
-import type { RepriceJob, RepricePosition, RunsRemaining } from "../../domain/repricing/job.ts";
+import type {
+  RepriceJob,
+  RepricePosition,
+  RunsRemaining,
+} from "../../domain/repricing/reprice_job.ts";
 import { modelPart, type Position, readEntries } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import type { TeamAt } from "../runs/heads.ts";

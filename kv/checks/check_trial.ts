@@ -10,7 +10,7 @@ import {
   type JudgingCheck,
   neededFacts,
   type RunChoice,
-} from "../../domain/checks/judge.ts";
+} from "../../domain/checks/apply_checks.ts";
 import { type CheckTrial, TRIAL, type TrialResult } from "../../domain/checks/check_store.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { appliesToAgent } from "../../domain/config/objects.ts";
@@ -31,8 +31,8 @@ import {
   type TeamAt,
 } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
-import { closedRunOf, readFacts } from "./facts.ts";
-import { placeInSample } from "./judge.ts";
+import { closedRunOf, readFacts } from "./read_facts.ts";
+import { placeInSample } from "./check_runs.ts";
 
 /** Concurrent trials: each may compute all the time. */
 const TRIALS: SlotLimits = { all: 2, team: 1, waiting: 200, teamWaiting: 20 };

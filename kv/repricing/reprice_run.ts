@@ -32,7 +32,7 @@ import {
   type RepriceJob,
   type RepricePosition,
   type RunsRemaining,
-} from "../../domain/repricing/job.ts";
+} from "../../domain/repricing/reprice_job.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import type { BackEnd } from "../base/limits.ts";
 
