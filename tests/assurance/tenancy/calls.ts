@@ -45,6 +45,15 @@ const AGENTS = ["researcher", "nightly", "a/b"] as const;
 const MODELS = ["gpt-4o", MODEL, "nobody-knows-it"] as const;
 const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"] as const;
 
+/** A judge that calls nobody: the model has a price only while the team has put one. */
+const JUDGE = {
+  connection: "openai",
+  model: MODEL,
+  rubric: "Is {{output}} good?",
+  result: { type: "boolean" },
+  enabled: false,
+};
+
 const agentOf = ({ agent }: Step) => AGENTS[agent] ?? `agent ${agent}`;
 const modelOf = ({ n }: Step) => MODELS[n % MODELS.length] ?? "";
 const monitorOf = (step: Step) => `/v1/agents/${encodeURIComponent(agentOf(step))}/monitor`;
@@ -165,6 +174,30 @@ const CALLS = {
   }),
   deleteChannel: ({ n }) => ({ method: "DELETE", path: `/v1/channels/channel-${n % 3}` }),
   channels: ({ n }) => get(`/v1/channels?limit=${1 + n}`),
+  putBudget: ({ n }) => ({
+    method: "PUT",
+    path: `/v1/budgets/budget-${n % 3}`,
+    body: { scope: { each: "agent" }, period: "day", limit_usd: n / 100 + 0.001, mode: "hard" },
+  }),
+  deleteBudget: ({ n }) => ({ method: "DELETE", path: `/v1/budgets/budget-${n % 3}` }),
+  budgets: ({ n }) => get(`/v1/budgets?limit=${1 + n}`),
+  putPause: (step) => ({
+    method: "PUT",
+    path: `/v1/pauses/pause-${step.n % 3}`,
+    body: { agent: agentOf(step), reason: "x", until: at(60_000 * (1 + step.n)) },
+  }),
+  deletePause: ({ n }) => ({ method: "DELETE", path: `/v1/pauses/pause-${n % 3}` }),
+  pauses: ({ n }) => get(`/v1/pauses?limit=${1 + n}`),
+  guardCheck: (step) => get(`/v1/guard/check?agent=${encodeURIComponent(agentOf(step))}`),
+  putJudge: (step) => ({
+    method: "PUT",
+    path: `/v1/judges/judge-${step.n % 3}`,
+    body: { ...JUDGE, sample: step.n / 100 },
+  }),
+  deleteJudge: ({ n }) => ({ method: "DELETE", path: `/v1/judges/judge-${n % 3}` }),
+  judges: ({ n }) => get(`/v1/judges?limit=${1 + n}`),
+  tryJudge: (step) =>
+    post("/v1/judges/try", { judge: JUDGE, run_ids: [runId(step.run)], estimate: true }),
   flips: (step) => get(`/v1/agents/${encodeURIComponent(agentOf(step))}/flips`),
   pingMonitor: (step) => get(`/v1/ping?agent=${encodeURIComponent(agentOf(step))}&every=1d`),
   bad: (step) => post("/v1/runs", aRun(step.run, { agent: "" })),

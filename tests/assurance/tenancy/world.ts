@@ -56,6 +56,8 @@ export class World implements AsyncDisposable {
     await this.#harness.work.idle();
     await this.#harness.worker.idle();
     await this.#harness.work.idle();
+    // Acknowledgements read what budgets judge in the background.
+    await this.#harness.guard.idle();
   }
 
   async #call(number: number, step: Step): Promise<void> {
@@ -171,7 +173,7 @@ function textOf({ status, headers, text }: Answer): string {
  * configured, secrets, run ids with a UUIDv7, and ULIDs.
  */
 const MINTED =
-  /(?:key|apk|ping|mon|rul|sil|chn|chk|inc|whd)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
+  /(?:key|apk|ping|mon|rul|sil|chn|chk|grl|gps|gck|jdg|inc|whd)_eu_[0-9a-f]{32}|run_eu_[0-9a-f]{12}7[0-9a-f]{19}|01[0-9A-HJKMNP-TV-Z]{24}/g;
 
 /** Generated names in order of appearance. */
 class Names {
