@@ -36,6 +36,9 @@ const BUDGETS: Readonly<Record<string, Budget>> = {
 
 const PAUSED: Readonly<Partial<Record<Label, string>>> = { agent: "Bee" };
 
+/** Maximum attempts of one call: more than there are faults in a sequence. */
+const ATTEMPTS_MAX = 100;
+
 const WARN_AT = 0.8, DAY_MS = 86_400_000, USD = 1e12;
 
 type Subject = Readonly<Partial<Record<Label, string>>>;
@@ -81,7 +84,7 @@ export function checkBatch(
 }
 
 /** Compares what the guard says of all subjects with the model, once nothing waits. */
-export async function checkGuard({ state, history }: Play, world: World): Promise<void> {
+export async function checkGuard({ state, history, isFaulty }: Play, world: World): Promise<void> {
   // Another instance may have counted the spend within the last second.
   world.nowMs += 1_001;
   const subjects = new Map(
@@ -101,9 +104,9 @@ export async function checkGuard({ state, history }: Play, world: World): Promis
     const [next, { status }] = step(state, opening, world.nowMs);
     if (status !== 200 || next !== state) continue;
     // The first acknowledgement of a process starts the read of the run's labels.
-    await send(world, opening);
+    await acknowledge(world, opening, isFaulty);
     await world.service.guard.idle();
-    const answer = await send(world, opening);
+    const answer = await acknowledge(world, opening, isFaulty);
     const { pauses, budgets } = verdictOf(state, subjectOf(run), world.nowMs);
     const own = stateOf(costOf(run), "each-run");
     const states = [...pauses.map(() => "block"), ...budgets.map(({ state }) => state), own];
@@ -111,6 +114,16 @@ export async function checkGuard({ state, history }: Play, world: World): Promis
     assertEquals(answer?.guard?.split(";")[0], wanted, `acknowledgement of ${id}`);
   }
   world.nowMs -= 1_001;
+}
+
+/** Repeats a call that meets a fault: also one that was stored before may commit something. */
+async function acknowledge(world: World, request: Request, isFaulty: boolean) {
+  const attempts = isFaulty ? ATTEMPTS_MAX : 1;
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const answer = await send(world, request);
+    if (answer !== null) return answer;
+  }
+  return null;
 }
 
 async function checkSubject(state: State, world: World, subject: Subject): Promise<void> {

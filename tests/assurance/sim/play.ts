@@ -81,8 +81,6 @@ async function playOne(
     const played = observer === null ? commands : withWorkDone(commands);
     await fc.asyncModelRun(() => ({ model: play, real: world }), played);
     play.state = await checkAll(world, play.state, play.revisions);
-    // The model does not say which repeated calls of the check meet a fault.
-    commits = Infinity;
     await checkGuard(play, world);
     await observer?.atEnd(world);
   } catch (error) {
