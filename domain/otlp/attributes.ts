@@ -46,11 +46,14 @@ export function isTrue(value: AttributeValue | undefined): boolean {
 /** Returns an attribute that is an object, also as JSON text; empty for none. */
 export function objectOf(value: unknown): JsonFields {
   const object = typeof value === "string" ? parsed(value) : value;
-  return isObject(object) ? object : {};
+  return isObject(object) ? object : NO_FIELDS;
 }
+
+const NO_FIELDS: JsonFields = {};
 
 /** Returns the texts of a list, which may be sent as JSON text; empty for none. */
 export function listOf(value: unknown): readonly string[] {
+  if (value === undefined) return [];
   const list = typeof value === "string" && value.startsWith("[") ? parsed(value) : value;
   const values = Array.isArray(list) ? list : typeof list === "string" ? list.split(/,\s*/) : [];
   return values.flatMap((item) => plainText(item) ?? []);
@@ -69,19 +72,23 @@ export function parsed(text: string): unknown {
 /** Labels that the application chose, by name without the prefix of its SDK. */
 export type AppLabels = ReadonlyMap<string, string>;
 
+const NO_LABELS: AppLabels = new Map();
+
 /** Returns the labels of a span that the application chose. */
 export function appLabelsOf(span: Span): AppLabels {
-  const labels = new Map<string, string>();
+  let labels: Map<string, string> | null = null;
   const add = (name: string, value: unknown) => {
     const text = plainText(value);
-    if (text !== null && !labels.has(name)) labels.set(name, text);
+    if (text === null) return;
+    labels ??= new Map();
+    if (!labels.has(name)) labels.set(name, text);
   };
   for (const [key, value] of span.attributes) {
-    const prefix = LABEL_PREFIXES.find((start) => key.startsWith(start));
-    if (prefix !== undefined) add(key.slice(prefix.length), value);
+    for (const prefix of LABEL_PREFIXES) {
+      if (key.startsWith(prefix)) add(key.slice(prefix.length), value);
+    }
   }
-  for (const [name, value] of Object.entries(objectOf(span.attributes.get("metadata")))) {
-    add(name, value);
-  }
-  return labels;
+  const metadata = objectOf(span.attributes.get("metadata"));
+  for (const name in metadata) add(name, metadata[name]);
+  return labels ?? NO_LABELS;
 }

@@ -9,7 +9,7 @@ import {
   METADATA_VALUE_CHARS_MAX,
 } from "../core/limits.ts";
 import { isLonger } from "../core/rules.ts";
-import type { MetadataCandidate, MetadataLabel } from "../runs/trace_facts.ts";
+import type { MetadataLabel } from "../runs/trace_facts.ts";
 import { type AppLabels, listOf, plainText, textOf } from "./attributes.ts";
 import type { Observation } from "./observation.ts";
 import type { Span } from "./span.ts";
@@ -53,11 +53,18 @@ export function metadataOf(
   service: Service,
 ): readonly MetadataLabel[] {
   const { resource, attributes, startMs: at, spanId: id } = span;
-  const kept = new Map<string, MetadataCandidate>();
+  const kept: MetadataLabel[] = [];
   const add = (key: string, value: string | null) => {
-    if (value === null || key === "" || kept.has(key)) return;
-    if (isLonger(key, METADATA_KEY_CHARS_MAX) || isLonger(value, METADATA_VALUE_CHARS_MAX)) return;
-    kept.set(key, { rank: 0, at, id, value });
+    if (value === null || isLonger(value, METADATA_VALUE_CHARS_MAX)) return;
+    kept.push([key, { rank: 0, at, id, value }]);
+  };
+  let keys: Set<string> | null = null;
+  const addOther = (key: string, value: string | null) => {
+    keys ??= new Set(kept.map(([known]) => known));
+    if (key === "" || keys.has(key) || isLonger(key, METADATA_KEY_CHARS_MAX)) return;
+    const count = kept.length;
+    add(key, value);
+    if (kept.length > count) keys.add(key);
   };
   if (service.isKnown) add("service", service.name);
   add("env", textOf(resource, ENV_KEYS) ?? textOf(attributes, SPAN_ENV_KEYS));
@@ -65,16 +72,18 @@ export function metadataOf(
   add("session", sessionOf(span, labels));
   for (const given of [resource, attributes]) {
     for (const [key, value] of given) {
-      if (key.startsWith(METADATA_PREFIX)) add(key.slice(METADATA_PREFIX.length), plainText(value));
+      if (key.startsWith(METADATA_PREFIX)) {
+        addOther(key.slice(METADATA_PREFIX.length), plainText(value));
+      }
     }
   }
   for (const key of TAG_KEYS) {
     // LangSmith adds tags of its own, which have a colon.
     for (const tag of listOf(attributes.get(key))) {
-      if (!tag.includes(":")) add(`tag.${tag}`, "true");
+      if (!tag.includes(":")) addOther(`tag.${tag}`, "true");
     }
   }
-  return [...kept];
+  return kept;
 }
 
 const ENV_KEYS = ["deployment.environment.name", "deployment.environment"];

@@ -71,7 +71,9 @@ export function* mapSpans(spans: readonly Span[], options: MapOptions): Steps<Ma
     const isOwn = attached === null && trace === said.span.traceId;
     const run = runs.get(id) ?? { events: [], facts: [] };
     runs.set(id, run);
-    run.events.push(...eventsOf(said, isOwn, options));
+    run.events.push(eventOf(said, said.kind, said.usage, 0, isOwn, options));
+    const call = callOfAgent(said);
+    if (call !== null) run.events.push(eventOf(said, "llm", call, 1, isOwn, options));
     run.facts.push(isOwn ? factsOf(said, options.agent) : attachedFactsOf(said));
     if (isOwn && closers.has(said)) run.facts.push({ isClosed: true });
   }
@@ -191,14 +193,11 @@ function isApplication({ kind, span: { scope } }: Observation): boolean {
 /** Instrumentation whose agents carry the tokens of their calls, which have no spans. */
 const AGENT_IS_CALL = /claude[-_]agent[-_]sdk/;
 
-/** Returns the events of a span: one, or two if an agent's span is also its model call. */
-function eventsOf(said: Observation, isOwn: boolean, options: MapOptions): RunEvent[] {
-  const { span, kind, failure, usage } = said;
-  const event = eventOf(said, kind, usage, 0, isOwn, options);
-  if (kind !== "agent" || !AGENT_IS_CALL.test(span.scope)) return [event];
-  const call = usageOf(span, said.labels, failure !== null);
-  if (call.input === null && call.output === null) return [event];
-  return [event, eventOf(said, "llm", call, 1, isOwn, options)];
+/** Returns the usage of an agent whose span is also its model call; null for others. */
+function callOfAgent({ span, kind, labels, failure }: Observation): SpanUsage | null {
+  if (kind !== "agent" || !AGENT_IS_CALL.test(span.scope)) return null;
+  const call = usageOf(span, labels, failure !== null);
+  return call.input === null && call.output === null ? null : call;
 }
 
 const RESPONSE_ID_KEYS = ["gen_ai.response.id", "ai.response.id"];

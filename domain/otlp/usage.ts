@@ -146,16 +146,19 @@ const NO_TOKENS: SpanTokens = {
 };
 
 function providerOf(span: Span, labels: AppLabels): string | null {
-  const isProvider = (name: string | null): name is string =>
-    name !== null && !FRAMEWORKS.has(name.toLowerCase());
-  const named = PROVIDER_KEYS.map((key) => textOf(span.attributes, [key]));
-  return [...named, labels.get("ls_provider") ?? null].find(isProvider) ?? null;
+  for (const key of PROVIDER_KEYS) {
+    const name = plainText(span.attributes.get(key));
+    if (name !== null && !FRAMEWORKS.has(name.toLowerCase())) return name;
+  }
+  const name = labels.get("ls_provider") ?? null;
+  return name === null || FRAMEWORKS.has(name.toLowerCase()) ? null : name;
 }
 
 /** Langfuse passes on a provider's own usage, or counts its parts apart; null without any. */
 function langfuseTokens(attributes: Attributes): SpanTokens | null {
   const sent = attributes.get("langfuse.observation.usage_details");
-  const details = sent === undefined ? {} : objectOf(sent);
+  if (sent === undefined) return null;
+  const details = objectOf(sent);
   if (Object.keys(details).length === 0) return null;
   const provided = providerTokens(details);
   if (provided !== null) return provided;
@@ -221,7 +224,9 @@ function countsOf(attributes: Attributes): SpanTokens {
 
 /** MLflow's counts, whose input includes cached tokens; null for none. */
 function mlflowTokens(attributes: Attributes): SpanTokens | null {
-  const usage = objectOf(attributes.get("mlflow.chat.tokenUsage"));
+  const sent = attributes.get("mlflow.chat.tokenUsage");
+  if (sent === undefined) return null;
+  const usage = objectOf(sent);
   const counts = new Map(Object.entries(usage)) as Attributes;
   const input = countOf(counts, ["input_tokens"]);
   return input === null ? null : {

@@ -116,7 +116,9 @@ export function createAppend(store: Store, cards: RateCards, known: KnownAgents)
       const after = fresh.length === 0 ? null : await commitBatch(call, current, decision, used);
       if (after !== null) {
         onUsed();
-        live.set(name, after);
+        // A late span reads the ledger again, as a late event does.
+        if (after.ledger.trace?.closedAt === undefined) live.set(name, after);
+        else live.delete(name);
         return storedOf(fresh.length, duplicates, scores.dropped, cost);
       }
       const stored = await readLedger(run);

@@ -237,7 +237,7 @@ async function storeRuns(
     }
   };
   const queue = runs.values();
-  const workers = Array.from({ length: RUNS_AT_ONCE }, async () => {
+  const workers = Array.from({ length: Math.min(runs.length, RUNS_AT_ONCE) }, async () => {
     for (const run of queue) await storeRun(run);
   });
   await Promise.all(workers);

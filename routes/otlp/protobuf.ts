@@ -67,7 +67,7 @@ interface Key {
 }
 
 /** Slots of {@link Repeated}, a power of two, and the bytes of the longest value in them. */
-const SLOTS = 256, REPEATED_BYTES_MAX = 64;
+const SLOTS = 64, REPEATED_BYTES_MAX = 64;
 
 /**
  * Decoded values that the spans of a body repeat, such as keys, models and ids: to compare their bytes is
