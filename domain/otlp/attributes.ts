@@ -83,9 +83,9 @@ export function appLabelsOf(span: Span): AppLabels {
     labels ??= new Map();
     if (!labels.has(name)) labels.set(name, text);
   };
-  for (const [key, value] of span.attributes) {
+  for (const key of span.attributes.keys()) {
     for (const prefix of LABEL_PREFIXES) {
-      if (key.startsWith(prefix)) add(key.slice(prefix.length), value);
+      if (key.startsWith(prefix)) add(key.slice(prefix.length), span.attributes.get(key));
     }
   }
   const metadata = objectOf(span.attributes.get("metadata"));

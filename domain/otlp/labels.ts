@@ -71,10 +71,9 @@ export function metadataOf(
   add("version", textOf(resource, ["service.version"]));
   add("session", sessionOf(span, labels));
   for (const given of [resource, attributes]) {
-    for (const [key, value] of given) {
-      if (key.startsWith(METADATA_PREFIX)) {
-        addOther(key.slice(METADATA_PREFIX.length), plainText(value));
-      }
+    for (const key of given.keys()) {
+      if (!key.startsWith(METADATA_PREFIX)) continue;
+      addOther(key.slice(METADATA_PREFIX.length), plainText(given.get(key)));
     }
   }
   for (const key of TAG_KEYS) {

@@ -93,9 +93,8 @@ export function* mapSpans(spans: readonly Span[], options: MapOptions): Steps<Ma
  */
 function* homesOf(observations: readonly Observation[]): Steps<ReadonlyMap<Span, string>> {
   const homes = new Map<Span, string>();
-  const scopes = new Set(observations.map(({ kind, span }) => kind === "llm" ? span.scope : null));
-  scopes.delete(null);
-  if (scopes.size < 2) return homes;
+  const scope = observations.find(({ kind }) => kind === "llm")?.span.scope;
+  if (!observations.some(({ kind, span }) => kind === "llm" && span.scope !== scope)) return homes;
   const processes = new Map<Attributes, string>();
   const byProcess = Map.groupBy(observations, ({ span: { resource } }) => {
     const process = processes.get(resource) ?? processOf(resource);

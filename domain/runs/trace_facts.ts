@@ -93,48 +93,41 @@ export function sortedMetadata(labels: readonly MetadataLabel[]): readonly Metad
     .slice(0, METADATA_KEYS_MAX);
 }
 
+/** Facts of which the earliest candidate counts, and those of which the latest does. */
+const EARLIEST = ["begin", "agent", "customer", "feature", "parent"] as const;
+const LATEST = ["end", "status"] as const;
+
 /** Joins what sets of spans say. */
 export function joinFacts(all: readonly SpanFacts[]): TraceFacts {
-  const joined: { -readonly [Name in keyof SpanFacts]: SpanFacts[Name] } = {};
+  const joined: { -readonly [Name in keyof TraceFacts]: unknown } = {};
   const metadata = new Map<string, MetadataCandidate>();
   const scopes = new Set<string>();
+  const join = (name: keyof TraceFacts, candidate: Candidate | undefined, sign: 1 | -1) => {
+    if (candidate !== undefined) joined[name] = pick(joined[name] as Candidate, candidate, sign);
+  };
   for (const facts of all) {
-    joined.begin = earliest(joined.begin, facts.begin);
-    joined.end = latest(joined.end, facts.end);
-    joined.status = latest(joined.status, facts.status);
-    joined.agent = earliest(joined.agent, facts.agent);
-    joined.customer = earliest(joined.customer, facts.customer);
-    joined.feature = earliest(joined.feature, facts.feature);
-    joined.parent = earliest(joined.parent, facts.parent);
-    joined.isClosed ??= facts.isClosed;
+    for (const name of EARLIEST) join(name, facts[name], 1);
+    for (const name of LATEST) join(name, facts[name], -1);
+    if (facts.isClosed) joined.isClosed = true;
     for (const [key, label] of facts.metadata ?? []) {
-      metadata.set(key, earliest(metadata.get(key), label) ?? label);
+      metadata.set(key, pick(metadata.get(key), label, 1));
     }
     for (const scope of facts.scopes ?? []) scopes.add(scope);
   }
   if (metadata.size > 0) joined.metadata = sortedMetadata([...metadata]);
   if (scopes.size > 0) joined.scopes = [...scopes].sort().slice(0, SCOPES_MAX);
-  return Object.fromEntries(
-    Object.entries(joined).filter(([, fact]) => fact !== undefined),
-  ) as TraceFacts;
+  return joined as TraceFacts;
 }
 
-function earliest<C extends Candidate>(a: C | undefined, b: C | undefined): C | undefined {
-  return pick(a, b, (one, other) => one.at - other.at);
-}
-
-function latest<C extends Candidate>(a: C | undefined, b: C | undefined): C | undefined {
-  return pick(a, b, (one, other) => other.at - one.at);
-}
-
-/** Returns the candidate that comes first by rank, instant and id. */
-function pick<C extends Candidate>(
-  a: C | undefined,
-  b: C | undefined,
-  byInstant: (a: C, b: C) => number,
-): C | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  const order = b.rank - a.rank || byInstant(a, b) || (a.id < b.id ? -1 : Number(a.id > b.id));
+/**
+ * Returns the candidate that comes first by rank, instant and id.
+ *
+ * @param sign 1 if the earlier instant comes first, -1 if the later one does
+ */
+function pick<C extends Candidate>(a: C | undefined, b: C, sign: 1 | -1): C {
+  if (a === undefined) return b;
+  const order = b.rank - a.rank || sign * (a.at - b.at) ||
+    (a.id < b.id ? -1 : Number(a.id > b.id));
   // A span that is sent twice with other values: the greater text, whichever came first.
   const isFirst = order !== 0 ? order < 0 : JSON.stringify(a) <= JSON.stringify(b);
   return isFirst ? a : b;
