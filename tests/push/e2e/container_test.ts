@@ -122,8 +122,9 @@ Deno.test({
       const limits = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL"];
       const key = `RUNLEDGER_KEY=${KEY}`;
       const id = await call("run", "--detach", "--name", image, ...limits, "--env", key, image);
-      const options = { args: ["logs", "--follow", id], stdout: "null", stderr: "piped" } as const;
-      const logs = new Deno.Command(engine ?? "", options).spawn();
+      const args = ["logs", "--follow", id];
+      const following = { args, stdout: "null", stderr: "piped" } as const;
+      const logs = new Deno.Command(engine ?? "", following).spawn();
       const output = new Output(logs.stderr);
       assert(await output.match(/ listens on /), output.text);
       await call("exec", id, ...command("HEALTHCHECK"));

@@ -22,6 +22,7 @@ const BESIDE_THE_CODE = [
   "README.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
+  "bench/COMPARISON.md",
   "bench/README.md",
   "docs/decisions/README.md",
   "kv/README.md",
