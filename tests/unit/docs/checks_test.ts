@@ -1,5 +1,5 @@
 /** The document on checks agrees with the templates, the names and the bounds of the language. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertStringIncludes } from "@std/assert";
 import { CHECKS_PER_RUN_MAX, EXPRESSION_CHARS_MAX } from "../../../domain/checks/check.ts";
 import {
   CALLS_MAX,
@@ -20,12 +20,8 @@ const text = Deno.readTextFileSync(new URL("../../../docs/CHECKS.md", import.met
 const rows = text.split("\n").filter((line) => line.startsWith("|"))
   .map((line) => line.replaceAll(/\s+/g, " ").trim());
 
-Deno.test("checks: the document shows all templates, in the order of the form", () => {
-  const wanted = CHECK_TEMPLATES.map(({ title, words, expression }) =>
-    `| ${title} | ${words} | \`${expression}\` |`
-  );
-  const first = rows.indexOf("| template | a good run | expression |") + 2;
-  assertEquals(rows.slice(first), wanted);
+Deno.test("checks: the document says how many templates the form has", () => {
+  assertStringIncludes(text, `has ${CHECK_TEMPLATES.length} templates`);
 });
 
 Deno.test("checks: the document names every value that an expression can use", () => {
