@@ -9,12 +9,16 @@ import { z } from "zod";
 import { kindLook } from "../alerts/group.ts";
 import { BUDGETS_MAX, SPEND_PERIODS } from "../alerts/rule.ts";
 import { flag, versionField, withDefault } from "../config/body.ts";
-import type { ConfigObject, ObjectFields, ObjectKind } from "../config/objects.ts";
+import {
+  type ConfigObject,
+  kindAsSent,
+  type ObjectFields,
+  type ObjectKind,
+} from "../config/objects.ts";
 import { refuse } from "../core/errors.ts";
 import { agentSlug, customer, instant, oneOf, optional, text } from "../core/fields.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
 import { formatInstant, formatInstantOrNull } from "../core/time.ts";
-import { check } from "../core/validate.ts";
 import { dollarsText, picodollars } from "../pricing/money.ts";
 import type { RunLabels } from "../runs/run.ts";
 
@@ -159,19 +163,15 @@ const budgetSchema = z.object({
 });
 
 /** Budgets. */
-export const BUDGETS: ObjectKind<BudgetSettings> = {
+export const BUDGETS: ObjectKind<BudgetSettings> = kindAsSent({
   kind: "budget",
   prefix: "grl",
   cap: BUDGETS_MAX,
   schema: budgetSchema,
-  parse(body) {
-    const { version, scope, ...settings } = check(budgetSchema, body);
+  verify({ scope, period }) {
     const { label, name } = placeOf(scope);
     const isOfRuns = label === null || label === "agent" && name !== null;
-    if (settings.period === "run" && !isOfRuns) {
-      return refuse("invalid_field", `Field "scope" must be ${OF_RUN}`, "scope");
-    }
-    return { settings: { scope: sentFields(scope), ...settings }, version };
+    if (period === "run" && !isOfRuns) refuseField("scope", OF_RUN);
   },
   fieldsOf: ({ scope, limit_usd, ...settings }) => ({
     scope: scope as ObjectFields,
@@ -180,7 +180,7 @@ export const BUDGETS: ObjectKind<BudgetSettings> = {
   }),
   // Rules look at the marks, also of a limit that was raised.
   follow: ({ atMs }) => ({ file: [{ kind: "rule", at: atMs, name: kindLook("budget") }] }),
-};
+});
 
 const pauseSchema = z.object({
   ...names,
@@ -192,34 +192,25 @@ const pauseSchema = z.object({
 });
 
 /** Pauses. */
-export const PAUSES: ObjectKind<PauseSettings> = {
+export const PAUSES: ObjectKind<PauseSettings> = kindAsSent({
   kind: "pause",
   prefix: "gps",
   cap: 100,
   schema: pauseSchema,
-  parse(body, nowMs) {
-    const { version, reason, until, ...scope } = check(pauseSchema, body);
-    const sent = sentFields(scope);
-    const more = Object.keys(sent)[1];
-    if (more !== undefined) {
-      return refuse("invalid_field", `Field "${more}" must be ${ONE_NAME}`, more);
-    }
-    if (until !== null && until <= nowMs) {
-      return refuse("invalid_field", 'Field "until" must be in the future', "until");
-    }
-    return { settings: { ...sent, reason, until }, version };
+  verify({ reason: _, until, ...scope }, nowMs) {
+    const more = Object.keys(scope)[1];
+    if (more !== undefined) refuseField(more, ONE_NAME);
+    if (until !== null && until <= nowMs) refuseField("until", "in the future");
   },
   fieldsOf: ({ reason, until, ...scope }) => ({
     ...scope as ObjectFields,
     reason,
     until: formatInstantOrNull(until),
   }),
-};
+});
 
-/** Returns the fields of a scope that were sent. */
-function sentFields<Scope extends GuardScope>(scope: Scope): Scope {
-  const sent = Object.entries(scope).filter(([, name]) => name !== undefined);
-  return Object.fromEntries(sent) as Scope;
+function refuseField(field: string, needed: string): never {
+  return refuse("invalid_field", `Field "${field}" must be ${needed}`, field);
 }
 
 const ONE_NAME = 'left out, or alone among "agent", "customer_id" and "feature"';

@@ -19,6 +19,20 @@ export type EventId = string & { readonly __brand: "EventId" };
 /** Validated identifier of a score; unique within its run, like an event's. */
 export type ScoreId = string & { readonly __brand: "ScoreId" };
 
+/** Kinds of objects that a team configures; paths and actions of the audit log have these names. */
+export const CONFIG_KINDS = [
+  "budget",
+  "channel",
+  "check",
+  "judge",
+  "pause",
+  "rule",
+  "silence",
+] as const;
+
+/** One of {@link CONFIG_KINDS}. */
+export type ConfigKind = typeof CONFIG_KINDS[number];
+
 /** Prefixes of identifiers that clients may send. */
 export type IdPrefix = "run" | "evt" | "key" | "scr";
 

@@ -5,21 +5,14 @@
  * @module
  */
 import { OPERATOR } from "./credentials.ts";
-import type { TeamId } from "../core/ids.ts";
+import { CONFIG_KINDS, type TeamId } from "../core/ids.ts";
 import { type PageBounds, readQuery } from "../core/query.ts";
 
-/** Logged actions, as `object.verb`. */
-export const AUDIT_ACTIONS = [
-  "agent.changed",
-  "budget.deleted",
-  "budget.put",
+/** Actions besides those that all configured objects have. */
+const OTHER_ACTIONS = [
   "channel.broken",
-  "channel.deleted",
-  "channel.put",
   "channel.rotated",
   "channel.tested",
-  "check.deleted",
-  "check.put",
   "credential.created",
   "credential.revoked",
   "credential.rotated",
@@ -27,26 +20,27 @@ export const AUDIT_ACTIONS = [
   "delivery.resent",
   "incident.acknowledged",
   "incident.resolved",
-  "judge.deleted",
-  "judge.put",
   "monitor.deleted",
   "monitor.paused",
   "monitor.put",
   "monitor.resumed",
-  "pause.deleted",
-  "pause.put",
   "rate.deleted",
   "rate.put",
   "reprice.started",
-  "rule.deleted",
-  "rule.put",
   "run.deleted",
-  "silence.deleted",
-  "silence.put",
   "team.changed",
   "team.created",
   "team.resumed",
   "team.suspended",
+] as const;
+
+/** Logged actions, as `object.verb`. */
+export const AUDIT_ACTIONS = [
+  "agent.changed",
+  ...[
+    ...OTHER_ACTIONS,
+    ...CONFIG_KINDS.flatMap((kind) => [`${kind}.deleted`, `${kind}.put`] as const),
+  ].sort(),
 ] as const;
 
 /** One of {@link AUDIT_ACTIONS}. */

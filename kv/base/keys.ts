@@ -10,13 +10,12 @@
 import { VERSION } from "../../domain/core/version.ts";
 import type { JobKind } from "../../domain/core/jobs.ts";
 import { type Lane, WORK_KINDS, type WorkKind } from "../../domain/work/work.ts";
-import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
+import type { ConfigKind, EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
 import type { NoticeName } from "../../domain/teams/quota.ts";
 import type { Api } from "../../runtime/rate_limit.ts";
 import type { PendingLane } from "../../domain/runs/stages.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
 import type { RetentionClass } from "../../domain/retention/retention.ts";
-import type { ConfigKind } from "../../domain/config/objects.ts";
 import { monotonicFactory } from "@std/ulid";
 
 /** Dimensions of the run index. */

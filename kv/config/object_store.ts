@@ -8,9 +8,8 @@
  * @module
  */
 import { refuse } from "../../domain/core/errors.ts";
-import { type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
+import { type ConfigKind, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import {
-  type ConfigKind,
   type ConfigObject,
   type ConfigStore,
   type ObjectKind,

@@ -3,16 +3,13 @@
  *
  * @module
  */
-import type { Rule } from "../../domain/alerts/rule.ts";
 import { RULES } from "../../domain/alerts/rule_body.ts";
-import { type Silence, SILENCES } from "../../domain/alerts/silence.ts";
-import { type Budget, BUDGETS, type Pause, PAUSES } from "../../domain/budgets/budget.ts";
+import { SILENCES } from "../../domain/alerts/silence.ts";
+import { BUDGETS, PAUSES } from "../../domain/budgets/budget.ts";
 import { CHANNELS } from "../../domain/channels/channel_body.ts";
-import type { Channel } from "../../domain/channels/channel.ts";
-import { type Check, CHECKS } from "../../domain/checks/check.ts";
-import type { ConfigKind, ConfigObject, ObjectKind } from "../../domain/config/objects.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
-import type { Judge } from "../../domain/judges/judge.ts";
+import { CHECKS } from "../../domain/checks/check.ts";
+import type { ConfigObject } from "../../domain/config/objects.ts";
+import type { ConfigKind, TeamId } from "../../domain/core/ids.ts";
 import { JUDGES } from "../../domain/judges/judge_body.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, listRows, type Store } from "../store.ts";
@@ -52,22 +49,44 @@ export function withDefaults<Settings>(
   return [...rows.filter(isObject), ...unchanged].sort((a, b) => a.slug < b.slug ? -1 : 1);
 }
 
+/** Kinds that are read together, by the name of their objects. */
+const KINDS = {
+  rules: RULES,
+  channels: CHANNELS,
+  silences: SILENCES,
+  checks: CHECKS,
+  budgets: BUDGETS,
+  pauses: PAUSES,
+  judges: JUDGES,
+} as const;
+
+type SettingsOf<Kind> = Kind extends { fieldsOf(settings: infer Settings): unknown } ? Settings
+  : never;
+
+/**
+ * All objects of a team by kind, in the order of their slugs: default rules that are neither replaced
+ * nor deleted are among them, and so is what is not enabled and what has ended.
+ */
+export type TeamObjects = {
+  readonly [Name in keyof typeof KINDS]: readonly ConfigObject<SettingsOf<typeof KINDS[Name]>>[];
+};
+
 /** All that a team has configured. */
-export interface TeamConfig {
+export interface TeamConfig extends TeamObjects {
   /** Number that changes with each object; 0 before the first one. */
   readonly version: number;
-  /** Rules, with the default ones that are neither replaced nor deleted. */
-  readonly rules: readonly Rule[];
-  readonly channels: readonly Channel[];
-  readonly silences: readonly Silence[];
-  /** Checks by slug, also those that are not enabled. */
-  readonly checks: readonly Check[];
-  /** Budgets, also those that are not enabled. */
-  readonly budgets: readonly Budget[];
-  /** Pauses, also those that have ended. */
-  readonly pauses: readonly Pause[];
-  /** Judges by slug, also those that are not enabled. */
-  readonly judges: readonly Judge[];
+}
+
+/** Configuration of a team that has set nothing. */
+export const DEFAULT_CONFIG: TeamConfig = { version: 0, ...objectsIn([]) };
+
+function objectsIn(rows: readonly { readonly key: Deno.KvKey; readonly value: unknown }[]) {
+  const read = Object.entries(KINDS).map(([name, { kind, defaults = [] }]) => {
+    const stored = rows.filter(({ key }) => key[2] === kind)
+      .map(({ value }) => value as ConfigRow<unknown>);
+    return [name, withDefaults<unknown>(stored, defaults)];
+  });
+  return Object.fromEntries(read) as TeamObjects;
 }
 
 /**
@@ -78,18 +97,6 @@ export interface TeamConfig {
 export async function readConfig(store: Store, team: TeamId): Promise<TeamConfig> {
   const rows = await listRows(store, keys.configRows(team));
   const [first] = rows;
-  const objectsOf = <Settings, Sent>({ kind, defaults = [] }: ObjectKind<Settings, Sent>) => {
-    const ofKind = rows.filter(({ key }) => key[2] === kind);
-    return withDefaults(ofKind.map(({ value }) => value as ConfigRow<Settings>), defaults);
-  };
-  return {
-    version: first === undefined || first.key.length > 2 ? 0 : first.value as number,
-    rules: objectsOf(RULES),
-    channels: objectsOf(CHANNELS),
-    silences: objectsOf(SILENCES),
-    checks: objectsOf(CHECKS),
-    budgets: objectsOf(BUDGETS),
-    pauses: objectsOf(PAUSES),
-    judges: objectsOf(JUDGES),
-  };
+  const version = first === undefined || first.key.length > 2 ? 0 : first.value as number;
+  return { version, ...objectsIn(rows) };
 }

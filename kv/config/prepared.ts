@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { DEFAULT_RULES } from "../../domain/alerts/rule.ts";
 import type { AlertConfig } from "../../domain/alerts/transition.ts";
 import { type BudgetLabels, labelsOf } from "../../domain/budgets/verdict.ts";
 import type { Check, CompiledCheck } from "../../domain/checks/check.ts";
@@ -14,7 +13,7 @@ import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/m
 import { keys } from "../base/keys.ts";
 import type { Store } from "../store.ts";
 import { type RowFamily, teamKey, type TeamRows } from "../team/team_rows.ts";
-import { readConfig, type TeamConfig } from "./objects.ts";
+import { DEFAULT_CONFIG, readConfig, type TeamConfig } from "./objects.ts";
 
 /** Bytes of an object besides its texts. */
 const OBJECT_BYTES = 1_000;
@@ -34,16 +33,7 @@ export interface PreparedConfig extends AlertConfig, Omit<TeamConfig, "checks"> 
 }
 
 /** Configuration of a team that has set nothing; teams share it. */
-const DEFAULT_CONFIG = prepared({
-  version: 0,
-  rules: DEFAULT_RULES,
-  channels: [],
-  silences: [],
-  checks: [],
-  budgets: [],
-  pauses: [],
-  judges: [],
-}, []);
+const NOTHING_SET = prepared(DEFAULT_CONFIG, []);
 
 /** Numbers of configurations. */
 const VERSIONS: RowFamily<number> = {
@@ -71,7 +61,7 @@ export class ConfigCache {
   /** Returns the configuration of a team under the version of its rows. */
   async of(team: TeamId, rows: TeamRows): Promise<PreparedConfig> {
     const version = await rows.get(teamKey(VERSIONS, keys.config(team))) ?? 0;
-    if (version === 0) return DEFAULT_CONFIG;
+    if (version === 0) return NOTHING_SET;
     const large = this.#large?.team === team ? this.#large.config : undefined;
     const known = this.#teams.get(team) ?? large;
     if (known?.version === version) return known;
@@ -123,8 +113,8 @@ function prepared(config: TeamConfig, checks: readonly CompiledCheck[]): Prepare
 
 function bytesOfConfig(config: TeamConfig): number {
   if (config.version === 0) return 0;
-  const { rules, channels, silences, checks, judges, budgets, pauses } = config;
-  const objects = [...rules, ...channels, ...silences, ...checks, ...judges, ...budgets, ...pauses];
+  const { version: _, ...byKind } = config;
+  const objects = Object.values(byKind).flat();
   const bytesOf = (object: unknown) =>
     OBJECT_BYTES + BYTES_PER_CHAR * JSON.stringify(object).length;
   return objects.reduce((sum, object) => sum + bytesOf(object), 0);

@@ -7,12 +7,12 @@ import { isConfigSlug, sentSchema } from "../../domain/config/body.ts";
 import {
   CONFIG_PER_PAGE,
   CONFIG_SLUG,
-  type ConfigKind,
   type ConfigObject,
   type ObjectFields,
   type ObjectKind,
 } from "../../domain/config/objects.ts";
 import { type ErrorCode, existing, notFound, type Problem } from "../../domain/core/errors.ts";
+import type { ConfigKind } from "../../domain/core/ids.ts";
 import { type PageBounds, readQuery } from "../../domain/core/query.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import type { Team } from "../../domain/teams/team.ts";
@@ -34,8 +34,6 @@ export type ShownObject<Settings, More = unknown> =
 export interface ObjectApi<Settings, Sent, More> {
   readonly of: ObjectKind<Settings, Sent>;
   readonly tag: Endpoint["tag"];
-  /** Ends ids of operations, such as `Rule`. */
-  readonly name: string;
   /** Fields between `version` and `created_at`; those of the settings when absent. */
   readonly fields?: shape.WireFields<ShownObject<Settings, More>>;
   /** Reads what responses show of objects in addition, in their order. */
@@ -46,8 +44,12 @@ export interface ObjectApi<Settings, Sent, More> {
   ) => Promise<readonly More[]>;
   /** Returns what shows a generated secret. The response to a `PUT` is never cached then. */
   readonly showSecret?: (secret: string) => Partial<More>;
-  /** Descriptions of the calls. */
-  readonly texts: Readonly<Record<"put" | "list" | "remove", string>>;
+  /** Descriptions of the calls; the kind implies those that are absent. */
+  readonly texts: {
+    readonly put: string;
+    readonly list?: string;
+    readonly remove?: string;
+  };
   readonly errors?: readonly ErrorCode[];
   readonly example: {
     readonly slug: string;
@@ -100,6 +102,11 @@ export function settingsFields(
   }]));
 }
 
+/** Returns the name that ids of operations end with, such as `Rule`. */
+function nameOf({ kind }: Pick<ObjectKind<never, never>, "kind">): string {
+  return kind.charAt(0).toUpperCase() + kind.slice(1);
+}
+
 /** Returns the schema of a field in responses, with its description. */
 function describedSchema(field: z.ZodType): z.ZodType {
   const shown = shownSchema(field);
@@ -130,7 +137,7 @@ function shownSchema(field: z.ZodType): z.ZodType {
 
 /** Returns the type of a kind's objects in responses. */
 function objectValue<Settings, Sent, More>(
-  { of: { prefix, defaults }, name, fields, of }: ObjectApi<Settings, Sent, More>,
+  { of: { prefix, defaults }, fields, of }: ObjectApi<Settings, Sent, More>,
 ): shape.Wire<ShownObject<Settings, More>> {
   type Row = ShownObject<Settings, More>;
   /** A value that default objects do not have, because they are not stored. */
@@ -138,7 +145,7 @@ function objectValue<Settings, Sent, More>(
     (defaults === undefined ? type : type.orNull) as typeof type.orNull;
   const atOf = (from: "createdAt" | "updatedAt") => (row: Row) =>
     row.id === null ? null : row[from];
-  return shape.objectValue<Row>(name, {
+  return shape.objectValue<Row>(nameOf(of), {
     slug: shape.wire<string>(configSlug)(({ slug }) => slug),
     id: ofStored(shape.idValue(prefix))(({ id }) => id),
     version: shape.countValue(({ version }) => version, "Number of the version, from 1."),
@@ -210,8 +217,10 @@ export function writerOf<Settings, Sent, More>(
 export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
   api: ObjectApi<Settings, Sent, More>,
 ): readonly Endpoint[] {
-  const { of, name, texts } = api;
+  const { of } = api;
   const { kind, cap, schema, parse } = of;
+  const name = nameOf(of);
+  const texts = { list: `Lists ${kind}s by slug.`, remove: `Deletes a ${kind}.`, ...api.texts };
   const path = `/v1/${kind}s` as const;
   const { value, rowsOf, write } = writerOf(api);
   const page = shape.pageValue(`${name}Page`, `${kind}s`, value);

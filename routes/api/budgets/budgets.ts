@@ -22,7 +22,6 @@ const GROUPS_MAX = 100;
 const BUDGET_ENDPOINTS = objectEndpoints({
   of: BUDGETS,
   tag: "Guard",
-  name: "Budget",
   fields: {
     ...settingsFields(BUDGETS),
     limit_usd: shape.wire<number>(z.number().meta({ minimum: 0 }))<BudgetRow>(
@@ -52,7 +51,6 @@ const BUDGET_ENDPOINTS = objectEndpoints({
       "Limits what the runs of a period may cost. A budget never refuses a call that reports a " +
       "run: it answers `POST /v1/guard/check`, and each acknowledgement has its verdict.",
     list: "Lists budgets by slug, with their spend.",
-    remove: "Deletes a budget.",
   },
   example: {
     slug: "research",
@@ -71,7 +69,6 @@ const BUDGET_ENDPOINTS = objectEndpoints({
 const PAUSE_ENDPOINTS = objectEndpoints({
   of: PAUSES,
   tag: "Guard",
-  name: "Pause",
   texts: {
     put:
       "Blocks an agent, a customer, a feature or the team until its end, or until it is deleted.",

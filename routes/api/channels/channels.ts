@@ -121,7 +121,6 @@ function withSecret(more: object): object {
 const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails> = {
   of: CHANNELS,
   tag: "Channels",
-  name: "Channel",
   fields: FIELDS,
   read: async ({ channels }, team, objects) => {
     const healths = await channels.health(team, objects.map(({ slug }) => slug));

@@ -106,11 +106,9 @@ const SLUG = "cheap-enough";
 const OBJECTS = objectEndpoints({
   of: CHECKS,
   tag: "Checks",
-  name: "Check",
   texts: {
     put: "Judges the runs that are closed from now on. An expression that cannot be compiled is " +
       "refused with the position of the error.",
-    list: "Lists checks by slug.",
     remove: "Deletes a check and its statistics. Its results stay on their runs.",
   },
   example: { slug: SLUG, sent: SENT },

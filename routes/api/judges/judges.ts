@@ -53,7 +53,6 @@ const SENT = {
 const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, Spending>({
   of: JUDGES,
   tag: "Judges",
-  name: "Judge",
   fields: {
     ...settingsFields(JUDGES),
     day: shape.wire<string>(z.iso.date())(({ account }) => account.day, "Current UTC day."),
@@ -75,7 +74,6 @@ const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, Spending>({
     put: "Lets a model score the runs that are closed from now on. The connection is one of " +
       "`RUNLEDGER_LLM`, and the rate card must have a price for the model. Another version unblocks " +
       "the judge.",
-    list: "Lists judges by slug.",
     remove: "Deletes a judge. Its results stay on their runs.",
   },
   example: {

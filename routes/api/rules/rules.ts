@@ -19,7 +19,6 @@ const overflow = shape.objectValue<RuleOverflow>("RuleOverflow", {
 export const RULE_ENDPOINTS = objectEndpoints({
   of: RULES,
   tag: "Alerts",
-  name: "Rule",
   fields: {
     ...settingsFields(RULES),
     overflow: overflow.orNull<ShownObject<RuleSettings, Overflowing>>(

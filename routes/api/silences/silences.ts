@@ -7,7 +7,6 @@ import { objectEndpoints, settingsFields } from "../objects.ts";
 export const SILENCE_ENDPOINTS = objectEndpoints({
   of: SILENCES,
   tag: "Alerts",
-  name: "Silence",
   fields: {
     ...settingsFields(SILENCES),
     from: instantValue<Silence>(({ settings }) => settings.fromMs, "Begin, inclusive."),

@@ -8,7 +8,8 @@ import { type SilencePut, SILENCES, type SilenceSettings } from "../../../domain
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { AllFacts, FactName } from "../../../domain/checks/program.ts";
 import type { Absence, Work, WorkHandler } from "../../../domain/work/work.ts";
-import type { ConfigKind, ConfigStore } from "../../../domain/config/objects.ts";
+import type { ConfigStore } from "../../../domain/config/objects.ts";
+import type { ConfigKind } from "../../../domain/core/ids.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { FinishStatus } from "../../../domain/runs/run.ts";
