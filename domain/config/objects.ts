@@ -140,7 +140,11 @@ export interface ObjectKind<Settings, Sent = Settings> {
   readonly follow?: (change: ObjectChange<Settings>) => FollowUp;
 }
 
-/** Settings that a schema has: its fields but the version. */
+/**
+ * Settings that a schema has: its fields but the version.
+ *
+ * @internal
+ */
 export type SchemaSettings<Schema extends z.ZodObject> = Omit<z.output<Schema>, "version">;
 
 /**
