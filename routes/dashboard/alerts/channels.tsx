@@ -1,12 +1,11 @@
 /** `/dashboard/alerts/channels`: the places that messages go to, each with its state. */
 import { mayAdmin } from "../../http/access.ts";
 import { Ago, Sign } from "../components/elements.tsx";
-import { type Column, column, nameColumn } from "../components/table.tsx";
-import { showList } from "../objects/list.tsx";
+import { type Column, column } from "../components/table.tsx";
+import { showList, slugColumn } from "../objects/list.tsx";
 import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { type ChannelRow, loadChannels } from "./alerts_load.ts";
-import { channelPath } from "./paths.ts";
 
 export const showChannels = showList(CHANNEL_PAGES, async (channels, c, deps) => {
   const principal = c.get("principal");
@@ -22,12 +21,11 @@ export const showChannels = showList(CHANNEL_PAGES, async (channels, c, deps) =>
 });
 
 const COLUMNS: readonly Column<ChannelRow>[] = [
-  nameColumn("Channel", ({ channel: { slug, settings: { isDefault } } }) => (
-    <>
-      <a class="row" href={channelPath(slug)}>{slug}</a>
-      {isDefault && <span class="tag">default</span>}
-    </>
-  )),
+  slugColumn(
+    CHANNEL_PAGES,
+    ({ channel }) => channel.slug,
+    ({ channel: { settings } }) => settings.isDefault && <span class="tag">default</span>,
+  ),
   { head: "Type", cell: ({ channel: { settings } }) => TYPE_LABELS[settings.type] },
   column("State", { class: "whole" }, HealthOf),
   column("Last message", { before: "last message" }, ({ health }) => {

@@ -15,7 +15,7 @@ import { mayAdmin } from "../../http/access.ts";
 import { Ago, InlineNotice } from "../components/elements.tsx";
 import type { Option } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
-import { type Column, column, nameColumn } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import { bodyIn, type FieldBuilder, type FormValues, namesIn, schemaOf } from "../objects/form.tsx";
 import {
   type KnownValues,
@@ -23,11 +23,11 @@ import {
   readAll,
   readKnownValues,
 } from "../objects/known_values.tsx";
-import { enableColumn, showList } from "../objects/list.tsx";
+import { enableColumn, showList, slugColumn } from "../objects/list.tsx";
 import { type ObjectPages, showObject } from "../objects/pages.tsx";
 import { alertFrame } from "./frame.tsx";
 import { SeverityTag } from "./labels.tsx";
-import { rulePath, RULES_PATH } from "./paths.ts";
+import { RULES_PATH } from "./paths.ts";
 import {
   channelWords,
   MISSED_LABELS,
@@ -41,13 +41,10 @@ function columnsFor(
   overflows: ReadonlyMap<string, RuleOverflow>,
 ): readonly Column<Rule>[] {
   return [
-    nameColumn("Rule", ({ slug, version, settings }) => (
-      <>
-        <a class="row" href={rulePath(slug)}>{slug}</a>
-        {version === 0 && <span class="tag">default</span>}
-        {!settings.enabled && <span class="tag">disabled</span>}
-      </>
-    )),
+    slugColumn(RULE_PAGES, ({ slug }) => slug, ({ version, settings }) => [
+      version === 0 && <span class="tag">default</span>,
+      !settings.enabled && <span class="tag">disabled</span>,
+    ]),
     column("Opens an incident", { class: "whole" }, ({ slug, settings }) => {
       const overflow = overflows.get(slug);
       return (

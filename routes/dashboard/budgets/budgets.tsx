@@ -15,10 +15,10 @@ import { LoadBar } from "../components/column_chart.tsx";
 import { Ago, type KeyValue, Money, Sign } from "../components/elements.tsx";
 import { capitalized, countedText, percentText } from "../components/format.ts";
 import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
-import { budgetPath, BUDGETS_PATH } from "../layout/paths.ts";
+import { BUDGETS_PATH } from "../layout/paths.ts";
 import { bodyIn } from "../objects/form.tsx";
 import { readKnownValues } from "../objects/known_values.tsx";
-import { showList } from "../objects/list.tsx";
+import { showList, slugColumn } from "../objects/list.tsx";
 import { type ObjectPages, objectsPage, showObject } from "../objects/pages.tsx";
 import { checkScope, groupLink, scopeFields, scopeText, withSpendTabs } from "./scope.tsx";
 
@@ -55,19 +55,6 @@ const MODE_TEXTS: Readonly<Record<typeof BUDGET_MODES[number], string>> = {
 function limitText({ limit_usd, period }: BudgetSettings): string {
   return `$${limit_usd} ${PERIOD_TEXTS[period]}`;
 }
-
-const COLUMNS: readonly Column<BudgetRow>[] = [
-  nameColumn("Budget", ({ budget: { slug, settings } }) => (
-    <>
-      <a class="row" href={budgetPath(slug)}>{slug}</a>
-      <small class="under">{limitText(settings)}</small>
-    </>
-  )),
-  { head: "Runs of", cell: ({ budget }) => scopeText(budget.settings.scope) },
-  column("Spent", { class: "whole" }, ({ worst, budget }) => spentCell(worst, budget)),
-  { head: "State", class: "whole", cell: ({ worst, budget }) => stateCell(worst, budget) },
-  column("Resets", { before: "resets" }, ({ worst }) => worst?.resetsMs ? resets(worst) : "–"),
-];
 
 const resets = ({ resetsMs }: BudgetVerdict) => resetsMs !== null && <Ago at={resetsMs} />;
 
@@ -146,6 +133,18 @@ const BUDGET_PAGES: ObjectPages<BudgetSettings> = {
     };
   },
 };
+
+const COLUMNS: readonly Column<BudgetRow>[] = [
+  slugColumn(
+    BUDGET_PAGES,
+    ({ budget }) => budget.slug,
+    ({ budget }) => <small class="under">{limitText(budget.settings)}</small>,
+  ),
+  { head: "Runs of", cell: ({ budget }) => scopeText(budget.settings.scope) },
+  column("Spent", { class: "whole" }, ({ worst, budget }) => spentCell(worst, budget)),
+  { head: "State", class: "whole", cell: ({ worst, budget }) => stateCell(worst, budget) },
+  column("Resets", { before: "resets" }, ({ worst }) => worst?.resetsMs ? resets(worst) : "–"),
+];
 
 const showBudgets = showList(BUDGET_PAGES, async (budgets, c, deps) => ({
   subtitle: "Limits that agents ask about before they start",

@@ -7,12 +7,12 @@ import type { AppDeps } from "../../http/context.ts";
 import { Ago, At } from "../components/elements.tsx";
 import { commandTarget, FirstCommand } from "../components/first_command.tsx";
 import { countedText, dayText, formatCount } from "../components/format.ts";
-import { type Column, column, nameColumn, numberColumn } from "../components/table.tsx";
+import { type Column, column, numberColumn } from "../components/table.tsx";
 import { newPathOf } from "../objects/form.tsx";
-import { showList } from "../objects/list.tsx";
+import { showList, slugColumn } from "../objects/list.tsx";
 import { objectsPage } from "../objects/pages.tsx";
 import { get } from "../layout/page.tsx";
-import { checkPath, CHECKS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
+import { CHECKS_PATH, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { showCheck } from "./check.tsx";
 import { CHECK_PAGES, Gallery, showCheckForm } from "./check_form.tsx";
 import {
@@ -132,13 +132,10 @@ function LastFailure({ lastDay, lastAt, failingSince, counts: { error } }: Check
 }
 
 const COLUMNS: readonly Column<CheckRow>[] = [
-  nameColumn("Check", ({ check: { slug, settings } }) => (
-    <>
-      <a class="row" href={checkPath(slug)}>{slug}</a>
-      {!settings.enabled && <span class="tag">disabled</span>}
-      {settings.description !== null && <small class="under">{settings.description}</small>}
-    </>
-  )),
+  slugColumn(CHECK_PAGES, ({ check }) => check.slug, ({ check: { settings } }) => [
+    !settings.enabled && <span class="tag">disabled</span>,
+    settings.description && <small class="under">{settings.description}</small>,
+  ]),
   { head: "Severity", cell: ({ check }) => <SeverityTag of={check.settings.severity} /> },
   { head: "Judges", class: "whole", cell: ({ check }) => appliesWords(check.settings) },
   { head: "30 days", class: "days", cell: ({ days }) => <OutcomeStrip days={days} /> },

@@ -10,9 +10,9 @@ import { appliesWords } from "../checks/outcome.tsx";
 import { LoadBar } from "../components/column_chart.tsx";
 import { Ago, InlineNotice, Money, Sign } from "../components/elements.tsx";
 import { percentText } from "../components/format.ts";
-import { type Column, column, nameColumn, numberColumn } from "../components/table.tsx";
-import { judgePath, queryText, RUNS_PATH } from "../layout/paths.ts";
-import { showList } from "../objects/list.tsx";
+import { type Column, column, numberColumn } from "../components/table.tsx";
+import { queryText, RUNS_PATH } from "../layout/paths.ts";
+import { showList, slugColumn } from "../objects/list.tsx";
 import { objectsPage, showObject } from "../objects/pages.tsx";
 import { JUDGE_PAGES } from "./judge_form.tsx";
 import { reasonText } from "./results.tsx";
@@ -52,12 +52,12 @@ const showJudges = showList(JUDGE_PAGES, async (judges, c, deps) => ({
 }));
 
 const COLUMNS: readonly Column<JudgeRow>[] = [
-  nameColumn("Judge", ({ judge: { slug, settings } }) => (
-    <>
-      <a class="row" href={judgePath(slug)}>{slug}</a>
-      {settings.description !== null && <small class="under">{settings.description}</small>}
-    </>
-  )),
+  slugColumn(
+    JUDGE_PAGES,
+    ({ judge }) => judge.slug,
+    ({ judge: { settings: { description } } }) =>
+      description && <small class="under">{description}</small>,
+  ),
   column("Judges", { class: "whole" }, ({ judge }) => appliesWords(judge.settings)),
   { head: "Model", cell: ({ judge: { settings } }) => `${settings.connection}/${settings.model}` },
   column("Today", { class: "whole" }, today),

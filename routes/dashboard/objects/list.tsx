@@ -6,7 +6,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { Done } from "../components/elements.tsx";
 import { capitalized } from "../components/format.ts";
-import { type Column, column, listPage, tableSection } from "../components/table.tsx";
+import { type Column, column, listPage, nameColumn, tableSection } from "../components/table.tsx";
 import { showPage } from "../layout/page.tsx";
 import { newPathOf } from "./form.tsx";
 import { readAll } from "./known_values.tsx";
@@ -63,6 +63,18 @@ export function showList<Settings, Sent, Row>(
     const frame = await frameOf(pages, c, deps);
     return showPage(c, frame(tables.length === 0 ? view : { ...view, body: ofParts }));
   };
+}
+
+/** The column that names objects, each with a link to its page; `moreOf` returns what follows it. */
+export function slugColumn<Row>(
+  pages: Named,
+  slugOf: (row: Row) => string,
+  moreOf: (row: Row) => Child = () => null,
+): Column<Row> {
+  return nameColumn(capitalized(pages.of.kind), (row) => [
+    <a class="row" href={pathOf(pages, slugOf(row))}>{slugOf(row)}</a>,
+    moreOf(row),
+  ]);
 }
 
 /** A column with buttons, which post to the path of an object. */
