@@ -305,7 +305,8 @@ export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
 /** Adds the unit to the bounds of a duration, which the form has as a text. */
 function inSeconds(problem: Problem | null): Problem | null {
   if (problem === null || !isDuration(problem.field ?? "")) return problem;
-  const message = problem.message.replace(/^Must be an integer/, "Must, in seconds, be an integer");
+  const message = problem.message.replace(/^Must be an integer/, "Must, in seconds, be an integer")
+    .replace(/: got ""$/, "");
   return { ...problem, message };
 }
 

@@ -259,9 +259,9 @@ async function monitors(h: Harness): Promise<void> {
     h.nowMs = NOON - hoursAgo * 3_600_000;
     await submit(agent, "", { enabled: "true", ...fields });
   };
-  await put("invoice-sync", 3, { every: "1h", grace: "30m" });
-  await put("nightly-report", 1.5, { every: "1h", grace: "1h" });
-  await put("research", 1, { every: "3h", max_runtime: "1d" });
+  await put("invoice-sync", 3, { every_seconds: "1h", grace_seconds: "30m" });
+  await put("nightly-report", 1.5, { every_seconds: "1h", grace_seconds: "1h" });
+  await put("research", 1, { every_seconds: "3h", max_runtime_seconds: "1d" });
   await put("issue-triage", 1, { kind: "cron", cron: "0 8 * * 1-5", tz: "Europe/Berlin" });
   await submit("issue-triage", "/pause", { length: "resume" });
   h.nowMs = NOON;
