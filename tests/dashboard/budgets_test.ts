@@ -109,7 +109,7 @@ Harness.test("pauses: one says who paused and why, and is resumed", async (h) =>
   assertEquals((await create(reader, "pause", pause)).status, 303);
   assertMatch(
     await shown(reader, PAUSES),
-    /quiet Unpaid <b> customer acme first key today 12:00 in 2 h Resume/,
+    /quiet Unpaid <b> customer acme first key today 12:00 today 14:00 Resume/,
   );
   const resumed = await reader.send(`${PAUSES}/quiet/delete`);
   const to = resumed.headers.get("location") ?? "";

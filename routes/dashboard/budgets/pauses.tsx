@@ -5,7 +5,7 @@ import { Refused } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import { mayAdmin } from "../../http/access.ts";
-import { Ago, At, RESUMED } from "../components/elements.tsx";
+import { At, RESUMED } from "../components/elements.tsx";
 import { type Column, column, nameColumn } from "../components/table.tsx";
 import { Actor, type ActorNames, actorNames, ACTORS } from "../keys/labels.tsx";
 import { PAUSES_PATH } from "../layout/paths.ts";
@@ -33,7 +33,7 @@ function columnsFor(isAdmin: boolean, names: ActorNames): readonly Column<Pause>
     column(
       "Until",
       { before: "until" },
-      ({ settings: { until } }) => until === null ? "you resume it" : <Ago at={until} />,
+      ({ settings: { until } }) => until === null ? "you resume it" : <At at={until} />,
     ),
     ...isAdmin ? [buttonColumn<Pause>(PAUSE_PAGES, () => ["Resume", "delete"])] : [],
   ];

@@ -37,6 +37,23 @@ export function Gallery() {
 const SEVERITY_HINT =
   CHECK_SEVERITIES.map((name) => `${name}: ${SEVERITY_WORDS[name]}`).join("; ") + ".";
 
+/** The fields that say which runs a check or a judge judges. */
+export function judgedFields(field: FieldBuilder, known: KnownValues): Child {
+  return [
+    field("sample", "Share of the runs", "Above 0 and up to 1; 0.1 judges a tenth of them."),
+    matchFields(field, ["agents", "features"], known),
+    field("statuses", "Only runs that", undefined, {
+      options: FINISH_STATUSES.map((status) => [status, STATUS_LABELS[status]]),
+    }),
+    field("kinds", "Kinds of runs"),
+  ];
+}
+
+/** Returns the agents that a form begins with: a lone `*` is no restriction. */
+export function formAgents({ agents }: Pick<CheckSettings, "agents">): readonly string[] {
+  return agents.join() === "*" ? [] : agents;
+}
+
 function checkFields(field: FieldBuilder, known: KnownValues): Child {
   return (
     <>
@@ -44,12 +61,7 @@ function checkFields(field: FieldBuilder, known: KnownValues): Child {
       {field("description", "Description", "One line for people.")}
       <div class="fields">
         {field("severity", "A failure", SEVERITY_HINT)}
-        {field("sample", "Share of the runs", "Above 0 and up to 1; 0.1 judges a tenth of them.")}
-        {matchFields(field, ["agents", "features"], known)}
-        {field("statuses", "Only runs that", undefined, {
-          options: FINISH_STATUSES.map((status) => [status, STATUS_LABELS[status]]),
-        })}
-        {field("kinds", "Kinds of runs")}
+        {judgedFields(field, known)}
       </div>
       {field("enabled", "Enabled")}
     </>
@@ -61,11 +73,7 @@ export const CHECK_PAGES: ObjectPages<CheckSettings> = {
   of: CHECKS,
   listPath: CHECKS_PATH,
   open: openForm,
-  // A lone `*` is no restriction.
-  fieldsOf: (settings) => ({
-    ...settings,
-    agents: settings.agents.join() === "*" ? [] : settings.agents,
-  }),
+  fieldsOf: (settings) => ({ ...settings, agents: formAgents(settings) }),
   trial: { label: `Try on the last ${TRIED_RUNS} runs`, run: tryCheck },
   done: (_c, _deps, slug) => seeOther(checkPath(slug) + SAVED),
 };

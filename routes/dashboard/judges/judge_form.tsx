@@ -1,6 +1,5 @@
 /** The form of a judge, with a dry run that says first what it may cost. */
 import type { Child } from "hono/jsx";
-import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import { existing } from "../../../domain/core/errors.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
@@ -8,8 +7,8 @@ import type { JudgeSettings } from "../../../domain/judges/judge.ts";
 import { JUDGE_TRIAL, parseJudgeTrial, type TriedRun } from "../../../domain/judges/judge_trial.ts";
 import { NO_SUCH_RUN } from "../../api/runs/runs.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { STATUS_LABELS } from "../agents/metrics.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
+import { formAgents, judgedFields } from "../checks/check_form.tsx";
 import { judgedColumns } from "../checks/outcome.tsx";
 import { InlineNotice, Money, SAVED } from "../components/elements.tsx";
 import { readInteger } from "../components/form_fields.tsx";
@@ -24,7 +23,7 @@ import {
   trialPathOf,
   TryButton,
 } from "../objects/form.tsx";
-import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
+import { type KnownValues, readKnownValues } from "../objects/known_values.tsx";
 import type { ObjectPages } from "../objects/pages.tsx";
 import { JudgeSign, reasonText, valueText } from "./results.tsx";
 
@@ -55,12 +54,7 @@ function judgeFields(
         {field("pass_at", "Passes from", "On a scale from 0, the worst, to 1, the best.")}
         {field("daily_usd", "Cap a day", "US dollars of a UTC day, never passed.")}
         {field("max_output_tokens", "Tokens of an answer", "The most that a call may use.")}
-        {field("sample", "Share of the runs", "Above 0 and up to 1; 0.1 judges a tenth of them.")}
-        {matchFields(field, ["agents", "features"], known)}
-        {field("statuses", "Only runs that", undefined, {
-          options: FINISH_STATUSES.map((status) => [status, STATUS_LABELS[status]]),
-        })}
-        {field("kinds", "Kinds of runs")}
+        {judgedFields(field, known)}
       </div>
       {field("description", "Description", "One line for people.")}
       {field("enabled", "Enabled")}
@@ -82,12 +76,12 @@ export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
   listPath: JUDGES_PATH,
   bodyOf,
   fieldsOf: (settings) => {
-    const { result, agents } = settings;
+    const { result } = settings;
     const [min, max] = result.type === "score" ? [result.min, result.max] : ["", ""];
     return {
       ...JUDGES.fieldsOf(settings),
       ...{ scale: result.type, min: `${min}`, max: `${max}` },
-      agents: agents.join() === "*" ? [] : agents,
+      agents: formAgents(settings),
     };
   },
   open: async (c, deps) => {
