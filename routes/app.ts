@@ -39,7 +39,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
     app.on(route.method, [route.path], dispatch(route, guards, served));
   };
   for (const endpoint of ENDPOINTS) {
-    const handle: Handle = (c) => endpoint.handler(c, handlerDeps);
+    const handle: Handle = (c) => endpoint.handler(c, handlerDeps, c.get("principal"));
     const served = isControl(endpoint) ? metered(deps, handle) : handle;
     mount(endpoint, guardsOf(deps, admission, endpoint), served);
   }

@@ -232,11 +232,10 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
     [`put${name}`]: {
       route: `PUT ${path}/:slug`,
       access: teamKey("admin"),
-      handler: async (c, deps) => {
+      handler: async (c, deps, { team }) => {
         const slug = slugInPath(c, INVALID_SLUG);
         const made = madeBy(c, deps);
         const { settings, version } = parse(c.get("body").value, made.at);
-        const { team } = c.get("principal");
         const put = await deps.objects(of).put(team, slug, settings, version, made);
         const json = await write(deps, team, put.object, put.secret);
         const response = answerWrite(c, put.kind, json, null);
@@ -257,9 +256,8 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
     [`list${name}s`]: {
       route: `GET ${path}`,
       access: teamKey("read"),
-      handler: async (c, deps) => {
+      handler: async (c, deps, { team }) => {
         const query = parseObjectsQuery(queryOf(c));
-        const { team } = c.get("principal");
         const { objects, next } = await deps.objects(of).list(team, query);
         const items = await rowsOf(deps, team, objects);
         return answer(c, 200, page.write({ items, cursor: next && encodeCursor(next) }));
@@ -277,9 +275,8 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
     [`get${name}`]: {
       route: `GET ${path}/:slug`,
       access: teamKey("read"),
-      handler: async (c, deps) => {
+      handler: async (c, deps, { team }) => {
         const slug = slugInPath(c, noSuch(kind));
-        const { team } = c.get("principal");
         const object = existing(await deps.objects(of).read(team, slug), noSuch(kind));
         return answer(c, 200, await write(deps, team, object));
       },
@@ -293,9 +290,8 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
     [`delete${name}`]: {
       route: `DELETE ${path}/:slug`,
       access: teamKey("admin"),
-      handler: async (c, deps) => {
+      handler: async (c, deps, { team }) => {
         const slug = slugInPath(c, noSuch(kind));
-        const { team } = c.get("principal");
         const removed = await deps.objects(of).remove(team, slug, madeBy(c, deps));
         return answer(c, 200, await write(deps, team, existing(removed, noSuch(kind))));
       },

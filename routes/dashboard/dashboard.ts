@@ -141,7 +141,7 @@ function routesOf(pages: readonly DashboardPage[], deps: HandlerDeps): Route[] {
   const forms = pages.flatMap(({ path, access, handler, routes = [] }) =>
     [get(path, handler), ...routes].map((route) => {
       const needed = route.access ?? access;
-      const handle: Handle = (c) => route.handler(c, deps);
+      const handle: Handle = (c) => route.handler(c, deps, c.get("principal"));
       return {
         ...route,
         access: needed,
@@ -152,7 +152,11 @@ function routesOf(pages: readonly DashboardPage[], deps: HandlerDeps): Route[] {
   return [
     { ...open, path: "/", handler: () => seeOther(DASHBOARD_PATH) },
     { ...open, path: `${DASHBOARD_PATH}/assets/:name`, handler: sendAsset },
-    { ...open, path: REFERENCE_SCRIPT, handler: (c) => sendReferenceScript(c, deps) },
+    {
+      ...open,
+      path: REFERENCE_SCRIPT,
+      handler: (c) => sendReferenceScript(c, deps, c.get("principal")),
+    },
     { method: "POST", path: VIEW_PATH, access: teamKeyOrOperator("read"), handler: submitView },
     ...forms,
   ];

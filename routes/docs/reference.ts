@@ -28,8 +28,8 @@ const sendScript = staticResponse(async () => ({
 }));
 
 /** Answers with the library and the page's own script, in parts. */
-export const sendReferenceScript: Handler = async (c, deps) => {
-  const response = await sendScript(c, deps);
+export const sendReferenceScript: Handler = async (c, deps, principal) => {
+  const response = await sendScript(c, deps, principal);
   c.set("isLong", response.status === 200);
   return response;
 };

@@ -3,6 +3,7 @@
  * flight. A request beyond a limit is refused before its body is read or its credential is looked up.
  */
 import { Overloaded, type Problem } from "../../domain/core/errors.ts";
+import type { Principal } from "../../domain/teams/credentials.ts";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { fail, OVERLOADED } from "./answer.ts";
 import type { AppDeps, Guard, RequestContext } from "./context.ts";
@@ -231,8 +232,16 @@ export interface HandlerDeps extends AppDeps {
   readonly openapiText: () => Promise<string>;
 }
 
-/** Answers a request that passed every guard. */
-export type Handler = (c: RequestContext, deps: HandlerDeps) => Response | Promise<Response>;
+/**
+ * Answers a request that passed every guard.
+ *
+ * @param principal the caller; undefined on routes without a credential
+ */
+export type Handler = (
+  c: RequestContext,
+  deps: HandlerDeps,
+  principal: Principal,
+) => Response | Promise<Response>;
 
 /** Seconds after which a team with too many long polls may retry. */
 const RETRY_SECONDS = "1";

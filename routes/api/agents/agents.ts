@@ -145,11 +145,10 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   getAgent: {
     route: "GET /v1/agents/:slug",
     access: teamKey("read"),
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const { agents, monitors } = deps;
       const tz = parseZone(queryOf(c));
       const slug = nameInPath(c);
-      const { team } = c.get("principal");
       // Any other text is no slug, and may exceed the store's key length.
       const known = isName(slug, AGENT_CHARS_MAX) ? await agents.read(team, slug) : null;
       const record = existing(known, NO_SUCH_AGENT);
@@ -178,10 +177,9 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   changeAgent: {
     route: "PATCH /v1/agents/:slug",
     access: teamKey("admin"),
-    handler: async (c, { agents, environment }) => {
+    handler: async (c, { agents, environment }, { team, credentialId }) => {
       const patch = parseAgentPatch(c.get("body"));
       const slug = nameInPath(c);
-      const { team, credentialId } = c.get("principal");
       const author = { by: credentialId, at: environment.now() };
       const changed = isName(slug, AGENT_CHARS_MAX)
         ? await agents.change(team, slug, patch, author)

@@ -151,10 +151,9 @@ export const CHANNEL_ENDPOINTS = [
       route: "POST /v1/channels/:slug/rotate",
       access: teamKey("admin"),
       mayLackBody: true,
-      handler: async (c, deps) => {
+      handler: async (c, deps, { team }) => {
         const overlap = parseChannelRotation(c.get("body"));
         const slug = slugInPath(c, noSuch("channel"));
-        const { team } = c.get("principal");
         const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
         const { channel, secret } = existing(rotated, noSuch("channel"));
         const json = await write(deps, team, channel, secret);

@@ -168,9 +168,8 @@ export const CHECK_ENDPOINTS = [
     getCheckStats: {
       route: "GET /v1/checks/:slug/stats",
       access: teamKey("read"),
-      handler: async (c, { objects, checkStats, environment }) => {
+      handler: async (c, { objects, checkStats, environment }, { team }) => {
         const query = parseStatsQuery(queryOf(c), environment.now());
-        const { team } = c.get("principal");
         const slug = slugInPath(c, noSuch("check"));
         const check = existing(await objects(CHECKS).read(team, slug), noSuch("check"));
         const stats = await checkStats.read(team, check, query);

@@ -127,10 +127,9 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
   deleteCustomer: {
     route: "DELETE /v1/customers/:customer_id",
     access: teamKey("admin"),
-    handler: async (c, { deletions, silentMsMax }) => {
+    handler: async (c, { deletions, silentMsMax }, { team, credentialId }) => {
       const customer = nameInPath(c);
       if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
-      const { team, credentialId } = c.get("principal");
       const outcome = await deletions.deleteCustomer(team, customer, credentialId);
       if (outcome.kind === "refused") return fail(c, outcome.problem);
       const waitMs = Math.min(WAIT_MS, silentMsMax);

@@ -161,8 +161,7 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
   testChannel: {
     route: "POST /v1/channels/:slug/test",
     access: teamKey("admin"),
-    handler: async (c, deps) => {
-      const { team } = c.get("principal");
+    handler: async (c, deps, { team }) => {
       const slug = slugInPath(c, noSuch("channel"));
       const tested = await deps.channelTester.test(team, slug, madeBy(c, deps));
       const result = existing(tested, noSuch("channel"));
@@ -230,9 +229,8 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
   resendDelivery: {
     route: "POST /v1/deliveries/:id/resend",
     access: teamKey("admin"),
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
-      const { team } = c.get("principal");
       return answerDelivery(c, await deps.deliveries.resend(team, id, madeBy(c, deps)));
     },
     summary: "Send a delivery again",

@@ -122,11 +122,10 @@ type MakeCheck = (deps: AppDeps, c: RequestContext) => () => Promise<boolean>;
  */
 export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive): Handler {
   const form = EXPORT_FORMS[format];
-  return (c, deps) => {
+  return (c, deps, { team }) => {
     const { environment, runList } = deps;
     const nowMs = environment.now();
     const request = parseRunsQuery(queryOf(c), nowMs, parseRunsCursor);
-    const { team } = c.get("principal");
     const { query, isWindowDefault, after } = request;
     // A list without a range is limited to one day; an export searches everything.
     const filters = isWindowDefault ? { ...query, from: null } : query;

@@ -116,10 +116,9 @@ function answerIncident(
 
 /** Creates the handler of a change by hand. */
 function byHand(change: "acknowledge" | "resolve"): Handler {
-  return async (c, deps) => {
+  return async (c, deps, { team }) => {
     const note = parseNote(c.get("body"));
     const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
-    const { team } = c.get("principal");
     const incident = await deps.incidents[change](team, id, note, madeBy(c, deps));
     return answerIncident(c, deps, incident);
   };

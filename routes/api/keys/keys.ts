@@ -152,8 +152,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   getMe: {
     route: "GET /v1/me",
     access: ANY_OF_TEAM,
-    handler: async (c, { credentials, region }) => {
-      const { team, credentialId } = c.get("principal");
+    handler: async (c, { credentials, region }, { team, credentialId }) => {
       const record = existing(await credentials.read(team, credentialId), INVALID_CREDENTIAL);
       return answer(c, 200, caller.write({ region, team, record }));
     },
@@ -224,9 +223,8 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     route: "POST /v1/keys/:id/rotate",
     access: teamKey("admin"),
     mayLackBody: true,
-    handler: async (c, { credentials }) => {
+    handler: async (c, { credentials }, { team, credentialId }) => {
       const overlap = parseRotation(c.get("body"));
-      const { team, credentialId } = c.get("principal");
       const id = c.req.param("id") ?? "";
       const rotated = await credentials.rotate(team, id, overlap, credentialId);
       const { record, secret } = existing(rotated, NO_SUCH_KEY);
@@ -253,8 +251,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   revokeKey: {
     route: "DELETE /v1/keys/:id",
     access: teamKey("admin"),
-    handler: async (c, { credentials }) => {
-      const { team, credentialId } = c.get("principal");
+    handler: async (c, { credentials }, { team, credentialId }) => {
       const record = await credentials.revoke(team, c.req.param("id") ?? "", credentialId);
       return answer(c, 200, key.write(existing(record, NO_SUCH_KEY)));
     },

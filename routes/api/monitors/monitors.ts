@@ -104,10 +104,9 @@ const pathFields = {
   slug: slug().describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
 };
 
-const getMonitor: Handler = async (c, deps) => {
+const getMonitor: Handler = async (c, deps, { team }) => {
   const tz = parseZone(queryOf(c));
   const { monitors, environment } = deps;
-  const { team } = c.get("principal");
   const agent = agentInPath(c, NO_SUCH_MONITOR);
   const record = existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
   const nowMs = environment.now();
@@ -126,10 +125,9 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   putMonitor: {
     route: "PUT /v1/agents/:slug/monitor",
     access: teamKey("admin"),
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const { settings, version } = MONITORS.parse(c.get("body").value, 0);
       const agent = agentInPath(c, NO_SUCH_AGENT);
-      const { team } = c.get("principal");
       const stored = await deps.monitors.put(team, agent, settings, version, madeBy(c, deps));
       const put = existing(stored, NO_SUCH_AGENT);
       return answerWrite(c, put.kind, await monitorJson(deps, team, put.record), null);
@@ -194,10 +192,9 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "POST /v1/agents/:slug/monitor/pause",
     access: teamKey("admin"),
     mayLackBody: true,
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const made = madeBy(c, deps);
       const pause = parsePause(c.get("body"), made.at);
-      const { team } = c.get("principal");
       const record = await deps.monitors.pause(team, agentInPath(c, NO_SUCH_MONITOR), pause, made);
       return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
     },
@@ -220,9 +217,8 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   resumeMonitor: {
     route: "POST /v1/agents/:slug/monitor/resume",
     access: teamKey("admin"),
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const agent = agentInPath(c, NO_SUCH_MONITOR);
-      const { team } = c.get("principal");
       const record = await deps.monitors.resume(team, agent, madeBy(c, deps));
       return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
     },
@@ -242,9 +238,8 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   listMonitors: {
     route: "GET /v1/monitors",
     access: teamKey("read"),
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const query = parseMonitorsQuery(queryOf(c));
-      const { team } = c.get("principal");
       const page = await deps.monitors.list(team, query);
       const cursor = page.next === null ? null : encodeCursor(page.next);
       const items = await monitorRows(deps, team, page.monitors);
@@ -268,9 +263,8 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   listFlips: {
     route: "GET /v1/agents/:slug/flips",
     access: teamKey("read"),
-    handler: async (c, { monitors }) => {
+    handler: async (c, { monitors }, { team }) => {
       const query = parseFlipsQuery(queryOf(c));
-      const { team } = c.get("principal");
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
       const { flips, next } = await monitors.flips(team, agent, query);

@@ -172,9 +172,8 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   putRate: {
     route: "PUT /v1/rate-card",
     access: teamKey("admin"),
-    handler: async (c, { rateCards }) => {
+    handler: async (c, { rateCards }, { team, credentialId }) => {
       const spec = parseRate(c.get("body"));
-      const { team, credentialId } = c.get("principal");
       const outcome = await rateCards.put(team, spec, credentialId);
       if (outcome.kind === "refused") return fail(c, outcome.problem);
       return answerWrite(c, outcome.kind, ownRow.write(outcome.rate), null);
@@ -232,8 +231,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   deleteRate: {
     route: "DELETE /v1/rate-card/:id",
     access: teamKey("admin"),
-    handler: async (c, { rateCards }) => {
-      const { team, credentialId } = c.get("principal");
+    handler: async (c, { rateCards }, { team, credentialId }) => {
       const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
       return answer(c, 200, ownRow.write(existing(deleted, NO_SUCH_ROW)));
     },

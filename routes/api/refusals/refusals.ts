@@ -63,8 +63,7 @@ export const REFUSAL_ENDPOINTS = endpoints("Refusals", {
   listRefusals: {
     route: "GET /v1/refusals",
     access: teamKey("read"),
-    handler: async (c, { refusals, environment }) => {
-      const { team } = c.get("principal");
+    handler: async (c, { refusals, environment }, { team }) => {
       return answer(c, 200, report.write(await refusals.read(team.id, environment.now())));
     },
     summary: "List rejected requests",

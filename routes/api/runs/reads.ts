@@ -202,13 +202,12 @@ export const RUN_READS = endpoints("Runs", {
   getRun: {
     route: "GET /v1/runs/:id",
     access: teamKey("read"),
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const wait = parseWait(queryOf(c));
       if (wait === null) return await answerRun(c, deps);
       const id = parseRunId(c.req.param("id") ?? "");
       // An invalid request is refused without waiting.
       parseEventsPage(queryOf(c));
-      const { team } = c.get("principal");
       const { state, seconds } = wait;
       const isDone = () => isReached(deps, team, id, state);
       if (await isDone()) return await answerRun(c, deps);

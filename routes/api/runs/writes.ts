@@ -139,14 +139,13 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     route: "POST /v1/runs/:id/events",
     access: teamKey("ingest"),
     bodyShape: "events",
-    handler: async (c, { guard, runs, environment }) => {
+    handler: async (c, { guard, runs, environment }, { team }) => {
       const id = parseRunId(c.req.param("id") ?? "");
       const body = c.get("body");
       const clock = new TurnClock();
       const { request, losses } = body.events === undefined
         ? parseEvents(body)
         : await parseLargeEvents(body, body.events, () => clock.pause());
-      const { team } = c.get("principal");
       const outcome = await runs.append(team, id, request, environment.now());
       if (outcome.kind === "conflict") return fail(c, conflictProblem(id, outcome));
       const { accepted, duplicates, cost, scoresDropped = 0 } = outcome;
@@ -188,9 +187,8 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
   finishRun: {
     route: "POST /v1/runs/:id/finish",
     access: teamKey("ingest"),
-    handler: async (c, { guard, runs, environment }) => {
+    handler: async (c, { guard, runs, environment }, { team }) => {
       const id = parseRunId(c.req.param("id") ?? "");
-      const { team } = c.get("principal");
       const verdictOf = (parts: RunParts) =>
         guard.headerOf(c.get("principal"), id, () => ({ parts, spent: null }));
       const recordOf = (closing: Closing) => finishRecord.write({ ...closing, id });
@@ -247,10 +245,9 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
   addScore: {
     route: "POST /v1/runs/:id/scores",
     access: teamKey("ingest"),
-    handler: async (c, { scores, environment }) => {
+    handler: async (c, { scores, environment }, { team }) => {
       const id = parseRunId(c.req.param("id") ?? "");
       const parsed = parseScore(c.get("body"));
-      const { team } = c.get("principal");
       const outcome = await scores.add(team, id, parsed.request, environment.now());
       switch (outcome.kind) {
         case "refused":

@@ -23,10 +23,10 @@ import { keyColumns, kindLabel, scopeBoxes } from "./labels.tsx";
 import { backToKey, showKey, showSecret, submitRevokeKey, submitRotateKey } from "./key_page.tsx";
 
 /** Shows a page of the list, or with `id` one credential. */
-const showKeys: Handler = async (c, deps) => {
-  if (c.req.query("id") !== undefined) return showKey(c, deps);
+const showKeys: Handler = async (c, deps, principal) => {
+  if (c.req.query("id") !== undefined) return showKey(c, deps, principal);
   const query = parseKeysQuery(queryOf(c), keyIdOf);
-  const { team, credentialId } = c.get("principal");
+  const { team, credentialId } = principal;
   const { records, next } = await deps.credentials.list(team, query);
   const { agent } = query;
   const limit = c.req.query("limit") ?? null;

@@ -173,7 +173,8 @@ function ConfirmDeletion({ data: { run: { id, usage } } }: Pick<ViewProps, "data
 
 /** Limits how many pages of a team hold events at the same time. */
 function inSlot(show: Handler): Handler {
-  return (c, deps) => deps.admission.showRun(c, async () => await show(c, deps));
+  return (c, deps, principal) =>
+    deps.admission.showRun(c, async () => await show(c, deps, principal));
 }
 
 /** The page of a run. */
