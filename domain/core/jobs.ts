@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Problem } from "./errors.ts";
+import { refuse } from "./errors.ts";
 import { printable } from "./text.ts";
 
 /** `waiting` until every call stored before it is in the summaries, then `running`, then `done`. */
@@ -26,9 +26,12 @@ export interface TeamJob {
 }
 
 /** Result of starting a job; `replayed` returns the same job already in progress. */
-export type JobOutcome<Job extends TeamJob> =
-  | { readonly kind: "stored" | "replayed"; readonly job: Job }
-  | { readonly kind: "refused"; readonly problem: Problem };
+export interface JobOutcome<Job extends TeamJob> {
+  /** Outcome. */
+  readonly kind: "stored" | "replayed";
+  /** The job. */
+  readonly job: Job;
+}
 
 /** Names of the jobs of each kind. */
 export const JOB_NAMES = { reprice: "repricings", deletion: "customer deletions" } as const;
@@ -42,23 +45,16 @@ export const ACTIVE_JOBS_MAX = 10;
 /** Maximum names, each a provider and a model, that one job may search for. */
 export const JOB_NAMES_MAX = 1_000;
 
-/** Returns the refusal of a job beyond {@link ACTIVE_JOBS_MAX}. */
-export function tooManyJobs(kind: JobKind): Problem {
-  return {
-    code: "rate_limit",
-    message: `The team has ${ACTIVE_JOBS_MAX} ${
-      JOB_NAMES[kind]
-    } under way: wait until one is done, then retry`,
-  };
+/** Refuses a job beyond {@link ACTIVE_JOBS_MAX}. */
+export function tooManyJobs(kind: JobKind): never {
+  const jobs = `${ACTIVE_JOBS_MAX} ${JOB_NAMES[kind]}`;
+  const message = `The team has ${jobs} under way: wait until one is done, then retry`;
+  return refuse("rate_limit", message);
 }
 
-/** Returns the refusal of a job with more than {@link JOB_NAMES_MAX} names. */
-export function tooManyNames(model: string): Problem {
-  return {
-    code: "invalid_field",
-    message: `Calls to "${
-      printable(model)
-    }" have more than ${JOB_NAMES_MAX} providers: name one in "provider"`,
-    field: "provider",
-  };
+/** Refuses a job with more than {@link JOB_NAMES_MAX} names. */
+export function tooManyNames(model: string): never {
+  const message = `Calls to "${printable(model)}" have more than ${JOB_NAMES_MAX} providers: ` +
+    'name one in "provider"';
+  return refuse("invalid_field", message, "provider");
 }

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { check } from "../core/validate.ts";
-import { type Problem, refuse } from "../core/errors.ts";
+import { refuse } from "../core/errors.ts";
 import {
   LABEL_CHARS_MAX,
   RATE_NOTE_CHARS_MAX,
@@ -160,14 +160,12 @@ export function isSameRate(a: RateSpec, b: RateSpec): boolean {
   return contentOf(a) === contentOf(b);
 }
 
-/** Returns the refusal of a further own row; null if the team may add one. */
-export function rateCapRefusal(rows: number): Problem | null {
-  return rows < RATE_ROWS_MAX ? null : {
-    code: "invalid_field",
-    message: `Cannot add a row: the rate card has the maximum of ${RATE_ROWS_MAX} own rows; ` +
-      "delete one that is not needed",
-    field: "model",
-  };
+/** Refuses a further own row if the team may add none. */
+export function refuseFullCard(rows: number): void {
+  if (rows < RATE_ROWS_MAX) return;
+  const message = `Cannot add a row: the rate card has the maximum of ${RATE_ROWS_MAX} own rows; ` +
+    "delete one that is not needed";
+  refuse("invalid_field", message, "model");
 }
 
 /** Returns the fields of a price in a fixed order. */

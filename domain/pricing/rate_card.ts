@@ -14,7 +14,6 @@ import {
 } from "./model_names.ts";
 import type { MatchStep, RateCard, RateMatch, RateRow } from "./rates.ts";
 import type { Team } from "../teams/team.ts";
-import type { Problem } from "../core/errors.ts";
 import { DEFAULT_RATES, findProvider, ownProvider } from "./default_rates.ts";
 
 /**
@@ -148,9 +147,12 @@ export interface OwnRate {
 }
 
 /** Outcome of storing a row. */
-export type PutRateOutcome =
-  | { readonly kind: "stored" | "replayed"; readonly rate: OwnRate }
-  | { readonly kind: "refused"; readonly problem: Problem };
+export interface PutRateOutcome {
+  /** Outcome. */
+  readonly kind: "stored" | "replayed";
+  /** The row. */
+  readonly rate: OwnRate;
+}
 
 /** One name to look up, and the providers to search. */
 export interface Lookup {

@@ -9,8 +9,8 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import {
   isSameRate,
-  rateCapRefusal,
   type RateSpec,
+  refuseFullCard,
   rowFields,
 } from "../../domain/pricing/rate_body.ts";
 import type { OwnRate, PutRateOutcome } from "../../domain/pricing/rate_card.ts";
@@ -94,8 +94,7 @@ export function createRateWriter(store: Store, { now }: Pick<Environment, "now">
           return { kind: "replayed", rate: current };
         }
         const count = Number(head?.value ?? 0);
-        const refusal = current === null ? rateCapRefusal(count) : null;
-        if (refusal !== null) return { kind: "refused", problem: refusal };
+        if (current === null) refuseFullCard(count);
         const rate = newRate(spec, by, now());
         const { createdAt: at, row } = rate;
         const before = current === null ? null : rowFields(current.row);

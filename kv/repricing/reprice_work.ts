@@ -117,9 +117,7 @@ export function createRepriceWork(deps: RepriceDeps) {
     async create({ id: team }: Team, spec: RepriceSpec, dryRun: boolean, by: string) {
       const max = JOB_NAMES_MAX;
       const count = () => countNames({ store, team }, spec, max);
-      if (await store.reads.run(team, count) > max) {
-        return { kind: "refused", problem: tooManyNames(spec.model) } as const;
-      }
+      if (await store.reads.run(team, count) > max) tooManyNames(spec.model);
       const isSame = (job: RepriceJob) => isSameJob(job, spec, dryRun);
       return await jobs.add(team, isSame, async () => {
         const job = newJob(newRowName(), spec, dryRun, by, now());

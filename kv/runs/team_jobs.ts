@@ -93,7 +93,7 @@ export function createTeamJobs<Job extends TeamJob>(
     const jobs = await getAll(store, ids.map((id) => keys.job(kind, team, id)));
     const same = jobs.map(({ value }) => value as Job | null).find((job) => job && isSame(job));
     if (same) return { kind: "replayed", job: same };
-    if (ids.length >= ACTIVE_JOBS_MAX) return { kind: "refused", problem: tooManyJobs(kind) };
+    if (ids.length >= ACTIVE_JOBS_MAX) tooManyJobs(kind);
     const { job, write } = await create();
     const version = await store.writer.commit({
       team,

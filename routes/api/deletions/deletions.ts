@@ -131,7 +131,6 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
       const customer = nameInPath(c);
       if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
       const outcome = await deletions.deleteCustomer(team, customer, credentialId);
-      if (outcome.kind === "refused") return fail(c, outcome.problem);
       const waitMs = Math.min(WAIT_MS, silentMsMax);
       const job = await deletions.waitUntilDone(team, outcome.job, waitMs);
       const status = job.state === "done" ? 200 : 202;

@@ -11,7 +11,7 @@ import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { rowFields } from "../../../domain/pricing/rate_body.ts";
 import type { RateMatch, RateRow } from "../../../domain/pricing/rates.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer, answerTagged, answerWrite, fail } from "../../http/answer.ts";
+import { answer, answerTagged, answerWrite } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { endpoints, ok, tagged, written } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, matchStep, rateSource } from "../../openapi/fields.ts";
@@ -175,7 +175,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     handler: async (c, { rateCards }, { team, credentialId }) => {
       const spec = parseRate(c.get("body"));
       const outcome = await rateCards.put(team, spec, credentialId);
-      if (outcome.kind === "refused") return fail(c, outcome.problem);
       return answerWrite(c, outcome.kind, ownRow.write(outcome.rate), null);
     },
     summary: "Set a price",

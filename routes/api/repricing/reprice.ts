@@ -10,7 +10,7 @@ import {
   type RepriceJob,
   type RepriceRequest,
 } from "../../../domain/repricing/reprice_job.ts";
-import { answer, answerWrite, fail } from "../../http/answer.ts";
+import { answer, answerWrite } from "../../http/answer.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { endpoints, ok, written } from "../../openapi/describe.ts";
@@ -27,9 +27,8 @@ export async function beginReprice(
   { team, credentialId }: Principal,
   { spec, dryRun }: RepriceRequest,
 ): ReturnType<RepriceStore["create"]> {
-  const outcome = await reprices.create(team, spec, dryRun, credentialId);
-  if (outcome.kind === "refused") return outcome;
-  return { ...outcome, job: await reprices.waitUntilDone(team, outcome.job, WAIT_MS) };
+  const { kind, job } = await reprices.create(team, spec, dryRun, credentialId);
+  return { kind, job: await reprices.waitUntilDone(team, job, WAIT_MS) };
 }
 
 /** The same error for an unknown id, an id of another team, and an expired id. */
@@ -95,7 +94,6 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     handler: async (c, deps) => {
       const request = parseReprice(c.get("body"));
       const outcome = await beginReprice(deps, c.get("principal"), request);
-      if (outcome.kind === "refused") return fail(c, outcome.problem);
       return answerWrite(c, outcome.kind, repriceJob.write(outcome.job), null);
     },
     summary: "Reprice stored calls",

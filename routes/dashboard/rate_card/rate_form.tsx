@@ -1,5 +1,10 @@
 /** `/dashboard/rate-card/new`: the form for a price, its submission, and the deletion. */
-import { existing, type Problem, Refused, unlessRefused } from "../../../domain/core/errors.ts";
+import {
+  existing,
+  nullIfRefused,
+  type Problem,
+  unlessRefused,
+} from "../../../domain/core/errors.ts";
 import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
@@ -66,14 +71,13 @@ export const submitRate: Handler = async (c, deps) => {
     tiers: texts.tiers.map((tier) => valuesIn(tier, valueOf)),
   }));
   const principal = c.get("principal");
-  const outcome = await deps.rateCards.put(principal.team, spec, principal.credentialId);
-  if (outcome.kind === "refused") throw new Refused(outcome.problem);
+  await deps.rateCards.put(principal.team, spec, principal.credentialId);
   const calls = target ?? { model: spec.model, provider: null };
   const dryRun = bodyOf({ ...calls, dry_run: true });
   const request = unlessRefused(() => parseReprice(dryRun), () => null);
   if (c.get("form").get("then") === "dry-run" && request !== null) {
-    const started = await beginReprice(deps, principal, request);
-    if (started.kind !== "refused") return seeOther(jobPath(started.job.id) + SAVED);
+    const started = await beginReprice(deps, principal, request).catch(nullIfRefused);
+    if (started !== null) return seeOther(jobPath(started.job.id) + SAVED);
   }
   // The price is stored anyway; submitting the repricing form shows a problem of the job.
   return seeOther(repricePath(calls, "saved"));

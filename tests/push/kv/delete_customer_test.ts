@@ -7,7 +7,6 @@ import { keys } from "../../../kv/base/keys.ts";
 import { SEED } from "../../support/harness/seed.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { startedJob } from "../../support/builders/jobs.ts";
 import { aRunNow, openOldLedger } from "../../support/builders/old_ledger.ts";
 import { aCall, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
@@ -21,7 +20,7 @@ async function deleteCustomer(
   team: Team,
   customer = "acme",
 ): Promise<CustomerDeletion> {
-  const { job } = startedJob(await archive.deletions.deleteCustomer(team, customer, "key"));
+  const { job } = await archive.deletions.deleteCustomer(team, customer, "key");
   await archive.deleteAll();
   const done = await archive.deletions.get(team, job.id);
   assert(done !== null && done.state === "done");
@@ -199,7 +198,7 @@ RetentionHarness.test("delete a customer: 0, 1 and 250 runs, whatever the custom
 RetentionHarness.test("delete a customer: the job waits for pending runs, then deletes them", async (archive) => {
   const team = await archive.addTeam("business");
   for (let n = 0; n < 3; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  const { kind, job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
+  const { kind, job } = await archive.deletions.deleteCustomer(team, "acme", "key");
   assertEquals([kind, job.state], ["stored", "waiting"]);
   await archive.stepOfDeletion();
   assertEquals(await archive.stepOfDeletion(), false, "it looks again at once");
@@ -219,7 +218,7 @@ RetentionHarness.test("delete a customer: runs stored after the request stay, an
   const team = await archive.addTeam("business");
   for (let n = 0; n < 100; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.work();
-  const { job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
+  const { job } = await archive.deletions.deleteCustomer(team, "acme", "key");
   archive.nowMs += 1;
   let next = 100;
   do {
@@ -264,7 +263,7 @@ TempStore.test("delete a customer: two processes on one job delete and count eve
   const created = await Promise.all(
     all.map(({ deletions }) => deletions.deleteCustomer(team, "acme", "key")),
   );
-  const ids = new Set(created.map((each) => startedJob(each).job.id));
+  const ids = new Set(created.map((each) => each.job.id));
   assertEquals([ids.size, created.filter(({ kind }) => kind === "stored").length], [1, 1]);
   await Promise.all(all.map((each) => each.deleteAll()));
   const [id = ""] = ids;

@@ -3,7 +3,6 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
 import { contentsOf, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
-import { startedJob } from "../../support/builders/jobs.ts";
 import type { Fault } from "../../support/fakes/fault_kv.ts";
 import { aRunNow, MANY, OldLedger, openOldLedger } from "../../support/builders/old_ledger.ts";
 import { open, run } from "../../support/builders/stored_runs.ts";
@@ -76,7 +75,7 @@ Deno.test("delete a customer: whichever commit fails in whichever way, the job e
     retention.nowMs -= 5 * DAY_MS;
     await retention.sweep();
     retention.nowMs += 5 * DAY_MS;
-    id = startedJob(await retention.deletions.deleteCustomer(team, "acme", "key")).job.id;
+    id = (await retention.deletions.deleteCustomer(team, "acme", "key")).job.id;
   });
   const commits = await assertSameEnd(open, (archive) => archive.deleteAll());
   assert(commits > 7, `only ${commits} commits`);

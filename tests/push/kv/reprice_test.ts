@@ -21,7 +21,6 @@ import { type Store } from "../../../kv/store.ts";
 import { eventId } from "../../support/builders/requests.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { startedJob } from "../../support/builders/jobs.ts";
 import {
   aCall,
   assertRollupsAddUp,
@@ -86,7 +85,7 @@ async function another(path: string): Promise<Disposable & { readonly store: Sto
 }
 
 async function start(reprices: RepriceStore, dryRun = false): Promise<string> {
-  return startedJob(await reprices.create(TEAM, SPEC, dryRun, "key")).job.id;
+  return (await reprices.create(TEAM, SPEC, dryRun, "key")).job.id;
 }
 
 async function toTheEnd(reprices: Reprices): Promise<void> {
@@ -158,7 +157,7 @@ TempStore.test("of equal requests to two processes one creates the job", async (
   const created = await Promise.all(
     [...stores, ...stores].map((each) => each.create(TEAM, SPEC, false, "key")),
   );
-  assertEquals(new Set(created.map((each) => startedJob(each).job.id)).size, 1);
+  assertEquals(new Set(created.map((each) => each.job.id)).size, 1);
   assertEquals(created.filter(({ kind }) => kind === "stored").length, 1);
 });
 
@@ -316,7 +315,7 @@ TempStore.test("reprice: a job uses a price that another instance has just store
   assertEquals((await own.card(TEAM)).find("any", "known", NOON), null);
   await others.put(TEAM, aSpec({ model: "known" }), "key");
   const reprices = repricesOf(store, own);
-  const { job } = startedJob(await reprices.create(TEAM, SPEC, false, "key"));
+  const { job } = await reprices.create(TEAM, SPEC, false, "key");
   while (await reprices.step());
   await processAll(store);
   assertEquals((await reprices.get(TEAM, job.id))?.sum.after, 2n);

@@ -6,7 +6,6 @@ import { addEntries, ALL_ENTRIES, customerPart, readEntries } from "../../../kv/
 import { keys } from "../../../kv/base/keys.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { startedJob } from "../../support/builders/jobs.ts";
 import { aRunNow, openOldLedger } from "../../support/builders/old_ledger.ts";
 import { aCall, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
@@ -143,7 +142,7 @@ TempStore.test("delete a customer: runs that share rows are deleted once, also b
   const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < RUNS; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  const { job } = startedJob(await archive.deletions.deleteCustomer(team, "acme", "key"));
+  const { job } = await archive.deletions.deleteCustomer(team, "acme", "key");
   // These share rows with the others, and were stored after the request.
   archive.nowMs++;
   for (let n = RUNS; n < RUNS + 5; n++) await aRunNow(archive, team, n, { customerId: "acme" });

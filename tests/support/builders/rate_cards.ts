@@ -1,8 +1,6 @@
 /** Fixtures of rate card tests: a team, its model, and prices for it. */
-import { assert } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import type { OwnRate, PutRateOutcome } from "../../../domain/pricing/rate_card.ts";
 import type { RateSpec } from "../../../domain/pricing/rate_body.ts";
 import { createRateCardStore, type RateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import type { Store } from "../../../kv/store.ts";
@@ -38,12 +36,6 @@ export function priced(input: number, fields: Partial<RateSpec> = {}): RateSpec 
 /** Opens the cards of a store as a separate process does. */
 export function cardsOf(store: Store): RateCardStore {
   return createRateCardStore(store, { now: () => NOON });
-}
-
-/** Returns the row of an accepted put. */
-export function rateOf(outcome: PutRateOutcome): OwnRate {
-  assert(outcome.kind !== "refused", JSON.stringify(outcome));
-  return outcome.rate;
 }
 
 /** Returns the current input cost by the team's card. */

@@ -9,7 +9,7 @@ import type { Write } from "../../../kv/writer/group.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aSpec, cardsOf, rateOf } from "../../support/builders/rate_cards.ts";
+import { aSpec, cardsOf } from "../../support/builders/rate_cards.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { insertTeam } from "../../support/builders/teams.ts";
@@ -33,7 +33,7 @@ async function changesOf(temp: TempStore) {
   const teams = createTeamStore(store, environment, "eu", () => credentials.forget());
   const cards = cardsOf(store);
   const { record: old } = await credentials.create(team, KEY, "by");
-  const rate = rateOf(await cards.put(team, aSpec({ model: "gone" }), "by"));
+  const { rate } = await cards.put(team, aSpec({ model: "gone" }), "by");
   await open(archive.runs, 1, {}, team);
   await finish(archive.runs, 1, team);
   await archive.work();

@@ -13,7 +13,6 @@ import {
   NOTICED_WITHIN_MS,
   OTHER,
   priced,
-  rateOf,
   TEAM,
 } from "../../support/builders/rate_cards.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
@@ -99,7 +98,7 @@ TempStore.test("a read that races with a change is not cached", async (temp) => 
 
 TempStore.test("another process's change is seen within 10 s", async (temp) => {
   const here = cardsOf(temp.store), there = cardsOf(temp.store);
-  const { row } = rateOf(await there.put(TEAM, priced(1), "key_1"));
+  const { rate: { row } } = await there.put(TEAM, priced(1), "key_1");
   assertEquals(await inputOf(here), 1);
   await there.delete(TEAM, row.id, "key_1");
   await there.put(TEAM, priced(2), "key_1");

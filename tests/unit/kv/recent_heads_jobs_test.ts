@@ -10,7 +10,6 @@ import { createRepriceWork } from "../../../kv/repricing/reprice_work.ts";
 import type { RunFailure } from "../../../domain/runs/stages.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
-import { startedJob } from "../../support/builders/jobs.ts";
 import { finish, open, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
@@ -36,7 +35,7 @@ for (const at of ["before", "after"] as const) {
     await append(process, 1, 1);
     await beat(process, 2, "start", { reported: { model: "known", inputTokens: 4 } });
     await process.work();
-    startedJob(await reprices.create(TEAM, SPEC, false, "key"));
+    await reprices.create(TEAM, SPEC, false, "key");
     const gate = new Gate();
     process.once(waitAt(gate, at));
     const repricing = (async () => {
