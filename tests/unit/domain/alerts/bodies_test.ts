@@ -4,7 +4,6 @@ import { DEFAULT_RULES } from "../../../../domain/alerts/rule.ts";
 import { RULES } from "../../../../domain/alerts/rule_body.ts";
 import { SILENCES } from "../../../../domain/alerts/silence.ts";
 import { unlessRefused } from "../../../../domain/core/errors.ts";
-import { problemOf } from "../../../support/oracles/problems.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
 const DAY = 86_400_000;
@@ -51,20 +50,11 @@ Deno.test("rules: one of failed checks counts warnings of all checks unless set 
 
 Deno.test("rules: one about runs judges root runs, or all (R32)", () => {
   const runsOf = (params: object) =>
-    unlessRefused(
-      () => RULES.fieldsOf(ruleOf({ kind: "run_failed", params }).settings).params,
-      ({ message }) => message,
-    );
+    RULES.fieldsOf(ruleOf({ kind: "run_failed", params }).settings).params;
   const params = { statuses: ["failed", "timeout"], consecutive: 1 };
   assertEquals(runsOf({}), { ...params, runs: "root" });
   assertEquals(runsOf({ runs: "root" }), { ...params, runs: "root" });
   assertEquals(runsOf({ runs: "all" }), { ...params, runs: "all" });
-  assertEquals(
-    runsOf({ runs: "children" }),
-    'Field "params.runs" must be one of "root", "all": got "children"',
-  );
-  const unknown = problemOf(() => ruleOf({ kind: "missed", params: { runs: "all" } }));
-  assert(unknown !== null);
 });
 
 /** Numbers that look random, the same each time. */
@@ -123,65 +113,6 @@ Deno.test("rules: of any settings that are accepted, the fields stand for the sa
   assert(accepted > 500, String(accepted));
 });
 
-Deno.test("rules: what cannot work is refused with its field", () => {
-  const refused: readonly [string, Record<string, unknown>][] = [
-    ["kind", {}],
-    ["kind", { kind: "invoice" }],
-    ["params", { kind: "budget", params: { budgets: ["A b"] } }],
-    ["group_by", { kind: "budget", group_by: "customer" }],
-    ["params", { kind: "run_failed", params: { consecutive: 0 } }],
-    ["params", { kind: "run_failed", params: { consecutive: 33 } }],
-    ["params", { kind: "run_failed", params: { treshold: 3 } }],
-    ["params", { kind: "run_failed", params: { statuses: [] } }],
-    ["params", { kind: "run_failed", params: { statuses: ["cancelled"] } }],
-    ["params", { kind: "run_failed", params: { usd: 3 } }],
-    ["params", { kind: "run_failed", params: [] }],
-    ["params", { kind: "check_failed", params: { checks: ["Not a slug"] } }],
-    ["params", { kind: "check_failed", params: { severity_min: "error" } }],
-    ["params", { kind: "check_failed", params: { severityMin: "warn" } }],
-    ["group_by", { kind: "check_failed", group_by: "model" }],
-    ["params", { kind: "run_cost" }],
-    ["params", { kind: "run_cost", params: { usd: 0 } }],
-    ["params", { kind: "run_cost", params: { usd: -1 } }],
-    ["params", { kind: "run_cost", params: { usd: 1e-13 } }],
-    ["params", { kind: "run_cost", params: { usd: 1_000_001 } }],
-    ["params", { kind: "run_cost", params: { usd: "1e3" } }],
-    ["params", { kind: "run_cost", params: { usd: "123456.123456789012" } }],
-    ["params", { kind: "spend", params: { usd: 1 } }],
-    ["params", { kind: "spend", params: { usd: 1, period: "year" } }],
-    ["params", { kind: "stuck", params: { seconds: 59 } }],
-    ["params", { kind: "stuck", params: { seconds: 31_536_001 } }],
-    ["params", { kind: "quota", params: { percents: [90] } }],
-    ["params", { kind: "service", params: { what: ["judge"] } }],
-    ["match", { kind: "run_failed", match: { agent: ["a"] } }],
-    ["match", { kind: "run_failed", match: { agents: "a" } }],
-    ["match", { kind: "run_failed", match: { agents: Array(21).fill("a") } }],
-    ["match", {
-      kind: "run_failed",
-      match: { features: Array.from({ length: 17 }, (_, n) => `${n}${"x".repeat(250)}`) },
-    }],
-    ["match", { kind: "missed", match: { customers: ["acme"] } }],
-    ["match", { kind: "quota", match: { agents: ["a"] } }],
-    ["match", { kind: "spend", params: { usd: 1, period: "day" }, match: { agents: ["a"] } }],
-    ["group_by", { kind: "run_failed", group_by: "model" }],
-    ["group_by", { kind: "quota", group_by: "agent" }],
-    ["severity", { kind: "quota", severity: "fatal" }],
-    ["resolve_after", { kind: "quota", resolve_after: 0 }],
-    ["renotify_seconds", { kind: "quota", renotify_seconds: 299 }],
-    ["renotify_seconds", { kind: "quota", renotify_seconds: 604_801 }],
-    ["channels", { kind: "quota", channels: ["Ops"] }],
-    ["channels", { kind: "quota", channels: Array.from({ length: 21 }, (_, n) => `c${n}`) }],
-    ["enabled", { kind: "quota", enabled: "yes" }],
-    ["version", { kind: "quota", version: -1 }],
-    // The first field of the table, not the first one sent.
-    ["params", { severity: "fatal", kind: "run_failed", params: { consecutive: 0 } }],
-    ["group_by", { severity: "fatal", kind: "run_failed", group_by: "model" }],
-  ];
-  for (const [field, body] of refused) {
-    assertEquals(problemOf(() => ruleOf(body))?.field, field, JSON.stringify(body));
-  }
-});
-
 Deno.test("silences: settings, written as fields and sent again, are the same settings", () => {
   const match = { rules: ["failures"], agents: ["nightly*"], customers: ["acme"] };
   const first = silenceOf({
@@ -195,23 +126,6 @@ Deno.test("silences: settings, written as fields and sent again, are the same se
   assertEquals([stored, settings.fromMs - NOW], [match, DAY]);
   const again = silenceOf(JSON.parse(JSON.stringify(SILENCES.fieldsOf(settings))));
   assertEquals(again.settings, settings);
-});
-
-Deno.test("silences: what cannot work is refused with its field", () => {
-  const until = "2026-11-24T00:00:00Z";
-  const refused: readonly [string, Record<string, unknown>][] = [
-    ["match", { until }],
-    ["match", { match: { rule: ["a"] }, until }],
-    ["match", { match: { rules: ["A"] }, until }],
-    ["until", { match: {} }],
-    ["until", { match: {}, until: "tomorrow" }],
-    ["until", { match: {}, until: "2026-11-23T00:00:00Z" }],
-    ["until", { match: {}, until: "2026-12-23T00:00:00.001Z" }],
-    ["from", { match: {}, from: until, until }],
-    ["comment", { match: {}, until, comment: "x".repeat(501) }],
-  ];
-  for (const [field, body] of refused) {
-    assertEquals(problemOf(() => silenceOf(body))?.field, field, JSON.stringify(body));
-  }
-  silenceOf({ match: {}, until: "2026-12-23T00:00:00Z" });
+  // 30 days are the most.
+  assertEquals(silenceOf({ match: {}, until: "2026-12-23T00:00:00Z" }).settings.fromMs, null);
 });

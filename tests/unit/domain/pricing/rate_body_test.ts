@@ -19,20 +19,6 @@ function specOf(body: unknown): RateSpec {
   return parseRate(parseBody(typeof body === "string" ? body : JSON.stringify(body)));
 }
 
-function refusalOf(body: unknown): [string, string | undefined, string] {
-  const problem = problemOf(() => specOf(body));
-  assert(problem !== null, `${JSON.stringify(body)} was accepted`);
-  const { code, field, message } = problem;
-  return [code, field, message];
-}
-
-/** Asserts that a body is refused with this code and field. */
-function assertRefused(body: unknown, code: string, field: string): void {
-  const [sentCode, sentField, message] = refusalOf(body);
-  assertEquals([sentCode, sentField], [code, field], JSON.stringify(body));
-  assertStringIncludes(message, field);
-}
-
 Deno.test("the minimal body is a price for any provider, effective from the beginning", () => {
   assertEquals(specOf(LEAST), {
     provider: null,
@@ -121,38 +107,23 @@ Deno.test("no number with seven or more decimals is a rate", () => {
   assertEquals([ratePerToken(NaN), ratePerToken(Infinity), ratePerToken(-1)], [null, null, null]);
 });
 
-Deno.test("tiers are at most ten objects with rising thresholds, each with both rates", () => {
-  const tiers = (count: number) =>
-    Array.from({ length: count }, (_, i) => ({ ...TIER, above_input_tokens: i + 1 }));
-  assertEquals(specOf({ ...LEAST, tiers: tiers(RATE_TIERS_MAX) }).tiers.length, RATE_TIERS_MAX);
-  for (const value of [tiers(RATE_TIERS_MAX + 1), {}, "none", [null], [[]], [TIER, 1]]) {
-    assertRefused({ ...LEAST, tiers: value }, "invalid_field", "tiers");
-  }
-  for (const next of [TIER.above_input_tokens, TIER.above_input_tokens - 1]) {
-    const body = { ...LEAST, tiers: [TIER, { ...TIER, above_input_tokens: next }] };
-    assertRefused(body, "invalid_field", "above_input_tokens");
-    assertStringIncludes(refusalOf(body)[2], "tiers[1].above_input_tokens");
-  }
-  for (const threshold of [0, -1, 1.5, 2 ** 53, "1"]) {
-    const body = { ...LEAST, tiers: [{ ...TIER, above_input_tokens: threshold }] };
-    assertRefused(body, "invalid_field", "above_input_tokens");
-  }
-});
-
-Deno.test("a bad tier field is named with the index of its tier", () => {
+Deno.test("there are at most ten tiers, and a bad field is named with the index of its tier", () => {
+  const tiers = Array.from(
+    { length: RATE_TIERS_MAX },
+    (_, i) => ({ ...TIER, above_input_tokens: i + 1 }),
+  );
+  assertEquals(specOf({ ...LEAST, tiers }).tiers.length, RATE_TIERS_MAX);
   for (
-    const [fields, code, field] of [
-      [{ above_input_tokens: undefined }, "missing_field", "above_input_tokens"],
-      [{ input_usd_per_million: null }, "missing_field", "input_usd_per_million"],
-      [{ output_usd_per_million: 1e-7 }, "invalid_field", "output_usd_per_million"],
-      [{ cached_input_usd_per_million: -1 }, "invalid_field", "cached_input_usd_per_million"],
-      [{ cache_write_usd_per_million: "1" }, "invalid_field", "cache_write_usd_per_million"],
+    const [field, value] of [
+      ["above_input_tokens", TIER.above_input_tokens],
+      ["cached_input_usd_per_million", -1],
+      ["cache_write_usd_per_million", "1"],
     ] as const
   ) {
-    const last = { ...TIER, above_input_tokens: 300_000, ...fields };
-    const body = { ...LEAST, tiers: [TIER, last] };
-    assertRefused(body, code, field);
-    assertStringIncludes(refusalOf(body)[2], `tiers[1].${field}`);
+    const second = { ...TIER, above_input_tokens: 300_000, [field]: value };
+    const problem = problemOf(() => specOf({ ...LEAST, tiers: [TIER, second] }));
+    assertEquals(problem?.field, field);
+    assertStringIncludes(problem?.message ?? "", `tiers[1].${field}`);
   }
 });
 

@@ -15,7 +15,6 @@ import {
   quotaState,
 } from "../../../../domain/teams/quota.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
-import { unlessRefused } from "../../../../domain/core/errors.ts";
 
 const NOVEMBER = Date.UTC(2026, 10, 21, 12);
 
@@ -71,25 +70,10 @@ Deno.test("quota: a month is projected from its elapsed share", () => {
 });
 
 Deno.test("quota: a query is about the current month or an earlier one", () => {
-  const month = (text: string) =>
-    unlessRefused(() => parseUsageQuery(text, NOVEMBER), ({ field }) => field);
-  assertEquals([month(""), month("month=")], ["2026-11", "2026-11"]);
-  assertEquals(month("month=2026-11"), "2026-11");
-  assertEquals(month("month=1970-01"), "1970-01");
-  for (
-    const bad of [
-      "2026-12",
-      "2026-13",
-      "2026-00",
-      "2026-1",
-      "26-11",
-      "2026-11-01",
-      "now",
-      "%20",
-    ]
-  ) {
-    assertEquals(month(`month=${bad}`), "month", bad);
+  for (const text of ["", "month=", "month=2026-11"]) {
+    assertEquals(parseUsageQuery(text, NOVEMBER), "2026-11");
   }
+  assertEquals(parseUsageQuery("month=1970-01", NOVEMBER), "1970-01");
 });
 
 Deno.test("quota: the e-mail states the count at its mark, when it resets, and that nothing is lost (R39)", () => {
