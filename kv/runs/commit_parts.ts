@@ -109,10 +109,11 @@ export function partsWrite(
 ): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
   const openingKey = keys.opening(team, id);
   const closingKey = keys.closing(team, id);
-  const checks: Deno.AtomicCheck[] = [];
+  const closed = { key: closingKey, versionstamp: closingVersion };
   // The opening that is stored first counts (R34).
-  if (opening !== undefined) checks.push({ key: openingKey, versionstamp: null });
-  checks.push({ key: closingKey, versionstamp: closingVersion });
+  const checks = opening === undefined
+    ? [closed]
+    : [{ key: openingKey, versionstamp: null }, closed];
   const { sets, staged } = closing === undefined
     ? blobWrite(team, id, openingKey, encodePart(opening as Opening))
     : blobWrite(

@@ -261,18 +261,17 @@ export class PendingQueue {
 
   #push(name: string, version: string, row: Row | null): void {
     const { team, run } = parsePendingName(name);
-    let waiting = this.#runs.get(name);
-    if (waiting !== undefined) {
-      if (version > waiting.version) waiting.version = version;
-    } else {
-      waiting = { team, run, name, version, rows: [] };
-      this.#runs.set(name, waiting);
-      this.#waiting.push(team, waiting);
-      this.#count(team, 1);
+    const rows = row === null ? [] : [row];
+    const known = this.#runs.get(name);
+    this.#count(team, rows.length + (known === undefined ? 1 : 0));
+    if (known !== undefined) {
+      if (version > known.version) known.version = version;
+      known.rows.push(...rows);
+      return;
     }
-    if (row === null) return;
-    waiting.rows.push(row);
-    this.#count(team, 1);
+    const waiting = { team, run, name, version, rows };
+    this.#runs.set(name, waiting);
+    this.#waiting.push(team, waiting);
   }
 
   /** Lowers a team's maximum as slots fill up, which leaves slots for teams without any. */
