@@ -28,14 +28,6 @@ const NAME_BYTES_MAX = 256;
 
 const encoder = new TextEncoder();
 
-/** A share of a budget's limit that the spend of a group reached. */
-export interface BudgetMark {
-  /** The share, 1 for all of the limit. */
-  readonly share: number;
-  /** The budget, and the group that spent it. */
-  readonly group: IncidentGroup;
-}
-
 /** The subject of a signal; rules match it and group by it. */
 export interface SignalSubject {
   /** Agent's slug; null for none. */
@@ -46,8 +38,6 @@ export interface SignalSubject {
   readonly feature: string | null;
   /** Model, as `provider/model`; null for none. */
   readonly model: string | null;
-  /** Mark of a budget that was reached; absent for all else. */
-  readonly mark?: BudgetMark;
   /** True for a run that another run started; absent for all else. */
   readonly isChild?: true;
 }
@@ -65,13 +55,18 @@ export const OTHER: Group = { text: OTHER_GROUP, group: {} };
 
 /** Returns the group of a subject. */
 export function groupOf(groupBy: RuleSettings["groupBy"], subject: SignalSubject): Group {
-  if (subject.mark !== undefined) return groupOfMark(subject.mark);
   const name = groupBy === null ? null : subject[groupBy];
   if (groupBy === null || name === null) return { text: "", group: {} };
   return { text: `=${beginningOf(name)}`, group: { [groupBy]: name } };
 }
 
-function groupOfMark({ share, group }: BudgetMark): Group {
+/**
+ * Returns the group of a budget's mark that was reached.
+ *
+ * @param share of the limit, 1 for all of it
+ * @param group the budget, and the group that spent it
+ */
+export function groupOfMark(share: number, group: IncidentGroup): Group {
   const { budget = "", ...names } = group;
   const name = Object.values(names).join();
   return { text: `=${share} ${budget} ${beginningOf(name)}`, group };
@@ -177,6 +172,8 @@ export interface AlertSignal {
   readonly rule: string | null;
   /** Subject. */
   readonly subject: SignalSubject;
+  /** Group of the only rule, which matches; absent if it follows from the subject. */
+  readonly group?: Group;
   /** Identity within its group, such as the run's id. */
   readonly key: string;
   /** Arrival of what it reports, unix milliseconds. */
@@ -263,7 +260,7 @@ export function touched(
   >();
   for (const signal of signals) {
     for (const rule of rulesOf(config, signal)) {
-      const group = groupOf(rule.settings.groupBy, signal.subject);
+      const group = signal.group ?? groupOf(rule.settings.groupBy, signal.subject);
       const name = groupName(rule.slug, group.text);
       const known = groups.get(name) ?? { ...group, rule, signals: [], bad: [] };
       groups.set(name, known);
@@ -282,6 +279,6 @@ function rulesOf({ byKind }: RulesByKind, signal: AlertSignal): readonly Rule[] 
   return ofKind.filter(({ slug, updatedAt, settings }) =>
     (signal.rule === null || signal.rule === slug) &&
     (!OF_RUNS.has(signal.kind) || signal.at >= updatedAt) &&
-    matches(settings, signal.subject)
+    (signal.group !== undefined || matches(settings, signal.subject))
   ).slice(0, RULES_PER_SIGNAL_MAX);
 }

@@ -3,22 +3,17 @@
  *
  * @module
  */
-import {
-  type AlertSignal,
-  newSignal,
-  type SignalSubject,
-  TEAM,
-} from "../../domain/alerts/group.ts";
+import { type AlertSignal, type Group, newSignal } from "../../domain/alerts/group.ts";
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
 import {
   FIRING_GROUPS_MAX,
+  OTHER_GROUP,
   type Rule,
   type RuleCondition,
   type RuleKind,
 } from "../../domain/alerts/rule.ts";
 import type { AlertLook } from "../../domain/alerts/signal.ts";
-import type { IncidentGroup } from "../../domain/channels/message.ts";
-import type { TeamId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 import { decodeInstance } from "./rows.ts";
@@ -75,35 +70,52 @@ export async function instancesOf(
     .filter((instance) => isOfRule(instance, rule));
 }
 
-/** Returns a signal for one rule; without a subject it is about the team. */
-export function signalFor(
-  { slug, settings: { condition: { kind } } }: Rule,
-  signal: Omit<Parameters<typeof newSignal>[0], "kind">,
-): AlertSignal {
-  return { ...newSignal({ ...signal, kind }), rule: slug };
+/** Something that is true of a group, or was. */
+export interface Condition extends Group {
+  /** Identity within the group. */
+  readonly key: string;
+  /** Since when, or until when, unix milliseconds. */
+  readonly at: number;
+  /** The run that it is about; absent for none. */
+  readonly run?: RunId | null;
+  /** Measured value; absent for none. */
+  readonly value?: number;
+  /** Word that rules select by, or words for the title; absent for none. */
+  readonly detail?: string;
+  /** Words for the title instead; absent for none. */
+  readonly words?: string | null;
 }
 
-/** Returns the signals that things of groups are good again. */
+/** Returns the signal of a condition. */
+export function signalOf(
+  { slug, settings: { condition: { kind } } }: Rule,
+  { text, group, ...condition }: Condition,
+  outcome: "bad" | "good",
+): AlertSignal {
+  return newSignal({ kind, rule: slug, group: { text, group }, outcome, ...condition });
+}
+
+/** Returns the conditions that their groups do not know yet. */
+export function unknown<Some extends Condition>(
+  instances: readonly AlertInstance[],
+  conditions: readonly Some[],
+): readonly Some[] {
+  const known = new Set(
+    instances.flatMap(({ text, outcomes }) => outcomes.kept.map(({ key }) => `${key} ${text}`)),
+  );
+  return conditions.filter(({ text, key }) => !known.has(`${key} ${text}`));
+}
+
+/** Returns the signals that conditions of groups are over; the group that others share has none. */
 export function goodOf(
   rule: Rule,
   instances: readonly AlertInstance[],
-  isGood: (key: string) => boolean,
+  isOver: (key: string) => boolean,
   at: number,
 ): AlertSignal[] {
-  return instances.flatMap(({ group, outcomes }) =>
-    outcomes.kept.filter(({ key }) => isGood(key)).map(({ key }) =>
-      signalFor(rule, { key, at, outcome: "good", subject: subjectIn(rule, group) })
-    )
-  );
-}
-
-/** Returns a subject of a group that the rule matches. */
-function subjectIn({ settings: { match } }: Rule, group: IncidentGroup): SignalSubject {
-  const [agent, customer, feature] = [match.agents[0], match.customers[0], match.features[0]];
-  const matched = {
-    agent: agent?.replace(/\*$/, "") ?? null,
-    customer: customer ?? null,
-    feature: feature ?? null,
-  };
-  return { ...TEAM, ...matched, ...group };
+  return instances.filter(({ text }) => text !== OTHER_GROUP)
+    .flatMap(({ text, group, outcomes }) =>
+      outcomes.kept.filter(({ key }) => isOver(key))
+        .map(({ key }) => signalOf(rule, { text, group, key, at }, "good"))
+    );
 }

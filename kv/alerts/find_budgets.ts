@@ -1,12 +1,18 @@
 /**
- * Looks at rules of the kind `budget`: the marks that the spend of budgets has reached.
+ * Finds what is true of rules of the kind `budget`: the marks that the spend of budgets has reached.
  *
  * Each mark of a group in a period, under one limit, is an incident of its own. It ends with the
  * period, or when the limit or the budget is changed.
  *
  * @module
  */
-import { groupOf, nameIn, shareIn, type SignalSubject, TEAM } from "../../domain/alerts/group.ts";
+import {
+  groupOf,
+  groupOfMark,
+  nameIn,
+  shareIn,
+  type SignalSubject,
+} from "../../domain/alerts/group.ts";
 import { PERIODS } from "../../domain/alerts/incident.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
 import {
@@ -34,7 +40,7 @@ import { judgeGroups } from "../budgets/groups.ts";
 import type { SpendStore } from "../spend/rollups.ts";
 import { getAll } from "../store.ts";
 import type { SpendDeps } from "./find_spend.ts";
-import { type Finding, instancesOf, NOTHING, type RuleOf, signalFor } from "./conditions.ts";
+import { type Finding, goodOf, instancesOf, NOTHING, type RuleOf, signalOf } from "./conditions.ts";
 import { decodeInstance } from "./rows.ts";
 
 /** Maximum marks that one look reports; the next look finds further ones. */
@@ -89,7 +95,7 @@ export async function findBudgets(
     ? await allSums(spend, team, budgets, nowMs)
     : await sumsFor(spend, team, budgets, group, nowMs);
   const reached = sums.flatMap((sum) =>
-    marksReached(sum.prepared, sum.spent).map((share) => markOf(sum, share))
+    marksReached(sum.prepared, sum.spent).map((share) => markOf(sum, share, nowMs))
   );
   const known = text === null
     ? await instancesOf(store, team, rule)
@@ -112,17 +118,8 @@ export async function findBudgets(
   const ends = new Set(some.map(({ resetsMs }) => resetsMs));
   return {
     signals: [
-      ...over.slice(0, MARKS_MAX).map(({ text, group, outcomes }) => {
-        const subject = { ...TEAM, mark: { share: shareIn(text), group } };
-        const key = outcomes.kept[0]?.key ?? "";
-        return signalFor(rule, { key, at: nowMs, outcome: "good", subject });
-      }),
-      ...some.map(({ mark, key, value, words }) =>
-        signalFor(rule, {
-          ...{ key, at: nowMs, outcome: "bad", subject: { ...TEAM, mark }, value },
-          detail: words,
-        })
-      ),
+      ...goodOf(rule, over.slice(0, MARKS_MAX), () => true, nowMs),
+      ...some.map(({ resetsMs: _, ...mark }) => signalOf(rule, mark, "bad")),
     ],
     next: [
       ...isMore ? [{ at: nowMs + 1, name: slug }] : [],
@@ -131,21 +128,20 @@ export async function findBudgets(
   };
 }
 
-/** Returns the mark of a group with what its signal says. */
-function markOf({ prepared, name, spent }: GroupSpend, share: number) {
+/** Returns the mark of a group, and when it ends. */
+function markOf({ prepared, name, spent }: GroupSpend, share: number, at: number) {
   const { budget: { slug, settings: { scope, period, limit_usd } }, resetsMs } = prepared;
   const { label } = placeOf(scope);
   const group: IncidentGroup = {
     ...label === null || name === null ? {} : { [label]: name },
     budget: slug,
   };
-  const mark = { share, group };
   return {
-    mark,
-    text: groupOf(null, { ...TEAM, mark }).text,
+    ...groupOfMark(share, group),
     key: keyOf(prepared),
+    at,
     value: Number(dollarsText(spent.cost)),
-    words: `$${limit_usd} ${period === "run" ? "" : PERIODS[period]}`,
+    detail: `$${limit_usd} ${period === "run" ? "" : PERIODS[period]}`,
     resetsMs: resetsMs ?? 0,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Looks at rules of the kinds `quota`, `service` and `unpriced`.
+ * Finds what is true of rules of the kinds `quota`, `service` and `unpriced`.
  *
  * @module
  */
@@ -7,17 +7,18 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import {
+  type Condition,
   type Finding,
   goodOf,
   instancesOf,
   minuteAfter,
   NOTHING,
   type RuleOf,
-  signalFor,
+  signalOf,
+  unknown,
 } from "./conditions.ts";
-import type { AlertInstance } from "../../domain/alerts/instance.ts";
-import type { AlertSignal } from "../../domain/alerts/group.ts";
-import type { Rule, RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
+import type { Group } from "../../domain/alerts/group.ts";
+import type { RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
 import { type Delivery, isBlocked } from "../../domain/channels/delivery.ts";
 import { capShareOf, type JudgeAccount } from "../../domain/judges/account.ts";
 import { isBlockedJudge } from "../../domain/judges/judge_job.ts";
@@ -37,27 +38,38 @@ export async function findQuota(
   rule: RuleOf<"quota">,
   nowMs: number,
 ): Promise<Finding> {
-  const troubles = await quotaTroubles(store, team, rule.settings.condition, nowMs);
-  const instances = await instancesOf(store, team, rule);
-  return { signals: newTroubles(rule, instances, troubles, nowMs), next: [] };
+  const month = monthOf(nowMs);
+  const notices = await listRows<Notice>(store, { prefix: keys.notices(team, month) });
+  const { percents } = rule.settings.condition;
+  const reached = notices.filter(({ value: { percent } }) => percents.includes(percent))
+    .map(({ value: { percent } }): Condition => ({
+      ...ALL,
+      // Of two shares that are found at once, the last one by name counts.
+      key: `${month} ${String(percent).padStart(3, "0")}`,
+      at: nowMs,
+      value: percent,
+      detail: `${percent} % of the events of ${month}`,
+    }));
+  const added = unknown(await instancesOf(store, team, rule), reached);
+  return { signals: added.map((share) => signalOf(rule, share, "bad")), next: [] };
 }
 
-/** Finds the troubles of the service; looks again each minute while there are any. */
+/** Finds the states of the service that a rule is about; checks each minute while there are any. */
 export async function findService(
   store: Store,
   team: TeamId,
   rule: RuleOf<"service">,
   nowMs: number,
 ): Promise<Finding> {
-  const troubles = await serviceTroubles(store, team, rule.settings.condition, nowMs);
+  const states = await serviceStates(store, team, rule.settings.condition, nowMs);
   const instances = await instancesOf(store, team, rule);
-  const isNow = new Set(troubles.map(({ key }) => key));
+  const isNow = new Set(states.map(({ key }) => key));
   return {
     signals: [
       ...goodOf(rule, instances, (key) => !isNow.has(key), nowMs),
-      ...newTroubles(rule, instances, troubles, nowMs),
+      ...unknown(instances, states).map((state) => signalOf(rule, state, "bad")),
     ],
-    next: troubles.length === 0 ? [] : [{ at: minuteAfter(nowMs), name: rule.slug }],
+    next: states.length === 0 ? [] : [{ at: minuteAfter(nowMs), name: rule.slug }],
   };
 }
 
@@ -75,18 +87,6 @@ export async function findPriced(
   return { signals: goodOf(rule, instances, (key) => hasPrice(card, key, nowMs), nowMs), next: [] };
 }
 
-/** Returns the signals of things that are bad, and that no group has yet. */
-function newTroubles(
-  rule: Rule,
-  instances: readonly AlertInstance[],
-  troubles: readonly Trouble[],
-  at: number,
-): AlertSignal[] {
-  const known = new Set(instances.flatMap(({ outcomes }) => outcomes.kept.map(({ key }) => key)));
-  return troubles.filter(({ key }) => !known.has(key))
-    .map((trouble) => signalFor(rule, { ...trouble, at, outcome: "bad" }));
-}
-
 /** Returns whether a card has a price for a model, `provider/model` or the model alone. */
 function hasPrice(card: RateCard, name: string, nowMs: number): boolean {
   const at = name.indexOf("/");
@@ -94,17 +94,8 @@ function hasPrice(card: RateCard, name: string, nowMs: number): boolean {
     at > 0 && card.find(name.slice(0, at), name.slice(at + 1), nowMs) !== null;
 }
 
-/** Something that is true now. */
-interface Trouble {
-  /** Identity within the rule. */
-  readonly key: string;
-  /** Measured value. */
-  readonly value: number;
-  /** Word that rules select by. */
-  readonly detail: string;
-  /** Words for the title; absent for none. */
-  readonly words?: string | null;
-}
+/** The group of a rule without groups. */
+const ALL: Group = { text: "", group: {} };
 
 /** Milliseconds for which a delivery that was given up is reported. */
 const DEAD_DELIVERY_MS = 86_400_000;
@@ -117,31 +108,13 @@ const NAMES_MAX = 3;
 
 type ServiceTrouble = typeof SERVICE_TROUBLES[number];
 
-/** Returns the shares of the plan that the events of the current month have reached. */
-async function quotaTroubles(
-  store: Store,
-  team: TeamId,
-  { percents }: Extract<RuleCondition, { kind: "quota" }>,
-  nowMs: number,
-): Promise<Trouble[]> {
-  const month = monthOf(nowMs);
-  const notices = await listRows<Notice>(store, { prefix: keys.notices(team, month) });
-  return notices.filter(({ value: { percent } }) => percents.includes(percent))
-    .map(({ value: { percent } }) => ({
-      // Of two shares that are found at once, the last one by name counts.
-      key: `${month} ${String(percent).padStart(3, "0")}`,
-      value: percent,
-      detail: `${percent} % of the events of ${month}`,
-    }));
-}
-
-/** Returns the troubles of the service that there are. */
-export async function serviceTroubles(
+/** Returns the states of the service that a condition is about, and that there are. */
+export async function serviceStates(
   store: Store,
   team: TeamId,
   { what }: Extract<RuleCondition, { kind: "service" }>,
   nowMs: number,
-): Promise<Trouble[]> {
+): Promise<readonly Condition[]> {
   const judges = await readJudges(store, team, nowMs);
   const judgesThat = (is: (judge: Judge, account: JudgeAccount) => boolean) => () =>
     Promise.resolve(judges.filter((judge) => is(...judge)).map(([{ slug }]) => slug));
@@ -153,12 +126,12 @@ export async function serviceTroubles(
     judge_cap_near: judgesThat((judge, account) => capShare(judge, account) !== null),
     judge_cap_used_up: judgesThat((judge, account) => capShare(judge, account) === "used_up"),
   };
-  const found = await Promise.all(what.map(async (trouble): Promise<Trouble> => {
-    const slugs = await read[trouble]();
+  const states = await Promise.all(what.map(async (key) => {
+    const slugs = await read[key]();
     const words = listOf(slugs.filter((slug) => slug !== null));
-    return { key: trouble, value: slugs.length, detail: trouble, words };
+    return { ...ALL, key, at: nowMs, value: slugs.length, detail: key, words };
   }));
-  return found.filter(({ value }) => value > 0);
+  return states.filter(({ value }) => value > 0);
 }
 
 /** Lists channels or judges, each once; null for none. */

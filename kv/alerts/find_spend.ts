@@ -1,5 +1,6 @@
 /**
- * Looks at rules of kind `spend`: the spend of their groups over days, from the roll-ups.
+ * Finds what is true of rules of the kind `spend`: the spend of their groups over days, from the
+ * roll-ups.
  *
  * @module
  */
@@ -19,7 +20,14 @@ import type { RollupGroup, RollupKind } from "../../domain/spend/rollup.ts";
 import { daysOf, labelOf, modelOf } from "../../domain/spend/spend_query.ts";
 import { keys } from "../base/keys.ts";
 import { getValue, type Store } from "../store.ts";
-import { type Finding, instancesOf, type RuleOf, signalFor } from "./conditions.ts";
+import {
+  type Condition,
+  type Finding,
+  instancesOf,
+  type RuleOf,
+  signalOf,
+  unknown,
+} from "./conditions.ts";
 import { decodeInstance } from "./rows.ts";
 import { modelKey } from "../../domain/spend/spend.ts";
 import type { Team } from "../../domain/teams/team.ts";
@@ -60,22 +68,25 @@ export async function findSpend(
     ? new Map<string, GroupSpend>()
     : await sumsOf(spend, team, rule, text, days);
   const limit = picodollars(Number(condition.usd));
-  const allOver = [...sums].filter(([text, { cost }]) => cost >= limit && !fired.has(text));
-  const over = allOver.slice(0, GROUPS_MAX);
-  // Groups that share an incident are found by a look at each of them alone.
-  const isMore = over.length < allOver.length && !fired.has(OTHER_GROUP);
+  const over = [...sums].filter(([, { cost }]) => cost >= limit)
+    .map(([text, { subject, cost }]): Condition => {
+      const { group } = groupOf(rule.settings.groupBy, subject);
+      return { text, group, key, at: nowMs, value: Number(dollarsText(cost)) };
+    });
+  const added = unknown(known, over);
+  const some = added.slice(0, GROUPS_MAX);
+  // Groups that share an incident are found by work on each of them alone.
+  const isMore = some.length < added.length && !fired.has(OTHER_GROUP);
   // The period before ends in an earlier commit, so that its incident ends too.
   const before = new Set(known.map(({ text }) => text));
-  const ended = over.filter(([group]) => before.has(group));
-  const begun = over.filter(([group]) => !before.has(group));
+  const ended = some.filter(({ text }) => before.has(text));
   const name = text === null ? slug : groupName(slug, text);
-  const next = isMore || ended.length > 0 ? [{ at: nowMs + 1, name }] : [];
-  const signals = begun.map(([, { subject, cost }]) => {
-    const value = Number(dollarsText(cost));
-    return signalFor(rule, { key, at: nowMs, outcome: "bad", subject, value });
-  });
-  const looks = ended.map(([group]) => ({ rule: slug, group, at: null }));
-  return { signals, looks, next };
+  return {
+    signals: some.filter(({ text }) => !before.has(text))
+      .map((condition) => signalOf(rule, condition, "bad")),
+    looks: ended.map(({ text: group }) => ({ rule: slug, group, at: null })),
+    next: isMore || ended.length > 0 ? [{ at: nowMs + 1, name }] : [],
+  };
 }
 
 async function instancesIn(

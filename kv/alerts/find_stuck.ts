@@ -1,5 +1,5 @@
 /**
- * Looks at rules of kind `stuck`: runs that are open for too long, oldest first.
+ * Finds what is true of rules of the kind `stuck`: runs that are open for too long, oldest first.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { EntryReader, type Position } from "../index/entries.ts";
 import { readSummaries } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
-import { type Finding, instancesOf, minuteAfter, type RuleOf, signalFor } from "./conditions.ts";
+import { type Finding, instancesOf, minuteAfter, type RuleOf, signalOf } from "./conditions.ts";
 import { keys } from "../base/keys.ts";
 
 /** Progress through more stuck runs than one look reads. */
@@ -96,19 +96,12 @@ export class StuckFinder {
       const isLast = closed.length === outcomes.kept.length;
       return closed.map(({ key, run }) => {
         const at = summaries.get(key as RunId)?.times?.receivedAt ?? nowMs;
-        const labels = summaries.get(key as RunId)?.contribution?.labels;
-        const subject = { ...NO_LABELS, ...labels, ...group, model: null };
-        return {
-          text,
-          isLast,
-          signal: signalFor(rule, { key, at, outcome: "good", subject, run }),
-        };
+        const over = { text, group, key, at, run };
+        return { text, isLast, signal: signalOf(rule, over, "good") };
       });
     });
   }
 }
-
-const NO_LABELS = { agent: null, customer: null, feature: null };
 
 /** Returns the signals of runs that a group, or the one that it shares, does not know. */
 function newOnes(
@@ -123,9 +116,10 @@ function newOnes(
   const keys = new Set(kept.map(({ key }) => key));
   return runs.filter(({ run, at }) => !keys.has(run) && at >= fromMs)
     .sort((a, b) => a.at - b.at)
-    .map(({ run, subject, at, seconds }) =>
-      signalFor(rule, { key: run, run, at, outcome: "bad", value: seconds, subject })
-    );
+    .map(({ run, subject, at, seconds: value }) => {
+      const group = groupOf(rule.settings.groupBy, subject);
+      return signalOf(rule, { ...group, key: run, run, at, value }, "bad");
+    });
 }
 
 function nextLook(

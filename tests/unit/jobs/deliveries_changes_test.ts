@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { keys } from "../../../kv/base/keys.ts";
 import { createDeliveryStore, removeDeliveries } from "../../../kv/channels/deliveries.ts";
-import { serviceTroubles } from "../../../kv/alerts/find_service.ts";
+import { serviceStates } from "../../../kv/alerts/find_service.ts";
 import { wakeRow } from "../../../kv/channels/delivery_rows.ts";
 import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { messageOf } from "../../support/builders/messages.ts";
@@ -92,7 +92,7 @@ DeliveriesHarness.test("channels: a broken channel is no trouble any more once i
   await h.send("ops", "inc_1");
   await h.pass(job, NOON + SECOND);
   const troubles = () =>
-    serviceTroubles(h.store, h.team.id, { kind: "service", what: ["broken_channel"] }, h.nowMs);
+    serviceStates(h.store, h.team.id, { kind: "service", what: ["broken_channel"] }, h.nowMs);
   assertEquals((await troubles()).map(({ value }) => value), [1]);
   await h.put("ops", "webhook", { enabled: false });
   assertEquals(await troubles(), []);
