@@ -161,7 +161,7 @@ async function storeTraces(c: RequestContext, deps: HandlerDeps): Promise<Respon
   const agent = cutText(printable(headers.get("x-runledger-agent") ?? "").trim(), AGENT_CHARS_MAX);
   const options = { region: deps.region, agent: agent === "" ? null : agent, keepsContent };
   const { runs, dropped } = await inTurns(mapSpans(spans, options), clock);
-  const stored = await storeRuns(c, deps, runs);
+  const stored = await storeRuns(c, deps, runs, clock);
   if (stored === null) return fail(c, OVERLOADED);
   const { id: team } = c.get("principal").team;
   for (const product of productsOf(spans)) {
@@ -223,6 +223,7 @@ async function storeRuns(
   c: RequestContext,
   { runs: store, environment }: HandlerDeps,
   runs: readonly RunSpans[],
+  clock: TurnClock,
 ): Promise<{ readonly ofDeleted: number } | null> {
   const { team } = c.get("principal");
   const startedMs = performance.now();
@@ -230,6 +231,9 @@ async function storeRuns(
   let isLate = false;
   const storeRun = async ({ run, events, facts }: RunSpans) => {
     for (let at = 0; at < events.length && !isLate; at += SLICE_SPANS) {
+      // To price and compress a slice takes up to some milliseconds before its commit waits.
+      const pause = clock.pause();
+      if (pause !== null) await pause;
       const slice = events.slice(at, at + SLICE_SPANS);
       const outcome = await store.append(team, run, slice, environment.now(), facts);
       if (outcome.kind === "conflict") ofDeleted += slice.length;
