@@ -13,8 +13,6 @@ export interface Product {
   readonly name: string;
   /** Lines to paste, with {@link ENDPOINT} and {@link KEY}. */
   readonly lines: readonly string[];
-  /** True if {@link STANDARD_LINES} are needed too. */
-  readonly isStandard: boolean;
   /** Contents of its runs. */
   readonly shows: string;
   /** Contents that it does not send; empty if none is known. */
@@ -48,8 +46,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "openai",
     name: "OpenAI by OpenTelemetry (JS, Python)",
-    isStandard: true,
-    lines: [],
+    lines: STANDARD_LINES,
     shows: "each request as a run with one call",
     lacks: `cached tokens; tokens of streams without include_usage; ${NO_MESSAGES}`,
     scopes:
@@ -59,8 +56,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "gemini-bedrock",
     name: "Gemini and Bedrock by OpenTelemetry",
-    isStandard: true,
-    lines: [],
+    lines: STANDARD_LINES,
     shows: "each request as a run with its calls and tools",
     lacks: `all but the last request of automatic calls; ${NO_MESSAGES}`,
     scopes: /^opentelemetry\.instrumentation\.(?:google_genai|botocore\.bedrock-runtime)$/,
@@ -69,8 +65,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "anthropic",
     name: "Anthropic's SDK (JS, Python)",
-    isStandard: true,
-    lines: ["# any tracer provider: the SDK traces itself"],
+    lines: [...STANDARD_LINES, "# any tracer provider: the SDK traces itself"],
     shows: "each request as a run with one call",
     lacks: NO_MESSAGES,
     scopes: /^com\.anthropic\.sdk\./,
@@ -79,7 +74,6 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "openllmetry",
     name: "OpenLLMetry, Traceloop",
-    isStandard: false,
     lines: [`export TRACELOOP_BASE_URL=${ENDPOINT}`, `export TRACELOOP_API_KEY=${KEY}`],
     shows: "workflows, agents, tasks, tools and calls with their messages",
     lacks: "cached tokens of OpenAI in JS",
@@ -90,8 +84,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "claude-agent-sdk",
     name: "Claude Agent SDK by OpenInference",
-    isStandard: true,
-    lines: [],
+    lines: STANDARD_LINES,
     shows: "agents and tools",
     lacks: "single calls: the agent has their sum",
     scopes: /claude[-_]agent[-_]sdk/,
@@ -100,8 +93,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "frameworks",
     name: "Agno, CrewAI, LlamaIndex, OpenAI Agents by OpenInference",
-    isStandard: true,
-    lines: [],
+    lines: STANDARD_LINES,
     shows: "crews, agents, handoffs, tools and calls with their messages",
     lacks: "the names of LlamaIndex' agents",
     scopes: /^openinference\.instrumentation\.(?:agno|crewai|llama_index|openai_agents)$/,
@@ -110,8 +102,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "openinference",
     name: "OpenInference, Phoenix",
-    isStandard: true,
-    lines: [],
+    lines: STANDARD_LINES,
     shows: "chains, agents, tools and calls with their messages",
     lacks: "tokens of streams without usage",
     scopes: /^(?:@arizeai\/openinference-|openinference\.)/,
@@ -120,8 +111,8 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "vercel",
     name: "Vercel AI SDK 7",
-    isStandard: true,
     lines: [
+      ...STANDARD_LINES,
       "// registerTelemetry(new OpenTelemetry()) of @ai-sdk/otel, and for each call",
       '// telemetry: { functionId: "my-agent" }',
     ],
@@ -133,8 +124,10 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "vercel-6",
     name: "Vercel AI SDK 6",
-    isStandard: true,
-    lines: ['// experimental_telemetry: { isEnabled: true, functionId: "my-agent" }'],
+    lines: [
+      ...STANDARD_LINES,
+      '// experimental_telemetry: { isEnabled: true, functionId: "my-agent" }',
+    ],
     shows: "the agent by its functionId, with calls, tools and messages",
     lacks: "",
     scopes: /^ai$/,
@@ -143,8 +136,8 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "claude-code",
     name: "Claude Code",
-    isStandard: true,
     lines: [
+      ...STANDARD_LINES,
       "export CLAUDE_CODE_ENABLE_TELEMETRY=1 CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1",
       "export OTEL_TRACES_EXPORTER=otlp",
     ],
@@ -156,7 +149,6 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "langfuse",
     name: "Langfuse's SDKs (JS 4, Python 3 and later)",
-    isStandard: false,
     lines: [
       `export LANGFUSE_HOST=${ENDPOINT} LANGFUSE_BASE_URL=${ENDPOINT}`,
       `export LANGFUSE_PUBLIC_KEY=any LANGFUSE_SECRET_KEY=${KEY}`,
@@ -169,8 +161,10 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "langsmith",
     name: "LangSmith's OTLP form",
-    isStandard: true,
-    lines: ["export LANGSMITH_TRACING=true LANGSMITH_OTEL_ENABLED=true LANGSMITH_OTEL_ONLY=true"],
+    lines: [
+      ...STANDARD_LINES,
+      "export LANGSMITH_TRACING=true LANGSMITH_OTEL_ENABLED=true LANGSMITH_OTEL_ONLY=true",
+    ],
     shows: "graphs as a tree with their calls, tools and messages",
     lacks: "the status of a span: a failure is known by its exception",
     scopes: /^langsmith$/,
@@ -179,8 +173,10 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "pydantic",
     name: "Pydantic AI, Logfire",
-    isStandard: true,
-    lines: ["# logfire.configure(send_to_logfire=False); Agent.instrument_all()"],
+    lines: [
+      ...STANDARD_LINES,
+      "# logfire.configure(send_to_logfire=False); Agent.instrument_all()",
+    ],
     shows: "agents that call agents, with tools, calls and messages",
     lacks: "",
     scopes: /^(?:pydantic-ai|logfire(?:\..+)?)$/,
@@ -189,7 +185,6 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "litellm",
     name: "LiteLLM",
-    isStandard: false,
     lines: [
       '# litellm.callbacks = ["otel"]',
       `export OTEL_EXPORTER=otlp_http OTEL_ENDPOINT=${ENDPOINT}/v1/traces`,
@@ -203,8 +198,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "mlflow",
     name: "MLflow",
-    isStandard: true,
-    lines: ["export MLFLOW_ENABLE_OTLP_EXPORTER=true"],
+    lines: [...STANDARD_LINES, "export MLFLOW_ENABLE_OTLP_EXPORTER=true"],
     shows: "agents, tools and calls with their messages",
     lacks: "tokens of embeddings",
     scopes: /^mlflow\./,
@@ -213,8 +207,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "adk-strands",
     name: "Google ADK, Semantic Kernel, Strands",
-    isStandard: true,
-    lines: [],
+    lines: STANDARD_LINES,
     shows: "agents, tools and calls",
     lacks: `cached tokens with Semantic Kernel; ${NO_MESSAGES}`,
     scopes: /^(?:gcp\.vertex\.agent|semantic_kernel\..+|strands\..+)$/,
@@ -223,8 +216,7 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "openlit",
     name: "OpenLIT",
-    isStandard: true,
-    lines: [],
+    lines: STANDARD_LINES,
     shows: "each request as a run with one call and its messages",
     lacks: "tokens of streams without usage: it sends guesses",
     scopes: /^openlit/,
@@ -233,7 +225,6 @@ export const PRODUCTS: readonly Product[] = [
   {
     slug: "n8n",
     name: "n8n 2.19",
-    isStandard: false,
     lines: [
       `export N8N_OTEL_ENABLED=true N8N_OTEL_EXPORTER_OTLP_ENDPOINT=${ENDPOINT}`,
       `export N8N_OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer ${KEY}"`,
@@ -250,14 +241,9 @@ export const PRODUCTS_BY_SLUG: ReadonlyMap<string, Product> = new Map(
   PRODUCTS.map((product) => [product.slug, product]),
 );
 
-/** Returns all lines of a product, for a service and a key. */
-export function linesFor(
-  { isStandard, lines }: Pick<Product, "isStandard" | "lines">,
-  endpoint: string,
-  key: string,
-): string {
-  return [...isStandard ? STANDARD_LINES : [], ...lines].join("\n")
-    .replaceAll(ENDPOINT, endpoint).replaceAll(KEY, key);
+/** Returns the lines of a product as one text, for a service and a key. */
+export function linesFor({ lines }: Pick<Product, "lines">, endpoint: string, key: string): string {
+  return lines.join("\n").replaceAll(ENDPOINT, endpoint).replaceAll(KEY, key);
 }
 
 /** Returns the products that some spans come from. */
