@@ -44,9 +44,10 @@ export function aCall(provider: string, model: string) {
   return anEvent(data, { type: "llm_call" });
 }
 
-/** Compresses a body. */
+/** Compresses a body: text, bytes, or a value in JSON. */
 export function gzip(body: unknown): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(gzipSync(typeof body === "string" ? body : JSON.stringify(body)));
+  const isRaw = typeof body === "string" || body instanceof Uint8Array;
+  return new Uint8Array(gzipSync(isRaw ? body : JSON.stringify(body)));
 }
 
 /** Pads an object to the largest valid body; the padding is compressed once for all objects. */

@@ -1,4 +1,5 @@
 /** Attacks with traces of OpenTelemetry. */
+import { PbfWriter } from "pbf";
 import { type Attack, attack } from "../attack.ts";
 import { type Attacker, RATE } from "../attacker.ts";
 import { gzip, instant } from "../values.ts";
@@ -40,8 +41,42 @@ function spans(count: number, spanOf: (n: number) => unknown): unknown[] {
   return Array.from({ length: count }, (_, n) => spanOf(n));
 }
 
-function paced(attacker: Attacker, bodyOf: () => Uint8Array<ArrayBuffer>): Promise<void> {
-  const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
+/** Bytes of the largest request in protobuf, and spans of each of its runs. */
+const PROTOBUF_BYTES = 32 * 1_048_576, SPANS_PER_RUN = 100;
+
+/** Writes the largest request in protobuf, with as many spans as are read. */
+function largestProtobuf(): Uint8Array<ArrayBuffer> {
+  const message = "x".repeat(PROTOBUF_BYTES / SPANS.max - 200);
+  const startNs = Date.parse(instant(60_000)) * 1e6;
+  const first = traces;
+  traces += SPANS.max / SPANS_PER_RUN;
+  const pbf = new PbfWriter(new Uint8Array(PROTOBUF_BYTES));
+  const writeSpan = (n: number, span: PbfWriter) => {
+    const trace = first + Math.floor(n / SPANS_PER_RUN);
+    span.writeBytesField(1, Uint8Array.fromHex(hex(trace, 32)));
+    span.writeBytesField(2, Uint8Array.fromHex(hex(n, 16)));
+    span.writeFixed64Field(7, startNs);
+    for (const [key, value] of Object.entries({ ...CALL, "gen_ai.prompt": message })) {
+      span.writeMessage(9, (_, attribute) => {
+        attribute.writeStringField(1, key);
+        attribute.writeMessage(2, (text, any) => any.writeStringField(1, text), value);
+      }, null);
+    }
+  };
+  pbf.writeMessage(1, (_, resource) => {
+    resource.writeMessage(2, (_, scope) => {
+      for (let n = 0; n < SPANS.max; n++) scope.writeMessage(2, writeSpan, n);
+    }, null);
+  }, null);
+  return gzip(pbf.finish());
+}
+
+function paced(
+  attacker: Attacker,
+  bodyOf: () => Uint8Array<ArrayBuffer>,
+  type = "application/json",
+): Promise<void> {
+  const headers = { "Content-Type": type, "Content-Encoding": "gzip" };
   return attacker.pace(
     RATE.ingest,
     () => attacker.send("POST", "/v1/traces", { body: bodyOf(), headers }),
@@ -65,6 +100,18 @@ export const spanAttacks: readonly Attack[] = [
             a: spans(SPANS.max, (n) => aSpan(traces++, n, { "openinference.span.kind": "x" })),
           }),
       );
+    },
+  }),
+  attack({
+    name: "largest protobuf traces",
+    finding: null,
+    does: "a hundred requests at once of 32 MiB in protobuf, with 10,000 spans that have messages",
+    run(attacker) {
+      // Others repeat them: what is stored is decoded and compared again.
+      const bodies = Array.from({ length: 4 }, largestProtobuf);
+      let sent = 0;
+      const next = () => bodies[sent++ % bodies.length] as Uint8Array<ArrayBuffer>;
+      return paced(attacker, next, "application/x-protobuf");
     },
   }),
   attack({
