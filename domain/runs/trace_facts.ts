@@ -141,8 +141,6 @@ export interface StoredTrace extends TraceFacts {
   readonly isAgentRefused?: true;
   /** Arrival of the batch that closed the run, unix milliseconds; absent while it is open. */
   readonly closedAt?: number;
-  /** Number of batches whose repeated calls are decided; absent for none. */
-  readonly decided?: number;
   /** True if the run has more calls than are decided. */
   readonly isUndecided?: true;
   /** Number of calls that another event counts; absent for none. */
