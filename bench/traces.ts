@@ -1,10 +1,11 @@
 /**
  * Compares the processor time of a complete run from one request of OpenTelemetry with that of the same
- * run from three JSON requests: an agent and ten model calls.
+ * run from three JSON requests: an agent and ten model calls. Then measures openings next to batches as
+ * exporters send them.
  */
 import { PbfWriter } from "pbf";
 import { number, table } from "../tools/table.ts";
-import { inTurn, RUN_EVENTS } from "./load.ts";
+import { CONNECTIONS, inTurn, type Load, measure, type Measured, RUN_EVENTS } from "./load.ts";
 import { type Side, startService, untilIdle, usageOf } from "./process.ts";
 import { atLeast, type Bar, type BenchOptions, median, print, ratios } from "./report.ts";
 import { AUTHORIZATION } from "./service.ts";
@@ -14,9 +15,12 @@ const CLIENTS = 16;
 
 const ROUNDS = 7, RUNS = 1_000, RATIO_MIN = 1.5;
 
+/** Runs in a batch of about 512 spans, the milliseconds between two, and their bar. */
+const BATCH = { runs: 46, pauseMs: 1_000, rateMin: 0.9 } as const;
+
 /** Measures both ways in turn. */
 export async function bench(
-  { folder, rounds = ROUNDS, runs = RUNS }: BenchOptions,
+  { folder, rounds = ROUNDS, runs = RUNS, seconds = 3 }: BenchOptions,
 ): Promise<Bar[]> {
   await using side = await startService(`${folder}/traces.kv`);
   const measured = await inTurn("traces", rounds + 1, {
@@ -27,7 +31,43 @@ export async function bench(
   const [json, trace] = [measured.json.slice(1), measured.trace.slice(1)];
   const cells = [json, trace].map((all) => number(median(all), 0));
   print(table(["three JSON requests, CPU µs a run", "one request of spans"], [cells]));
-  return [atLeast("runs a core-second, spans to JSON", RATIO_MIN, ratios(json, trace, (us) => us))];
+  const load: Load = { call: "open", connections: CONNECTIONS, seconds };
+  const opens = await inTurn("opens", rounds, {
+    alone: () => measure([side], load),
+    beside: () => besideBatches(side, () => measure([side], load)),
+  });
+  const rateOf = ({ requestsPerSecond }: Measured) => requestsPerSecond;
+  return [
+    atLeast("runs a core-second, spans to JSON", RATIO_MIN, ratios(json, trace, (us) => us)),
+    atLeast(
+      "opens a second, beside 506 spans each second to alone",
+      BATCH.rateMin,
+      ratios(opens.beside, opens.alone, rateOf),
+    ),
+  ];
+}
+
+/** Sends batches of spans until some work has ended. */
+async function besideBatches<Result>(side: Side, work: () => Promise<Result>): Promise<Result> {
+  let hasEnded = false;
+  const sending = (async () => {
+    while (!hasEnded) {
+      const bodies = Array.from(
+        { length: BATCH.runs },
+        () => bodyOf(crypto.getRandomValues(new Uint8Array(16))),
+      );
+      // Requests of protobuf that are joined are one request.
+      const batch = new Uint8Array(await new Blob(bodies).arrayBuffer());
+      await post(side, "/v1/traces", batch, "application/x-protobuf");
+      await new Promise((resolve) => setTimeout(resolve, BATCH.pauseMs));
+    }
+  })();
+  try {
+    return await work();
+  } finally {
+    hasEnded = true;
+    await sending;
+  }
 }
 
 /** Returns the microseconds of processor time a run, with the work after the answers. */
