@@ -4,6 +4,7 @@
  * `bench/COMPARISON.md` has the commands and the results.
  */
 import { parseArgs } from "node:util";
+import { processIo } from "../tools/command.ts";
 
 /** A service. `{trace}` in `read` stands for the id of a trace. */
 export interface Target {
@@ -134,8 +135,10 @@ if (import.meta.main) {
   const { url = "", read = "", header, seconds = "10" } = parseArgs({ options }).values;
   const [name = "", ...value] = header.split(":");
   const target = { url, read, headers: name === "" ? {} : { [name]: value.join(":").trim() } };
-  console.log("sent twice, stored", await sendTwice(target), "times");
-  console.log("calls after the end of their agent are stored:", await sendLate(target));
-  console.log(`kill the service within ${seconds} s, and start it again`);
-  console.log(await sendThroughKill(target, Number(seconds)));
+  const { out } = processIo();
+  out(`sent twice, stored ${await sendTwice(target)} times`);
+  out(`calls after the end of their agent are stored: ${await sendLate(target)}`);
+  out(`kill the service within ${seconds} s, and start it again`);
+  const { acknowledged, lost } = await sendThroughKill(target, Number(seconds));
+  out(`acknowledged ${acknowledged} traces, lost ${lost}`);
 }
