@@ -139,14 +139,22 @@ Deno.test("every kind of run row is in the table of keys", () => {
 Deno.test("every link between the documents resolves to an existing file and heading", () => {
   const names = [...Deno.readDirSync(new URL("docs/", root))].map(({ name }) => `docs/${name}`)
     .filter((name) => name.endsWith(".md"));
+  const hasHeading = (from: string, to: string, anchor: string | undefined) => {
+    const headings = read(to).split("\n").filter((line) => line.startsWith("#")).map(anchorOf);
+    const exists = anchor === undefined || headings.includes(anchor);
+    assert(exists, `${from} links to ${to}#${anchor}, which has no such heading`);
+  };
   for (const from of [...BESIDE_THE_CODE, ...names]) {
     for (const [, target = "", anchor] of read(from).matchAll(/\]\(([\w./-]*)(?:#([\w-]+))?\)/g)) {
-      const to = target === ""
-        ? from
-        : new URL(target, new URL(from, "file:///")).pathname.slice(1);
-      const headings = read(to).split("\n").filter((line) => line.startsWith("#")).map(anchorOf);
-      const exists = anchor === undefined || headings.includes(anchor);
-      assert(exists, `${from} links to ${to}#${anchor}, which has no such heading`);
+      const path = new URL(target, new URL(from, "file:///")).pathname.slice(1);
+      hasHeading(from, target === "" ? from : path, anchor);
+    }
+  }
+  // Comments and messages name a document by its path.
+  const ops = [...Deno.readDirSync(new URL("ops/", root))].map(({ name }) => `ops/${name}`);
+  for (const from of [...ops, "app/console.ts", "app/config.ts", "kv/refused.ts"]) {
+    for (const [, to = "", anchor] of read(from).matchAll(/\b(docs\/\w+\.md)(?:#([\w-]+))?/g)) {
+      hasHeading(from, to, anchor);
     }
   }
 });
