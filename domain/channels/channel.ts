@@ -10,7 +10,7 @@ import type { ConfigObject } from "../config/objects.ts";
 import type { TeamId } from "../core/ids.ts";
 
 /** Types of chats: one address, a message a second, and several messages in one request. */
-const CHAT_TYPES = ["slack", "mattermost"] as const;
+export const CHAT_TYPES = ["slack", "mattermost"] as const;
 
 /** Types of channels. */
 export const CHANNEL_TYPES = ["webhook", "email", ...CHAT_TYPES, "pagerduty"] as const;
