@@ -75,7 +75,7 @@ function monitorEntry(monitor: Monitor, nowMs: number): FeedEntry {
   const isDue = expectedAt !== null && expectedAt <= nowMs;
   const expected = isDue && ["Expected ", <At at={expectedAt} />];
   return {
-    ...{ to: paths.agentPath(agent), mark: [icon, `st-${state}`], end: <Ago at={since} /> },
+    ...{ to: paths.agentPath(agent), mark: [icon, `st-${icon}`], end: <Ago at={since} /> },
     title: `${agent} is ${word.toLowerCase()}`,
     text: [
       isDue && <span class={state === "down" ? "err-count" : "more"}>{expected}</span>,
