@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type PageBounds, readQuery } from "../core/query.ts";
+import { type PageBounds, Query } from "../core/query.ts";
 import { type Planned, planOfTeam } from "../teams/plans.ts";
 import { addCounts, compare, subtractCounts } from "../core/sums.ts";
 import { check } from "../core/validate.ts";
@@ -103,14 +103,13 @@ export function parseAgentsQuery(
   text: string,
   positionOf: (cursor: string, sort: AgentSort) => AgentPosition | null,
 ): AgentsQuery {
-  return readQuery(text, (query) => {
-    const sort = query.choice("sort", AGENT_SORTS) ?? "last_seen";
-    const limit = query.integer("limit", AGENTS_PER_PAGE);
-    const archived = query.choice("archived", ["true", "false"]) === "true";
-    const placeOf = (cursor: string) => positionOf(cursor, sort);
-    const after = query.place("cursor", placeOf, ", in the same order");
-    return { sort, limit, after, archived };
-  });
+  const query = new Query(text);
+  const sort = query.choice("sort", AGENT_SORTS) ?? "last_seen";
+  const limit = query.integer("limit", AGENTS_PER_PAGE);
+  const archived = query.choice("archived", ["true", "false"]) === "true";
+  const placeOf = (cursor: string) => positionOf(cursor, sort);
+  const after = query.place("cursor", placeOf, ", in the same order");
+  return { sort, limit, after, archived };
 }
 
 /** Returns the position of an agent in the list. */

@@ -85,22 +85,13 @@ export function refuseParameter(name: string, message: string): never {
   return refuse("invalid_field", message, name);
 }
 
-/**
- * Reads a query; its first invalid parameter is refused.
- *
- * @param text the query without its question mark
- */
-export function readQuery<T>(text: string, read: (query: Query) => T): T {
-  return read(new Query(parsePairs(text)));
-}
-
 /** Typed parameters of a query. An invalid value is refused. */
 export class Query {
   readonly #pairs: Pairs;
 
-  /** Creates a reader of these parameters. */
-  constructor(pairs: Pairs) {
-    this.#pairs = pairs;
+  /** Parses a query without its question mark. */
+  constructor(text: string) {
+    this.#pairs = parsePairs(text);
   }
 
   /** Reads a text, the first of a repeated name; undefined if it is absent. */
@@ -192,7 +183,7 @@ export function parsePage<Place>(
   text: string,
   placeOf: (cursor: string) => Place | null,
 ): PageBounds<Place> {
-  return readQuery(text, (query) => query.page(placeOf));
+  return new Query(text).page(placeOf);
 }
 
 // Names: reads reject unknown parameters and parameters without a value (R11, R20), because ignoring a

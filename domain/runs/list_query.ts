@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type PageBounds, type Query, readQuery, refuseParameter } from "../core/query.ts";
+import { type PageBounds, Query, refuseParameter } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { type FilterName, FILTERS, readValues, type SpendFilters } from "./filters.ts";
@@ -64,17 +64,16 @@ export function parseRunsQuery(
   nowMs: number,
   cursorOf: (cursor: string) => RunsCursor | null,
 ): RunsRequest {
-  return readQuery(text, (parameters) => {
-    const filters = readRunFilters(parameters);
-    const range = readRange(parameters, nowMs);
-    const { limit, after: cursor } = parameters.page(cursorOf, RUNS_PER_PAGE);
-    const query: RunsQuery = { ...filters, ...range };
-    const isWindowDefault = needsWindow(query) && query.from === null && query.to === null;
-    const from = isWindowDefault
-      ? cursor?.from ?? Math.max(0, nowMs - RUNS_WINDOW_HOURS * HOUR_MS)
-      : query.from;
-    return { query: { ...query, from }, isWindowDefault, after: cursor?.after ?? null, limit };
-  });
+  const parameters = new Query(text);
+  const filters = readRunFilters(parameters);
+  const range = readRange(parameters, nowMs);
+  const { limit, after: cursor } = parameters.page(cursorOf, RUNS_PER_PAGE);
+  const query: RunsQuery = { ...filters, ...range };
+  const isWindowDefault = needsWindow(query) && query.from === null && query.to === null;
+  const from = isWindowDefault
+    ? cursor?.from ?? Math.max(0, nowMs - RUNS_WINDOW_HOURS * HOUR_MS)
+    : query.from;
+  return { query: { ...query, from }, isWindowDefault, after: cursor?.after ?? null, limit };
 }
 
 function readRunFilters(query: Query): Omit<RunsQuery, "from" | "to"> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Query, readQuery, refuseParameter } from "../core/query.ts";
+import { Query, refuseParameter } from "../core/query.ts";
 import type { ModelName } from "../runs/model_usage.ts";
 import type { RollupGroup, RollupKind, RollupRow } from "./rollup.ts";
 import { show } from "../core/text.ts";
@@ -49,20 +49,18 @@ const LABELS: readonly Label[] = ["agent", "customer", "feature", "status"];
  * @param nowMs unix milliseconds; a query without an end ends today
  */
 export function parseSpendQuery(text: string, nowMs: number): SpendQuery {
-  return readQuery(text, (query) => {
-    const range = readRange(query, nowMs);
-    const groupBy = query.choice("group_by", GROUPINGS) ?? "day";
-    return { ...range, groupBy, filters: readFilters(query, FILTERS) };
-  });
+  const query = new Query(text);
+  const range = readRange(query, nowMs);
+  const groupBy = query.choice("group_by", GROUPINGS) ?? "day";
+  return { ...range, groupBy, filters: readFilters(query, FILTERS) };
 }
 
 /** Parses a query for models without a price; it has fewer filters. */
 export function parseUnpricedQuery(text: string, nowMs: number): SpendQuery {
   const ofModels = FILTERS.filter(({ filter }) => filter === "model" || filter === "provider");
-  return readQuery(text, (query) => {
-    const range = readRange(query, nowMs);
-    return { ...range, groupBy: "model", filters: readFilters(query, ofModels) };
-  });
+  const query = new Query(text);
+  const range = readRange(query, nowMs);
+  return { ...range, groupBy: "model", filters: readFilters(query, ofModels) };
 }
 
 /**

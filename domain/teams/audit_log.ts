@@ -6,7 +6,7 @@
  */
 import { OPERATOR } from "./credentials.ts";
 import { CONFIG_KINDS, type TeamId } from "../core/ids.ts";
-import { type PageBounds, readQuery } from "../core/query.ts";
+import { type PageBounds, Query } from "../core/query.ts";
 
 /** Actions besides those that all configured objects have. */
 const OTHER_ACTIONS = [
@@ -134,5 +134,6 @@ export function parseAuditQuery(
   text: string,
   placeOf: (cursor: string) => AuditPlace | null,
 ): AuditQuery {
-  return readQuery(text, (query) => ({ ...query.page(placeOf), ...query.range() }));
+  const query = new Query(text);
+  return { ...query.page(placeOf), ...query.range() };
 }

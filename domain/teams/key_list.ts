@@ -6,7 +6,7 @@
 import { type CredentialRecord, type CredentialSpec, isLive, SCOPES } from "./credentials.ts";
 import { isName } from "../core/rules.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX, OVERLAP_HOURS } from "../core/limits.ts";
-import { type PageBounds, readQuery } from "../core/query.ts";
+import { type PageBounds, Query } from "../core/query.ts";
 import { z } from "zod";
 import { agentSlug, name, oneOf, optional } from "../core/fields.ts";
 import { oneOfText } from "../core/text.ts";
@@ -32,11 +32,10 @@ export function parseKeysQuery(
   text: string,
   placeOf: (cursor: string) => string | null,
 ): KeysQuery {
-  return readQuery(text, (query) => {
-    const page = query.page(placeOf);
-    const isSlug = (text: string) => isName(text, AGENT_CHARS_MAX);
-    return { ...page, agent: query.valid("agent", isSlug, "an agent slug") };
-  });
+  const query = new Query(text);
+  const page = query.page(placeOf);
+  const isSlug = (text: string) => isName(text, AGENT_CHARS_MAX);
+  return { ...page, agent: query.valid("agent", isSlug, "an agent slug") };
 }
 
 /**

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { readQuery, refuseParameter } from "../core/query.ts";
+import { Query, refuseParameter } from "../core/query.ts";
 import { printable, show } from "../core/text.ts";
 import { formatInstant, monthOf, parseInstant } from "../core/time.ts";
 import type { TeamId } from "../core/ids.ts";
@@ -65,15 +65,14 @@ export function projectedUse(used: number, month: string, nowMs: number): number
  * @param nowMs current time in unix milliseconds; the default is the current month
  */
 export function parseUsageQuery(text: string, nowMs: number): string {
-  return readQuery(text, (query) => {
-    const present = monthOf(nowMs);
-    const month = query.text("month") ?? present;
-    // A month is valid if its first day is. As text, months sort by time.
-    if (parseInstant(`${month}-01T00:00:00Z`) !== null && month <= present) return month;
-    const message = `Parameter "month" must be a month such as ${present} and not in the future: ` +
-      `got ${show(month)}`;
-    return refuseParameter("month", message);
-  });
+  const query = new Query(text);
+  const present = monthOf(nowMs);
+  const month = query.text("month") ?? present;
+  // A month is valid if its first day is. As text, months sort by time.
+  if (parseInstant(`${month}-01T00:00:00Z`) !== null && month <= present) return month;
+  const message = `Parameter "month" must be a month such as ${present} and not in the future: ` +
+    `got ${show(month)}`;
+  return refuseParameter("month", message);
 }
 
 /** Content of a notice. */

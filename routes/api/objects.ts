@@ -13,7 +13,7 @@ import {
 } from "../../domain/config/objects.ts";
 import { type ErrorCode, existing, notFound, type Problem } from "../../domain/core/errors.ts";
 import type { ConfigKind } from "../../domain/core/ids.ts";
-import { type PageBounds, readQuery } from "../../domain/core/query.ts";
+import { type PageBounds, Query } from "../../domain/core/query.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { teamKey } from "../http/access.ts";
@@ -82,11 +82,10 @@ export function slugInPath(c: RequestContext, none: Problem): string {
 
 /** Parses the query of a list of objects. */
 export function parseObjectsQuery(text: string): PageBounds<string> {
-  return readQuery(text, (query) =>
-    query.page((cursor) => {
-      const slug = decodeCursor(cursor);
-      return isConfigSlug(slug) ? slug : null;
-    }, CONFIG_PER_PAGE));
+  return new Query(text).page((cursor) => {
+    const slug = decodeCursor(cursor);
+    return isConfigSlug(slug) ? slug : null;
+  }, CONFIG_PER_PAGE);
 }
 
 /** Returns fields of a kind's settings as responses have them: the named ones, or all. */

@@ -14,7 +14,7 @@ import {
 } from "../../../domain/checks/check_store.ts";
 import { parseTrial, trialBody } from "../../../domain/checks/trial_body.ts";
 import { existing } from "../../../domain/core/errors.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { readRange } from "../../../domain/spend/spend_query.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer } from "../../http/answer.ts";
@@ -116,14 +116,13 @@ const OBJECTS = objectEndpoints({
 
 /** Parses the query of a check's statistics. */
 function parseStatsQuery(text: string, nowMs: number): CheckStatsQuery {
-  return readQuery(text, (query) => {
-    const { from: fromDay, to: toDay } = readRange(query, nowMs);
-    const page = query.page((cursor) => {
-      const place = parseStatsCursor(decodeCursor(cursor));
-      return place !== null && place.day >= fromDay && place.day <= toDay ? place : null;
-    }, CHECK_DAYS_PER_PAGE);
-    return { fromDay, toDay, ...page };
-  });
+  const query = new Query(text);
+  const { from: fromDay, to: toDay } = readRange(query, nowMs);
+  const page = query.page((cursor) => {
+    const place = parseStatsCursor(decodeCursor(cursor));
+    return place !== null && place.day >= fromDay && place.day <= toDay ? place : null;
+  }, CHECK_DAYS_PER_PAGE);
+  return { fromDay, toDay, ...page };
 }
 
 /** Endpoints of `/v1/checks`. */

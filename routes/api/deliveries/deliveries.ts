@@ -15,7 +15,7 @@ import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import { existing, notFound } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { madeBy, type RequestContext } from "../../http/context.ts";
@@ -42,16 +42,15 @@ const TESTS_LIMITED = {
 
 /** Parses the query of a list of deliveries. */
 export function parseDeliveriesQuery(text: string): DeliveriesQuery {
-  return readQuery(text, (query) => {
-    const page = query.page(
-      (cursor) => parseTimeCursor(cursor, "whd"),
-      DELIVERIES_PER_PAGE,
-    );
-    const channel = query.valid("channel", isConfigSlug, "the slug of a channel");
-    const incident = query.valid("incident", isIncidentId, "the id of an incident");
-    const state = query.choice("state", DELIVERY_STATES) ?? null;
-    return { ...page, channel, state, incident, fromMs: query.instant("from") ?? 0 };
-  });
+  const query = new Query(text);
+  const page = query.page(
+    (cursor) => parseTimeCursor(cursor, "whd"),
+    DELIVERIES_PER_PAGE,
+  );
+  const channel = query.valid("channel", isConfigSlug, "the slug of a channel");
+  const incident = query.valid("incident", isIncidentId, "the id of an incident");
+  const state = query.choice("state", DELIVERY_STATES) ?? null;
+  return { ...page, channel, state, incident, fromMs: query.instant("from") ?? 0 };
 }
 
 const deliveryState = shape.oneOfValue("DeliveryState", DELIVERY_STATES);

@@ -4,7 +4,7 @@ import type { Handler } from "../../http/admission.ts";
 import { existing } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
 import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
@@ -60,14 +60,13 @@ export function parseChangeCursor(text: string): number | null {
 }
 
 function parseChangesQuery(text: string): ChangesQuery {
-  return readQuery(text, (query) => {
-    const limit = query.integer("limit", CHANGES_PER_PAGE);
-    const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
-    const waitSeconds = query.integer("wait", bounds);
-    const cursor = query.text("after");
-    const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
-    return { after: existing(after, UNKNOWN_CURSOR), limit, waitSeconds };
-  });
+  const query = new Query(text);
+  const limit = query.integer("limit", CHANGES_PER_PAGE);
+  const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
+  const waitSeconds = query.integer("wait", bounds);
+  const cursor = query.text("after");
+  const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
+  return { after: existing(after, UNKNOWN_CURSOR), limit, waitSeconds };
 }
 
 const at = shape.wire<number>(cursor, (number) => rawOf(changeCursor(number)));

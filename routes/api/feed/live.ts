@@ -10,7 +10,7 @@ import {
   LIVE_CHANGES_LAG_MAX,
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import {
   type ChangePage,
   LIVE_EVENTS,
@@ -74,14 +74,13 @@ async function begin(
 }
 
 function parseLiveQuery(c: RequestContext): LiveQuery {
-  return readQuery(queryOf(c), (query) => {
-    const filters = readLiveFilters(query);
-    // A client that reconnects sends the header with its original URL, so the header is newer.
-    const cursor = c.req.raw.headers.get("last-event-id") || query.text("after");
-    const after = cursor === undefined ? null : parseChangeCursor(cursor);
-    if (cursor !== undefined && after === null) throw new Refused(UNKNOWN_CURSOR);
-    return { filters, after };
-  });
+  const query = new Query(queryOf(c));
+  const filters = readLiveFilters(query);
+  // A client that reconnects sends the header with its original URL, so the header is newer.
+  const cursor = c.req.raw.headers.get("last-event-id") || query.text("after");
+  const after = cursor === undefined ? null : parseChangeCursor(cursor);
+  if (cursor !== undefined && after === null) throw new Refused(UNKNOWN_CURSOR);
+  return { filters, after };
 }
 
 const { agent, customer_id, feature, status, kind } = RUN_FILTERS;

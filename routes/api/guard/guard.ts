@@ -6,7 +6,7 @@ import type { Body } from "../../../domain/core/body.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { uuid7Hex } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { check } from "../../../domain/core/validate.ts";
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
 import type { CheckedGuard } from "../../../kv/budgets/guard.ts";
@@ -132,11 +132,12 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     servesUnderOverload: true,
     handler: async (c, deps) => {
       const principal = c.get("principal");
-      const query = readQuery(queryOf(c), (query) => ({
-        agent: query.text("agent"),
-        customer_ref: query.text("customer_ref"),
-        function: query.text("function"),
-      }));
+      const parameters = new Query(queryOf(c));
+      const query = {
+        agent: parameters.text("agent"),
+        customer_ref: parameters.text("customer_ref"),
+        function: parameters.text("function"),
+      };
       const refused = agentRefusalOf(principal, query.agent);
       if (refused !== null) return fail(c, refused);
       const parsed = check(guardCheckBody, query);

@@ -12,7 +12,7 @@ import { INCIDENT_STATES, SEVERITIES } from "../../../domain/channels/message.ts
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import { existing, notFound } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
@@ -33,15 +33,14 @@ const STATE_CHOICES = [...INCIDENT_STATES, "unresolved"] as const;
 
 /** Parses the query of a list of incidents. */
 export function parseIncidentsQuery(text: string): IncidentsQuery {
-  return readQuery(text, (query) => {
-    const page = query.page((cursor) => parseTimeCursor(cursor, "inc"), INCIDENTS_PER_PAGE);
-    const { from: fromMs, to: toMs } = query.range();
-    const rule = query.valid("rule", isConfigSlug, "the slug of a rule");
-    const agent = query.valid("agent", isAgent, "the slug of an agent");
-    const state = query.choice("state", STATE_CHOICES) ?? null;
-    const severity = query.choice("severity", SEVERITIES) ?? null;
-    return { ...page, state, rule, agent, severity, fromMs, toMs };
-  });
+  const query = new Query(text);
+  const page = query.page((cursor) => parseTimeCursor(cursor, "inc"), INCIDENTS_PER_PAGE);
+  const { from: fromMs, to: toMs } = query.range();
+  const rule = query.valid("rule", isConfigSlug, "the slug of a rule");
+  const agent = query.valid("agent", isAgent, "the slug of an agent");
+  const state = query.choice("state", STATE_CHOICES) ?? null;
+  const severity = query.choice("severity", SEVERITIES) ?? null;
+  return { ...page, state, rule, agent, severity, fromMs, toMs };
 }
 
 const INCIDENT_ID = "inc_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005";

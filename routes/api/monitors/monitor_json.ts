@@ -18,7 +18,7 @@ import {
   zoneProblem,
 } from "../../../domain/monitors/schedule.ts";
 import type { MonitorProposal, MonitorRecord } from "../../../domain/monitors/row.ts";
-import { readQuery, refuseParameter } from "../../../domain/core/query.ts";
+import { Query, refuseParameter } from "../../../domain/core/query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import * as shape from "../../openapi/wire.ts";
@@ -32,11 +32,10 @@ export const zone = z.string().default("UTC")
 
 /** Parses the time zone of a proposal; UTC when absent. */
 export function parseZone(text: string): string {
-  return readQuery(text, (query) => {
-    const tz = query.text("tz") ?? "UTC";
-    const problem = zoneProblem(tz);
-    return problem === null ? tz : refuseParameter("tz", `"tz" must be ${problem}`);
-  });
+  const query = new Query(text);
+  const tz = query.text("tz") ?? "UTC";
+  const problem = zoneProblem(tz);
+  return problem === null ? tz : refuseParameter("tz", `"tz" must be ${problem}`);
 }
 
 /** Expected instants in a response. */

@@ -30,7 +30,7 @@ import {
   uptimeFrom,
   zone,
 } from "./monitor_json.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
 
 /** The same error for an agent without a monitor, an unknown agent, and an agent of another team. */
@@ -46,25 +46,25 @@ function agentInPath(c: RequestContext, none: Problem): string {
 
 /** Parses the query of a list of monitors. */
 function parseMonitorsQuery(text: string): MonitorsQuery {
-  return readQuery(text, (query) => ({
+  const query = new Query(text);
+  return {
     state: query.choice("state", MONITOR_STATES) ?? null,
     ...query.page((cursor) => {
       const agent = decodeCursor(cursor);
       return isAgent(agent) ? agent : null;
     }, MONITORS_PER_PAGE),
-  }));
+  };
 }
 
 /** Parses the query of a list of flips. */
 function parseFlipsQuery(text: string): FlipsQuery {
-  return readQuery(text, (query) => {
-    const page = query.page((cursor) => {
-      const at = decodeCursor(cursor) ?? "";
-      return /^\d{1,16}$/.test(at) ? Number(at) : null;
-    }, MONITORS_PER_PAGE);
-    const { from: fromMs, to: toMs } = query.range();
-    return { ...page, fromMs, toMs };
-  });
+  const query = new Query(text);
+  const page = query.page((cursor) => {
+    const at = decodeCursor(cursor) ?? "";
+    return /^\d{1,16}$/.test(at) ? Number(at) : null;
+  }, MONITORS_PER_PAGE);
+  const { from: fromMs, to: toMs } = query.range();
+  return { ...page, fromMs, toMs };
 }
 
 const AT = Date.UTC(2026, 10, 21, 12);

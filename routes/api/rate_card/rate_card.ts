@@ -1,7 +1,7 @@
 /** `/v1/rate-card`: prices of model calls, and the own rows that override the default ones. */
 import { notFound, Refused } from "../../../domain/core/errors.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { missing } from "../../../domain/core/validate.ts";
 import { DEFAULT_RATES, findProvider } from "../../../domain/pricing/default_rates.ts";
@@ -49,12 +49,11 @@ export interface RateListQuery {
 
 /** Parses the query of a list. */
 export function parseListQuery(text: string): RateListQuery {
-  return readQuery(text, (query) => {
-    const source = query.choice("source", ["own", "default"]);
-    const { limit, after } = query.page(decodeCursor, RATES_PER_PAGE);
-    const accepts = filterOf(query.text("provider"), query.text("model"));
-    return { limit, after: after ?? "", source, accepts };
-  });
+  const query = new Query(text);
+  const source = query.choice("source", ["own", "default"]);
+  const { limit, after } = query.page(decodeCursor, RATES_PER_PAGE);
+  const accepts = filterOf(query.text("provider"), query.text("model"));
+  return { limit, after: after ?? "", source, accepts };
 }
 
 /** Creates a filter by provider, under any of its names, and by text in the model. */
@@ -80,16 +79,15 @@ export interface MatchQuery {
 
 /** Parses the query of a match. */
 export function parseMatchQuery(text: string, nowMs: number): MatchQuery {
-  return readQuery(text, (query) => {
-    const nameIn = (field: string) =>
-      query.valid(
-        field,
-        (text) => isText(text, LABEL_CHARS_MAX),
-        `well-formed text of at most ${LABEL_CHARS_MAX} characters`,
-      );
-    const isGiven = query.text("model") !== undefined;
-    if (!isGiven) throw new Refused(missing("model", "model", "a model"));
-    const [provider, model] = [nameIn("provider"), nameIn("model") ?? ""];
-    return { provider, model, at: query.instant("at") ?? nowMs };
-  });
+  const query = new Query(text);
+  const nameIn = (field: string) =>
+    query.valid(
+      field,
+      (text) => isText(text, LABEL_CHARS_MAX),
+      `well-formed text of at most ${LABEL_CHARS_MAX} characters`,
+    );
+  const isGiven = query.text("model") !== undefined;
+  if (!isGiven) throw new Refused(missing("model", "model", "a model"));
+  const [provider, model] = [nameIn("provider"), nameIn("model") ?? ""];
+  return { provider, model, at: query.instant("at") ?? nowMs };
 }

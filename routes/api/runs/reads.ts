@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { assemble, isJudged, isProcessed, type RunRecord } from "../../../domain/runs/record.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -138,11 +138,10 @@ interface Wait {
 
 /** Parses the wait for a run; null to answer immediately. */
 function parseWait(text: string): Wait | null {
-  return readQuery(text, (query) => {
-    const wait = query.choice("wait", WAITS);
-    const seconds = query.integer("timeout", { min: 0, ...FINAL_WAIT_SECONDS });
-    return wait === undefined ? null : { state: wait, seconds };
-  });
+  const query = new Query(text);
+  const wait = query.choice("wait", WAITS);
+  const seconds = query.integer("timeout", { min: 0, ...FINAL_WAIT_SECONDS });
+  return wait === undefined ? null : { state: wait, seconds };
 }
 
 const pathFields = { id: idOf("run").describe("The run's id.") };

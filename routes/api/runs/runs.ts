@@ -8,7 +8,7 @@ import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen } from "../../../domain/ingest/open.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { type PageBounds, readQuery } from "../../../domain/core/query.ts";
+import { type PageBounds, Query } from "../../../domain/core/query.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
@@ -96,8 +96,9 @@ export const NO_SUCH_RUN = notFound("No such run: check its id");
 
 /** Parses the requested page of events. */
 export function parseEventsPage(text: string): PageBounds<EventPosition> {
-  return readQuery(text, (query) => ({
+  const query = new Query(text);
+  return {
     limit: query.integer("events_limit", EVENTS_PER_PAGE),
     after: query.place("events_cursor", parseCursor),
-  }));
+  };
 }

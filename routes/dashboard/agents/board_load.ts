@@ -2,7 +2,7 @@
 import { nullIfRefused } from "../../../domain/core/errors.ts";
 import { agentPosition, AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
 import { compare } from "../../../domain/core/sums.ts";
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { MONITORS_PER_PAGE } from "../../../domain/monitors/row.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -34,7 +34,8 @@ export const BOARD_DAYS = 7;
 
 /** Parses the query of the page. */
 export function parseBoardQuery(text: string) {
-  return readQuery(text, (query) => ({
+  const query = new Query(text);
+  return {
     /** Only agents in this state; null for all. */
     state: query.choice("state", AGENT_STATES) ?? null,
     /** Only agents whose slug or name contains this text; null for all. */
@@ -45,7 +46,7 @@ export function parseBoardQuery(text: string) {
     archived: query.choice("archived", ["true", "false"]) === "true",
     /** End of the previous page. */
     after: query.place("cursor", (cursor) => parseAgentCursor(cursor, "agent"), ""),
-  }));
+  };
 }
 
 /** The part of the board that a URL names. */

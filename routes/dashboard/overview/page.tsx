@@ -1,5 +1,5 @@
 /** `/dashboard`: today, compared with the days before. */
-import { readQuery } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import type { Handler } from "../../http/admission.ts";
@@ -36,7 +36,7 @@ const showOverview: Handler = async (c, deps) => {
   const { team, grant } = c.get("principal");
   // The operator has no runs.
   if (grant.kind === "operator") return seeOther(TEAMS_PATH);
-  const range = readQuery(queryOf(c), (query) => query.choice("days", RANGES.map(String)));
+  const range = new Query(queryOf(c)).choice("days", RANGES.map(String));
   const nowMs = deps.environment.now();
   const span = spanAt(nowMs, Number(range ?? RANGE_DEFAULT));
   const data = await loadOverview(deps, team, span, openCounts(c));

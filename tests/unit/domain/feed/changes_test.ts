@@ -7,7 +7,7 @@ import {
   readLiveFilters,
   type RunChange,
 } from "../../../../domain/feed/changes.ts";
-import { readQuery } from "../../../../domain/core/query.ts";
+import { Query } from "../../../../domain/core/query.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../../domain/runs/list.ts";
 import { unlessRefused } from "../../../../domain/core/errors.ts";
@@ -90,7 +90,7 @@ Deno.test("filters: a run matches when every filter matches", () => {
   const follows = (query: Record<string, string>) => {
     const text = new URLSearchParams(query).toString();
     return unlessRefused(
-      () => isFollowed(ROW, readQuery(text, readLiveFilters)),
+      () => isFollowed(ROW, readLiveFilters(new Query(text))),
       ({ field }) => field,
     );
   };
