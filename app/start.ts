@@ -39,7 +39,6 @@ const NO_KV = "No KV database is attached to this app: assign one to it on Deno 
 /** Variable with text that the runtime puts before each location, also before a URL. */
 const PREFIX_VARIABLE = "DENO_KV_PATH_PREFIX";
 
-/** Opens the ledger. */
 export async function openLedger(config: Config, memory: Memory): Promise<OpenStore> {
   const { kv, kvToken, hasAttachedKv } = config;
   // Without one, the runtime would open a file or a database in memory.

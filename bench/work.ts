@@ -34,7 +34,6 @@ const ROUND_TRIP_MS = 3;
 /** Maximum seconds until all monitors are handled, and until the delivery arrives. */
 const SECONDS_MAX = { file: 4.2, shared: 15, delivery: 2 } as const;
 
-/** Rows of a commit. */
 const ROWS_PER_COMMIT = 100;
 
 const MINUTE_MS = 60_000, HOUR_MS = 3_600_000;

@@ -25,7 +25,6 @@ import http from "node:http";
 /** Returns the addresses of a host name. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** A request. */
 export interface PostRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

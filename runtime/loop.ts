@@ -203,7 +203,6 @@ export async function allDone(work: readonly Promise<void>[]): Promise<void> {
   if (failed !== undefined) throw failed.reason;
 }
 
-/** Counts calls. */
 export interface CallCount {
   /** Number of calls that have changed the store so far. */
   readonly raised: number;

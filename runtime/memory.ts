@@ -65,7 +65,6 @@ export type MemoryShare = keyof typeof MEMORY_SHARES;
 
 /** Current and maximum bytes of one share. */
 export interface MemoryUse {
-  /** The share. */
   readonly share: MemoryShare;
   /** Bytes held now. */
   readonly bytes: number;

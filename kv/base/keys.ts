@@ -130,7 +130,6 @@ export const keys = {
     through(["agent_activity", team], first, last),
   /** Activity totals of one agent's runs. */
   agentActivity: (team: TeamId, slug: string) => ["agent_activity", team, slug],
-  /** All monitors of a team. */
   monitors: (team: TeamId) => ["monitor", team],
   /** The monitor of an agent. */
   monitor: (team: TeamId, slug: string) => ["monitor", team, slug],

@@ -61,7 +61,6 @@ interface TrialRun extends TeamAt {
   readonly judged: JudgedRun[];
 }
 
-/** A run with its result. */
 type JudgedRun = Pick<CheckResult, "status" | "got" | "message"> & { readonly run: RunId };
 
 /** Tries checks over stored runs. */

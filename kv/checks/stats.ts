@@ -24,7 +24,6 @@ import type { CountsRow, DayRow } from "./day_counts.ts";
 /** Maximum rows that one page of days reads: a row holds the counts of all checks. */
 export const STATS_ROWS_MAX = 1_000;
 
-/** Rows per read. */
 const ROWS_PER_READ = 50;
 
 /** Days per step of the search for the latest pass, and days that may have statistics. */

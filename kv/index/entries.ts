@@ -487,7 +487,6 @@ export interface Entry {
   readonly value: unknown;
 }
 
-/** An entry to remove. */
 export interface EntryToRemove extends Omit<Entry, "value"> {
   /** Numbers of the blocks that may hold it; without any, it has a row of its own. */
   readonly blocks: readonly number[];

@@ -131,7 +131,6 @@ export class TeamSums implements TeamCheck {
     });
   }
 
-  /** Adds a run. */
   add(id: RunId, { run, summary, usage, events, findings }: VerifiedRun): void {
     const { team } = this;
     this.runs++;

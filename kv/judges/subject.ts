@@ -124,7 +124,6 @@ async function ownScores(run: ReadHead) {
 /** Bounds of the events that are read: more do not fit a prompt. */
 const EVENTS = { max: 500, charsMax: 200_000 } as const;
 
-/** Returns the first events of a run. */
 async function firstEvents(run: ReadHead): Promise<unknown[]> {
   const { removed, batches } = run.ledger;
   const events: unknown[] = [];

@@ -53,7 +53,6 @@ export interface RepriceStep {
   readonly nextBatch: number | null;
 }
 
-/** A run to reprice. */
 export interface RepriceTarget extends RunAt {
   /** Selects the calls to reprice. */
   readonly spec: RepriceSpec;

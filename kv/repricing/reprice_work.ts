@@ -34,7 +34,6 @@ import type { RateCardStore } from "../rate_cards/rate_cards.ts";
 /** Maximum finished jobs stored for a team. */
 const DONE_JOBS_MAX = 100;
 
-/** Runs of a step. */
 const RUNS_PER_STEP = 32;
 
 /** Dependencies of repricing. */

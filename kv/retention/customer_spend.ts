@@ -21,7 +21,6 @@ const ROWS_PER_STEP = 30;
 /** Rows of one read, of all customers; the next step reads the unused rows again. */
 const ROWS_PER_READ = 100;
 
-/** Days of one read. */
 const DAYS_PER_READ = 100;
 
 /** Progress of deleting a customer's spend. */

@@ -75,7 +75,6 @@ interface DeletedRun {
   readonly receipt: RunDeletion;
 }
 
-/** Store of deletions. */
 export type DeletionStore = ReturnType<typeof createDeletionWork>["deletions"];
 
 /**

@@ -94,7 +94,6 @@ interface Sweep {
   loggedAt: number;
 }
 
-/** Handler of the sweep. */
 export class SweepWork implements WorkHandler {
   readonly kind = "sweep";
   readonly #deps: SweepWorkDeps;

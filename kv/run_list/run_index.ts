@@ -37,7 +37,6 @@ const NO_LABELS = { agent: null, customer: null, feature: null, status: "running
  */
 const LIVE_MS = 5_000;
 
-/** An entry of the index. */
 export interface IndexEntry extends EntryToAdd {
   readonly value: Uint8Array;
   /** True if it never shares a row, because it is removed soon. */
@@ -221,7 +220,6 @@ const ORDERS: Readonly<Record<RunStartsOf, readonly [RunIndexKind, readonly stri
   costs: ["cost", COST_PARTS],
 };
 
-/** Entries of one read. */
 const ENTRIES_PER_READ = 500;
 
 /** Reads the starts in a range; null if there are more than `max`. */

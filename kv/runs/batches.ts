@@ -129,7 +129,6 @@ export class BatchIndex {
   }
 }
 
-/** Returns the start of a batch. */
 export function startOf({ tsMin, batch }: NumberedBatch): BatchStart {
   return { ts: tsMin, batch };
 }

@@ -136,7 +136,6 @@ export function partsWrite(
 
 /** A trace with the agent of its run. */
 export interface TraceWithAgent {
-  /** The trace. */
   readonly trace: StoredTrace;
   /** Rows of an agent that is new or archived; empty for none. */
   readonly used: Write;

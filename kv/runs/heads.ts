@@ -39,7 +39,6 @@ export interface RunAt extends TeamAt {
   readonly id: RunId;
 }
 
-/** A run with its ledger. */
 export interface LedgerAt extends RunAt {
   /** Empty if there are no events. */
   readonly ledger: EventLedger;
@@ -107,7 +106,6 @@ export interface ReadHead extends SummarizedHead {
   readonly failure: RunFailure | null;
 }
 
-/** Reads one run. */
 export async function readHead(run: RunAt): Promise<ReadHead> {
   const { store, team, id } = run;
   const parts = HEAD_PARTS.map((part) => keys[part](team, id));

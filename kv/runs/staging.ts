@@ -29,7 +29,6 @@ export interface StagedMark {
   readonly blobs: readonly (readonly [name: string, chunks: number])[];
 }
 
-/** Chunks per commit. */
 const CHUNKS_PER_COMMIT = 10;
 
 /** Staged chunks of one write. */

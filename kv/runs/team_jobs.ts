@@ -51,7 +51,6 @@ export interface TeamJobDeps {
   readonly turnMs?: number;
 }
 
-/** A step of a job. */
 export interface JobStep<Job> {
   readonly team: TeamId;
   readonly job: Job;

@@ -27,7 +27,6 @@ const EVENTS_MAX = 5_000;
 
 /** A run that counts each call once, and the rows that store it. */
 export interface CountedOnce {
-  /** The run. */
   readonly run: SummarizedHead;
   /** Rows to store under the check of its ledger. */
   readonly sets: readonly KvSet[];

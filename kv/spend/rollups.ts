@@ -78,7 +78,6 @@ const MEASURES = storedShape(
   } as const satisfies Record<keyof Measures, Form>,
 );
 
-/** Returns the key of a row. */
 export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
   return keys.rollup(team, group.kind, day, keyPart(group));
 }
@@ -318,7 +317,6 @@ export function bytesOfRow({ group }: RollupRow): number {
   return ROW_BYTES + BYTES_PER_CHAR * groupName(group).length;
 }
 
-/** Reads the versions of days. */
 export async function readDayVersions(
   store: Store,
   team: TeamId,

@@ -50,7 +50,6 @@ export interface TeamSet {
   readonly bytes: number;
 }
 
-/** Returns the key of a row. */
 export function teamKey<Value>(family: RowFamily<Value>, key: Deno.KvKey): TeamKey<Value> {
   return { key, name: keyText(key), family };
 }

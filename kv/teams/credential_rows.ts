@@ -130,7 +130,6 @@ export async function readTeam(store: Store, id: TeamId): Promise<Team> {
   throw new StorageUnavailable(`Cannot find team ${id} of a stored credential`);
 }
 
-/** Returns the public record of a credential. */
 export function publicRecord({ team: _, ...record }: StoredCredential): CredentialRecord {
   return record;
 }

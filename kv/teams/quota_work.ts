@@ -50,7 +50,6 @@ export function noticeSets(notice: Notice): KvSet[] {
   ];
 }
 
-/** Returns the work on a notice. */
 export function noticeWork({ team, month, percent, dueMs: at }: Notice): Omit<Work, "failures"> {
   return { at, kind: "notice", team, name: `${month} ${percent}` };
 }

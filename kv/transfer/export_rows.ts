@@ -74,7 +74,6 @@ export function rowLine(kind: RowKind, { key, value }: Deno.KvEntry<unknown>): s
   });
 }
 
-/** Returns the rows of a line. */
 export function rowsOf({ kind, key: parts, value: json }: LineOf<RowKind | EarlierKind>): KvSet[] {
   // The line of the notice says so too.
   if (kind === "open_notice") return [];

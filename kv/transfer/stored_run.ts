@@ -88,7 +88,6 @@ export class RunRowsBuilder {
     return { key: keys.score(this.#team, this.#id, score.id as EventId), value: score };
   }
 
-  /** Returns the rows of the head. */
   headRows(): KvSet[] {
     const { line } = this;
     const [team, id] = [this.#team, this.#id];

@@ -271,7 +271,6 @@ export class Commits {
 /** Bucket bounds for writes per commit; the limit of 100 checks caps most commits. */
 const WRITES_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/** Metrics of one writer. */
 export class WriterMetrics {
   /** Commits by outcome: `lost` is a conflict with another write; `failed` is unknown. */
   readonly commits = { stored: 0, lost: 0, failed: 0 };

@@ -20,7 +20,6 @@ export const ANY_OF_TEAM: Requirement = { scope: "any", pingTokens: true, operat
 /** The operator's key. */
 export const OPERATOR_ONLY: Requirement = { scope: null, pingTokens: false, operator: true };
 
-/** A team key with a scope. */
 export function teamKey(scope: Scope): Requirement {
   return { scope, pingTokens: false, operator: false };
 }

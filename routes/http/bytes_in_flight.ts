@@ -9,7 +9,6 @@ const TEAM_PART = 1 / 4;
 /** Share of the limit that one body counts for at most: two leave a quarter for all others. */
 const LARGEST_PART = 3 / 8;
 
-/** The bytes of one team. */
 interface TeamBytes {
   bytes: number;
   /** The one transfer that may exceed the team's share; all others of the team together may not. */

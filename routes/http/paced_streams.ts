@@ -136,7 +136,6 @@ async function nextPart(
   return null;
 }
 
-/** Bytes of one part. */
 const PART_BYTES = 65_536;
 
 /** Long responses in flight. */

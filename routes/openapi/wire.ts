@@ -156,13 +156,11 @@ export const instantValue: Wire<number> = wire(
 /** A UTC day. */
 export const dayValue: Wire<string> = wire(z.string().meta({ format: "date" }));
 
-/** Any JSON object. */
 export const anyObject: Wire<object> = wire<object>(jsonObject);
 
 /** JSON as sent. */
 export const sentJson: Wire<RawJson> = wire(anyJson, (json) => json);
 
-/** State of a job. */
 export const jobState = oneOfValue("JobState", ["waiting", "running", "done"]);
 
 /** Cursor of the next page. */

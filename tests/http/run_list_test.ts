@@ -12,7 +12,6 @@ async function numbersOf(h: Harness, query: string): Promise<number[]> {
   return json.runs.map(({ id }: { id: string }) => Number(`0x${id.slice(-8)}`));
 }
 
-/** A call of a model. */
 function aCall(n: number, model: string, input_tokens: number) {
   return anEvent(n, { type: "llm_call", data: { provider: "acme", model, input_tokens } });
 }

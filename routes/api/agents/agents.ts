@@ -110,7 +110,6 @@ const pathFields = {
     .describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
 };
 
-/** Agent endpoints. */
 export const AGENT_ENDPOINTS = endpoints("Agents", {
   listAgents: {
     route: "GET /v1/agents",

@@ -45,7 +45,6 @@ const entry = shape.objectValue<ReadAuditEntry>("AuditEntry", {
 
 const auditPage = shape.pageValue("AuditPage", "entries", entry);
 
-/** Audit log endpoint. */
 export const AUDIT_ENDPOINTS = endpoints("Audit log", {
   listAudit: {
     route: "GET /v1/audit",

@@ -57,7 +57,6 @@ export const groupValue = shape.objectValue<BudgetVerdict>("BudgetGroup", {
   ...SPENT,
 });
 
-/** A budget or a pause in a verdict. */
 type GuardRule = { readonly pause: Pause } | { readonly verdict: BudgetVerdict };
 
 function ofBudget<Value>(read: (verdict: BudgetVerdict) => Value) {

@@ -71,7 +71,6 @@ const example = shape.objectValue<TrialResult["examples"][number]>("CheckExample
   message: shape.textValue.orNull("message"),
 });
 
-/** Result of a trial. */
 const trialValue = shape.objectValue<TrialResult>("CheckTrial", {
   runs: shape.countValue("runs", "Runs judged."),
   ...COUNTS,

@@ -2,7 +2,6 @@
 import { CHECK_SEVERITIES, CHECK_STATUSES } from "../../../domain/runs/check_result.ts";
 import { oneOfValue } from "../../openapi/wire.ts";
 
-/** Severity of a check. */
 export const checkSeverity = oneOfValue("CheckSeverity", CHECK_SEVERITIES);
 
 /** Status of a result. */

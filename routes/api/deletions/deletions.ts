@@ -93,7 +93,6 @@ const JOB = {
   finished_at: "2026-11-21T12:00:00.000Z",
 };
 
-/** Deletion endpoints. */
 export const DELETION_ENDPOINTS = endpoints("Deletions", {
   deleteRun: {
     route: "DELETE /v1/runs/:id",

@@ -23,7 +23,6 @@ import { RUN } from "../runs/examples.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { parseRunsCursor, RUN_FILTERS } from "../runs/run_list.ts";
 
-/** Formats of an export. */
 const EXPORT_FORMATS = ["ndjson", "csv"] as const;
 
 /** One of {@link EXPORT_FORMATS}. */
@@ -209,7 +208,6 @@ const SHARED =
   "fails aborts the connection instead of ending the response normally. A team may run 4 exports " +
   "concurrently. ";
 
-/** Export endpoints. */
 export const EXPORT_ENDPOINTS = endpoints("Runs", {
   exportRuns: {
     route: "GET /v1/runs.ndjson",

@@ -73,7 +73,6 @@ const at = shape.wire<number>(cursor, (number) => rawOf(changeCursor(number)));
 
 const AT = "Position of the change in the feed.";
 
-/** A kind of change. */
 type Kind<Name extends RunChange["kind"]> = Extract<RunChange, { readonly kind: Name }>;
 
 const changed = shape.objectValue<Kind<"changed">>("ChangedRun", {

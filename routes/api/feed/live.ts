@@ -87,7 +87,6 @@ const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 
 const EVENTS = LIVE_EVENTS.map((event) => `\`${event}\``).join(", ");
 
-/** Feed endpoints. */
 export const FEED_ENDPOINTS = endpoints("Runs", {
   listChanges: {
     route: "GET /v1/changes",

@@ -33,7 +33,6 @@ interface SharedText {
 /** Texts of batches for streams without filters, which nearly all streams share. */
 const WHOLE = new WeakMap<LiveBatch, SharedText>();
 
-/** Options of a stream. */
 interface LiveStreamOptions {
   readonly team: TeamId;
   readonly filters: LiveFilters;

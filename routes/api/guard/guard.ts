@@ -20,7 +20,6 @@ import { slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
 import { guardRule } from "../budgets/wire.ts";
 
-/** An answer to a check. */
 interface CheckAnswer {
   readonly guard: CheckedGuard;
   /** Identifier of a check that blocks; null for others. */
@@ -83,7 +82,6 @@ const encoder = new TextEncoder();
 
 const example = { customer_ref: "acme", agent: "researcher", function: "search" };
 
-/** Endpoints of the guard. */
 export const GUARD_ENDPOINTS = endpoints("Guard", {
   checkGuard: {
     route: "POST /v1/guard/check",

@@ -123,7 +123,6 @@ function byHand(change: "acknowledge" | "resolve"): Handler {
   };
 }
 
-/** Endpoints of incidents. */
 export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
   listIncidents: {
     route: "GET /v1/incidents",

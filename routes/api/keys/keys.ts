@@ -119,7 +119,6 @@ const caller = shape.objectValue<Caller>("Caller", {
 
 const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" });
 
-/** A new credential with its secret. */
 export const newKey = shape.objectValue<CredentialRecord & { readonly secret: string }>(
   "NewCredential",
   {
@@ -147,7 +146,6 @@ const SUCCESSOR = {
   secret: "ping_eu_0c9d2e8a47f3b5d09c7e1a2f4d686b1f",
 };
 
-/** Credential endpoints. */
 export const KEY_ENDPOINTS = endpoints("Credentials", {
   getMe: {
     route: "GET /v1/me",

@@ -41,7 +41,6 @@ export function parseZone(text: string): string {
 /** Expected instants in a response. */
 const NEXT_COUNT = 5;
 
-/** Days of the uptime. */
 const UPTIME_DAYS = 30;
 
 const schedule = shape.wire<Schedule>(

@@ -120,7 +120,6 @@ const getMonitor: Handler = async (c, deps, { team }) => {
   return answer(c, 200, monitorDetailValue.write(detail));
 };
 
-/** Endpoints of monitors. */
 export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   putMonitor: {
     route: "PUT /v1/agents/:slug/monitor",

@@ -78,7 +78,6 @@ const ownRow = shape.wire<OwnRate>(
 /** Source package of the default rows; only its name may begin with an at sign. */
 const SOURCE = /^(?<name>.+)@(?<version>.*)$/.exec(DEFAULT_RATES.generatedFrom)?.groups;
 
-/** A page of the card. */
 const card = shape.objectValue<RatePage>("RateCard", {
   own: shape.listValue(ownRow)("own", "All of the team's own rows that match."),
   default: shape.listValue(row)("defaults", "One page of default rows, ordered by id."),
@@ -136,7 +135,6 @@ const OWN_ROW = {
   note: "contract of November",
 };
 
-/** Rate card endpoints. */
 export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   listRates: {
     route: "GET /v1/rate-card",

@@ -232,7 +232,6 @@ const checkResult = shape.objectValue<CheckResult>("CheckResult", {
   revision: shape.countValue("revision", "Revision of the cost that was judged."),
 });
 
-/** Fields of the result of a judge. */
 export const JUDGE_RESULT: shape.WireFields<JudgeResult> = {
   judge: shape.wire<string>(configSlug)("judge", "Slug of the judge."),
   version: shape.countValue.orNull("version", "Version of the judge; null before its first look."),

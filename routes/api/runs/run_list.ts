@@ -129,7 +129,6 @@ export const RUN_FILTERS = {
   ),
 };
 
-/** Endpoint of the run list. */
 export const RUN_LISTS = endpoints("Runs", {
   listRuns: {
     route: "GET /v1/runs",

@@ -105,7 +105,6 @@ const filters = shape.wire<SpendQuery["filters"]>(
   },
 );
 
-/** Spend with its query. */
 const spendAnswer = shape.objectValue<Spend & { readonly query: SpendQuery }>("Spend", {
   from: shape.dayValue(({ query }) => query.from),
   to: shape.dayValue(({ query }) => query.to),

@@ -64,7 +64,6 @@ export function boardPath(query: BoardQuery, after: BoardQuery["after"] = null):
   ]);
 }
 
-/** The data of the board. */
 export type BoardData = Awaited<ReturnType<typeof loadBoard>>;
 
 /** An agent of the board with its metrics. */

@@ -33,7 +33,6 @@ async function load(c: RequestContext, deps: AppDeps, channel: Channel) {
 
 type Content = Awaited<ReturnType<typeof load>>;
 
-/** Shows one channel. */
 export const showChannel = ofObject(CHANNEL_PAGES, async (c, deps, channel) => {
   const content = await load(c, deps, channel);
   return showAlerts(c, content.setup, "channels", channelView(c, content));

@@ -61,7 +61,6 @@ const FIELDS: Readonly<Record<ChannelType, (field: FieldBuilder, secret: SecretF
   ),
 };
 
-/** The fields of a channel. */
 export function channelFields(field: FieldBuilder, form: FormValues): Child {
   const type = CHANNEL_TYPES.find((name) => name === form.get("type")) ?? CHANNEL_TYPES[0];
   const exists = isStored(form);

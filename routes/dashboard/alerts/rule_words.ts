@@ -60,7 +60,6 @@ export const MISSED_LABELS: Readonly<Record<typeof MISSED_REASONS[number], strin
   overrun: "a run takes too long",
 };
 
-/** Troubles of the service. */
 export const TROUBLE_LABELS: Readonly<Record<typeof SERVICE_TROUBLES[number], string>> = {
   dead_stage: "a step of processing a finished run failed for good",
   dead_delivery: "a message could not be delivered",

@@ -62,7 +62,6 @@ async function load(c: RequestContext, deps: AppDeps, check: Check) {
 
 type Content = Awaited<ReturnType<typeof load>>;
 
-/** Shows one check. */
 export const showCheck = ofObject(CHECK_PAGES, async (c, deps, check) => {
   const { slug, settings } = check;
   const content = await load(c, deps, check);
@@ -190,7 +189,6 @@ function Agents({ stats: { days, next } }: Content) {
   );
 }
 
-/** The counts of an agent. */
 type AgentRow = CheckCounts & { readonly agent: string };
 
 const AGENT_COLUMNS: readonly Column<AgentRow>[] = [

@@ -68,7 +68,6 @@ function checkFields(field: FieldBuilder, known: KnownValues): Child {
   );
 }
 
-/** The pages of checks. */
 export const CHECK_PAGES: ObjectPages<CheckSettings> = {
   of: CHECKS,
   listPath: CHECKS_PATH,
@@ -105,7 +104,6 @@ async function openForm(c: RequestContext, deps: AppDeps) {
   };
 }
 
-/** Shows the form of a check. */
 export const showCheckForm = ofObject(
   CHECK_PAGES,
   async (c, deps, check) =>

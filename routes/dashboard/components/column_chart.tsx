@@ -16,7 +16,6 @@ interface ChartProps {
   /** Describes the chart and its numbers in one sentence. */
   readonly title: string;
   readonly columns: readonly ChartColumn[];
-  /** Formats a tick. */
   readonly format: (tick: number) => string;
   /** Value to compare with, drawn as a dashed line; none by default. */
   readonly usual?: number | null;

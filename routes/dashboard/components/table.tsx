@@ -46,7 +46,6 @@ export function numberColumn<Row>(head: Child, cell: (row: Row) => Child, unit?:
   return { head, cell, class: "num", unit };
 }
 
-/** A column of counts of a noun. */
 export function countColumn<Row>(head: Child, countOf: (row: Row) => number, noun: string) {
   const unit = (row: Row) => pluralOf(countOf(row), noun);
   return numberColumn(head, (row: Row) => formatCount(countOf(row)), unit);

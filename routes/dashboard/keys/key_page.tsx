@@ -140,7 +140,6 @@ function ownKey(kind: "warn" | "bad", effect: string) {
   return <InlineNotice kind={kind}>You are signed in with this very key: {effect}</InlineNotice>;
 }
 
-/** A new credential with its secret. */
 type NewSecret = Awaited<ReturnType<CredentialStore["create"]>>;
 
 /** Shows a new secret. No other response contains it. */

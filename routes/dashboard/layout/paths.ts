@@ -41,7 +41,6 @@ export const KEYS_PATH = `${DASHBOARD_PATH}/keys`;
 /** All teams, for the operator. */
 export const TEAMS_PATH = `${DASHBOARD_PATH}/teams`;
 
-/** The audit log. */
 export const AUDIT_LOG_PATH = `${DASHBOARD_PATH}/audit`;
 
 /** The API reference. */

@@ -90,7 +90,6 @@ export interface ObjectPages<Settings, Sent = Settings> {
 
 type Frame = (view: View) => View;
 
-/** A form on its page. */
 export interface PageForm extends OpenForm {
   /** Puts explanations around the form. */
   readonly around?: (form: Child) => Child;

@@ -90,7 +90,6 @@ function runEntry(run: RunListRow, title: string, end: Child, text: Child): Feed
   return { to: paths.runPath(run.id), mark: STATUS_ICONS[run.status], title, end, text };
 }
 
-/** Returns the agent and the customer of a run. */
 function wordsOf({ agent, customerId }: RunListRow): string {
   return [agent, customerId].filter(Boolean).join(" · ");
 }

@@ -177,7 +177,6 @@ function inSlot(show: Handler): Handler {
     deps.admission.showRun(c, async () => await show(c, deps, principal));
 }
 
-/** The page of a run. */
 export const runPage: DashboardPage = {
   path: `${RUNS_PATH}/:id`,
   access: teamKey("read"),

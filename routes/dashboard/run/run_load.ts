@@ -137,7 +137,6 @@ async function pageOf(
   return { after: before, ...await stored.page(before, ROWS_PER_PAGE) };
 }
 
-/** Events of a read. */
 const EVENTS_PER_READ = 500;
 
 /** Reads the events after a position, in pages. */

@@ -308,7 +308,6 @@ function spanIn(raw: string | undefined) {
     : spanOf({ span: JSON.parse(raw) });
 }
 
-/** Returns the step of a run. */
 export function runStep(
   row: Pick<RunListRow, "id" | "agent" | "status" | "durationMs" | "cost" | "finishedAt">,
   place: Pick<Step, "parent" | "atMs" | "text" | "failure" | "folded">,

@@ -14,7 +14,6 @@ const SHOWN = 5;
 /** Maximum agents that are compared with the text. */
 const AGENTS_READ = 200;
 
-/** Days of customers. */
 const CUSTOMER_DAYS = 7;
 
 /** Milliseconds of the search in texts of runs: readers wait for it with each letter. */

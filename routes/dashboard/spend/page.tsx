@@ -219,7 +219,6 @@ const COLUMNS: readonly (readonly [name: string, cellOf: Cell])[] = [
   ["unpriced_cached_input_tokens", ({ measures }) => measures.unpricedCachedInputTokens],
 ];
 
-/** The spend page and its export. */
 export const spendPage: DashboardPage = {
   path: SPEND_PATH,
   menu: { name: "Spend", area: "main" },

@@ -68,7 +68,6 @@ export async function jobs(access: Access): Promise<Job[]> {
   return (await send(access, "GET", "/v1/rate-card/reprice")).jobs;
 }
 
-/** Returns one job. */
 export function jobOf(access: Access, id: string): Promise<Job> {
   return send(access, "GET", `/v1/rate-card/reprice/${id}`);
 }

@@ -9,7 +9,6 @@ const KEY = `apk_eu_${"b7".repeat(16)}`;
 /** Maximum operations between two kills; a short race has one kill, in the middle. */
 const KILL_EVERY_MAX = 50_000;
 
-/** Options of a race. */
 export interface RaceOptions {
   readonly operations: number;
   readonly seed: string;

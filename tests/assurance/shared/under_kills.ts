@@ -77,7 +77,6 @@ async function areFinal(cluster: Cluster, ids: readonly string[]): Promise<void>
   }
 }
 
-/** Puts an object. */
 export async function put(cluster: Cluster, path: string, body: object): Promise<void> {
   const { status, json } = await certain(cluster.access, "PUT", path, body);
   assert(status === 200 || status === 202, `${path}: ${status} ${JSON.stringify(json)}`);

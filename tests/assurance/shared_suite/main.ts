@@ -11,7 +11,6 @@ import { OWN_DENOKV } from "../../support/harness/test_kv.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
-/** Folders of the tests. */
 const FOLDERS = ["http", "dashboard"].flatMap((name) => [`tests/${name}`, `tests/push/${name}`]);
 
 /** Test files of one process: few, because each leaves databases in memory. */

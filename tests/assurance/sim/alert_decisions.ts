@@ -144,7 +144,6 @@ export class AlertWorld {
   }
 }
 
-/** Returns the signal of an outcome. */
 function signalOf({ key, at, what, run, agent }: AgentOutcome): AlertSignal {
   const subject = { agent, customer: null, feature: null, model: null };
   return {

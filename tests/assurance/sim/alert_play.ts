@@ -5,7 +5,6 @@ import { alertSequences } from "./alert_commands.ts";
 import { type AlertPlay, beginAlerts, CHANNEL, compareAlerts } from "./alert_running.ts";
 import { createPlayer, createSideRun, type Side } from "./side_play.ts";
 
-/** The side of alerts. */
 export const ALERTS_SIDE: Side<AlertPlay> = {
   begin: beginAlerts,
   sequences: alertSequences,

@@ -4,7 +4,6 @@ import { beginChecks, type CheckPlay, compareChecks } from "./check_running.ts";
 import { DEFAULT_RULES } from "./play.ts";
 import { createPlayer, createSideRun, type Side } from "./side_play.ts";
 
-/** The side of checks. */
 export const CHECKS_SIDE: Side<CheckPlay> = {
   begin: beginChecks,
   sequences: checkSequences,

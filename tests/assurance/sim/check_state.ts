@@ -66,7 +66,6 @@ export interface Statistics {
   readonly failingSinceMs: number | null;
 }
 
-/** Returns the statistics of a check. */
 export function statisticsOf({ results }: Checks, { runs }: State, id: string): Statistics {
   const judged = Object.entries(results).flatMap(([run_id, all]) => {
     const result = all.find((result) => result.id === id);

@@ -16,7 +16,6 @@ interface SavedSeed {
   readonly found: string;
 }
 
-/** Returns the saved seeds. */
 export function savedSeeds(): SavedSeed[] {
   return JSON.parse(Deno.readTextFileSync(FILE));
 }

@@ -132,7 +132,6 @@ export interface Monitors {
   readonly outcomes: Readonly<Record<string, Outcome | null>>;
 }
 
-/** Settings of a monitor. */
 export interface MonitorSettings {
   readonly schedule: { readonly every_seconds: number } | {
     readonly cron: string;
@@ -163,7 +162,6 @@ export interface Flip {
   readonly run_id: string | null;
 }
 
-/** A monitor. */
 export interface Monitor {
   readonly settings: MonitorSettings;
   readonly version: number;

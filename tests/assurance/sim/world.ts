@@ -47,7 +47,6 @@ export interface WorldOptions {
   readonly random?: Environment["random"];
   /** Further settings of the service. */
   readonly service?: (environment: Environment, store: Store) => Partial<ServiceOptions>;
-  /** Called with each call and its response. */
   readonly onAnswer?: (call: WorldCall, response: WorldResponse) => void;
   /** Called with each message that a receiver gets. */
   readonly onMessage?: (message: Envelope) => void;
@@ -110,7 +109,6 @@ export class World implements AsyncDisposable {
   readonly #processes: Process[] = [];
   /** One stream across all restarts: no id is generated twice. */
   readonly #random = new Random("world");
-  /** Draws instances. */
   readonly #draws = new Random("instances");
   readonly #folder: string;
   readonly #options: WorldOptions;

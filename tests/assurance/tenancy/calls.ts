@@ -206,7 +206,6 @@ const CALLS = {
 /** Names of the calls. */
 export type CallName = keyof typeof CALLS;
 
-/** All names. */
 export const CALL_NAMES = Object.keys(CALLS) as CallName[];
 
 /** Writes a step as a call. */

@@ -45,7 +45,6 @@ export class Recording {
     this.#write(`${section} | ${line}`);
   }
 
-  /** Adds a call. */
   addCall(section: string, text: string): void {
     this.add(section, text);
     this.#thousand.update(`${text}\n`);

@@ -47,7 +47,6 @@ export interface WholeApi {
   readonly everyEndpoint: number;
   /** Hostile requests. */
   readonly hostile: number;
-  /** Pages. */
   readonly pages: number;
   /** Takes what a receiver or a mail server got. */
   readonly onSent: (text: string) => void;

@@ -30,7 +30,6 @@ export interface DemoWorld extends AsyncDisposable {
 /** Error of last night's failed run, as its tool reported it. */
 export const CAUSE = "403 from the ledger of invoices: token expired at 02:11";
 
-/** Events of the long run. */
 export const LONG_RUN_EVENTS = 300;
 
 /** Opens a service and fills it; its clock is at noon afterwards. */

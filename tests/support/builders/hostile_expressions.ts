@@ -174,7 +174,6 @@ type Family = (random: Random) => string;
 const nest = (open: string, close: string, inside: string, depth: number) =>
   open.repeat(depth) + inside + close.repeat(depth);
 
-/** Returns loops in loops. */
 function loops(random: Random, depth: number): string {
   const [list, name] = [random.pick([...LISTS]), `x${depth}`];
   const inside = depth === 0 ? random.pick(["true", "false", "1 == 2"]) : loops(random, depth - 1);

@@ -22,7 +22,6 @@ export function aJudge(fields: Partial<JudgeSettings> = {}): JudgeSettings {
   };
 }
 
-/** A stored judge. */
 export function storedJudge(slug: string, fields: Partial<JudgeSettings> = {}): Judge {
   const settings = aJudge(fields);
   return {

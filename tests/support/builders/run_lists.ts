@@ -34,7 +34,6 @@ export interface SentRun {
 
 const names = (...all: (string | null)[]) => fc.constantFrom(...all);
 
-/** Any run. */
 export const anyRun: fc.Arbitrary<SentRun> = fc.record({
   kind: fc.constantFrom("run", "run", "heartbeat", "orphan"),
   hour: fc.nat(5),

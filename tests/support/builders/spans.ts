@@ -15,7 +15,6 @@ import { complete } from "../../../domain/core/steps.ts";
 import { readJson } from "../../../routes/otlp/json.ts";
 import { readProtobuf } from "../../../routes/otlp/protobuf.ts";
 
-/** Counts of the calls of an export. */
 export interface CallCounts {
   calls: number;
   failed: number;
@@ -45,7 +44,6 @@ export interface ExpectedExport {
 
 const EXPECTED: Readonly<Record<string, ExpectedExport>> = expectedJson;
 
-/** A recorded export. */
 export interface RecordedExport {
   readonly name: string;
   readonly contentType: string;

@@ -21,7 +21,6 @@ export interface KvServerKnobs {
   hangs: "none" | "calls" | "all";
 }
 
-/** Options of a server. */
 export interface KvServerOptions {
   /** Folder for the databases; without one they are in memory. */
   readonly folder?: string | undefined;
@@ -66,7 +65,6 @@ export class KvServer implements AsyncDisposable {
     return new KvServer(options, engine ?? await EngineProcess.start());
   }
 
-  /** Returns the URL of a database. */
   url(database = "test"): string {
     return `http://127.0.0.1:${this.#server.addr.port}/db/${database}`;
   }

@@ -45,7 +45,6 @@ const UNREACHABLE: ModelCalls = {
   call: () => Promise.resolve({ kind: "unsent" }),
 };
 
-/** Options of a harness. */
 export interface HarnessOptions {
   readonly tier?: Tier;
   readonly region?: Region;
@@ -84,7 +83,6 @@ export interface HarnessOptions {
   readonly kv?: string;
 }
 
-/** Options of an instance. */
 export interface InstanceOptions
   extends HarnessOptions, Partial<Pick<ServiceOptions, "timers" | "onOtherFormat">> {
   readonly environment?: Environment;

@@ -30,7 +30,6 @@ export const HOURLY: MonitorSettings = {
 /** Milliseconds. */
 export const MINUTE = 60_000, HOUR = 3_600_000;
 
-/** One process with monitors. */
 export class MonitorProcess extends StoreProcess {
   /** Declares a test of a process with monitors on an empty store. */
   static readonly test = overStore<MonitorProcess>((store) => new MonitorProcess(store));

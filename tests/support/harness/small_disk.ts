@@ -4,7 +4,6 @@ import type { Launcher } from "./process.ts";
 
 /** A small disk. Always `await using`; end the processes on it first. */
 export interface SmallDisk extends AsyncDisposable {
-  /** Its folder. */
   readonly folder: string;
   /** Launcher for a process on it. */
   readonly launcher: Launcher;
@@ -36,7 +35,6 @@ export async function diskKinds(): Promise<DiskKind[]> {
   return kinds;
 }
 
-/** Opens a small disk. */
 export async function openSmallDisk(kind: DiskKind): Promise<SmallDisk> {
   const folder = await makeFolder();
   if (kind === "file size limit") return limitedFolder(folder);

@@ -76,7 +76,6 @@ export class StoreProcess {
     return await Array.fromAsync(this.store.reader.list({ prefix }), ({ value }) => value);
   }
 
-  /** Returns all keys below a prefix. */
   async keysBelow(prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
     return await Array.fromAsync(this.store.reader.list({ prefix }), ({ key }) => key);
   }

@@ -49,7 +49,6 @@ export class TempStore implements AsyncDisposable {
     return this.#store = await openStore(this.path, new Memory());
   }
 
-  /** Returns all keys below a prefix. */
   async keysBelow(prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
     return await Array.fromAsync(this.#store.reader.list({ prefix }), ({ key }) => key);
   }

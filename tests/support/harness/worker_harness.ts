@@ -16,7 +16,6 @@ import { StoreProcess } from "./store_process.ts";
 import { TempStore } from "./temp_store.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
-/** Options of the harness. */
 export interface WorkerHarnessOptions {
   readonly failurePauseMs?: number;
   /** True to open the store with a bell. */

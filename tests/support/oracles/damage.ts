@@ -54,7 +54,6 @@ export async function verifyDamaged(h: Harness, { sets = [], deletes = [] }: Dam
   return result;
 }
 
-/** Returns the value of a key. */
 export async function valueOf(h: Harness, key: Deno.KvKey): Promise<unknown> {
   const { value, versionstamp } = await h.store.reader.get(key);
   assert(versionstamp !== null, `nothing at ${key.join(" ")}`);

@@ -52,7 +52,6 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 5, maxLength: 40 },
 );
 
-/** Two processes on one store. */
 function twoProcesses(store: Store): [RetentionHarness, RetentionHarness] {
   return [new RetentionHarness(store), new RetentionHarness(store)];
 }

@@ -60,7 +60,6 @@ class JobsHarness {
   }
 }
 
-/** Ends a job. */
 function end({ job, commit }: JobStep<TeamJob>): Promise<boolean> {
   return commit({ ...job, state: "done", finishedAt: NOON });
 }

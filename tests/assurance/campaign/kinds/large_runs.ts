@@ -95,7 +95,6 @@ function read(attacker: Attacker, path: string, headers: Record<string, string> 
   return attacker.pace(RATE.control, () => attacker.get(path, headers), READERS);
 }
 
-/** Attacks on large runs. */
 export const largeRuns: readonly Attack[] = [
   attack<StoredRun>({
     name: "events of one instant",

@@ -82,7 +82,6 @@ function reading(name: string, does: string, paths: readonly string[], finding?:
   });
 }
 
-/** Attacks on lists. */
 export const lists: readonly Attack[] = [
   reading("largest lists", "pages of 1,000 of 12,000 runs", [LARGEST], "H8"),
   attack({

@@ -74,7 +74,6 @@ async function storeLargeRun(attacker: Attacker): Promise<Page> {
   return { cookie: await signedIn(attacker), paths: [`/dashboard/runs/${id}`] };
 }
 
-/** Attacks on pages. */
 export const pages: readonly Attack[] = [
   attack<{ cookie: string }>({
     name: "overview",

@@ -86,7 +86,6 @@ function paced(
 
 const CALL = { "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o" };
 
-/** Attacks with spans. */
 export const spanAttacks: readonly Attack[] = [
   attack({
     name: "largest traces",

@@ -60,7 +60,6 @@ function storeLongRun(attacker: Attacker): Promise<string> {
   return storeRun(attacker, { batches });
 }
 
-/** Attacks on traces. */
 export const traces: readonly Attack[] = [
   attack<Page>({
     name: "pages of a family",

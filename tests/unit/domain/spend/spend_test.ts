@@ -179,7 +179,6 @@ Deno.test("spend: by model, totals are those of the complete runs", async () => 
   }));
 });
 
-/** A row of an agent with a cost. */
 function agentRow(value: string, cost: bigint): RollupRow {
   const measures = { ...EMPTY_MEASURES, runs: 1, cost };
   return { day: "2026-02-28", group: { kind: "agent", value }, measures };
