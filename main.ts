@@ -3,7 +3,7 @@ import { helpFor } from "./app/config.ts";
 import { Memory } from "./runtime/memory.ts";
 import { createRequestLimits } from "./runtime/rate_limit.ts";
 import { TIMERS } from "./runtime/deadlines.ts";
-import { LendableTurn } from "./runtime/loop.ts";
+import { LendableLeadership } from "./runtime/loop.ts";
 import { sealKeysOf } from "./kv/channels/seal.ts";
 import { isShared } from "./kv/location.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
@@ -51,11 +51,11 @@ const processMetrics = new ProcessMetrics(config.region);
 const signInLink = config.dev && config.key !== null
   ? { code: ENVIRONMENT.random(16).toHex(), secret: config.key }
   : null;
-const turn = new LendableTurn();
+const leadership = new LendableLeadership();
 const sealKeys = sealKeysOf(config.kv, config.sealKey);
 const service = createService({
   timers: TIMERS,
-  turn,
+  leadership,
   loadSamples: config.dev && !isShared(config.kv) ? loadSamplesInUse : null,
   store,
   environment: ENVIRONMENT,
@@ -113,7 +113,7 @@ async function loadSamples(): Promise<void> {
 
 /** The same while the service runs. */
 async function loadSamplesInUse(): Promise<void> {
-  await turn.lend(loadSamples);
+  await leadership.lend(loadSamples);
   // The store wakes the worker of the samples' service since then.
   service.start();
 }

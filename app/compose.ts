@@ -10,7 +10,7 @@ import { memo } from "../runtime/memory.ts";
 import { WorkLoop } from "../jobs/work_loop.ts";
 import { Lease } from "../jobs/lease.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
-import { ALWAYS } from "../runtime/loop.ts";
+import { ALWAYS_LEADER } from "../runtime/loop.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createConfigStore, createObjectStores } from "../kv/config/object_store.ts";
 import { createStamps } from "../domain/alerts/incident.ts";
@@ -153,7 +153,7 @@ function createJobs(options: ServiceOptions, shared: Shared, lease: Lease | null
   const { environment, region, timers, mailer, log } = options;
   const { store, now, commits, rateCards, knownAgents, spend, runs, scores, calls } = shared;
   /** Dependencies of every job. */
-  const ofJob = { calls, turn: lease ?? options.turn ?? ALWAYS, now, log };
+  const ofJob = { calls, leadership: lease ?? options.leadership ?? ALWAYS_LEADER, now, log };
   const processing = createProcessingStore({ store, updater: commits, now });
   const worker = new Worker({
     store: processing,

@@ -1,5 +1,5 @@
 /** Dependencies and settings of a service. */
-import type { Turn } from "../runtime/loop.ts";
+import type { Leadership } from "../runtime/loop.ts";
 import type { Timers } from "../runtime/deadlines.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import type { MetricFamily } from "../runtime/metrics.ts";
@@ -19,7 +19,7 @@ export interface ServiceOptions
   /** True if other instances may use the store; then one of them does the background work. */
   readonly isShared?: boolean;
   /** The turn of the background work, without a lease; always when absent. */
-  readonly turn?: Turn;
+  readonly leadership?: Leadership;
   /** Loads the sample runs; absent or null where there are none. */
   readonly loadSamples?: AppDeps["loadSamples"];
   /** True if no bell rings for the worker, so that it looks for work; as `isShared` when absent. */

@@ -10,12 +10,12 @@
 import { endsWithin, type Timers } from "../runtime/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { LeaseStore } from "../kv/lease.ts";
-import { FAILURE_PAUSE_MS, type JobDeps, jobLine, Loop, type Turn } from "../runtime/loop.ts";
+import { FAILURE_PAUSE_MS, type JobDeps, jobLine, type Leadership, Loop } from "../runtime/loop.ts";
 
 /** Milliseconds that a lease lasts, between renewals, and between looks of other instances. */
 const LEASE = { ms: 10_000, renewMs: 4_000, lookMs: 2_000 } as const;
 
-export interface LeaseDeps extends Omit<JobDeps, "turn"> {
+export interface LeaseDeps extends Omit<JobDeps, "leadership"> {
   readonly store: LeaseStore;
   readonly timers: Timers;
   /** Replaces the lengths, for tests. */
@@ -23,7 +23,7 @@ export interface LeaseDeps extends Omit<JobDeps, "turn"> {
 }
 
 /** Holds the lease, or waits for it. Stop it after the jobs that it allows. */
-export class Lease implements Turn {
+export class Lease implements Leadership {
   readonly #deps: LeaseDeps;
   readonly #lengths: Readonly<Record<keyof typeof LEASE, number>>;
   readonly #loop: Loop;
@@ -48,7 +48,7 @@ export class Lease implements Turn {
     });
   }
 
-  get isHeld(): boolean {
+  get isLeader(): boolean {
     return this.#deps.timers.now() < this.#heldUntilMs;
   }
 
@@ -65,8 +65,8 @@ export class Lease implements Turn {
    * milliseconds, or stops.
    */
   async begins(ms: number): Promise<boolean> {
-    return this.isHeld ||
-      await endsWithin(ms, this.#begin.promise, this.#deps.timers) && this.isHeld;
+    return this.isLeader ||
+      await endsWithin(ms, this.#begin.promise, this.#deps.timers) && this.isLeader;
   }
 
   /** Stops, and frees the lease for another instance. */
@@ -97,7 +97,7 @@ export class Lease implements Turn {
       return await this.#loop.wait(this.#lengths.lookMs);
     }
     // It may have ended during the commit: then loops that saw it wait for the next turn.
-    const wasHeld = this.isHeld;
+    const wasHeld = this.isLeader;
     this.#heldUntilMs = startMs + this.#lengths.ms;
     if (!wasHeld) {
       this.#begin.resolve();

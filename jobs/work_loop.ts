@@ -145,9 +145,9 @@ class LaneLoop {
     this.#loop = new Loop(() => this.#step(), (error) => {
       this.#logFailure(error);
       return FAILURE_PAUSE_MS;
-    }, deps.turn);
+    }, deps.leadership);
     // Another instance may have noted turns meanwhile.
-    deps.turn?.onBegin(() => this.#noted = undefined);
+    deps.leadership?.onBegin(() => this.#noted = undefined);
   }
 
   start(): void {

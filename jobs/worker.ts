@@ -90,7 +90,7 @@ export class Worker {
     this.#loop = new Loop(() => this.#step(), (error) => {
       this.#logFailure("The worker failed and resumes after a pause", error);
       return deps.failurePauseMs ?? FAILURE_PAUSE_MS;
-    }, deps.turn);
+    }, deps.leadership);
   }
 
   /** Starts the worker, including work left by an earlier process. */

@@ -55,19 +55,19 @@ export class Waker {
 }
 
 /** Decides whether this instance does the background work. */
-export interface Turn {
+export interface Leadership {
   /** True while it does. */
-  readonly isHeld: boolean;
+  readonly isLeader: boolean;
   /** Sets a callback for each time that it begins. */
   onBegin(begun: () => void): void;
 }
 
 /** The turn of an instance that has its store alone. */
-export const ALWAYS: Turn = { isHeld: true, onBegin: () => {} };
+export const ALWAYS_LEADER: Leadership = { isLeader: true, onBegin: () => {} };
 
 /** The turn of an instance that has its store alone, but rests while other work has the store. */
-export class LendableTurn implements Turn {
-  isHeld = true;
+export class LendableLeadership implements Leadership {
+  isLeader = true;
   readonly #listeners: (() => void)[] = [];
 
   onBegin(begun: () => void): void {
@@ -76,11 +76,11 @@ export class LendableTurn implements Turn {
 
   /** Does work during which no step of this instance begins. */
   async lend<T>(work: () => Promise<T>): Promise<T> {
-    this.isHeld = false;
+    this.isLeader = false;
     try {
       return await work();
     } finally {
-      this.isHeld = true;
+      this.isLeader = true;
       this.#listeners.forEach((begun) => begun());
     }
   }
@@ -92,7 +92,7 @@ export class Loop {
   readonly waker: Waker = new Waker();
   readonly #step: () => Promise<void>;
   readonly #failed: (error: unknown) => number;
-  readonly #turn: Turn;
+  readonly #leadership: Leadership;
   /** Ends a rest early when the loop stops. */
   readonly #endOfRest = new Waker();
   #running: Promise<void> | null = null;
@@ -105,17 +105,17 @@ export class Loop {
    *
    * @param step runs one step and waits, if necessary, until the next one is due
    * @param failed handles the error of a step; returns the milliseconds to wait before the next one
-   * @param turn no step begins while it is not held
+   * @param leadership no step begins while it is not held
    */
   constructor(
     step: () => Promise<void>,
     failed: (error: unknown) => number,
-    turn: Turn = ALWAYS,
+    leadership: Leadership = ALWAYS_LEADER,
   ) {
     this.#step = step;
     this.#failed = failed;
-    this.#turn = turn;
-    turn.onBegin(() => this.waker.wake());
+    this.#leadership = leadership;
+    leadership.onBegin(() => this.waker.wake());
   }
 
   /** True once `stop` was called. */
@@ -174,7 +174,7 @@ export class Loop {
 
   async #run(): Promise<void> {
     while (!this.#isStopped) {
-      if (!this.#turn.isHeld) {
+      if (!this.#leadership.isLeader) {
         await this.waker.wait(null);
         continue;
       }
@@ -215,7 +215,7 @@ export interface JobDeps {
   /** Writes a log line about a failure or progress. */
   readonly log: (line: string) => void;
   /** The turn of this instance; always when absent. */
-  readonly turn?: Turn;
+  readonly leadership?: Leadership;
 }
 
 /** Returns the log line of a job; an error is logged with its stack. */

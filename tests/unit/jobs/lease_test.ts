@@ -39,11 +39,11 @@ function leaseOf({ store }: TempStore): LeaseStore {
 TempStore.test("lease: one of several instances holds it; when it stops, another takes it at once", async (temp) => {
   const instances = [1, 2, 3].map(() => new Instance(leaseOf(temp), LONG));
   const first = await Promise.race(instances.map(async (one) => (await one.begins(), one)));
-  assertEquals(instances.filter(({ lease }) => lease.isHeld), [first]);
+  assertEquals(instances.filter(({ lease }) => lease.isLeader), [first]);
   const others = instances.filter((one) => one !== first);
   const startMs = performance.now();
   await first.lease.stop();
-  assert(!first.lease.isHeld);
+  assert(!first.lease.isLeader);
   await Promise.race(others.map((one) => one.begins()));
   assert(performance.now() - startMs < LONG.ms / 2, "it waited for the end of a free lease");
   for (const { lease } of others) await lease.stop();
@@ -63,7 +63,7 @@ TempStore.test("lease: a holder that cannot renew stops in time, and another tak
   // Its loop runs steps only while it holds the lease.
   let steps = 0;
   const loop = new Loop(async () => {
-    assert(other.lease.isHeld && !cut.lease.isHeld, "two instances work");
+    assert(other.lease.isLeader && !cut.lease.isLeader, "two instances work");
     steps++;
     await loop.wait(10);
   }, (error) => {
@@ -105,12 +105,12 @@ TempStore.test("lease: a turn begins again if the lease ended while it was being
   await instance.begins();
   const { promise, resolve } = Promise.withResolvers<void>();
   renewal = promise;
-  while (instance.lease.isHeld) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (instance.lease.isLeader) await new Promise((resolve) => setTimeout(resolve, 5));
   // The loops of its jobs sleep until their turn begins.
   let hasBegun = false;
   instance.lease.onBegin(() => hasBegun = true);
   resolve();
-  while (!instance.lease.isHeld) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!instance.lease.isLeader) await new Promise((resolve) => setTimeout(resolve, 5));
   assert(hasBegun, "its jobs sleep");
   await instance.lease.stop();
 });

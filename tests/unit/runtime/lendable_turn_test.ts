@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { LendableTurn, Loop } from "../../../runtime/loop.ts";
+import { LendableLeadership, Loop } from "../../../runtime/loop.ts";
 
 Deno.test("a loop takes no step while its turn is lent, and works on afterwards", async () => {
-  const turn = new LendableTurn();
+  const leadership = new LendableLeadership();
   let steps = 0;
   let stepped = Promise.withResolvers<void>();
   const loop = new Loop(
@@ -12,12 +12,12 @@ Deno.test("a loop takes no step while its turn is lent, and works on afterwards"
       await loop.wait(null);
     },
     () => 0,
-    turn,
+    leadership,
   );
   void loop.start();
   await stepped.promise;
   const before = steps;
-  const result = await turn.lend(async () => {
+  const result = await leadership.lend(async () => {
     loop.waker.wake();
     await new Promise((resolve) => setTimeout(resolve));
     assertEquals(steps, before);
