@@ -63,7 +63,7 @@ const service = createService({
   isShared: isShared(config.kv),
   pollsForWork: store.workerSignal.bell === null,
   silentMsMax: platform.silentMsMax,
-  absenceMs: platform.absenceMs,
+  clockGapMaxMs: platform.clockGapMaxMs,
   dev: config.dev,
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,

@@ -203,7 +203,7 @@ function createJobs(options: ServiceOptions, shared: Shared, lease: Lease | null
     deleting.handler,
     createPurgeWork(store, now),
   ];
-  const queue = createWorkStore(store, options.absenceMs ?? ABSENCE_MS);
+  const queue = createWorkStore(store, options.clockGapMaxMs ?? ABSENCE_MS);
   const work = new WorkLoop({ store: queue, handlers, ...ofJob });
   const { reprices } = repricing;
   return { worker, work, sweep, reprices, deletions: deleting.deletions };

@@ -19,7 +19,7 @@ export interface Platform {
   /** Maximum milliseconds that a response may send nothing; the platform may stop the instance then. */
   readonly silentMsMax: number;
   /** Milliseconds without a turn of the clock after which nobody watched deadlines. */
-  readonly absenceMs: number;
+  readonly clockGapMaxMs: number;
   /** Destination of the request log. */
   readonly log: Sink;
   /** Destination of messages about the process. */
@@ -31,7 +31,7 @@ const MACHINE: Platform = {
   memoryMb: MEMORY_MB.default,
   drainMs: DRAIN_MS_MAX,
   silentMsMax: Infinity,
-  absenceMs: ABSENCE_MS,
+  clockGapMaxMs: ABSENCE_MS,
   log: Deno.stdout,
   messages: Deno.stderr,
 };
@@ -46,7 +46,7 @@ const DEPLOY: Platform = {
   memoryMb: 400,
   drainMs: 4_000,
   silentMsMax: 4_000,
-  absenceMs: 180_000,
+  clockGapMaxMs: 180_000,
   // deno-lint-ignore no-console -- the platform collects nothing else
   log: consoleSink(console.log),
   // deno-lint-ignore no-console -- the platform collects nothing else

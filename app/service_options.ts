@@ -27,7 +27,7 @@ export interface ServiceOptions
   /** Maximum milliseconds that a response may send nothing; no limit when absent. */
   readonly silentMsMax?: number;
   /** Milliseconds without a turn of the clock that are an absence; 60,000 when absent. */
-  readonly absenceMs?: number;
+  readonly clockGapMaxMs?: number;
   /** True under `deno task dev`. */
   readonly dev?: boolean;
   /** Secret that is refused even if it is stored. */

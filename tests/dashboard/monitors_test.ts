@@ -38,7 +38,7 @@ async function pass(h: Harness, ms: number) {
 
 /** Opens a service whose clock the test moves in steps, which are no absences. */
 function open(options: Parameters<typeof Harness.open>[0] = {}) {
-  return Harness.open({ ...options, absenceMs: Infinity });
+  return Harness.open({ ...options, clockGapMaxMs: Infinity });
 }
 
 /** Opens a service with one agent in each state: `down`, `late`, `up`, `paused`, `new`, `none`. */

@@ -394,7 +394,7 @@ Deno.test("runs that are open for more than a day need attention; without any, n
 });
 
 Deno.test("a run that was closed because it was idle is named on all pages, and why", async () => {
-  await using h = await Harness.open({ absenceMs: Infinity });
+  await using h = await Harness.open({ clockGapMaxMs: Infinity });
   const fields = { agent: "quiet", idle_timeout_seconds: 1_800 };
   await h.post("/v1/runs", aRun(1, fields));
   await h.post("/v1/runs", aRun(2, { ...fields, idle_timeout_status: "success" }));

@@ -103,7 +103,7 @@ class PastService implements AsyncDisposable {
       sealKeys: target.sealKeys,
       egress: parseEgress(egress) ?? NO_EGRESS,
       // Time passes in leaps, but no deadline is missed.
-      absenceMs: Infinity,
+      clockGapMaxMs: Infinity,
       refusedSecret: null,
       mailer: null,
       // A minute passes before each request, so no limit is reached.

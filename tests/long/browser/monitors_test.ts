@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 
 /** Opens a service with an agent that runs each hour. */
 async function openHourly(): Promise<Harness> {
-  const h = await Harness.open({ absenceMs: Infinity });
+  const h = await Harness.open({ clockGapMaxMs: Infinity });
   h.nowMs -= 9 * HOUR_MS;
   for (let n = 1; n <= 9; n++) {
     h.nowMs += HOUR_MS;

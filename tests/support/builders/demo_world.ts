@@ -34,7 +34,7 @@ export const LONG_RUN_EVENTS = 300;
 
 /** Opens a service and fills it; its clock is at noon afterwards. */
 export async function openDemoWorld(): Promise<DemoWorld> {
-  const h = await Harness.open({ operatorKey: OPERATOR_KEY, absenceMs: Infinity });
+  const h = await Harness.open({ operatorKey: OPERATOR_KEY, clockGapMaxMs: Infinity });
   const past = demoRuns(1, NOON, "eu");
   await checks(h);
   await replay(h, past);

@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000;
 /** Opens the service that {@link fillWorld} fills. */
 export function openWorld(options: { readonly kv?: string } = {}): Promise<Harness> {
   // Time passes in steps, which are no absences.
-  const fixed = { operatorKey: OPERATOR_KEY, absenceMs: Infinity, sealKey: new Uint8Array(32) };
+  const fixed = { operatorKey: OPERATOR_KEY, clockGapMaxMs: Infinity, sealKey: new Uint8Array(32) };
   return Harness.open({ ...fixed, ...options });
 }
 

@@ -74,7 +74,7 @@ export interface HarnessOptions {
    */
   readonly rateClock?: () => number;
   /** Milliseconds without a turn of the clock that are an absence; as in the service by default. */
-  readonly absenceMs?: number;
+  readonly clockGapMaxMs?: number;
   /** True if the worker looks for work, as where no bell rings. */
   readonly pollsForWork?: boolean;
   /** True if another program opens the file. */
@@ -112,7 +112,7 @@ export class Instance implements AsyncDisposable {
   static async start(location: string, options: InstanceOptions = {}): Promise<Instance> {
     const { environment = REAL, key = KEY, rateClock, memory = new Memory() } = options;
     const { region = "eu", tier = "business", mailer = UNSENT, deps = {} } = options;
-    const { refusedSecret = null, operatorKey = null, dev = false, absenceMs } = options;
+    const { refusedSecret = null, operatorKey = null, dev = false, clockGapMaxMs } = options;
     const { egress = STORED_ONLY, publicUrl = null, log = () => {} } = options;
     const { draining = () => false, timers = TIMERS, onOtherFormat, isIdle = false } = options;
     // Instances of a shared KV have one key, as in production.
@@ -145,7 +145,7 @@ export class Instance implements AsyncDisposable {
       sealKeys: sealKeysOf(parseLocation(location), sealKey),
       log,
       draining,
-      ...(absenceMs === undefined ? {} : { absenceMs }),
+      ...(clockGapMaxMs === undefined ? {} : { clockGapMaxMs }),
       ...(onOtherFormat === undefined ? {} : { onOtherFormat }),
       ...(options.pollsForWork === undefined ? {} : { pollsForWork: options.pollsForWork }),
       parts: deps,
