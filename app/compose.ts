@@ -86,7 +86,7 @@ const WORKER_POLL_MS = 500;
 const GUARD_DEADLINE_MS = 500;
 
 /** Milliseconds within which the lease of a killed instance is free, and taken. */
-const LEASE_COMES_MS = 15_000;
+const LEASE_TAKEOVER_MS = 15_000;
 
 /** A service without connections to models. */
 const NO_MODELS: ModelCalls = {
@@ -284,7 +284,7 @@ function createLifecycle(
   };
   /** Resolves once the jobs have nothing left to do, if they are this instance's. */
   const finishJobs = async () => {
-    if (lease !== null && !await lease.begins(LEASE_COMES_MS)) return;
+    if (lease !== null && !await lease.begins(LEASE_TAKEOVER_MS)) return;
     await worker.idle(true);
     // Runs that were closed are processed too, and messages about them are sent.
     await work.idle();
@@ -304,7 +304,7 @@ function createLifecycle(
       productUses.write(isLast),
       refusals.flush(),
     ];
-    await Promise.all(writes.map(orLater));
+    await Promise.all(writes.map(ignoreStoreFailure));
   };
   return {
     stopJobs,
@@ -407,7 +407,7 @@ export function createService(options: ServiceOptions) {
 }
 
 /** Ignores a store failure: a later write includes the data. */
-async function orLater(written: Promise<void>): Promise<void> {
+async function ignoreStoreFailure(written: Promise<void>): Promise<void> {
   try {
     await written;
   } catch (error) {

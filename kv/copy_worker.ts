@@ -31,7 +31,7 @@ const FORMAT_KEY = new TextEncoder().encode("\x02format\x00");
 const LOCKED_MS_MAX = 10_000;
 
 /** Pages copied between two progress messages, 4 MB. */
-const PAGES_PER_NEWS = 1_000;
+const PAGES_PER_PROGRESS_MESSAGE = 1_000;
 
 // In a worker the global object has this method, but the types are those of the main thread.
 const main = globalThis as unknown as { postMessage(news: CopyMessage): void };
@@ -54,7 +54,7 @@ async function copy({ from, to, stop }: CopyJob): Promise<void> {
   // continue: a reader blocks only the truncation of their log.
   database.exec("BEGIN; SELECT count(*) FROM sqlite_master");
   await backup(database, to, {
-    rate: PAGES_PER_NEWS,
+    rate: PAGES_PER_PROGRESS_MESSAGE,
     progress: ({ totalPages, remainingPages }) => {
       const pages = totalPages - remainingPages;
       main.postMessage({ kind: "copying", pages, pagesOfAll: totalPages });

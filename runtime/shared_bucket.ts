@@ -97,7 +97,7 @@ export interface LeaseSource {
 }
 
 /** A request that waits for a lease. */
-interface Waiting {
+interface WaitingRequest {
   /** Ends the wait with or without a token. */
   readonly end: (hasToken: boolean) => void;
 }
@@ -113,7 +113,7 @@ export class SharedBucket extends TokenBucket {
   /** Row time that may be clock skew, in microseconds; 0 after the first lease. */
   #doubtUs = CLOCKS_APART_MS * 1_000;
   /** Requests that wait for a lease, in the order of their arrival. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<WaitingRequest>();
   /** Start of the current attempt of the lease in progress; null for none. */
   #beganMs: number | null = null;
   /** True if the last request was refused because of the slice, not the rate. */
@@ -155,7 +155,7 @@ export class SharedBucket extends TokenBucket {
       this.#waiting.size < Math.min(this.tokensAt(nowMs), WAITING_MAX.bucket);
     if (!mayWait) return decide(this.take(nowMs));
     const { promise, resolve } = Promise.withResolvers<T>();
-    const waiting: Waiting = {
+    const waiting: WaitingRequest = {
       end: (hasToken) => {
         this.#waiting.delete(waiting);
         leave?.();

@@ -20,7 +20,7 @@ import {
 import { Misuse } from "./language/misuse.ts";
 import { kindOf } from "./language/names.ts";
 import { parse } from "./language/parse.ts";
-import { checkPattern, isReady } from "./language/pattern.ts";
+import { checkPattern, isCached } from "./language/pattern.ts";
 import { type FactName, type Patterns, type Program, STEPS_MAX, type Verdict } from "./program.ts";
 import { read } from "./language/read.ts";
 import { assumed, FULL, UNBOUNDED } from "./language/sizes.ts";
@@ -72,7 +72,7 @@ function programOf(expression: string, patterns: Patterns, isStored: boolean): P
     stepsFor: (sizes) => {
       const bound = ceiling <= STEPS_MAX ? ceiling : estimate(term, sizes);
       // A judgement counts the compiler's steps always, so that its result never depends on the past.
-      const waiting = finds.every(({ pattern }) => isReady(pattern, patterns)) ? 0 : compiling;
+      const waiting = finds.every(({ pattern }) => isCached(pattern, patterns)) ? 0 : compiling;
       return Math.ceil(Math.min(bound + waiting, STEPS_MAX));
     },
     judge: (facts) => {

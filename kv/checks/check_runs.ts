@@ -164,7 +164,7 @@ const LATER: Judgement = { kind: "later" };
  * @param nowMs unix milliseconds
  * @returns a promise only if parts of the run must be read
  */
-export function judgeAtOnce(
+export function judgeInCommit(
   run: SummarizedHead,
   after: RunSummary,
   checks: readonly CompiledCheck[],

@@ -54,7 +54,7 @@ interface Row {
 }
 
 /** A queued run. */
-interface Waiting extends PendingRun {
+interface QueuedRun extends PendingRun {
   readonly name: string;
   /** Version of the latest row that names it. */
   version: string;
@@ -72,14 +72,14 @@ export class PendingQueue {
   readonly #backoff: Backoff;
   readonly #placesMax: number;
   readonly #rowsPerRead: number;
-  readonly #waiting = new FairQueue<Waiting>();
+  readonly #waiting = new FairQueue<QueuedRun>();
   /** Queued and taken runs, by name. */
-  readonly #runs = new Map<string, Waiting>();
+  readonly #runs = new Map<string, QueuedRun>();
   /** Names of rows whose runs are all queued. */
   readonly #queuedRows = new Set<string>();
   readonly #places = new Map<string, number>();
   #allPlaces = 0;
-  #taken: Waiting[] = [];
+  #taken: QueuedRun[] = [];
   /** Rows to delete: all of their runs are finished. */
   readonly #finished: Deno.KvKey[] = [];
   /** Last row read ahead; null at the start of a pass. */
@@ -117,7 +117,7 @@ export class PendingQueue {
     }
     this.#taken = [];
     const isRead = this.#finished.length < READ_MAX.ahead.rows && await this.#read(runsMax);
-    const taken: Waiting[] = [];
+    const taken: QueuedRun[] = [];
     this.#waiting.take((waiting) => {
       // The other lane may have brought it up to date meanwhile.
       if (!this.#isKnown(waiting.name, waiting.version)) {
@@ -157,7 +157,7 @@ export class PendingQueue {
   }
 
   /** Removes a run from the queue. The rows of a failed run are kept and read again. */
-  #leave({ team, name, rows }: Waiting, hasFailed: boolean): void {
+  #leave({ team, name, rows }: QueuedRun, hasFailed: boolean): void {
     this.#runs.delete(name);
     this.#count(team, -1 - rows.length);
     if (hasFailed) this.#backoff.add(name);

@@ -15,7 +15,7 @@ import {
 } from "../../domain/retention/retention.ts";
 import type { PreparedConfig } from "../config/prepared.ts";
 import { type Judge, judgesOf, namesScores } from "../../domain/judges/judge.ts";
-import { judgeAtOnce, type Judgement, placeInSample } from "../checks/check_runs.ts";
+import { judgeInCommit, type Judgement, placeInSample } from "../checks/check_runs.ts";
 import { judgeWork } from "../judges/judge_rows.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import type { EntryToAdd } from "../index/entries.ts";
@@ -106,7 +106,7 @@ export async function planProjection(
   const isFinal = summarized.seen.closing && finalAt !== undefined;
   const final = { ...summarized, expiry, ...isFinal ? { finalAt } : {} };
   const isChecked = isFinal && checks.length > 0;
-  const checking = isChecked ? judgeAtOnce(run, final, checks, nowMs) : NOT_JUDGED;
+  const checking = isChecked ? judgeInCommit(run, final, checks, nowMs) : NOT_JUDGED;
   const judgement = checking instanceof Promise ? await checking : checking;
   const awaitsChecks = judgement.kind === "later" ||
     judgement.kind === "kept" && before?.awaitsChecks === true;

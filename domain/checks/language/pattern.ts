@@ -74,7 +74,7 @@ export function checkPattern(pattern: Pattern, at: number, patterns: Patterns): 
 }
 
 /** Returns whether a pattern needs not be compiled now. */
-export function isReady(pattern: Pattern, patterns: Patterns): boolean {
+export function isCached(pattern: Pattern, patterns: Patterns): boolean {
   return pattern.size === 0 || patterns.has(pattern);
 }
 

@@ -23,11 +23,11 @@ import { objectEndpoints, settingsFields, type ShownObject } from "../objects.ts
 import * as shape from "../../openapi/wire.ts";
 
 /** The account of a judge on the current UTC day. */
-interface Spending {
+interface WithAccount {
   readonly account: JudgeAccount;
 }
 
-type Row = ShownObject<JudgeSettings, Spending>;
+type Row = ShownObject<JudgeSettings, WithAccount>;
 
 /** Returns why a judge makes no calls; null if its version does. */
 function blockOf(row: Row) {
@@ -50,7 +50,7 @@ const SENT = {
   description: "Answers that help",
 };
 
-const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, Spending>({
+const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, WithAccount>({
   of: JUDGES,
   tag: "Judges",
   fields: {

@@ -5,7 +5,7 @@ import * as shape from "../../openapi/wire.ts";
 import { objectEndpoints, settingsFields, type ShownObject } from "../objects.ts";
 
 /** Members of the response besides the settings of a rule. */
-interface Overflowing {
+interface WithOverflow {
   /** Groups that share one incident; null for none. */
   readonly overflow: RuleOverflow | null;
 }
@@ -21,7 +21,7 @@ export const RULE_ENDPOINTS = objectEndpoints({
   tag: "Alerts",
   fields: {
     ...settingsFields(RULES),
-    overflow: overflow.orNull<ShownObject<RuleSettings, Overflowing>>(
+    overflow: overflow.orNull<ShownObject<RuleSettings, WithOverflow>>(
       "overflow",
       "Groups that share the incident `(other)`, because 1,000 others fire; null for none.",
     ),
