@@ -28,7 +28,7 @@ import {
   readHeads,
   readSummaries,
   type SummarizedHead,
-  type TeamAt,
+  type TeamRef,
 } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { closedRunOf, readFacts } from "./read_facts.ts";
@@ -53,7 +53,7 @@ export interface TrialDeps {
 }
 
 /** A trial under way. */
-interface TrialRun extends TeamAt {
+interface TrialRun extends TeamRef {
   readonly check: JudgingCheck;
   readonly scope: ReadScope;
   readonly now: () => number;

@@ -16,7 +16,7 @@ import {
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeResults, encodeResults } from "../base/codec_checks.ts";
 import { keys } from "../base/keys.ts";
-import type { RunAt, RunUpdate } from "../runs/heads.ts";
+import type { RunRef, RunUpdate } from "../runs/heads.ts";
 import { getAll, getValue, type Store } from "../store.ts";
 import { keyText, type KvSet } from "../writer/group.ts";
 import type { TeamRows, TeamSet } from "../team/team_rows.ts";
@@ -58,7 +58,7 @@ export const NO_RESULTS = {
 };
 
 /** Reads the results of a run, by slug; empty for none. */
-export async function readResults({ store, team, id }: RunAt): Promise<readonly CheckResult[]> {
+export async function readResults({ store, team, id }: RunRef): Promise<readonly CheckResult[]> {
   return decodeResults(await getValue(store, keys.checkResults(team, id)));
 }
 

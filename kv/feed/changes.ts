@@ -18,7 +18,7 @@ import {
 } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/reads.ts";
-import { readSummaries, type RunUpdate, type TeamAt, tombstoneRow } from "../runs/heads.ts";
+import { readSummaries, type RunUpdate, type TeamRef, tombstoneRow } from "../runs/heads.ts";
 import { lastChangeOf } from "../team/team_rows.ts";
 import { getAll, getValue, listRows, type Store } from "../store.ts";
 import { EventEmitter } from "node:events";
@@ -46,12 +46,12 @@ export function createChangeStore(store: Store, notifier: ChangeNotifier): Chang
   };
 }
 
-async function readLast({ store, team }: TeamAt): Promise<number> {
+async function readLast({ store, team }: TeamRef): Promise<number> {
   return lastChangeOf(await getValue(store, keys.rollupVersion(team)));
 }
 
 async function readVersion(
-  { store, team }: TeamAt,
+  { store, team }: TeamRef,
   run: RunId | null,
   withJudges: boolean,
 ): Promise<string> {
@@ -65,7 +65,7 @@ async function readVersion(
 }
 
 async function readPage(
-  at: TeamAt,
+  at: TeamRef,
   after: number,
   limit: number,
   charsMax: number,
@@ -98,7 +98,7 @@ async function readPage(
  * run may be newer: their state has a later number, and must not be shown under an earlier one.
  */
 async function readChanges(
-  at: TeamAt,
+  at: TeamRef,
   entries: readonly StoredEntry[],
 ): Promise<RunChange[]> {
   const ids = entries.flatMap(({ run, value }) => value === true ? [run] : []);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamAt } from "../runs/heads.ts";
+import type { TeamRef } from "../runs/heads.ts";
 import { eachRow } from "../store.ts";
 import { keyText } from "../writer/group.ts";
 
@@ -61,7 +61,7 @@ export class Findings {
 }
 
 /** A team under check. */
-export interface TeamCheck extends TeamAt {
+export interface TeamCheck extends TeamRef {
   readonly findings: Findings;
 }
 

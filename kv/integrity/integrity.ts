@@ -12,7 +12,7 @@ import { readDueWork, TeamSums } from "./verify_team.ts";
 import { type Findings, type Mismatch, MISMATCHES_MAX, NONE } from "./findings.ts";
 import { decodePending, parsePendingName } from "../writer/group.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { ledgerOf, type RunAt } from "../runs/heads.ts";
+import { ledgerOf, type RunRef } from "../runs/heads.ts";
 import { eachRow, getMany, getValue, listRows, namesBelow, type Store } from "../store.ts";
 import { DAY_MS } from "../../domain/core/time.ts";
 import type { SweepReport } from "../../domain/retention/retention.ts";
@@ -142,7 +142,7 @@ async function sumTeams(
   for (const family of keys.ofTeams()) {
     for await (const key of namesBelow(store, family, 1)) sumsOf(keyParts.team(key));
   }
-  let group: RunAt[] = [];
+  let group: RunRef[] = [];
   const verifyGroup = async () => {
     const verified = await Promise.all(group.map(verifyRun));
     for (const [i, { team, id }] of group.entries()) {
@@ -189,7 +189,7 @@ export async function verifyChunks(
  * Finds the chunks of a run that nothing names. The reads follow the order in which a write stores
  * and names them, so a write at the same time is no mismatch; nor is a removal.
  */
-async function findStray(run: RunAt, findings: Findings): Promise<void> {
+async function findStray(run: RunRef, findings: Findings): Promise<void> {
   const { store, team, id } = run;
   const stray = new Set<string>();
   for await (const key of namesBelow(store, keys.chunks(team, id), 1)) {
@@ -208,7 +208,7 @@ async function findStray(run: RunAt, findings: Findings): Promise<void> {
 }
 
 /** Yields the names of the blobs that the values of a run consist of. */
-async function* namedBlobs({ store, team, id }: RunAt): AsyncGenerator<string> {
+async function* namedBlobs({ store, team, id }: RunRef): AsyncGenerator<string> {
   const { removed, batches } = ledgerOf(await getValue(store, keys.ledger(team, id)));
   const values: Deno.KvKey[] = [keys.opening(team, id), keys.closing(team, id)];
   for (const number of numbersFrom(removed, batches)) {

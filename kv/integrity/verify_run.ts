@@ -21,10 +21,10 @@ import { indexEntries } from "../run_list/run_index.ts";
 import {
   insertedKeys,
   isStored,
-  type LedgerAt,
   type ReadHead,
   readHead,
-  type RunAt,
+  type RunRef,
+  type RunWithLedger,
   tombstoneOf,
   tombstoneRow,
 } from "../runs/heads.ts";
@@ -60,7 +60,7 @@ export interface VerifiedRun {
 }
 
 /** Verifies a run. An unreadable part is a mismatch, not an error. */
-export async function verifyRun(at: RunAt): Promise<VerifiedRun> {
+export async function verifyRun(at: RunRef): Promise<VerifiedRun> {
   const nothing = { run: null, summary: null, usage: new Map(), events: 0 };
   const findings = new Findings();
   try {
@@ -178,7 +178,7 @@ async function verifyIdleClose(run: ReadHead, findings: Findings): Promise<void>
  * that expired has only the mark.
  */
 async function verifyDeleted(
-  { store, team, id }: RunAt,
+  { store, team, id }: RunRef,
   deleted: RunDeletion,
   findings: Findings,
 ): Promise<void> {
@@ -198,7 +198,7 @@ async function verifyDeleted(
 }
 
 /** Verifies the ledger of a run; returns the totals of its events, and their number by month. */
-export async function verifyLedger(run: LedgerAt, findings: Findings) {
+export async function verifyLedger(run: RunWithLedger, findings: Findings) {
   const { store, team, id, ledger } = run;
   const { totals, months } = await sumEvents(run, ledger.batches, (batch) => {
     findings.presence(`batch ${batch} of ${id}`, true, false);
@@ -242,7 +242,7 @@ function sumOfLines(lines: readonly ModelUsage[]): string {
  * @param months events that are not removed, by month of arrival
  */
 export async function verifyPages(
-  run: LedgerAt,
+  run: RunWithLedger,
   months: ReadonlyMap<string, number>,
   findings: Findings,
 ): Promise<void> {
@@ -285,7 +285,7 @@ export async function verifyPages(
 }
 
 /** Compares the count of scores with the stored rows. A run without a ledger has no scores. */
-async function verifyScores({ store, team, id, ledger }: LedgerAt, findings: Findings) {
+async function verifyScores({ store, team, id, ledger }: RunWithLedger, findings: Findings) {
   if (ledger === EMPTY_LEDGER) return;
   let scores = 0;
   for await (const _ of eachRow(store, { prefix: keys.scores(team, id) })) scores++;

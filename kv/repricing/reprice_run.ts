@@ -21,7 +21,7 @@ import { coversCalls } from "../../domain/runs/cost.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";
 import { type KvSet, type PendingMark, pendingName, sizeOf } from "../writer/group.ts";
-import { readHead, type RunAt, type StoredReprice, type SummarizedHead } from "../runs/heads.ts";
+import { readHead, type RunRef, type StoredReprice, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
 import { blobWrite } from "../store.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
@@ -53,7 +53,7 @@ export interface RepriceStep {
   readonly nextBatch: number | null;
 }
 
-export interface RepriceTarget extends RunAt {
+export interface RepriceTarget extends RunRef {
   /** Selects the calls to reprice. */
   readonly spec: RepriceSpec;
   /** The rate card to apply. */

@@ -17,7 +17,7 @@ import type {
 } from "../../domain/repricing/reprice_job.ts";
 import { modelPart, type Position, readEntries } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import type { TeamAt } from "../runs/heads.ts";
+import type { TeamRef } from "../runs/heads.ts";
 import { nextModelPart } from "../run_list/run_list.ts";
 
 /** Names read in one step, in sequence: all reads share a thread. */
@@ -33,7 +33,7 @@ const FIRST_MS = 0, END_MS = Date.UTC(10_000, 0);
 const REST = modelPart({ provider: null, model: OTHER_MODELS });
 
 /** Counts the index names of a job; reads at most one more than `max`. */
-export async function countNames(at: TeamAt, spec: RepriceSpec, max: number): Promise<number> {
+export async function countNames(at: TeamRef, spec: RepriceSpec, max: number): Promise<number> {
   let count = 0;
   let name = await nextName(at, spec, null);
   while (name !== null && name !== REST && ++count <= max) {
@@ -44,7 +44,7 @@ export async function countNames(at: TeamAt, spec: RepriceSpec, max: number): Pr
 
 /** Reads the starts of the first and the last run in a job's period; null when there is none. */
 export async function indexSpanOf(
-  { store, team }: TeamAt,
+  { store, team }: TeamRef,
   { from, to }: RepriceSpec,
 ): Promise<RepriceJob["span"] | null> {
   const range = { after: firstAt(from ?? FIRST_MS), before: firstAt(to ?? END_MS) };
@@ -61,7 +61,7 @@ export async function indexSpanOf(
 
 /** Gathers the next runs from some more names; a null name begins with the first. */
 export async function gatherRuns(
-  at: TeamAt,
+  at: TeamRef,
   { spec, span, cursor: { after } }: RepriceJob,
   before: RunsRemaining | null,
 ): Promise<RunsRemaining> {
@@ -84,7 +84,7 @@ export async function gatherRuns(
 
 /** Reads the next name; null after the last. */
 async function nextName(
-  at: TeamAt,
+  at: TeamRef,
   { model, provider }: RepriceSpec,
   name: string | null,
 ): Promise<string | null> {

@@ -10,7 +10,7 @@ import { addCounts, isZero, subtractCounts } from "../../domain/core/sums.ts";
 import { EMPTY_MEASURES } from "../../domain/runs/summary.ts";
 import { mergeRows, type RollupGroup, type RollupRow } from "../../domain/spend/rollup.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import type { TeamAt } from "../runs/heads.ts";
+import type { TeamRef } from "../runs/heads.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { customerPart } from "../index/entries.ts";
 import { getAll, getValue, listRows, rowsAfter } from "../store.ts";
@@ -42,7 +42,7 @@ export const FIRST_DAY: SpendPosition = { day: "", kind: null, after: null };
  * @returns `rows` differences to add to a team's roll-ups and to its totals of removed runs, all of one
  *   day; `isLast` true if they delete the rest of that day; `next` null after the last day
  */
-export async function customerShareOf(at: TeamAt, customer: string, position: SpendPosition) {
+export async function customerShareOf(at: TeamRef, customer: string, position: SpendPosition) {
   const { day, kind, after } = position;
   if (kind === null) {
     return { rows: [] as RollupRow[], isLast: false, next: await nextDay(at, customer, day) };
@@ -73,7 +73,7 @@ export async function customerShareOf(at: TeamAt, customer: string, position: Sp
 
 /** Searches some days for the first day after `day` that has spend of the customer. */
 async function nextDay(
-  { store, team }: TeamAt,
+  { store, team }: TeamRef,
   customer: string,
   day: string,
 ): Promise<SpendPosition | null> {
@@ -95,7 +95,7 @@ async function nextDay(
 
 /** Returns true if these differences delete the rest of the customer's day. */
 async function isAllOf(
-  { store, team }: TeamAt,
+  { store, team }: TeamRef,
   customer: string,
   day: string,
   rows: readonly RollupRow[],

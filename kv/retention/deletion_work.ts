@@ -10,7 +10,7 @@ import { inTime } from "../base/retry.ts";
 import {
   insertedKeys,
   isStored,
-  type RunAt,
+  type RunRef,
   type SummarizedHead,
   tombstoneOf,
 } from "../runs/heads.ts";
@@ -87,7 +87,7 @@ export function createDeletionWork(deps: DeletionDeps) {
   /** Progress by job. After a restart, a job starts again and finds what remains. */
   const progresses = new LRUCache<string, Progress>({ max: JOBS_MAX });
 
-  async function deleteNow(at: RunAt, by: string): Promise<DeletedRun | null> {
+  async function deleteNow(at: RunRef, by: string): Promise<DeletedRun | null> {
     const { team, id } = at;
     const deletedAt = now();
     let receipt: RunDeletion | null = null;

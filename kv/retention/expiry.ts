@@ -30,10 +30,10 @@ import { encodeOneCall, encodePart } from "../base/codec.ts";
 import { readResults } from "../checks/results.ts";
 import {
   isStored,
-  type LedgerAt,
-  type RunAt,
+  type RunRef,
   type RunRows,
   type RunUpdate,
+  type RunWithLedger,
   type SummarizedHead,
 } from "../runs/heads.ts";
 import { blobWrite, chunkKeys, getAll, getValue, listRows } from "../store.ts";
@@ -131,7 +131,7 @@ function isDerived(part: Opening | Closing): boolean {
  *
  * @param rowsMax rows after which the rest stays for the next call
  */
-export async function takeOldBatches(run: LedgerAt, beforeMs: number, rowsMax: number) {
+export async function takeOldBatches(run: RunWithLedger, beforeMs: number, rowsMax: number) {
   const { team, id, ledger } = run;
   if (ledger.oldestAt === null || ledger.oldestAt >= beforeMs) return null;
   const { old, next } = await findOld(run, beforeMs, rowsMax);
@@ -158,7 +158,7 @@ export async function takeOldBatches(run: LedgerAt, beforeMs: number, rowsMax: n
 }
 
 /** Finds at most `batchesMax` batches that arrived before an instant, and the batch after them. */
-async function findOld(run: LedgerAt, beforeMs: number, batchesMax: number) {
+async function findOld(run: RunWithLedger, beforeMs: number, batchesMax: number) {
   const old: BatchEntry[] = [];
   const index = await BatchIndex.read(run);
   for await (const entry of index.byArrival()) {
@@ -174,7 +174,7 @@ const BATCHES_PER_READ = 10;
 /**
  * Returns the rows of the batches before `old`, within `rowsMax`, and the number of the next batch.
  */
-async function rowsOf(run: LedgerAt, old: number, rowsMax: number) {
+async function rowsOf(run: RunWithLedger, old: number, rowsMax: number) {
   const { store, team, id, ledger } = run;
   const [anyChunk] = await listRows(store, { prefix: keys.chunks(team, id) }, { limit: 1 });
   const deletes: Deno.KvKey[] = [];
@@ -196,7 +196,7 @@ async function rowsOf(run: LedgerAt, old: number, rowsMax: number) {
 
 /** Reads the keys of the chunks of values. */
 export async function batchChunkKeys(
-  { store, team, id }: RunAt,
+  { store, team, id }: RunRef,
   heads: readonly Deno.KvKey[],
 ): Promise<Deno.KvKey[]> {
   const entries = await getAll(store, heads);
@@ -210,7 +210,7 @@ export async function batchChunkKeys(
  * @param onMissing called with the number of each batch that is not stored
  */
 export async function sumEvents(
-  run: LedgerAt,
+  run: RunWithLedger,
   end: number,
   onMissing: (batch: number) => void = () => {},
 ) {
@@ -233,7 +233,7 @@ export async function sumEvents(
 
 /** Reads the totals of a run's removed batches. */
 export async function readRemovedTotals(
-  { store, team, id, ledger }: LedgerAt,
+  { store, team, id, ledger }: RunWithLedger,
 ): Promise<EventTotals> {
   if (ledger.removed === 0) return NO_EVENTS;
   const stored = await getValue<Uint8Array>(store, keys.removedTotals(team, id));

@@ -20,7 +20,7 @@ import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
 import {
   insertedKeys,
-  type RunAt,
+  type RunRef,
   type RunRows,
   type RunUpdate,
   type SummarizedHead,
@@ -150,7 +150,7 @@ export function usageSums(
  * Reads the keys of a run's chunks and events, at most `limit`. Marks of staged chunks are read after
  * the chunks: a write whose chunks are removed loses its mark.
  */
-export async function eventKeys({ store, team, id }: RunAt, limit: number): Promise<Deno.KvKey[]> {
+export async function eventKeys({ store, team, id }: RunRef, limit: number): Promise<Deno.KvKey[]> {
   const rowKeys: Deno.KvKey[] = [];
   for (const prefix of [keys.chunks(team, id), keys.stagedOf(team, id), keys.events(team, id)]) {
     if (rowKeys.length === limit) break;
@@ -184,7 +184,7 @@ export function createPurgeWork(store: Store, now: () => number): WorkHandler {
  * @param commitsMax commits after which the rest and the mark stay
  * @returns false if they do
  */
-export async function purge(run: RunAt, commitsMax: number): Promise<boolean> {
+export async function purge(run: RunRef, commitsMax: number): Promise<boolean> {
   const { store, team, id } = run;
   const inserted = insertedKeys(team, id);
   for (let commits = 0;; commits++) {

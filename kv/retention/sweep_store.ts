@@ -27,7 +27,7 @@ import { keys } from "../base/keys.ts";
 import type { TeamCommit } from "../summaries/team_commit.ts";
 import { forgetFlips } from "../monitors/reads.ts";
 import { forgetRefusals } from "../refusals/refusal_store.ts";
-import { insertedKeys, readHeads, type RunAt, tombstoneOf } from "../runs/heads.ts";
+import { insertedKeys, readHeads, type RunRef, tombstoneOf } from "../runs/heads.ts";
 import { removeOldStaged } from "../runs/staging.ts";
 import { eachRow, getEntry, getMany, listRows, rowsAfter, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
@@ -234,7 +234,7 @@ async function releaseIds(store: Store, team: TeamId, due: Due): Promise<number>
   return ends.filter((end) => end.status === "fulfilled" && end.value).length;
 }
 
-async function release(run: RunAt, due: readonly StoredEntry[]): Promise<boolean> {
+async function release(run: RunRef, due: readonly StoredEntry[]): Promise<boolean> {
   const { store, team, id } = run;
   const inserted = insertedKeys(team, id);
   const entries = await getMany(store, inserted);

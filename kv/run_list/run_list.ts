@@ -56,7 +56,7 @@ import {
   readListRows,
   readSummaries,
   summariesIn,
-  type TeamAt,
+  type TeamRef,
 } from "../runs/heads.ts";
 import { readManyParts } from "../runs/texts.ts";
 import { maybeListed, readStarts } from "./run_index.ts";
@@ -179,7 +179,7 @@ export async function readRunListPage(
 
 /** Reads a page of the runs with the given ids that match a query. */
 async function pageOf(
-  at: TeamAt,
+  at: TeamRef,
   ids: readonly RunId[],
   query: RunsQuery,
   after: RunPosition | null,
@@ -221,7 +221,7 @@ async function nextRuns(
 
 /** Reads runs; omits runs that do not match the query, or no longer. */
 async function readRows(
-  at: TeamAt,
+  at: TeamRef,
   query: RunsQuery,
   positions: readonly RunPosition[],
   usual: Map<string, UsualRun | null>,
@@ -235,7 +235,7 @@ async function readRows(
 
 /** Returns the rows that match a query; what costs a read is checked last. */
 async function filterRows(
-  at: TeamAt,
+  at: TeamRef,
   all: readonly RunListRow[],
   query: RunsQuery,
   usual: Map<string, UsualRun | null> = new Map(),
@@ -263,7 +263,7 @@ function needsTexts({ text, error }: RunsQuery): boolean {
 }
 
 /** Returns the runs without a parent, or whose parent is not stored. */
-async function rootsOf(at: TeamAt, rows: readonly RunListRow[]): Promise<RunListRow[]> {
+async function rootsOf(at: TeamRef, rows: readonly RunListRow[]): Promise<RunListRow[]> {
   const parents = new Set(rows.flatMap(({ parent }) => parent ?? []));
   const stored = parents.size === 0 ? null : await readSummaries(at, [...parents]);
   return rows.filter(({ parent }) => parent === null || !stored?.has(parent));
@@ -271,7 +271,7 @@ async function rootsOf(at: TeamAt, rows: readonly RunListRow[]): Promise<RunList
 
 /** Returns the runs with at least twice the usual figure of their agents. */
 async function unusualOf(
-  { store, team }: TeamAt,
+  { store, team }: TeamRef,
   rows: readonly RunListRow[],
   figure: UnusualFigure,
   usual: Map<string, UsualRun | null>,
@@ -294,7 +294,7 @@ function startOf({ to }: RunsQuery, after: RunPosition | null): Position {
 
 /** Returns the index ranges that hold what a query filters by; at least one. */
 async function cursorsOf(
-  at: TeamAt,
+  at: TeamRef,
   query: RunsQuery,
   budget: Budget,
   limit: number,
@@ -353,7 +353,7 @@ const LAST = "\u{10FFFF}";
  * @param provider undefined for any, null for none
  */
 export async function modelParts(
-  at: TeamAt,
+  at: TeamRef,
   model: string,
   provider: string | null | undefined,
 ): Promise<string[]> {
@@ -368,7 +368,7 @@ export async function modelParts(
 
 /** Reads the index name of a model after a name; the first one after null. */
 export async function nextModelPart(
-  { store, team }: TeamAt,
+  { store, team }: TeamRef,
   model: string,
   after: string | null,
 ): Promise<string | null> {

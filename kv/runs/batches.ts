@@ -19,7 +19,7 @@ import { keys } from "../base/keys.ts";
 import { getMany, getValue, listRows, readBlob } from "../store.ts";
 import { NO_PRICES } from "../../domain/pricing/price.ts";
 import type { KvSet } from "../writer/group.ts";
-import type { LedgerAt, RunAt } from "./heads.ts";
+import type { RunRef, RunWithLedger } from "./heads.ts";
 
 /** A page that was not read yet, and the batches it may contain. */
 interface ClosedPage extends PageEntry {
@@ -39,11 +39,11 @@ interface Order {
 
 /** Index of the batches in one state of a ledger, without removed ones. */
 export class BatchIndex {
-  readonly #run: LedgerAt;
+  readonly #run: RunWithLedger;
   /** Sealed pages with a batch that is not removed, in order of arrival. */
   readonly #pages: readonly ClosedPage[];
 
-  private constructor(run: LedgerAt, pages: readonly PageEntry[]) {
+  private constructor(run: RunWithLedger, pages: readonly PageEntry[]) {
     this.#run = run;
     const { batches, tail, removed } = run.ledger;
     const tailStart = batches - tail.batches.length;
@@ -57,7 +57,7 @@ export class BatchIndex {
   }
 
   /** Reads the directory of a ledger. */
-  static async read(run: LedgerAt): Promise<BatchIndex> {
+  static async read(run: RunWithLedger): Promise<BatchIndex> {
     return new BatchIndex(run, await readDirectory(run));
   }
 
@@ -149,7 +149,7 @@ export type DirectoryRow = readonly (readonly [
 
 /** Reads the row that the ledger's next sealed page is appended to. */
 export async function readOpenRow(
-  { store, team, id }: RunAt,
+  { store, team, id }: RunRef,
   { sealed }: Pick<EventLedger, "sealed">,
 ): Promise<DirectoryRow> {
   const count = sealed % PAGES_PER_ROW;
@@ -162,7 +162,7 @@ export async function readOpenRow(
 
 /** Returns the set that adds a page to the directory, and the row for the next page. */
 export function addToRow(
-  { team, id }: Pick<RunAt, "team" | "id">,
+  { team, id }: Pick<RunRef, "team" | "id">,
   page: number,
   row: DirectoryRow,
   { firstBatch, tsMin, tsMax }: PageEntry,
@@ -174,7 +174,7 @@ export function addToRow(
 
 /** Reads the entries of a ledger's sealed pages, in order. */
 export async function readDirectory(
-  { store, team, id, ledger: { sealed } }: LedgerAt,
+  { store, team, id, ledger: { sealed } }: RunWithLedger,
 ): Promise<PageEntry[]> {
   if (sealed === 0) return [];
   const rows = await listRows<DirectoryRow>(store, { prefix: keys.directory(team, id) });
@@ -192,7 +192,7 @@ export async function readDirectory(
  * caller reaches it, because a batch of a few bytes may contain a MiB of text.
  */
 export async function* readBatches(
-  { store, team, id, ledger }: LedgerAt,
+  { store, team, id, ledger }: RunWithLedger,
   numbers: readonly number[],
 ): AsyncGenerator<StoredBatch> {
   for (const group of groupsOf(numbers, GET_MANY_KEYS_MAX)) {

@@ -16,7 +16,7 @@ import { keys } from "../base/keys.ts";
 import type { NotedParts } from "../recent_heads.ts";
 import { type BlobWrite, blobWrite, getMany, type Store } from "../store.ts";
 import { pendingName, type Write } from "../writer/group.ts";
-import { readParts, type RunAt, tombstoneOf } from "./heads.ts";
+import { readParts, type RunRef, tombstoneOf } from "./heads.ts";
 import { agentOfTrace, type StoredTrace } from "../../domain/runs/trace_facts.ts";
 
 /**
@@ -26,7 +26,7 @@ import { agentOfTrace, type StoredTrace } from "../../domain/runs/trace_facts.ts
  * @returns the version; null on a conflict
  */
 export function commitParts(
-  { store, team, id }: RunAt,
+  { store, team, id }: RunRef,
   parts: NotedParts,
   write: Write,
 ): Promise<string | null> {
@@ -61,7 +61,7 @@ export interface Snapshot {
  * @param agent null to read no agent
  */
 export async function readSnapshot(
-  run: RunAt,
+  run: RunRef,
   known: KnownAgents,
   agent: string | null,
 ): Promise<Snapshot | null> {
@@ -148,7 +148,7 @@ export interface TraceWithAgent {
  * agents the run is stored without one, and shows that: spans are never refused for it.
  */
 export async function useTraceAgent(
-  { store }: RunAt,
+  { store }: RunRef,
   team: Team,
   known: KnownAgents,
   trace: StoredTrace,

@@ -30,7 +30,7 @@ import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { BatchRows } from "./staging.ts";
 import { addToRow, type DirectoryRow, readOpenRow } from "./batches.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
-import { ledgerOf, type RunAt, tombstoneOf } from "./heads.ts";
+import { ledgerOf, type RunRef, tombstoneOf } from "./heads.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, listRows, type Store } from "../store.ts";
@@ -68,7 +68,7 @@ function noEvents(): LiveLedger {
 /** A call that adds a batch to a run. */
 interface Call {
   readonly team: Team;
-  readonly run: RunAt;
+  readonly run: RunRef;
   /** Pending name of the run. */
   readonly name: string;
   readonly batch: readonly RunEvent[];
@@ -205,7 +205,7 @@ function bytesOf({ ledger: { tail, totals }, sealed, row }: LiveLedger): number 
 
 /** Returns the known ids of a batch: those with a row and those on sealed pages. */
 async function withRows(
-  run: RunAt,
+  run: RunRef,
   sealed: EventIdSet,
   batch: readonly RunEvent[],
 ): Promise<KnownIds> {
@@ -215,17 +215,17 @@ async function withRows(
   return { isEmpty: false, has: (id) => stored.has(id) || sealed.has(id) };
 }
 
-function rowKey({ team, id }: RunAt, event: EventId): Deno.KvKey {
+function rowKey({ team, id }: RunRef, event: EventId): Deno.KvKey {
   return keys.eventId(team, id, packEventIds([event]));
 }
 
 /** Returns whether a cached ledger is current; without fresh events, no commit checks it. */
-async function isUnchanged({ store, team, id }: RunAt, { version }: LiveLedger): Promise<boolean> {
+async function isUnchanged({ store, team, id }: RunRef, { version }: LiveLedger): Promise<boolean> {
   return (await getEntry(store, keys.ledger(team, id))).versionstamp === version;
 }
 
 /** Reads the stored ledger; null if the run is deleted. */
-async function readLedger(run: RunAt): Promise<LiveLedger | null> {
+async function readLedger(run: RunRef): Promise<LiveLedger | null> {
   const { store, team, id } = run;
   const entry = await getEntry(store, keys.ledger(team, id));
   const none = noEvents();

@@ -29,17 +29,17 @@ import { groupsOf } from "../base/limits.ts";
 import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
 
 /** Address of a team's data. */
-export interface TeamAt {
+export interface TeamRef {
   readonly store: Store;
   readonly team: TeamId;
 }
 
 /** Address of a run. */
-export interface RunAt extends TeamAt {
+export interface RunRef extends TeamRef {
   readonly id: RunId;
 }
 
-export interface LedgerAt extends RunAt {
+export interface RunWithLedger extends RunRef {
   /** Empty if there are no events. */
   readonly ledger: EventLedger;
 }
@@ -60,7 +60,7 @@ const HEAD_PARTS = ["opening", "closing", "idle", "ledger", "price", "summary"] 
 type HeadPart = typeof HEAD_PARTS[number];
 
 /** A run with its latest summary. */
-export interface SummarizedHead extends LedgerAt {
+export interface SummarizedHead extends RunWithLedger {
   /** Current state. */
   readonly head: RunHead;
   /** Summary of this state or an earlier one. */
@@ -87,7 +87,7 @@ export function isStored({ parts, batchCount, ages }: RunHead): boolean {
 }
 
 /** Returns whether texts of a run are in the events of its spans. */
-export function hasSpanTexts({ ledger: { trace, batches, removed } }: LedgerAt): boolean {
+export function hasSpanTexts({ ledger: { trace, batches, removed } }: RunWithLedger): boolean {
   return trace?.begin !== undefined && batches > removed;
 }
 
@@ -106,7 +106,7 @@ export interface ReadHead extends SummarizedHead {
   readonly failure: RunFailure | null;
 }
 
-export async function readHead(run: RunAt): Promise<ReadHead> {
+export async function readHead(run: RunRef): Promise<ReadHead> {
   const { store, team, id } = run;
   const parts = HEAD_PARTS.map((part) => keys[part](team, id));
   const [failed, ...entries] = await getMany(store, [
@@ -126,13 +126,13 @@ export async function readHead(run: RunAt): Promise<ReadHead> {
 }
 
 /** Reads distinct runs of a team. */
-export async function readHeads(at: TeamAt, ids: readonly RunId[]): Promise<SummarizedHead[]> {
+export async function readHeads(at: TeamRef, ids: readonly RunId[]): Promise<SummarizedHead[]> {
   const byRun = await readHeadRows(at.store, at.team, ids);
   return await Promise.all(ids.map((id) => headOf({ ...at, id }, byRun.get(id) ?? new Map())));
 }
 
 /** Reads runs as lists show them, from their current state; omits runs that are not stored. */
-export async function readListRows(at: TeamAt, ids: readonly RunId[]): Promise<RunListRow[]> {
+export async function readListRows(at: TeamRef, ids: readonly RunId[]): Promise<RunListRow[]> {
   const heads = await readHeads(at, ids);
   return heads.filter(({ head }) => isStored(head))
     .map(({ id, head, summary }) => listRowOf(id, head, summary));
@@ -140,7 +140,7 @@ export async function readListRows(at: TeamAt, ids: readonly RunId[]): Promise<R
 
 /** Reads the summaries of some runs; omits deleted runs. */
 export async function readSummaries(
-  { store, team }: TeamAt,
+  { store, team }: TeamRef,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunSummary>> {
   const entries = await getAll(store, ids.map((id) => keys.summary(team, id)));
@@ -164,7 +164,7 @@ function decodeSummaries(
   return summaries;
 }
 
-async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
+async function headOf(run: RunRef, rows: HeadRows): Promise<SummarizedHead> {
   const valueOf = (part: HeadPart) => rows.get(part)?.value ?? null;
   const sent = await readParts(run, valueOf("opening"), valueOf("closing"));
   const ledger = ledgerOf(valueOf("ledger"));
@@ -195,7 +195,7 @@ async function headOf(run: RunAt, rows: HeadRows): Promise<SummarizedHead> {
  * @param oldestMark name of the oldest row of marks that is not consumed
  */
 export async function recallHeads(
-  at: TeamAt,
+  at: TeamRef,
   ids: readonly RunId[],
   oldestMark: string,
 ): Promise<SummarizedHead[]> {
@@ -212,7 +212,7 @@ export async function recallHeads(
   return recalled.map((head) => head ?? read.next().value as SummarizedHead);
 }
 
-function recalledHead(run: RunAt, recent: RecentHead): SummarizedHead {
+function recalledHead(run: RunRef, recent: RecentHead): SummarizedHead {
   const { opening, closing, ledger, summary, summaryVersion, version } = recent;
   return {
     ...run,
@@ -246,7 +246,7 @@ function runHead(parts: RunParts, ledger: EventLedger, repriced: StoredReprice |
 
 /** Decodes a run's opening and close from their stored values. */
 export async function readParts(
-  { store, team, id }: RunAt,
+  { store, team, id }: RunRef,
   opening: unknown,
   closing: unknown,
 ): Promise<RunParts> {

@@ -22,7 +22,7 @@ import type { Team } from "../../domain/teams/team.ts";
 import { keys } from "../base/keys.ts";
 import { ALL_ENTRIES, readEntries } from "../index/entries.ts";
 import type { Store } from "../store.ts";
-import { readHeadRows, readListRows, readSummaries, type RunAt, type TeamAt } from "./heads.ts";
+import { readHeadRows, readListRows, readSummaries, type RunRef, type TeamRef } from "./heads.ts";
 import { readManyParts } from "./texts.ts";
 
 /** Reads lineages. */
@@ -60,7 +60,7 @@ export function createLineageStore(store: Store) {
 }
 
 /** Reads a run's lineage, generation by generation. It takes no slot of the team's reads. */
-export async function readLineage(run: RunAt): Promise<RunLineage> {
+export async function readLineage(run: RunRef): Promise<RunLineage> {
   const listed = await childrenOf(run, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
   const children = listed.slice(0, CHILDREN_MAX);
   // A run whose parent is one of its descendants is visited again, but counted once.
@@ -102,7 +102,7 @@ export async function readLineage(run: RunAt): Promise<RunLineage> {
  * family of its own would cost a round trip each.
  */
 async function readFamilies(
-  at: TeamAt,
+  at: TeamRef,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunFamily>> {
   const families = new Map<RunId, RunFamily>();
@@ -144,7 +144,7 @@ async function readFamilies(
 const FAMILIES = { runsMax: 500, childrenMax: 25 } as const;
 
 /** Returns the children of a run, latest start first. */
-async function childrenOf({ store, team, id }: RunAt, limit: number): Promise<RunId[]> {
+async function childrenOf({ store, team, id }: RunRef, limit: number): Promise<RunId[]> {
   const order = keys.runsBy(team, "parent", id);
   const { entries } = await readEntries(store, order, ALL_ENTRIES, { limit, reverse: true });
   return entries.map(({ run }) => run);

@@ -20,10 +20,10 @@ import { getAll } from "../store.ts";
 import {
   hasSpanTexts,
   isStored,
-  type LedgerAt,
   type ReadHead,
   readHead,
-  type RunAt,
+  type RunRef,
+  type RunWithLedger,
 } from "./heads.ts";
 import { readScores } from "./scores.ts";
 import { withTexts } from "./texts.ts";
@@ -38,7 +38,7 @@ const LAST_EVENTS_MAX = 1_000;
  * @param read gives each read of events its slot and its deadline
  */
 export async function findRun(
-  run: RunAt,
+  run: RunRef,
   read: <T>(work: () => Promise<T>) => Promise<T>,
 ): Promise<RunHandle | null> {
   const stored = await readHead(run);
@@ -81,7 +81,7 @@ async function readJudged({ store, team, id, summary }: ReadHead): Promise<reado
  * Batches are read by their start until no further batch can change the page.
  */
 async function readEvents(
-  run: LedgerAt,
+  run: RunWithLedger,
   index: BatchIndex,
   after: EventPosition | null,
   limit: number,
@@ -105,7 +105,7 @@ async function readEvents(
 
 /** Adds batches to a page in the order of their start, as long as they can change it. */
 async function addBatches(
-  run: LedgerAt,
+  run: RunWithLedger,
   group: readonly NumberedBatch[],
   page: EventPage,
 ): Promise<void> {

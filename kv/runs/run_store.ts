@@ -21,7 +21,7 @@ import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunParts } from "../../domain/runs/run.ts";
 import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { BURST, KeyedMutex } from "../../runtime/fair_slots.ts";
-import { readHead, type RunAt } from "./heads.ts";
+import { readHead, type RunRef } from "./heads.ts";
 import { type Call, commitParts, partsWrite, readSnapshot } from "./commit_parts.ts";
 import { createAppend } from "./events.ts";
 import { findRun } from "./read.ts";
@@ -194,7 +194,7 @@ class RunWriter {
     return decision.outcome;
   }
 
-  #at({ team, id }: Call): RunAt {
+  #at({ team, id }: Call): RunRef {
     return { store: this.#store, team: team.id, id };
   }
 
@@ -206,7 +206,7 @@ class RunWriter {
 }
 
 /** Adds the idle close to the answer of a repeated call: no decision depends on it. */
-async function withIdleClose(run: RunAt, outcome: Outcome): Promise<Outcome> {
+async function withIdleClose(run: RunRef, outcome: Outcome): Promise<Outcome> {
   if (outcome.kind !== "replayed") return outcome;
   const { opening, closing } = outcome.parts;
   if (closing !== null || opening?.idleTimeoutSeconds === undefined) return outcome;

@@ -18,7 +18,7 @@ import { pendingName } from "../writer/group.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { commitParts } from "./commit_parts.ts";
-import { type LedgerAt, ledgerOf, tombstoneOf } from "./heads.ts";
+import { ledgerOf, type RunWithLedger, tombstoneOf } from "./heads.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
 
 /** Stores scores. */
@@ -61,7 +61,9 @@ export function createScoreStore(store: Store) {
 }
 
 /** Reads the scores that were added to a run, in order of arrival. */
-export async function readScores({ store, team, id, ledger }: LedgerAt): Promise<AddedScore[]> {
+export async function readScores(
+  { store, team, id, ledger }: RunWithLedger,
+): Promise<AddedScore[]> {
   if (ledger.scores === undefined) return [];
   const rows = await listRows<AddedScore>(store, { prefix: keys.scores(team, id) });
   return inOrder(rows.map(({ value }) => value));

@@ -19,7 +19,7 @@ import type { NotedParts } from "../recent_heads.ts";
 import { type BlobRows, blobRows, listRows, type Store } from "../store.ts";
 import type { KvSet, Write } from "../writer/group.ts";
 import { commitParts } from "./commit_parts.ts";
-import type { RunAt } from "./heads.ts";
+import type { RunRef } from "./heads.ts";
 
 /** Value of a mark. */
 export interface StagedMark {
@@ -33,11 +33,11 @@ const CHUNKS_PER_COMMIT = 10;
 
 /** Staged chunks of one write. */
 export class Staging {
-  readonly run: RunAt;
+  readonly run: RunRef;
   /** Mark as it was stored; null while nothing is staged. */
   #mark: Deno.KvEntry<StagedMark> | null = null;
 
-  constructor(run: RunAt) {
+  constructor(run: RunRef) {
     this.run = run;
   }
 
@@ -96,7 +96,7 @@ export class BatchRows extends Staging {
   #batches: readonly NewBatch[] = [];
   #rows: BlobRows = { heads: [], chunks: [], staged: [] };
 
-  constructor(run: RunAt, receivedAt: number) {
+  constructor(run: RunRef, receivedAt: number) {
     super(run);
     this.#receivedAt = receivedAt;
   }

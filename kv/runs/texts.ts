@@ -18,21 +18,21 @@ import { BatchIndex, readBatches } from "./batches.ts";
 import {
   hasSpanTexts,
   type HeadRows,
-  type LedgerAt,
   ledgerOf,
   readParts,
-  type TeamAt,
+  type RunWithLedger,
+  type TeamRef,
 } from "./heads.ts";
 
 /** Returns a run whose parts have the texts of its trace. */
-export async function withTexts<Run extends LedgerAt & { readonly head: RunHead }>(
+export async function withTexts<Run extends RunWithLedger & { readonly head: RunHead }>(
   run: Run,
 ): Promise<Run> {
   if (!hasSpanTexts(run)) return run;
   return { ...run, head: { ...run.head, parts: await addTexts(run, run.head.parts) } };
 }
 
-async function addTexts(run: LedgerAt, parts: RunParts): Promise<RunParts> {
+async function addTexts(run: RunWithLedger, parts: RunParts): Promise<RunParts> {
   const { begin, end, status } = run.ledger.trace ?? {};
   const region = run.id.slice("run_".length, "run_eu".length) as "eu" | "us";
   const spans = [
@@ -53,7 +53,7 @@ const BATCHES_MAX = 32;
 
 /** Reads the payloads of events by their ids and instants. */
 async function readPayloads(
-  run: LedgerAt,
+  run: RunWithLedger,
   wanted: readonly { readonly id: EventId; readonly ts: number }[],
 ): Promise<ReadonlyMap<EventId, RawJson>> {
   const index = await BatchIndex.read(run);
@@ -88,7 +88,7 @@ export interface PartsWanted {
  * @param rows rows of the runs
  */
 export async function readManyParts(
-  at: TeamAt,
+  at: TeamRef,
   rows: ReadonlyMap<RunId, HeadRows>,
   wanted: PartsWanted,
   visit: (id: RunId, parts: RunParts, addedScores: readonly Score[]) => void,

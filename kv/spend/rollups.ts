@@ -44,7 +44,7 @@ import {
   agentRunOf,
   withLastSeen,
 } from "../../domain/agents/agents.ts";
-import type { RunUpdate, TeamAt } from "../runs/heads.ts";
+import type { RunUpdate, TeamRef } from "../runs/heads.ts";
 
 /** Rows of one read: the most that one batch of the runtime holds. */
 const ROWS_PER_READ = 500;
@@ -370,7 +370,7 @@ function dayMarks(team: TeamId, differences: readonly RollupRow[]): KvSet[] {
  * @param spend differences, one row per group
  */
 export async function changeRemovedRuns(
-  at: TeamAt,
+  at: TeamRef,
   changes: readonly RunUpdate[],
   spend: readonly RollupRow[],
 ): Promise<Required<Pick<Write, "sets" | "deletes">>> {
@@ -397,7 +397,10 @@ export async function changeRemovedRuns(
 }
 
 /** Returns the rows of agents that lose a run: it is removed, or its trace names another agent. */
-async function agentSets({ store, team }: TeamAt, changes: readonly RunUpdate[]): Promise<KvSet[]> {
+async function agentSets(
+  { store, team }: TeamRef,
+  changes: readonly RunUpdate[],
+): Promise<KvSet[]> {
   const runs = changes.flatMap(({ run: { id }, before, after, remains }) => {
     if (after !== null) {
       const [old, now] = [agentRunOf(id, before), agentRunOf(id, after)];

@@ -27,7 +27,7 @@ import { HASH_NUMBERS } from "../../domain/runs/event_ids.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
 import { BatchIndex } from "../runs/batches.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
-import { isStored, type LedgerAt, type ReadHead, readHead } from "../runs/heads.ts";
+import { isStored, type ReadHead, readHead, type RunWithLedger } from "../runs/heads.ts";
 import { readScores } from "../runs/scores.ts";
 import { readRemovedTotals } from "../retention/expiry.ts";
 
@@ -147,7 +147,7 @@ async function headLine(run: ReadHead): Promise<string> {
     `${rawMember("closing", closed ?? "null")}}`;
 }
 
-function eventsLine({ team, id }: LedgerAt, events: readonly PagedEvent[]): string {
+function eventsLine({ team, id }: RunWithLedger, events: readonly PagedEvent[]): string {
   const members = { kind: "events", team, run: id, received_at: events[0]?.receivedAt };
   return `${JSON.stringify(members).slice(0, -1)},"events":[${events.map(eventJson).join()}]}`;
 }
@@ -168,7 +168,7 @@ function rawMember(name: string, json: string): string {
 const REMOVED_PER_LINE = 500;
 
 /** Returns what is left of removed batches: their ids, so that a retry is recognized, and totals. */
-async function* removedLines(run: LedgerAt): AsyncGenerator<string> {
+async function* removedLines(run: RunWithLedger): AsyncGenerator<string> {
   const { team, id, ledger } = run;
   const totals = await readRemovedTotals(run);
   const index = await BatchIndex.read({ ...run, ledger: { ...ledger, removed: 0 } });
@@ -199,7 +199,7 @@ async function take(ids: AsyncGenerator<EventId>, count: number): Promise<EventI
 }
 
 /** Yields the ids of a run's events that are removed. */
-async function* removedIds(run: LedgerAt): AsyncGenerator<EventId> {
+async function* removedIds(run: RunWithLedger): AsyncGenerator<EventId> {
   const { store, team, id, ledger } = run;
   const stored = new EventIdSet(crypto.getRandomValues(new Uint32Array(HASH_NUMBERS)));
   for await (const { events } of readBatches(run, numbersFrom(ledger.removed, ledger.batches))) {
