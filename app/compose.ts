@@ -79,13 +79,13 @@ import type { ServiceOptions } from "./service_options.ts";
 /** Bytes of the settings that a ping asks for, or of the reason why they are invalid. */
 const PING_MONITOR_BYTES = 1_000;
 
-/** Milliseconds between the worker's looks for work where no bell rings for it. */
+/** Milliseconds between the worker's polls for work where no bell rings for it. */
 const WORKER_POLL_MS = 500;
 
 /** Milliseconds within which the guard answers. */
 const GUARD_DEADLINE_MS = 500;
 
-/** Milliseconds within which the lease of a killed instance is free, and taken. */
+/** Maximum milliseconds until another instance takes over the lease of a killed one. */
 const LEASE_TAKEOVER_MS = 15_000;
 
 /** A service without connections to models. */

@@ -18,7 +18,7 @@ export interface Platform {
   readonly drainMs: number;
   /** Maximum milliseconds that a response may send nothing; the platform may stop the instance then. */
   readonly silentMsMax: number;
-  /** Milliseconds without a turn of the clock after which nobody watched deadlines. */
+  /** Gap between turns of the clock above which missed deadlines are ours, not the agents'; milliseconds. */
   readonly clockGapMaxMs: number;
   /** Destination of the request log. */
   readonly log: Sink;

@@ -18,11 +18,11 @@ export interface ServiceOptions
   readonly timers: Timers;
   /** True if other instances may use the store; then one of them does the background work. */
   readonly isShared?: boolean;
-  /** The turn of the background work, without a lease; always when absent. */
+  /** Decides without a lease whether this instance does the background work; it does when absent. */
   readonly leadership?: Leadership;
   /** Loads the sample runs; absent or null where there are none. */
   readonly loadSamples?: AppDeps["loadSamples"];
-  /** True if no bell rings for the worker, so that it looks for work; as `isShared` when absent. */
+  /** True if no bell rings for the worker, so that it polls for work; as `isShared` when absent. */
   readonly pollsForWork?: boolean;
   /** Maximum milliseconds that a response may send nothing; no limit when absent. */
   readonly silentMsMax?: number;

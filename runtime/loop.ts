@@ -62,10 +62,10 @@ export interface Leadership {
   onBegin(begun: () => void): void;
 }
 
-/** The turn of an instance that has its store alone. */
+/** The leadership of an instance that has its store alone. */
 export const ALWAYS_LEADER: Leadership = { isLeader: true, onBegin: () => {} };
 
-/** The turn of an instance that has its store alone, but rests while other work has the store. */
+/** The leadership of an instance that has its store alone, but rests while other work has the store. */
 export class LendableLeadership implements Leadership {
   isLeader = true;
   readonly #listeners: (() => void)[] = [];
@@ -105,7 +105,7 @@ export class Loop {
    *
    * @param step runs one step and waits, if necessary, until the next one is due
    * @param failed handles the error of a step; returns the milliseconds to wait before the next one
-   * @param leadership no step begins while it is not held
+   * @param leadership no step begins while another instance leads
    */
   constructor(
     step: () => Promise<void>,
@@ -214,7 +214,7 @@ export interface JobDeps {
   readonly now: () => number;
   /** Writes a log line about a failure or progress. */
   readonly log: (line: string) => void;
-  /** The turn of this instance; always when absent. */
+  /** Leadership of this instance, which always leads when absent. */
   readonly leadership?: Leadership;
 }
 
