@@ -125,7 +125,7 @@ export type JobStep =
   | { readonly kind: "kept" }
   /** Put the score and the cost into the ledger. */
   | { readonly kind: "tell"; readonly job: JudgeJob }
-  /** Look again: a call is under way, or the judge is blocked. */
+  /** Try again: a call is under way, or the judge is blocked. */
   | { readonly kind: "wait"; readonly until: number }
   /** Count the hold of a call as spent: its process ended. */
   | { readonly kind: "lost"; readonly job: JudgeJob; readonly claim: Claim }
@@ -188,7 +188,7 @@ export interface JobChange {
   readonly job: JudgeJob;
   /** The account. */
   readonly account: JudgeAccount;
-  /** Time of the next look, unix milliseconds. */
+  /** Time of the next step, unix milliseconds. */
   readonly nextAt: number;
 }
 

@@ -278,7 +278,7 @@ export const keys = {
     start: ["work", lane],
     end: ["work", lane, toMs, true],
   }),
-  /** A row of the work queue: look at an object at `atMs`, unix milliseconds. */
+  /** A row of the work queue: handle an object at `atMs`, unix milliseconds. */
   workRow: (atMs: number, kind: WorkKind, team: TeamId, name: string) => [
     "work",
     WORK_KINDS[kind].lane,

@@ -37,7 +37,7 @@ import { placeInSample } from "./check_runs.ts";
 /** Concurrent trials: each may compute all the time. */
 const TRIALS: SlotLimits = { all: 2, team: 1, waiting: 200, teamWaiting: 20 };
 
-/** Maximum runs that a trial looks at, and bytes that it reads. */
+/** Maximum runs that a trial judges or skips, and bytes that it reads. */
 export const TRIAL_READS = { runsMax: 5_000, bytesMax: 67_108_864 } as const;
 
 /** Runs that one read lists, and runs that are in memory at once. */

@@ -284,7 +284,7 @@ async function verifyMonitors(
     monitors.add(agent);
     if (!agents.has(agent)) findings.presence(what, false, true);
     if (!isReadable(value, agent)) findings.note(what, "readable", "not readable");
-    // The loop postpones a row whose look failed, so the row may be later than the monitor says.
+    // The loop postpones a row whose handler failed, so the row may be later than the monitor says.
     else if (value.dueAt !== null) {
       findings.presence(`due row of ${what}`, true, due.monitors.has(`${team} ${agent}`));
     }

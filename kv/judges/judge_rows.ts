@@ -28,7 +28,7 @@ export interface JobName {
   readonly trial: string | null;
 }
 
-/** Returns the row of the work queue at which a judge looks at a run. */
+/** Returns the row of the work queue at which a judge handles a run. */
 export function judgeWork(team: TeamId, job: JobName, at: number): KvSet {
   return workSet(judgeRow(team, job, at));
 }
@@ -54,7 +54,7 @@ function jobNameOf({ name }: Pick<Work, "name">): JobName {
 /** A job as it is stored, with the rows that protect its next step. */
 export interface StoredJob extends JobName {
   readonly team: TeamId;
-  /** The row of the work queue that caused the look. */
+  /** The row of the work queue that caused the step. */
   readonly due: Deno.KvEntryMaybe<unknown>;
   readonly jobRow: Deno.KvEntryMaybe<unknown>;
   readonly accountRow: Deno.KvEntryMaybe<unknown>;
@@ -85,7 +85,7 @@ export interface JobWrite {
   readonly job?: JudgeJob | null;
   /** The account after it; absent to leave it. */
   readonly account?: JudgeAccount;
-  /** Time of the next look, unix milliseconds; null for none. */
+  /** Time of the next step, unix milliseconds; null for none. */
   readonly nextAt: number | null;
 }
 

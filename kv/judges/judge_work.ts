@@ -45,10 +45,10 @@ export interface JudgeWorkDeps extends JobDeps, CallDeps {
   readonly onChanged: (team: TeamId, runs: readonly RunId[]) => void;
 }
 
-/** Milliseconds until a job looks again that waits for a free call of its connection. */
+/** Milliseconds until a job is tried again that waits for a free call of its connection. */
 const BUSY_MS = 1_000;
 
-/** Milliseconds until a job looks again whose connection this process lacks. */
+/** Milliseconds until a job is tried again whose connection this process lacks. */
 const LACKING_MS = 60_000;
 
 /** Maximum judges that the log names for it. */
@@ -69,7 +69,7 @@ export function createJudgeWork(deps: JudgeWorkDeps): WorkHandler {
 /** A run that is judged, not skipped. */
 type CallableSubject = { readonly [Part in keyof Subject]: NonNullable<Subject[Part]> };
 
-/** One look at a run by a judge. */
+/** One step of a judge on a run. */
 class JudgeTask {
   readonly #deps: JudgeWorkDeps;
   /** Judges whose lack of a connection is in the log. */
@@ -84,7 +84,7 @@ class JudgeTask {
     this.#stopping = stopping;
   }
 
-  /** Takes the next step of a job. After a conflict the row stays, and the next look reads again. */
+  /** Takes the next step of a job. After a conflict the row stays, and the next step reads again. */
   async step(): Promise<void> {
     const { store, now } = this.#deps;
     const stored = await readJob(store, this.#row);
@@ -129,7 +129,7 @@ class JudgeTask {
     await writeJob(this.#deps.store, stored, write);
   }
 
-  /** Ends the look at a run whose text was judged; the result is of its new revision too. */
+  /** Ends the step of a run whose text was judged; the result is of its new revision too. */
   async #keep(stored: StoredJob, subject: Subject | null): Promise<void> {
     const { job } = stored;
     const revision = subject?.fresh.revision ?? job?.revision;

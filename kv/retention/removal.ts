@@ -95,7 +95,7 @@ async function removeRun(
       sets: [
         ...tombstone === null ? [] : inserted.map((key) => ({ key, value: tombstone })),
         ...isPurged ? purgeSets(team, id, nowMs) : [],
-        // The looks at its incidents remove it from them.
+        // The work of its incidents removes it from them.
         ...incidents.map((name) => workSet({ at: nowMs, kind: "incident", team, name })),
         // Those of judges remove their jobs, once what these cost is in the ledger.
         ...(summary?.judges ?? []).map((slug) =>
@@ -160,7 +160,7 @@ export async function eventKeys({ store, team, id }: RunRef, limit: number): Pro
   return rowKeys;
 }
 
-/** Commits of one look at a run that is purged. */
+/** Commits of one turn of a run that is purged. */
 const COMMITS_PER_TURN = 10;
 
 /** Creates the handler of removed runs whose events are left; `now` returns unix milliseconds. */

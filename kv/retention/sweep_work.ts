@@ -68,13 +68,13 @@ export async function* sweepTeam(
   }
 }
 
-/** Milliseconds after which a look leaves the other steps to later ones, and stores its report. */
+/** Milliseconds after which a turn leaves the other steps to later ones, and stores its report. */
 const TURN_MS = 100;
 
 /** Milliseconds between progress reports in the log. */
 const LOG_MS = 10_000;
 
-/** Milliseconds until the next look at a night that this process does not sweep. */
+/** Milliseconds until the next turn of a night that this process does not sweep. */
 const WAIT_MS = 60_000;
 
 /** The sweep clock as last seen by this process. */
@@ -101,9 +101,9 @@ export class SweepWork implements WorkHandler {
   #seen: SeenClock | null = null;
   /** Null while this process does not sweep. */
   #sweep: Sweep | null = null;
-  /** Night of the last look. */
+  /** Night of the last turn. */
   #night = "";
-  /** Process time of the next look at that night. */
+  /** Process time of the next turn of that night. */
   #nextMs = -Infinity;
 
   /** Creates a handler; `start` lets it work. */

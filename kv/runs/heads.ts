@@ -218,7 +218,7 @@ function recalledHead(run: RunRef, recent: RecentHead): SummarizedHead {
     ...run,
     head: runHead(withTrace({ opening, closing }, ledger), ledger, null),
     ledger,
-    // The look that closes a run drops its head.
+    // The handler that closes a run drops its head.
     idle: null,
     tombstone: null,
     summary,

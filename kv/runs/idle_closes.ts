@@ -38,7 +38,7 @@ export function createIdleHandler(store: Store, known: KnownAgents): WorkHandler
   };
 }
 
-/** A look that loses to another commit is repeated, because its row is still due. */
+/** A close that loses to another commit is repeated, because its row is still due. */
 async function closeIdleRun(
   run: SummarizedHead,
   row: Work,

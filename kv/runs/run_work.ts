@@ -150,7 +150,7 @@ export function runWorkRow({ team, run }: PendingRun, at: number): KvSet {
   return workSet({ at, kind: "run", team, name: run });
 }
 
-/** Returns the rows of a failure: of the next try, or of the look that reports that none follows. */
+/** Returns the rows of a failure: of the next try, or of the work that reports that none follows. */
 function failureSets({ team, run }: PendingRun, failure: RunFailure): KvSet[] {
   const tryAt = nextTryAt(failure);
   const next = tryAt === "dead"

@@ -2,7 +2,7 @@
  * Jobs over the runs of a team, as work of the queue: stored, advanced step by step, and awaited by
  * callers.
  *
- * A job has one row of the queue. A look at it takes steps for a short time and files the row again
+ * A job has one row of the queue. A turn takes steps for a short time and files the row again
  * at the end of the queue, so teams and their jobs take turns. Each step commits its progress with a
  * check of the job's row, so two processes never count a step twice.
  *
@@ -28,13 +28,13 @@ import type { Write } from "../writer/group.ts";
 import { commitUnnoted } from "./commit_parts.ts";
 import { PendingWaits } from "./pending_queue.ts";
 
-/** Milliseconds of the steps of one look. */
+/** Milliseconds of the steps of one turn. */
 const TURN_MS = 500;
 
 /** Milliseconds between reads of the marks that a job waits for. */
 const MARKS_MS = 50;
 
-/** Milliseconds until a job looks again for runs that the projector has postponed. */
+/** Milliseconds until a job checks again for runs that the projector has postponed. */
 const POSTPONED_MS = 1_000;
 
 /** Milliseconds between a caller's reads of a job: the first doubles up to `max`. */
@@ -47,14 +47,14 @@ export interface TeamJobDeps {
   readonly now: () => number;
   /** Resolves once the projector has nothing left to do; it does not rest until then. */
   readonly untilProjected: () => Promise<void>;
-  /** Milliseconds after which a look takes no further step; {@link TURN_MS} when absent. */
+  /** Milliseconds after which a turn takes no further step; {@link TURN_MS} when absent. */
   readonly turnMs?: number;
 }
 
 export interface JobStep<Job> {
   readonly team: TeamId;
   readonly job: Job;
-  /** True once the time of the look has passed. */
+  /** True once the time of the turn has passed. */
   readonly isOver: () => boolean;
   /** Stores the job, and rows with it; returns false on a conflict: then nothing is stored. */
   readonly commit: (after: Job, write?: Write) => Promise<boolean>;
@@ -125,7 +125,7 @@ export function createTeamJobs<Job extends TeamJob>(
     return version !== null;
   }
 
-  /** Returns when to look again at a job that waits, unix milliseconds; null if it need not wait. */
+  /** Returns when to continue a job that waits, unix milliseconds; null if it need not wait. */
   async function waitsTo(row: Work, version: string, isOver: () => boolean) {
     const areOver = () => waits.areOver(row.name, row.team, version);
     if (await areOver()) return null;

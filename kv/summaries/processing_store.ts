@@ -178,7 +178,7 @@ function judgedBy(judgement: Judgement): Pick<RunUpdate, "judged"> {
 
 /**
  * Returns the row at which a run that has just become open may be idle. Later events move no row:
- * the look finds them.
+ * the next turn finds them.
  */
 function dueSets(run: SummarizedHead, after: RunSummary): KvSet[] {
   const { team, id, head, ledger, summary } = run;

@@ -44,7 +44,7 @@ const REMOVAL_CHECKS = { run: 3, team: 1 } as const;
 /** Teams whose number of runs that fit is kept. */
 const TEAMS_MAX = 1_000;
 
-/** Maximum looks at rules that a process remembers to have filed. */
+/** Maximum filed evaluations of rules that a process remembers. */
 const FILED_MAX = 10_000;
 
 /** Maximum keys that one commit deletes for others. */

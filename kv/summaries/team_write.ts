@@ -61,7 +61,7 @@ export interface TeamCaches {
   readonly alerts: AlertDeps | null;
   /** Spend that budgets judge. */
   readonly spends: GroupSpends;
-  /** Looks at rules that are filed and not due yet. */
+  /** Evaluations of rules that are filed and not due yet. */
   readonly filed: LRUCache<string, true>;
 }
 
@@ -169,7 +169,7 @@ function isCause({ signals, ...others }: AlertWork): boolean {
 /** Mutations and checks of a part of a commit. */
 type Part = Pick<Write, "checks" | "sums" | "sets" | "deletes">;
 
-/** Returns the rows at which rules and the usage of the team are looked at. */
+/** Returns the rows at which rules and the usage of the team are evaluated. */
 function dueSets(
   { filed }: TeamCaches,
   team: TeamId,

@@ -1,8 +1,8 @@
 /**
  * Work on quotas (decision 41): counts the events of teams, and notifies their owners.
  *
- * A commit that changes runs files a look at the usage of its team at the end of the minute. The
- * look adds a notice for each percentage that is reached, with a row of its own until the mail is
+ * A commit that changes runs files a check of the usage of its team at the end of the minute. The
+ * check adds a notice for each percentage that is reached, with a row of its own until the mail is
  * sent. A notice is claimed before an attempt and marked before the mail server gets its text, so it
  * is sent at most once.
  *
@@ -87,7 +87,7 @@ async function addNotices(deps: QuotaWorkDeps, row: Work): Promise<void> {
   );
   const version = await store.writer.commit({
     team: id,
-    // A look that is filed meanwhile stays.
+    // A check that is filed meanwhile stays.
     checks: [due, ...notices.map((notice) => ({ key: keys.notice(notice), versionstamp: null }))],
     sets: notices.flatMap((notice) => [
       ...noticeSets(notice),

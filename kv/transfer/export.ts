@@ -117,7 +117,7 @@ async function headLine(run: ReadHead): Promise<string> {
   const read = [keys.opening(team, id), keys.closing(team, id), keys.price(team, id)];
   const [opening, closing, price] = await getMany(store, read);
   const isFinal = summary?.finalAt !== undefined;
-  // A started service looks at what was not processed: alerts and checks have not seen it.
+  // A started service processes what was not: alerts and checks have not seen it.
   const isPending = summary === null || !isFinal && head.parts.closing !== null &&
       !isCurrent(summary, head);
   const members = {

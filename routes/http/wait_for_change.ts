@@ -2,7 +2,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangeStore } from "../../domain/feed/changes.ts";
 
-/** Milliseconds between two looks for commits of other processes. */
+/** Milliseconds between two reads for commits of other processes. */
 const POLL_MS = 500;
 
 /** The subject of a wait. */
@@ -16,7 +16,7 @@ interface Waited {
 
 /**
  * Waits until a check succeeds; false if the signal is aborted first. It checks immediately, after
- * commits of this process, and when a look finds the commit of another one.
+ * commits of this process, and when a read finds the commit of another one.
  */
 export async function waitForChange(
   changes: ChangeStore,
@@ -32,7 +32,7 @@ export async function waitForChange(
     // Before the reads: a change during them ends the rest immediately.
     const rest = Promise.withResolvers<void>();
     wakeUp = rest.resolve;
-    // The store may fail for a moment, and answer at the next look.
+    // The store may fail for a moment, and answer at the next read.
     const version = await changes.version(team, run, withJudges).catch(() => checked);
     if (version !== checked && await isDone()) return true;
     checked = version;

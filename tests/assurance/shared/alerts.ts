@@ -22,7 +22,7 @@ const GOOD = 1_000_000;
 /** Maximum milliseconds until all messages have arrived: the lease of a killed try, and some work. */
 const DELIVERED_MS_MAX = 90_000;
 
-/** Milliseconds between looks, and between runs that must arrive one after the other. */
+/** Milliseconds between reads, and between runs that must arrive one after the other. */
 const PAUSE_MS = 50;
 
 /** Settings that instances need to call the receiver. */

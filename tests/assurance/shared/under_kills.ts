@@ -12,7 +12,7 @@ const CLIENTS = 8;
 /** Maximum milliseconds until all costs are final: the lease's length and some work. */
 const FINAL_MS_MAX = 30_000;
 
-/** Milliseconds between looks. */
+/** Milliseconds between reads. */
 const PAUSE_MS = 50;
 
 /** Minimum and maximum milliseconds between two kills. */

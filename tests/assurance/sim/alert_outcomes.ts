@@ -123,7 +123,7 @@ function knownAt(stored: Run, at: number): Run {
   };
 }
 
-/** Imports are no trouble of today. */
+/** Importing old runs opens no incidents. */
 function isImport({ closed_by, finished_at }: Closing, at: number): boolean {
   return at - finished_at > IMPORT_MS + (closed_by === "idle" ? IDLE_MS_MAX : 0);
 }

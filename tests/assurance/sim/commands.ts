@@ -145,11 +145,11 @@ class ChangeMonitor implements Command {
   }
 }
 
-/** The time passes, with the clock or without it, and then all deadlines are looked at. */
+/** The time passes, with the clock or without it, and then all deadlines are handled. */
 class PassDeadlines implements Command {
   constructor(readonly afterMs: number, readonly isAbsent: boolean) {}
 
-  /** After a fault, the look may come later than now. */
+  /** After a fault, the deadlines may be handled later than now. */
   check({ isFaulty }: Readonly<Play>): boolean {
     return !isFaulty;
   }

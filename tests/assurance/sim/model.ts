@@ -30,14 +30,14 @@ const RUN_STATUSES: Readonly<Record<string, string>> = {
 
 const NOTHING: Run = { events: [] };
 
-/** Milliseconds that looks at deadlines are late, so that calls in progress count. */
+/** Milliseconds that deadlines are handled late, so that calls in progress count. */
 const LATE_MS = 2_000;
 
 /** Longest absence whose length is added to a postponed deadline, in milliseconds. */
 const POSTPONE_MS_MAX = 900_000;
 
 /**
- * Looks at all deadlines at an instant of the server's clock: closes the runs that are idle
+ * Passes all deadlines at an instant of the server's clock: closes the runs that are idle
  * (decisions 51 and 112), and judges monitors (decision 110).
  */
 export function passDeadlines(state: State, now: number, absences: readonly Absence[]): State {

@@ -11,7 +11,7 @@ import type { World, WorldResponse } from "./world.ts";
 /** Maximum attempts of one call: more than there are faults in a sequence. */
 const ATTEMPTS_MAX = 100;
 
-/** Milliseconds after which a look at a deadline can judge it. */
+/** Milliseconds after which a deadline can be judged. */
 const LATE_MS = 2_000;
 
 /** Changes a monitor over the API and in the model; compares the responses. */
@@ -33,7 +33,7 @@ export async function change(play: Play, world: World, call: MonitorCall): Promi
   checkMonitor(JSON.parse(answer.text), next, call.agent);
 }
 
-/** Lets time pass while the clock turns each second; looks only when something is due. */
+/** Lets time pass while the clock turns each second; judges only when something is due. */
 export async function pass(play: Play, world: World, ms: number): Promise<void> {
   const untilMs = world.nowMs + ms;
   await passAllDeadlines(play, world);

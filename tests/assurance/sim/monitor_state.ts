@@ -51,7 +51,7 @@ export function waitingOutcomes({ monitors, runs }: State): Outcome[] {
   ).sort((a, b) => a.at - b.at || nameOf(a, b));
 }
 
-/** Looks at the deadlines of all monitors. */
+/** Judges the deadlines of all monitors. */
 export function judgeMonitors(
   state: State,
   horizon: number,

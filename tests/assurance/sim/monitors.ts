@@ -8,7 +8,7 @@ import type { Absence, Flip, Monitor, MonitorSettings, MonitorState, Outcome } f
 /** Longest absence whose length is added to a postponed deadline, in milliseconds. */
 const POSTPONE_MS_MAX = 900_000;
 
-/** Milliseconds after a change until a deadline that it moved into the past is looked at. */
+/** Milliseconds after a change until a deadline that it moved into the past is judged. */
 const CHANGE_RECHECK_MS = 2_000;
 
 /** Failures and successes in a row, and whether they make a monitor down. */
@@ -84,7 +84,7 @@ export function afterOutcome(monitor: Monitor, outcome: Outcome): Monitor {
   return expecting(flipped(counted, to, outcome.at, reason, outcome.run));
 }
 
-/** Looks at the deadlines up to an instant. */
+/** Judges the deadlines up to an instant. */
 export function judged(monitor: Monitor, horizon: number, absences: readonly Absence[]): Monitor {
   const until = monitor.pause?.until ?? null;
   const judged = until !== null && until <= horizon ? resumed(monitor, until) : monitor;

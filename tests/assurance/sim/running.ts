@@ -48,7 +48,7 @@ export function count(play: Play): void {
   play.state = countOutcomes(play.state);
 }
 
-/** Looks at all deadlines in the service and in the model. */
+/** Passes all deadlines in the service and in the model. */
 export async function passAllDeadlines(play: Play, world: World): Promise<void> {
   await doWork(play, world);
   const absences = await world.runDeadlines();

@@ -78,7 +78,7 @@ export interface Run {
   readonly events: readonly Event[];
 }
 
-/** Time without a look at deadlines, from the last look before it to the first one after it. */
+/** Time in which no deadline was handled, from the last turn before it to the first one after it. */
 export interface Absence {
   readonly fromMs: number;
   readonly untilMs: number;

@@ -179,7 +179,7 @@ export class World implements AsyncDisposable {
     await processed(this.service);
   }
 
-  /** Looks at all deadlines; returns the absences that the looks knew of. */
+  /** Handles all deadlines; returns the absences that the handlers knew of. */
   async runDeadlines(): Promise<readonly Absence[]> {
     const { work } = this.service;
     // Two holders of the lease for a moment do no harm.

@@ -9,7 +9,7 @@
 /** First byte of all random bytes: no id of a client begins with it. */
 const FIRST = 0xff;
 
-/** Milliseconds that pass with each look at the process's clock. */
+/** Milliseconds that pass with each read of the process's clock. */
 const READ_MS = 0.001;
 
 interface Timer {

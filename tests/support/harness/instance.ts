@@ -75,7 +75,7 @@ export interface HarnessOptions {
   readonly rateClock?: () => number;
   /** Milliseconds without a turn of the clock that are an absence; as in the service by default. */
   readonly clockGapMaxMs?: number;
-  /** True if the worker looks for work, as where no bell rings. */
+  /** True if the worker polls for work, as where no bell rings. */
   readonly pollsForWork?: boolean;
   /** True if another program opens the file. */
   readonly onDisk?: boolean;

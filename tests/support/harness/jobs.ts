@@ -3,10 +3,10 @@ import { type Work, WORK_KINDS, type WorkHandler } from "../../../domain/work/wo
 import type { Store } from "../../../kv/store.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
 
-/** Dependencies of jobs that take one step a look, over runs that the test projects. */
+/** Dependencies of jobs that take one step a turn, over runs that the test projects. */
 export const ONE_STEP = { untilProjected: () => Promise.resolve(), turnMs: 0 } as const;
 
-/** Looks at the first due row of a kind, as the work loop does; returns null if none is due. */
+/** Handles the first due row of a kind, as the work loop does; returns null if none is due. */
 export async function workOnce(
   store: Store,
   handler: WorkHandler,

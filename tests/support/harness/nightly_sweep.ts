@@ -34,7 +34,7 @@ export class NightlySweep {
     this.#work.start();
   }
 
-  /** Looks once; returns true if the next look is due at once. */
+  /** Runs one turn; returns true if the next one is due at once. */
   async runTurn(): Promise<boolean> {
     await this.#work.look();
     return this.isDue;

@@ -23,7 +23,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
 
-/** Time of a deadline after the opening, and of the first look after it; milliseconds. */
+/** Time of a deadline after the opening, and of its first handling; milliseconds. */
 const TIMEOUT_MS = 60_000, DUE_MS = 62_000;
 
 async function differences(h: Harness): Promise<string[]> {

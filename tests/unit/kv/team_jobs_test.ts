@@ -111,7 +111,7 @@ TempStore.test("jobs: 20 equal requests at once are one job", async (temp) => {
   assertEquals((await h.active(A))?.length, 1);
 });
 
-TempStore.test("jobs: one look takes steps until its time is over, and the last one ends it", async (temp) => {
+TempStore.test("jobs: one turn takes steps until its time is over, and the last one ends it", async (temp) => {
   let steps = 0;
   const h = new JobsHarness(
     temp,
@@ -126,7 +126,7 @@ TempStore.test("jobs: one look takes steps until its time is over, and the last 
   assertEquals([steps, await temp.keysBelow(keys.work())], [5, []]);
 });
 
-TempStore.test("jobs: a job whose runs the projector postponed looks again a second later", async (temp) => {
+TempStore.test("jobs: a job whose runs the projector postponed is tried again a second later", async (temp) => {
   const runs = runsOf(temp.store);
   await open(runs, 1);
   let asked = 0;

@@ -42,7 +42,7 @@ class FakeChanges implements ChangeStore {
     if (where === "here") this.#notifier.notify(TEAM.id, []);
   }
 
-  /** Resolves after the next look. */
+  /** Resolves after the next read. */
   untilRead(): Promise<void> {
     return this.#wasRead.promise;
   }
@@ -99,9 +99,9 @@ TempStore.test("wait: a commit of this process is checked for its team and its r
   assertEquals([await other.isDone, other.checks], [false, 1]);
 });
 
-Deno.test("wait: a commit of this process during a check is not missed; the end needs no look", async () => {
+Deno.test("wait: a commit of this process during a check is not missed; the end needs no read", async () => {
   const changes = new FakeChanges();
-  // No look follows but those after a commit of this process.
+  // No read follows but those after a commit of this process.
   using _time = new FakeTime();
   let isDone = false;
   const never = new AbortController().signal;
@@ -134,7 +134,7 @@ TempStore.test("wait: the commits of another process are found, failures of a ru
   assertEquals([team.checks, one.checks], [2, 3]);
 });
 
-TempStore.test("wait: looks need no read slot of the team, and are not counted as its reads", async ({ store }) => {
+TempStore.test("wait: polls need no read slot of the team, and are not counted as its reads", async ({ store }) => {
   const changes = createChangeStore(store, new ChangeNotifier());
   const end = Promise.withResolvers<void>();
   const slots = Array.from(
@@ -150,7 +150,7 @@ TempStore.test("wait: looks need no read slot of the team, and are not counted a
   await Promise.all(slots);
 });
 
-Deno.test("wait: looks check nothing while nothing changes, and survive a store that fails", async () => {
+Deno.test("wait: polls check nothing while nothing changes, and survive a store that fails", async () => {
   const changes = new FakeChanges();
   const wait = new Wait(changes, null);
   await wait.checked();
