@@ -58,11 +58,14 @@ export async function measure(sides: readonly Side[], load: Load) {
   await warmUp(sides, load);
   const before = await usageOfAll(sides);
   const sent = await send(sides, load);
-  const { cpuSeconds, rssMb } = await usageOfAll(sides);
+  const { cpuSeconds: endSeconds, rssMb } = await usageOfAll(sides);
+  const cpuSeconds = endSeconds - before.cpuSeconds;
   return {
     ...sent,
     /** CPU time of the processes, with the work after the answers; NaN if the system has no count. */
-    cpuSeconds: cpuSeconds - before.cpuSeconds,
+    cpuSeconds,
+    /** Microseconds of it for each answer. */
+    cpuUs: cpuSeconds * 1e6 / sent.answered,
     /** Memory of the first process at the end. */
     rssMb,
   };
@@ -210,8 +213,9 @@ export async function call(
   path: string,
   body?: unknown,
   headers: HeadersInit = AUTHORIZATION,
+  method = "POST",
 ): Promise<string> {
-  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const init = body === undefined ? {} : { method, body: JSON.stringify(body) };
   const response = await fetch(url + path, { headers, ...init });
   const text = await response.text();
   if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);

@@ -40,16 +40,8 @@ const OPTIONS = {
 /** Exit code of a process that SIGINT ended. */
 const INTERRUPTED = 130;
 
-/**
- * Runs the command; returns its exit code.
- *
- * @param measure runs a benchmark and returns the exit code
- */
-function runBench(
-  args: readonly string[],
-  io: Io,
-  measure: (name: string, options: Omit<BenchOptions, "folder">) => Promise<number> = measureBars,
-): Promise<number> {
+/** Runs the command; returns its exit code. */
+function runBench(args: readonly string[], io: Io): Promise<number> {
   const config = { args: [...args], options: OPTIONS, allowPositionals: true as const };
   return runCommand(io, HELP, config, ({ values, positionals }) => {
     const { only, quick } = values;
@@ -62,7 +54,7 @@ function runBench(
       if (text === undefined || /^[1-9]\d*$/.test(text)) return [option, text && Number(text)];
       throw new UsageError(`--${option} takes a number above 0: got ${text}`);
     });
-    return measure(name, {
+    return measureBars(name, {
       ...Object.fromEntries(counts),
       only: only.split(",").filter((part) => part !== ""),
       quick,

@@ -212,7 +212,7 @@ const COLUMNS: readonly Column<Shared>[] = [
   medians("commits a call", ({ commits, answered }) => commits.stored / answered, 2),
   medians("writes a commit", ({ commits }) => commits.writes / commits.stored, 1),
   medians("commits lost, %", lostPercent, 2),
-  medians("µs a call", ({ cpuSeconds, answered }) => cpuSeconds * 1e6 / answered),
+  medians("µs a call", ({ cpuUs }) => cpuUs),
   medians("… of the KV", ({ kvSeconds, answered }) => kvSeconds * 1e6 / answered),
   ["cost final p50 ms", (all) => number(finalMs(all, 0.5))],
   ["p99 ms", (all) => number(finalMs(all, 0.99))],

@@ -5,7 +5,15 @@
  */
 import { PbfWriter } from "pbf";
 import { number, table } from "../tools/table.ts";
-import { CONNECTIONS, inTurn, type Load, measure, type Measured, RUN_EVENTS } from "./load.ts";
+import {
+  call,
+  CONNECTIONS,
+  inTurn,
+  type Load,
+  measure,
+  type Measured,
+  RUN_EVENTS,
+} from "./load.ts";
 import { type Side, startService, untilIdle, usageOf } from "./process.ts";
 import { atLeast, type Bar, type BenchOptions, median, print, ratios } from "./report.ts";
 import { AUTHORIZATION } from "./service.ts";
@@ -87,36 +95,26 @@ async function cpuUs(
   return 1e6 * ((after?.cpuSeconds ?? NaN) - (before?.cpuSeconds ?? NaN)) / runs;
 }
 
-async function post(
-  { url }: Side,
-  path: string,
-  body: string | Uint8Array<ArrayBuffer>,
-  type: string,
-): Promise<void> {
-  const headers = { ...AUTHORIZATION, "Content-Type": type };
-  const response = await fetch(url + path, { method: "POST", body, headers });
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`${path}: ${response.status}`);
-}
-
 async function sendJson(side: Side, trace: Uint8Array): Promise<void> {
   const id = `run_eu_${trace.toHex()}`;
-  const send = (path: string, body: unknown) =>
-    post(side, path, JSON.stringify(body), "application/json");
   const at = new Date().toISOString();
-  await send("/v1/runs", { id, agent: "researcher", started_at: at });
+  await call(side, "/v1/runs", { id, agent: "researcher", started_at: at });
   const events = Array.from({ length: RUN_EVENTS }, (_, n) => ({
     id: `evt_eu_${trace.subarray(0, 12).toHex()}${n.toString(16).padStart(8, "0")}`,
     type: "llm_call",
     ts: at,
     data: { provider: "openai", model: "gpt-4o", input_tokens: 120, output_tokens: 30 },
   }));
-  await send(`/v1/runs/${id}/events`, { events });
-  await send(`/v1/runs/${id}/finish`, { status: "success", finished_at: at });
+  await call(side, `/v1/runs/${id}/events`, { events });
+  await call(side, `/v1/runs/${id}/finish`, { status: "success", finished_at: at });
 }
 
-function sendTrace(side: Side, trace: Uint8Array<ArrayBuffer>): Promise<void> {
-  return post(side, "/v1/traces", bodyOf(trace), "application/x-protobuf");
+async function sendTrace({ url }: Side, trace: Uint8Array<ArrayBuffer>): Promise<void> {
+  const headers = { ...AUTHORIZATION, "Content-Type": "application/x-protobuf" };
+  const init = { method: "POST", body: bodyOf(trace), headers };
+  const response = await fetch(`${url}/v1/traces`, init);
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`/v1/traces: ${response.status}`);
 }
 
 type Attributes = Readonly<Record<string, string | number>>;
