@@ -13,6 +13,21 @@ const BANNED: readonly { readonly words: RegExp; readonly instead: string }[] = 
   { words: /\bsum(?:s|med|ming)? up\b/i, instead: "aggregated, totals, or summarized" },
 ];
 
+/**
+ * Names that several things had, or that do not say what a thing is. CONTRIBUTING asks for the noun of
+ * the thing. A lookup is one.
+ */
+const REFUSED_NAME = new RegExp(
+  String.raw`\b(?:const|let|function\*?|class|interface|type) (` +
+    String.raw`found|held|told|making|room|trunk|story|offer|lead|looke?d?s?|looking|` +
+    String.raw`troubles?|tally|settled?|(?:look(?!up)|tally|settle)[A-Z]\w*|` +
+    String.raw`\w*(?:LOOK(?!UP)|Look(?!up)|Trouble|Tally|TALLY|Settle)\w*)\b`,
+);
+
+/** Folders whose names of this kind are not replaced yet. */
+const UNNAMED =
+  /^(?:jobs|tests\/unit\/jobs|(?:tests\/unit\/)?(?:domain|kv)\/(?:agents|alerts|channels|monitors|outcomes|work))\//;
+
 const TEXT = /\.(?:tsx?|js|css|md|json|jsonl|sh|py|yml)$/;
 const FOLDERS = [
   "app",
@@ -37,10 +52,13 @@ function* textFiles(folder: string): Generator<string> {
   }
 }
 
-/** Returns each line of a text that has a banned word, with what to write instead. */
+/** Returns each line of a text that has a banned word or name, with what to write instead. */
 function problemsIn(path: string, text: string): string[] {
+  const names = { words: REFUSED_NAME, instead: "the noun of the thing" };
+  const hasCode = /\.tsx?$/.test(path) && !UNNAMED.test(path);
+  const banned = hasCode ? [...BANNED, names] : BANNED;
   return text.split("\n").flatMap((line, index) =>
-    BANNED.filter(({ words }) => words.test(line)).map(({ words, instead }) =>
+    banned.filter(({ words }) => words.test(line)).map(({ words, instead }) =>
       `${path}:${index + 1}: "${words.exec(line)?.[0]}": write ${instead}`
     )
   );
@@ -57,8 +75,13 @@ Deno.test("english: no file has a banned word", () => {
 });
 
 Deno.test("english: the check finds each of the words", () => {
-  for (const line of ["begins Anew", "Whoever asks", "comes to 3 USD", "is summed up"]) {
+  const names = ["let found = 1;", "class RuleLooks {", "const LOOK_MS = 1;", "type Tally = 1;"];
+  for (const line of ["begins Anew", "Whoever asks", "comes to 3 USD", "is summed up", ...names]) {
     assertEquals(problemsIn("a.ts", line).length, 1, line);
   }
+  for (const line of ["const lookup = 1;", "const LOOKUPS = 1;", "const settings = 1;"]) {
+    assertEquals(problemsIn("a.ts", line), []);
+  }
+  assertEquals(problemsIn("a.md", "let found = 1;"), []);
   assertEquals(problemsIn("a.ts", "the sum of its runs"), []);
 });

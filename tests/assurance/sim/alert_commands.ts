@@ -23,7 +23,7 @@ const APART_MS = 5;
 const RULE_MS = 3_000;
 
 /** Milliseconds after which everything is looked at. */
-const LOOKED_MS = 60_000;
+const DUE_MS = 60_000;
 
 function command(
   name: string,
@@ -147,7 +147,7 @@ async function withFaults(play: AlertPlay, work: () => Promise<void>): Promise<v
 
 /** Lets time pass; after a while everything is looked at, as the clock would have done. */
 async function elapse(play: AlertPlay, world: World, ms: number): Promise<void> {
-  if (ms < LOOKED_MS) world.nowMs += ms;
+  if (ms < DUE_MS) world.nowMs += ms;
   else await pass(play, world, ms);
 }
 

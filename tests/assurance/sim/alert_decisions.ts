@@ -100,10 +100,10 @@ export class AlertWorld {
     this.#check();
   }
 
-  /** Looks at the groups that are due. */
+  /** Rechecks the groups that are due. */
   recheckDue(): void {
-    const looks = [...this.due.values()].filter(({ at }) => at <= this.nowMs);
-    if (looks.length > 0) this.commit({ signals: [], looks });
+    const due = [...this.due.values()].filter(({ at }) => at <= this.nowMs);
+    if (due.length > 0) this.commit({ signals: [], looks: due });
   }
 
   /** Resolves the open incident of an agent by hand. */

@@ -16,7 +16,7 @@ export type CheckCommand = fc.AsyncCommand<CheckPlay, World>;
 const RUNS = 10, EVENTS = 16;
 
 /** Milliseconds after which everything is looked at. */
-const LOOKED_MS = 60_000;
+const DUE_MS = 60_000;
 
 /** First instant of events; their numbers give their order. */
 const EVENTS_MS = Date.UTC(2026, 10, 21, 11);
@@ -131,7 +131,7 @@ const afterMs = fc.constantFrom(0, 0, 1, 1_000, 1_000, 61_000, 21_607_000);
 const calls = fc.tuple(runCall, afterMs).map(([make, ms]) => {
   const { id, fields } = make(0);
   return command(`call ${JSON.stringify(make(0))} after ${ms} ms`, async (play, world) => {
-    if (ms < LOOKED_MS) world.nowMs += ms;
+    if (ms < DUE_MS) world.nowMs += ms;
     else await elapse(play, world, ms);
     await withFaults(play, () => call(play, world, make(world.nowMs)));
   }, ({ deleted }) => !deleted.has(id ?? String(fields.id)));

@@ -24,7 +24,7 @@ export function savedSeeds(): SavedSeed[] {
 export function saveSeed(seed: number, failure: string, instances = 1): void {
   const saved = savedSeeds();
   if (saved.some((one) => one.seed === seed && (one.instances ?? 1) === instances)) return;
-  const found = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
-  const added = { seed, ...instances > 1 ? { instances } : {}, found };
+  const text = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
+  const added = { seed, ...instances > 1 ? { instances } : {}, found: text };
   Deno.writeTextFileSync(FILE, `${JSON.stringify([...saved, added], null, 2)}\n`);
 }

@@ -22,7 +22,7 @@ for (
     await report(h, 2, 0.75);
     await using visitor = await BrowserSession.open(browser, h.url, options);
     const { page } = visitor;
-    const looks = async () => {
+    const runDue = async () => {
       assertEquals(await page.evaluate(OVERFLOW), []);
       if (options.javaScriptEnabled !== false) assertEquals(await axe(page), []);
     };
@@ -36,7 +36,7 @@ for (
     await press(page, "button", "Try on the last 50 runs");
     await page.locator("#expression-problem").getByText("at character 1").waitFor();
     assertEquals(await expression.inputValue(), "cost_us < 0.50");
-    await looks();
+    await runDue();
     await expression.fill("cost_usd < 0.50");
     await press(page, "button", "Try on the last 50 runs");
     await page.getByText("1 passed, 1 failed").waitFor();
@@ -67,7 +67,7 @@ for (
       await press(page, "button", "Try on the last 50 runs");
     }
     await page.getByRole("region", { name: "Examples" }).getByText("cost_usd = 0.75").waitFor();
-    await looks();
+    await runDue();
     assertEquals((await h.get("/v1/checks")).json.checks, [], "a dry run stores nothing");
     await press(page, "button", "Create check");
     await page.getByText("Saved.").waitFor();
@@ -75,13 +75,13 @@ for (
     await report(h, 3, 0.8);
     await page.reload();
     await page.getByText("1 failed.").waitFor();
-    await looks();
+    await runDue();
     await page.getByRole("region", { name: "Latest runs that failed it" }).getByRole("link").first()
       .press("Enter");
     await page.getByRole("heading", { name: "Checks" }).waitFor();
     await page.locator(".verdicts summary").first().press("Enter");
     await page.locator(".verdicts").getByText("Expected cost_usd < 0.50").waitFor();
-    await looks();
+    await runDue();
     await page.goto(CHECKS);
     await press(page, "link", "Runs that failed a check");
     await page.locator(`[id="${runId(3)}"]`).waitFor();

@@ -22,7 +22,7 @@ for (
     await using h = await Harness.open({ egress: LOOPBACK });
     await using visitor = await BrowserSession.open(browser, h.url, options);
     const { page } = visitor;
-    const looks = async () => {
+    const runDue = async () => {
       assertEquals(await page.evaluate(OVERFLOW), []);
       if (options.javaScriptEnabled !== false) assertEquals(await axe(page), []);
     };
@@ -34,24 +34,24 @@ for (
     await page.getByLabel("Address").fill(receiver.url);
     await press(page, "button", "Create channel");
     await page.getByText("shown this once").waitFor();
-    await looks();
+    await runDue();
     await press(page, "link", "to the channel");
     await press(page, "button", "Send a test");
     await page.getByText("The test was delivered").waitFor();
-    await looks();
+    await runDue();
 
     await reportRuns(h, "billing", 3);
     await page.goto("/dashboard");
     await press(page, "link", "billing failed 3 times in a row");
     await page.locator(".incident").getByText("502 from the payments ledger").waitFor();
-    await looks();
+    await runDue();
     await page.getByLabel("Note").fill("rotating the key");
     await press(page, "button", "Acknowledge");
     await page.getByText("“rotating the key”").waitFor();
     await page.locator("summary", { hasText: "Silence" }).press("Enter");
     await press(page, "button", "For 1 hour");
     await page.getByRole("link", { name: "Silences 1" }).waitFor();
-    await looks();
+    await runDue();
     await press(page, "button", "Resolve");
     await page.getByText("Resolved:").waitFor();
 
@@ -60,7 +60,7 @@ for (
     await page.getByLabel("How many in a row").fill("5");
     await press(page, "button", "Save");
     await page.getByText("5 failed or timed-out runs in a row of one agent").waitFor();
-    await looks();
+    await runDue();
     await press(page, "button", "Disable missed");
     await page.getByRole("button", { name: "Enable missed" }).waitFor();
     visitor.assertCalm();

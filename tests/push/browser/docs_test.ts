@@ -21,12 +21,12 @@ const SCREENS: Readonly<Record<string, BrowserContextOptions>> = {
 /** Resolves once no colour has moved for 20 frames: those of the theme fade in when it loads. */
 const AT_REST = `new Promise((resolve) => {
   let frames = 0;
-  const look = () => {
+  const check = () => {
     frames = document.getAnimations().length > 0 ? 0 : frames + 1;
     if (frames > 20) resolve();
-    else requestAnimationFrame(look);
+    else requestAnimationFrame(check);
   };
-  look();
+  check();
 })`;
 
 browserTest("the reference shows the calls on each screen, accessibly", async (browser, t) => {

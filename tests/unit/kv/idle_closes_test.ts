@@ -49,9 +49,9 @@ Harness.test("idle closes: the integrity check finds a wrong close and a lost de
   assert(value !== null);
   const damaged = async (write: Write, undo: KvSet): Promise<string[]> => {
     await h.store.writer.commit(write);
-    const found = await differences(h);
+    const lines = await differences(h);
     await h.store.writer.commit({ sets: [undo] });
-    return found.filter((line) => /idle close|deadlines/.test(line));
+    return lines.filter((line) => /idle close|deadlines/.test(line));
   };
   const close = async (fields: Partial<IdleClose>) =>
     await damaged({ sets: [{ key, value: { ...value, ...fields } }] }, { key, value });

@@ -129,12 +129,12 @@ RetentionHarness.test("monitor rows: a deleted customer leaves no trace in them"
   await here.look(NOON + HOUR);
   await archive.deletions.deleteCustomer(team, "acme-secret", "key");
   await archive.deleteAll();
-  const found: string[] = [];
+  const texts: string[] = [];
   for await (const { key, value } of archive.store.reader.list({ prefix: [] })) {
     const text = `${key.join(" ")} ${Deno.inspect(value, { depth: 9 })}`;
-    if (text.includes("acme-secret")) found.push(text);
+    if (text.includes("acme-secret")) texts.push(text);
   }
-  assertEquals(found.filter((text) => !text.startsWith("deletion ")), []);
+  assertEquals(texts.filter((text) => !text.startsWith("deletion ")), []);
   assertEquals((await verifyStore(archive.store)).differences, []);
 });
 

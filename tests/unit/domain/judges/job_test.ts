@@ -116,8 +116,8 @@ Deno.test("cap: a new day has the full cap, and a clock that is set back finds n
 
 Deno.test("cap: 80 % and a call without room leave a mark, which a higher cap ends", () => {
   const spend = (account: JudgeAccount, cap: bigint, cost: bigint) => {
-    const held = { name: "x", day: "2026-11-28", amount: cost, cap };
-    return endHold({ ...account, holds: [held] }, "x", cost, START);
+    const hold = { name: "x", day: "2026-11-28", amount: cost, cap };
+    return endHold({ ...account, holds: [hold] }, "x", cost, START);
   };
   const account = { ...EMPTY_ACCOUNT, day: "2026-11-28" };
   assertEquals(spend(account, 1_000n, 799n).mark, null);
