@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isObject } from "../core/raw_json.ts";
 import type { CallTokens } from "../pricing/rates.ts";
 import type { JudgeScale, JudgeSettings } from "./judge.ts";
 
@@ -120,7 +121,5 @@ function objectIn(text: string): JsonRecord | null {
 }
 
 function recordOf(value: unknown): JsonRecord | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? value as JsonRecord
-    : null;
+  return isObject(value) ? value : null;
 }

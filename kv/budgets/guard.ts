@@ -177,11 +177,7 @@ export class RunGuard {
    */
   async check(team: TeamId, subject: GuardSubject): Promise<CheckedGuard> {
     const atMs = this.#now();
-    const guard = await this.#current(team, atMs);
-    this.#prepare(guard, atMs);
-    const groups = groupsOf(guard, subject);
-    await this.#readSpend(guard, team, this.#oldOf(team, groups, atMs));
-    const verdict = this.#verdictOf(guard, team, subject, atMs);
+    const [verdict] = await this.#judge(team, [subject], atMs) as [SubjectVerdict];
     if (verdict.isPartial) throw new StorageUnavailable("The spend of a budget was not read");
     const asOfMs = Math.min(atMs, ...verdict.budgets.map(({ asOfMs }) => asOfMs));
     return { pauses: verdict.pauses, budgets: verdict.budgets, atMs, asOfMs };
@@ -189,19 +185,18 @@ export class RunGuard {
 
   /** Returns the id of the worst pause or budget that blocks the runs of each agent; null for none. */
   async blockersOf(team: TeamId, agents: readonly string[]): Promise<readonly (string | null)[]> {
-    const nowMs = this.#now();
-    const guard = await this.#current(team, nowMs);
-    if (isEmpty(guard.config)) return agents.map(() => null);
-    this.#prepare(guard, nowMs);
     const subjects = agents.map((agent): GuardSubject => ({ ...NOBODY, agent }));
-    const groups = new Map(
-      subjects.flatMap((subject) => groupsOf(guard, subject))
-        .map((group) => [groupName(group), group]),
-    );
-    await this.#readSpend(guard, team, this.#oldOf(team, [...groups.values()], nowMs));
-    return subjects.map((subject) =>
-      blockersOf(this.#verdictOf(guard, team, subject, nowMs))[0] ?? null
-    );
+    const verdicts = await this.#judge(team, subjects, this.#now());
+    return verdicts.map((verdict) => blockersOf(verdict)[0] ?? null);
+  }
+
+  /** Judges subjects by spends that are at most a second old. */
+  async #judge(team: TeamId, subjects: readonly GuardSubject[], nowMs: number) {
+    const guard = await this.#current(team, nowMs);
+    this.#prepare(guard, nowMs);
+    const groups = groupsOf(guard, subjects);
+    await this.#readSpend(guard, team, this.#oldOf(team, groups, nowMs));
+    return subjects.map((subject) => this.#verdictOf(guard, team, subject, nowMs));
   }
 
   /** Judges budgets by the spend of their only group; leaves out those of each and of runs. */
@@ -321,7 +316,7 @@ export class RunGuard {
     const name = JSON.stringify([subject.agent, subject.customer, subject.feature]);
     const known = guard.verdicts.get(name);
     if (known !== undefined) return known;
-    const groups = groupsOf(guard, subject);
+    const groups = groupsOf(guard, [subject]);
     const spends = new Map<string, GroupSpend>();
     for (const group of groups) {
       const spend = this.#spends.get(team, group, nowMs);
@@ -382,9 +377,14 @@ function judgeRun(
   return { ...verdict, budgets: [...verdict.budgets, ...budgets].sort(byBadness) };
 }
 
-/** Returns the different groups that the budgets of a subject are about. */
-function groupsOf({ ofPeriods }: TeamGuard, subject: GuardSubject): RollupGroup[] {
-  const groups = ofPeriods.flatMap(({ budget }) => groupOf(budget, subject) ?? []);
+/** Returns the different groups that the budgets of some subjects are about. */
+function groupsOf(
+  { ofPeriods }: TeamGuard,
+  subjects: readonly GuardSubject[],
+): RollupGroup[] {
+  const groups = subjects.flatMap((subject) =>
+    ofPeriods.flatMap(({ budget }) => groupOf(budget, subject) ?? [])
+  );
   return [...new Map(groups.map((group) => [groupName(group), group])).values()];
 }
 
