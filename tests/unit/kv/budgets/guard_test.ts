@@ -67,6 +67,7 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
   return Object.assign(world, {
     guard,
     team,
+    principal,
     /** Adds dollars to the spend of a customer and of the team, and publishes them. */
     async spend(customer: string, dollars: bigint, published = true) {
       const measures = { ...EMPTY_MEASURES, runs: 1, cost: dollars * DOLLAR };
@@ -118,6 +119,20 @@ Deno.test("guard: acknowledgements read in the background alone, at most 20 time
   assertEquals(g.acknowledge(1, "c1"), "allow", "an old one is used while it is read");
   await g.guard.idle();
   assertEquals(waiting > before, true);
+});
+
+Deno.test("guard: a team without budgets and pauses costs a look at memory, and no read of its file", async () => {
+  await using g = await openGuard([]);
+  const { reads } = g;
+  const call = () => {
+    throw new Error("the call is asked for");
+  };
+  for (let n = 0; n < 1_000; n++) {
+    assertEquals(g.guard.headerOf(g.principal, runId(n) as RunId, call), null);
+    g.nowMs += 1_000;
+  }
+  await g.guard.idle();
+  assertEquals(g.reads, reads);
 });
 
 Deno.test("guard: a header is left out once its spend is over a minute old, but a block by a run's own budget", async () => {
