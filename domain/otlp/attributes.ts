@@ -72,7 +72,7 @@ export function parsed(text: string): unknown {
 /** Labels that the application chose, by name without the prefix of its SDK. */
 export type AppLabels = ReadonlyMap<string, string>;
 
-const NO_LABELS: AppLabels = new Map();
+const NO_LABELS: AppLabels = new Map<string, string>([]);
 
 /** Returns the labels of a span that the application chose. */
 export function appLabelsOf(span: Span): AppLabels {
