@@ -60,32 +60,25 @@ export interface ResourceSpans {
   readonly scopes: readonly ScopeSpans[];
 }
 
+/** Names of the fields of a span that are the same once it is checked; its name is cut to its limit. */
+export type SameFields = "traceId" | "spanId" | "name" | "attributes" | "exception";
+
 /** Span whose ids and instants are valid. */
-export interface Span {
-  /** Hex digits of the trace's id. */
-  readonly traceId: string;
-  /** Hex digits of the span's id. */
-  readonly spanId: string;
+export interface Span extends Pick<SentSpan, SameFields> {
   /** Hex digits of the parent's id; null for none. */
   readonly parentId: string | null;
   /** True if the parent is known to be in another process. */
   readonly isParentRemote: boolean;
-  /** Name, cut to its limit. */
-  readonly name: string;
   /** True if the span is a call of another service. */
   readonly isClient: boolean;
   /** Start, unix milliseconds with a fraction. */
   readonly startMs: number;
   /** End, never before the start. */
   readonly endMs: number;
-  /** Attributes. */
-  readonly attributes: Attributes;
   /** True if the status is an error. */
   readonly isError: boolean;
   /** Message of the status. */
   readonly message: string;
-  /** Attributes of its exception; null for none. */
-  readonly exception: Attributes | null;
   /** Name of the instrumentation. */
   readonly scope: string;
   /** Attributes of the resource. */
