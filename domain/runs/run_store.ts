@@ -47,6 +47,7 @@ export interface RunStore {
    * Stores a batch of events; the run need not be open yet.
    *
    * @param facts what the spans that the events come from say about the run
+   * @param hasMore true if further events of the run follow at once, which need its ledger in memory
    */
   append(
     team: Team,
@@ -54,6 +55,7 @@ export interface RunStore {
     events: readonly RunEvent[],
     receivedAt: number,
     facts?: TraceFacts,
+    hasMore?: boolean,
   ): Promise<AppendOutcome>;
   /** Closes a run; it need not be open yet. */
   finish(team: Team, id: RunId, request: FinishRequest, receivedAt: number): Promise<Outcome>;

@@ -75,6 +75,8 @@ interface Call {
   readonly receivedAt: number;
   /** Facts of the spans of the events; undefined for none. */
   readonly facts: TraceFacts | undefined;
+  /** True if the caller sends further events of the run at once. */
+  readonly hasMore: boolean;
   /** Rows of its batches, for all attempts of its commit. */
   readonly rows: BatchRows;
 }
@@ -116,9 +118,10 @@ export function createAppend(store: Store, cards: RateCards, known: KnownAgents)
       const after = fresh.length === 0 ? null : await commitBatch(call, current, decision, used);
       if (after !== null) {
         onUsed();
+        const isClosed = after.ledger.trace?.closedAt !== undefined && !call.hasMore;
         // A late span reads the ledger again, as a late event does.
-        if (after.ledger.trace?.closedAt === undefined) live.set(name, after);
-        else live.delete(name);
+        if (isClosed) live.delete(name);
+        else live.set(name, after);
         return storedOf(fresh.length, duplicates, scores.dropped, cost);
       }
       const stored = await readLedger(run);
@@ -156,11 +159,12 @@ export function createAppend(store: Store, cards: RateCards, known: KnownAgents)
   }
 
   return {
-    async append(...[team, id, batch, receivedAt, facts]: Parameters<RunStore["append"]>) {
+    async append(...args: Parameters<RunStore["append"]>) {
+      const [team, id, batch, receivedAt, facts, hasMore = false] = args;
       const name = pendingName(team.id, id);
       const run = { store, team: team.id, id };
       const rows = new BatchRows(run, receivedAt);
-      const call = { team, run, name, batch, receivedAt, facts, rows };
+      const call = { team, run, name, batch, receivedAt, facts, hasMore, rows };
       try {
         return isLarge(batch)
           ? await appendLarge(call)

@@ -235,7 +235,8 @@ async function storeRuns(
       const pause = clock.pause();
       if (pause !== null) await pause;
       const slice = events.slice(at, at + SLICE_SPANS);
-      const outcome = await store.append(team, run, slice, environment.now(), facts);
+      const hasMore = at + SLICE_SPANS < events.length;
+      const outcome = await store.append(team, run, slice, environment.now(), facts, hasMore);
       if (outcome.kind === "conflict") ofDeleted += slice.length;
       isLate ||= performance.now() - startedMs > STORING_MS_MAX;
     }
