@@ -66,7 +66,7 @@ async function besideBatches<Result>(side: Side, work: () => Promise<Result>): P
       );
       // Requests of protobuf that are joined are one request.
       const batch = new Uint8Array(await new Blob(bodies).arrayBuffer());
-      await post(side, "/v1/traces", batch, "application/x-protobuf");
+      await postSpans(side, batch);
       await new Promise((resolve) => setTimeout(resolve, BATCH.pauseMs));
     }
   })();
@@ -109,10 +109,13 @@ async function sendJson(side: Side, trace: Uint8Array): Promise<void> {
   await call(side, `/v1/runs/${id}/finish`, { status: "success", finished_at: at });
 }
 
-async function sendTrace({ url }: Side, trace: Uint8Array<ArrayBuffer>): Promise<void> {
+function sendTrace(side: Side, trace: Uint8Array<ArrayBuffer>): Promise<void> {
+  return postSpans(side, bodyOf(trace));
+}
+
+async function postSpans({ url }: Side, body: Uint8Array<ArrayBuffer>): Promise<void> {
   const headers = { ...AUTHORIZATION, "Content-Type": "application/x-protobuf" };
-  const init = { method: "POST", body: bodyOf(trace), headers };
-  const response = await fetch(`${url}/v1/traces`, init);
+  const response = await fetch(`${url}/v1/traces`, { method: "POST", body, headers });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`/v1/traces: ${response.status}`);
 }
