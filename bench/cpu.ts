@@ -4,9 +4,9 @@
  */
 import { UsageError } from "../tools/command.ts";
 import { number, table } from "../tools/table.ts";
-import { CALLS, inTurn, measure, type Measured } from "./load.ts";
+import { CALLS, inTurn, measure, type Measured, warmUp } from "./load.ts";
 import { startService } from "./process.ts";
-import { type Bar, type BenchOptions, mean95, median, print, ratios } from "./report.ts";
+import { type Bar, type BenchOptions, mean95, median, print, ratios, say } from "./report.ts";
 
 const CONNECTIONS = 32;
 
@@ -16,9 +16,15 @@ const CONNECTIONS = 32;
  */
 const ROUNDS_PER_PAIR = 5;
 
+/**
+ * Load before a pair is measured. For half a minute V8 compiles the code that is hot: a heartbeat
+ * takes a fifth less afterwards, and a process runs for days.
+ */
+const WARM_UP_SECONDS = 40;
+
 /** Compares both checkouts by call. It has no bar: the acceptable cost depends on the change. */
 export async function bench(
-  { folder, rounds = 20, seconds = 1, only, checkout }: BenchOptions,
+  { folder, rounds = 20, seconds = 1, only, quick, checkout }: BenchOptions,
 ): Promise<Bar[]> {
   if (checkout === undefined) {
     throw new UsageError("Name the checkout to compare with: bench cpu CHECKOUT");
@@ -33,6 +39,10 @@ export async function bench(
       await using old = await startService(`${folder}/before-${call}-${pair}.kv`, checkout);
       await using current = await startService(`${folder}/after-${call}-${pair}.kv`);
       const title = `${call}, pair ${pair + 1}`;
+      if (!quick) {
+        say(`${title}: warm-up …`);
+        for (const side of [old, current]) await warmUp([side], load, WARM_UP_SECONDS);
+      }
       const measured = await inTurn(title, Math.min(ROUNDS_PER_PAIR, rounds - before.length), {
         before: () => measure([old], load),
         after: () => measure([current], load),

@@ -44,9 +44,13 @@ export type Measured = Awaited<ReturnType<typeof measure>>;
 const WARM_UP_SECONDS = 2;
 
 /** Sends a load before its first measurement on the services over one store. */
-export async function warmUp(sides: readonly Side[], load: Load): Promise<void> {
+export async function warmUp(
+  sides: readonly Side[],
+  load: Load,
+  seconds = WARM_UP_SECONDS,
+): Promise<void> {
   if (sides[0]?.warm.has(load.call)) return;
-  await send(sides, { ...load, seconds: WARM_UP_SECONDS });
+  await send(sides, { ...load, seconds });
   sides[0]?.warm.add(load.call);
 }
 
