@@ -125,13 +125,18 @@ function bytesOfKey(key: Deno.KvKey): number {
   return bytes;
 }
 
-/** Returns an upper bound of a value's serialized size. */
+/** Returns an upper bound of a value's serialized size, for plain objects; it allocates nothing. */
 function bytesOf(value: unknown): number {
-  if (value instanceof Uint8Array) return value.length + 16;
   if (typeof value === "string") return value.length * 2 + 8;
   if (typeof value !== "object" || value === null) return 16;
+  if (value instanceof Uint8Array) return value.length + 16;
   let bytes = 8;
-  for (const [name, part] of Object.entries(value)) bytes += name.length + 4 + bytesOf(part);
+  if (Array.isArray(value)) {
+    for (const part of value) bytes += 6 + bytesOf(part);
+    return bytes;
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const name in fields) bytes += name.length + 4 + bytesOf(fields[name]);
   return bytes;
 }
 
